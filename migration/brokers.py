@@ -1,0 +1,111 @@
+"""One broker's registration and what became of it: fenced, held, complete, unfenced early.
+
+A broker is **held** from its KRaft registration until every replica it hosts has a real directory
+id. Kafka does not hold it (kafka-facts: KIP-858's fencing was not shipped), so it may be unfenced
+early; that is kept with the number of pending replicas then, and how long it lasted.
+"""
+
+from dataclasses import dataclass, replace
+
+from migration.directory_ids import DirectoryId
+from migration.records import RegisterBroker
+from migration.shard import Movement
+from migration.summary import Mode, Progress, UnfencedEarly
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """A record's place in the log and its timestamp (ms since the epoch)."""
+
+    offset: int
+    timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Early:
+    """Unfenced while held: when (None: before the snapshot), with how many pending, until when."""
+
+    at: Moment | None
+    pending: int
+    until: Moment | None = None
+
+    def told(self) -> UnfencedEarly:
+        """As the contract prints it."""
+        known = self.at is not None and self.until is not None
+        duration = self.until.timestamp_ms - self.at.timestamp_ms if known else None  # type: ignore[union-attr]
+        return UnfencedEarly(pending=self.pending, duration_ms=duration)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broker:
+    """The latest registration of a broker, and what came after it.
+
+    Attributes:
+        registered: the RegisterBrokerRecord; from a snapshot the timestamp is unknown (0).
+        unfenced: the first unfencing since, None: none seen.
+        complete: the record with which no replica was pending any more, None: held or not KRaft.
+        held: KRaft, and not complete yet.
+    """
+
+    id: int
+    epoch: int
+    incarnation: bytes
+    mode: Mode
+    fenced: bool
+    in_controlled_shutdown: bool
+    log_dirs: tuple[DirectoryId, ...]
+    registered: Moment
+    held: bool
+    unfenced: Moment | None = None
+    complete: Moment | None = None
+    early: Early | None = None
+    progress: Progress | None = None
+
+
+def registered(record: RegisterBroker, at: Moment, pending: int) -> Broker:
+    """Begin an incarnation; `pending` is the broker's replicas without a directory at the record."""
+    mode = Mode.MIGRATING if record.is_migrating_zk_broker else Mode.KRAFT
+    broker = Broker(
+        id=record.broker_id,
+        epoch=record.broker_epoch,
+        incarnation=record.incarnation_id,
+        mode=mode,
+        fenced=True,
+        in_controlled_shutdown=record.in_controlled_shutdown,
+        log_dirs=record.log_dirs,
+        registered=at,
+        held=mode is Mode.KRAFT and pending > 0,
+        complete=at if mode is Mode.KRAFT and pending == 0 else None,
+    )
+    return broker if record.fenced else unfence(broker, at, pending)
+
+
+def unfence(broker: Broker, at: Moment, pending: int) -> Broker:
+    """Kafka lets the broker serve; while it is held that is early."""
+    early = broker.early
+    if broker.held and early is None:
+        early = Early(at=at, pending=pending)
+    return replace(broker, fenced=False, unfenced=broker.unfenced or at, early=early)
+
+
+def complete(broker: Broker, at: Moment) -> Broker:
+    """The last pending replica got its directory (or is gone): the hold ends."""
+    early = broker.early
+    if early is not None and early.until is None:
+        early = replace(early, until=at)
+    return replace(broker, held=False, complete=at, early=early, progress=None)
+
+
+def progressed(broker: Broker, movement: Movement) -> Broker:
+    """Count assignments of a held broker since its registration."""
+    if not broker.held or not movement.assigned:
+        return broker
+    before = broker.progress
+    return replace(
+        broker,
+        progress=Progress(
+            assigned=movement.assigned + (before.assigned if before else 0),
+            first_ms=before.first_ms if before else movement.first_ms,
+            last_ms=max(movement.last_ms, before.last_ms if before else 0),
+        ),
+    )

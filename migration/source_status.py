@@ -1,0 +1,145 @@
+"""What a live source says of itself, and how old that is.
+
+The source writes a `SourceStatus` beside the store (`source.json`); whoever shows a number says with it how old
+the number is, and whoever opens a gate asks `is_current` first. A file that was read to its end never ages.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Final
+
+STALE_AFTER_MS: Final = 15_000
+"""Older than this, what was read says nothing of the present. An idle controller writes a no-op every 500 ms."""
+
+BEHIND_RECORDS: Final = 100
+"""More unread records than this is history being read, not the present: 50 s of an idle log."""
+
+
+class SourceStatusInvalid(ValueError):
+    """The value is not a SourceStatus."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceStatus:
+    """One live source at one moment.
+
+    Attributes:
+        observed_ms: wall-clock time this was written; 0 when none was ever written.
+        last_reply_ms: wall-clock time of the last answer of a controller; None before the first.
+        next_offset: the metadata offset that is asked for next.
+        high_watermark: the first offset that is not committed, as the last reply told.
+        active_controller: the node id that leads the metadata quorum.
+        leader_epoch: that leader's epoch.
+        endpoint: host:port of the last reply.
+        cluster_id: as the controllers tell it.
+        waiting: what the source waits for, in its own words; None while data flows.
+        error: why it cannot follow this cluster at all (another cluster id, no authorization).
+        finished: a file source that came to its end.
+    """
+
+    observed_ms: int
+    last_reply_ms: int | None = None
+    next_offset: int | None = None
+    high_watermark: int | None = None
+    active_controller: int | None = None
+    leader_epoch: int | None = None
+    endpoint: str | None = None
+    cluster_id: str | None = None
+    waiting: str | None = None
+    error: str | None = None
+    finished: bool = False
+
+
+NO_STATUS: Final = SourceStatus(observed_ms=0)
+"""No source ever said anything."""
+
+_NUMBERS: Final = (
+    "last_reply_ms",
+    "next_offset",
+    "high_watermark",
+    "active_controller",
+    "leader_epoch",
+)
+_TEXTS: Final = ("endpoint", "cluster_id", "waiting", "error")
+
+
+def to_json(status: SourceStatus) -> dict[str, object]:
+    """Give the status as JSON values, every field by its name."""
+    return asdict(status)
+
+
+def from_json(value: object) -> SourceStatus:
+    """Read what `to_json` gave; keys that are not known are left aside, for a newer writer's sake.
+
+    Raises:
+        SourceStatusInvalid: not an object, `observed_ms` is missing, or a value has another type.
+    """
+    if not isinstance(value, Mapping):
+        raise SourceStatusInvalid(f"a source status is an object, not {type(value).__name__}")
+    observed = _number(value, "observed_ms")
+    if observed is None:
+        raise SourceStatusInvalid("a source status needs observed_ms")
+    finished = value.get("finished", False)
+    if not isinstance(finished, bool):
+        raise SourceStatusInvalid(f"finished is true or false, not {finished!r}")
+    numbers = {name: _number(value, name) for name in _NUMBERS}
+    texts = {name: _text(value, name) for name in _TEXTS}
+    return SourceStatus(
+        observed_ms=observed,
+        last_reply_ms=numbers["last_reply_ms"],
+        next_offset=numbers["next_offset"],
+        high_watermark=numbers["high_watermark"],
+        active_controller=numbers["active_controller"],
+        leader_epoch=numbers["leader_epoch"],
+        endpoint=texts["endpoint"],
+        cluster_id=texts["cluster_id"],
+        waiting=texts["waiting"],
+        error=texts["error"],
+        finished=finished,
+    )
+
+
+def _number(value: Mapping[object, object], name: str) -> int | None:
+    found = value.get(name)
+    if found is None:
+        return None
+    if isinstance(found, bool) or not isinstance(found, int):
+        raise SourceStatusInvalid(f"{name} is a whole number or null, not {found!r}")
+    return found
+
+
+def _text(value: Mapping[object, object], name: str) -> str | None:
+    found = value.get(name)
+    if found is None or isinstance(found, str):
+        return found
+    raise SourceStatusInvalid(f"{name} is text or null, not {found!r}")
+
+
+def stale_ms(status: SourceStatus, now_ms: int) -> int | None:
+    """How long ago a controller last answered; None when none ever did. Never negative."""
+    if status.last_reply_ms is None:
+        return None
+    return max(0, now_ms - status.last_reply_ms)
+
+
+def is_silent(status: SourceStatus, now_ms: int) -> bool:
+    """Whether the process that follows the cluster stopped saying anything of itself."""
+    return not status.finished and now_ms - status.observed_ms > STALE_AFTER_MS
+
+
+def is_current(status: SourceStatus, now_ms: int) -> bool:
+    """Whether what this source delivered may be taken for the present. False unless shown to be so."""
+    if status.error is not None:
+        return False
+    if status.finished:
+        return True
+    age = stale_ms(status, now_ms)
+    return age is not None and age <= STALE_AFTER_MS and not is_silent(status, now_ms)
+
+
+def behind(status: SourceStatus, metadata_offset: int | None) -> int:
+    """How many committed records were not yet read; 0 when no high watermark is known."""
+    if status.high_watermark is None:
+        return 0
+    read = 0 if metadata_offset is None else metadata_offset + 1
+    return max(0, status.high_watermark - read)

@@ -1,0 +1,288 @@
+"""What is being waited for, in words: every wait of the migration has a named reason.
+
+`waits` reads one cluster's summary and what its source says of itself, and gives the reasons, most important first:
+the source (what is not current tells nothing of the present, so then nothing else is said and no step is
+advised), then the brokers that are not in order, then the step that the phase asks for. Screens, `status` and alerts
+all print these words. The result is empty only when the migration is finalized, or there was none to do, and
+nothing is pending.
+"""
+
+import enum
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from migration.durations import duration_text
+from migration.rates import cluster_eta_seconds, eta_seconds, rate_per_second
+from migration.source_status import (
+    BEHIND_RECORDS,
+    NO_STATUS,
+    STALE_AFTER_MS,
+    SourceStatus,
+    behind,
+    from_json,
+    is_current,
+    is_silent,
+    stale_ms,
+    to_json,
+)
+from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, ReplicaState
+
+__all__ = [
+    "NO_STATUS",
+    "STALE_AFTER_MS",
+    "SourceStatus",
+    "Wait",
+    "WaitKind",
+    "cluster_eta_seconds",
+    "eta_seconds",
+    "from_json",
+    "headline",
+    "is_current",
+    "is_stalled",
+    "nothing_seen",
+    "rate_per_second",
+    "stale_ms",
+    "to_json",
+    "waits",
+]
+
+
+class WaitKind(enum.StrEnum):
+    """Why there is a wait; the name stays when its words change. In order of importance."""
+
+    SOURCE_ERROR = "source_error"
+    NOT_RUNNING = "not_running"
+    NO_CONTROLLER = "no_controller"
+    STALE_DATA = "stale_data"
+    CATCHING_UP = "catching_up"
+    BROKER_STALLED = "broker_stalled"
+    BROKER_HELD = "broker_held"
+    REPLICAS_OFFLINE = "replicas_offline"
+    BROKER_FENCED = "broker_fenced"
+    REPLICAS_PENDING = "replicas_pending"
+    BROKER_IN_ZOOKEEPER_MODE = "broker_in_zookeeper_mode"
+    CONTROLLERS = "controllers"
+    REGISTRATIONS = "registrations"
+    COPY = "copy"
+    FINALIZE = "finalize"
+    ROLLED_BACK = "rolled_back"
+
+
+_RANK: Final = {kind: rank for rank, kind in enumerate(WaitKind)}
+_SETTLED: Final = (Phase.FINALIZED, Phase.KRAFT)
+_RESTARTS: Final = (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED, Phase.KRAFT)
+"""The phases in which a broker in ZooKeeper mode is what the migration waits for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """One reason to wait.
+
+    Attributes:
+        text: the reason in words; follows "waiting for: ".
+        broker: the broker it is about, if it is about one.
+        since_ms: since when, by the records' timestamps or the source's clock.
+    """
+
+    kind: WaitKind
+    text: str
+    broker: int | None = None
+    since_ms: int | None = None
+
+
+def nothing_seen(cluster: str) -> ClusterSummary:
+    """Make the summary of a cluster of which no metadata record was read: as far as is known, ZooKeeper's."""
+    return ClusterSummary(
+        cluster=cluster,
+        metadata_offset=None,
+        observed_ms=None,
+        leader_epoch=None,
+        active_controller=None,
+        phase=Phase.ZOOKEEPER,
+        metadata_version=None,
+        topics=0,
+        partitions=0,
+        unknown_records=0,
+        brokers=(),
+    )
+
+
+def waits(
+    summary: ClusterSummary, source: SourceStatus, now_ms: int, stall_after_ms: int
+) -> tuple[Wait, ...]:
+    """Everything that is being waited for, most important first."""
+    blocked = tuple(_source_waits(summary, source, now_ms))
+    if blocked:
+        return blocked
+    troubles = sorted(
+        (t for b in summary.brokers for t in _broker_waits(b, now_ms, stall_after_ms)),
+        key=lambda wait: (_RANK[wait.kind], wait.broker),
+    )
+    unsettled = sorted({wait.broker for wait in troubles if wait.broker is not None})
+    return (*troubles, *_zookeeper_mode_waits(summary, unsettled), *_phase_wait(summary, unsettled))
+
+
+def headline(summary: ClusterSummary, reasons: tuple[Wait, ...]) -> str:
+    """Say in one line what is being waited for, also when it is nothing."""
+    if reasons:
+        more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+        return reasons[0].text + more
+    if summary.phase is Phase.KRAFT:
+        return "nothing: this cluster is in KRaft mode and does not migrate"
+    return "nothing: the migration is finalized"
+
+
+def is_stalled(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> bool:
+    """Whether a held broker made no progress for this long, counted from its registration before the first."""
+    since = _last_progress_ms(broker)
+    return broker.held and since is not None and now_ms - since >= stall_after_ms
+
+
+def _last_progress_ms(broker: BrokerSummary) -> int | None:
+    return broker.registered_ms if broker.progress is None else broker.progress.last_ms
+
+
+def _source_waits(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> Iterator[Wait]:
+    """Yield why what is known is not the present; nothing when it is."""
+    if source.error is not None:
+        yield Wait(kind=WaitKind.SOURCE_ERROR, text=f"the source to be mended: {source.error}")
+    elif source == NO_STATUS:
+        text = "kraftgate run: nothing has been observed yet"
+        yield Wait(kind=WaitKind.NOT_RUNNING, text=text)
+    elif is_silent(source, now_ms):
+        age = duration_text(now_ms - source.observed_ms)
+        text = f"kraftgate run: it last reported {age} ago"
+        yield Wait(kind=WaitKind.NOT_RUNNING, text=text, since_ms=source.observed_ms)
+    elif not is_current(source, now_ms):
+        yield _unanswered(summary, source, now_ms)
+    elif (unread := behind(source, summary.metadata_offset)) > BEHIND_RECORDS:
+        read = "none" if summary.metadata_offset is None else str(summary.metadata_offset + 1)
+        text = f"the metadata log to be read: {read} of {source.high_watermark} records, {unread} to go"
+        yield Wait(kind=WaitKind.CATCHING_UP, text=text)
+
+
+def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> Wait:
+    because = f" ({source.waiting})" if source.waiting else ""
+    age = stale_ms(source, now_ms)
+    if age is not None:
+        told = f" from {source.endpoint}" if source.endpoint else ""
+        text = f"a controller to answer: the last reply{told} is {duration_text(age)} old{because}"
+        return Wait(kind=WaitKind.STALE_DATA, text=text, since_ms=source.last_reply_ms)
+    if summary.phase is Phase.ZOOKEEPER:
+        text = f"the KRaft controllers to be provisioned: none has answered yet{because}"
+        return Wait(kind=WaitKind.CONTROLLERS, text=text)
+    text = f"a controller to answer: none has since kraftgate started{because}"
+    return Wait(kind=WaitKind.NO_CONTROLLER, text=text)
+
+
+def _broker_waits(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> Iterator[Wait]:
+    """Yield what is not in order with one broker."""
+    who = f"broker {broker.id}"
+    if broker.held:
+        yield _held(broker, now_ms, stall_after_ms)
+    if gone := broker.replicas[ReplicaState.OFFLINE] + broker.replicas[ReplicaState.LOST]:
+        text = f"{who} has {_replicas(gone)} in a log directory that is offline: bring it back"
+        yield Wait(kind=WaitKind.REPLICAS_OFFLINE, text=text, broker=broker.id)
+    if broker.fenced and not broker.held and broker.mode is not Mode.ZOOKEEPER:
+        yield Wait(kind=WaitKind.BROKER_FENCED, text=_fenced_text(broker), broker=broker.id)
+    if broker.mode is Mode.KRAFT and broker.pending and not broker.held:
+        text = f"{who} has {_replicas(broker.pending)} without a directory ({_by_state(broker)})"
+        yield Wait(kind=WaitKind.REPLICAS_PENDING, text=text, broker=broker.id)
+
+
+def _held(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> Wait:
+    total = sum(broker.replicas.values())
+    count = f"{broker.pending} of {total} replicas without a directory ({_by_state(broker)})"
+    since = _last_progress_ms(broker)
+    age = None if since is None else duration_text(now_ms - since)
+    if age is not None and is_stalled(broker, now_ms, stall_after_ms):
+        text = f"broker {broker.id} is held and stalled: {count}, no progress for {age}"
+        return Wait(kind=WaitKind.BROKER_STALLED, text=text, broker=broker.id, since_ms=since)
+    if broker.progress is not None:
+        last = f"last progress {age} ago"
+    elif age is not None:
+        last = f"registered {age} ago, no progress yet"
+    else:
+        last = "no progress yet"
+    text = f"broker {broker.id} is held: {count}, {last}"
+    since = broker.registered_ms
+    return Wait(kind=WaitKind.BROKER_HELD, text=text, broker=broker.id, since_ms=since)
+
+
+def _by_state(broker: BrokerSummary) -> str:
+    states = (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED)
+    return ", ".join(f"{broker.replicas[s]} {s}" for s in states if broker.replicas[s])
+
+
+def _fenced_text(broker: BrokerSummary) -> str:
+    who = f"broker {broker.id}"
+    if broker.in_controlled_shutdown:
+        return f"{who} to come back: it shut down and is fenced"
+    if (
+        broker.mode is Mode.MIGRATING
+    ):  # a directory that fails in this mode halts the broker (KAFKA-16431)
+        return f"{who} to be unfenced: look at its log directories before any restart"
+    return f"{who} to be unfenced: it is down, or has not caught up with the metadata log"
+
+
+def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
+    """Yield the brokers to restart in KRaft mode, where the phase asks for it."""
+    if summary.phase not in _RESTARTS:
+        return
+    although = " although the migration is finalized" if summary.phase in _SETTLED else ""
+    for broker in summary.brokers:
+        if broker.mode is Mode.KRAFT:
+            continue
+        first = _not_before([other for other in unsettled if other != broker.id])
+        if broker.id in unsettled:
+            first = ", not before its log directories are known to be well"
+        text = f"broker {broker.id} is still in ZooKeeper mode{although}: restart it in KRaft mode{first}"
+        yield Wait(kind=WaitKind.BROKER_IN_ZOOKEEPER_MODE, text=text, broker=broker.id)
+
+
+def _phase_wait(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
+    """Yield what the phase itself waits for; nothing in `hybrid`, whose brokers are named one by one."""
+    if summary.phase is Phase.ZOOKEEPER:
+        text = "the KRaft controllers to be provisioned: their log holds no migration state yet"
+        yield Wait(kind=WaitKind.CONTROLLERS, text=text)
+    elif summary.phase is Phase.PRE_MIGRATION:
+        yield Wait(kind=WaitKind.REGISTRATIONS, text=_registrations_text(summary))
+    elif summary.phase is Phase.COPYING:
+        text = "the copy from ZooKeeper: the ZK Migration transaction is open"
+        yield Wait(kind=WaitKind.COPY, text=text)
+    elif summary.phase is Phase.DUAL_WRITE:
+        text = (
+            "the migration to be finalized: restart the controllers without"
+            f" zookeeper.metadata.migration.enable{_not_before(unsettled)}"
+        )
+        yield Wait(kind=WaitKind.FINALIZE, text=text)
+    elif summary.phase is Phase.ROLLED_BACK:
+        text = "the next attempt: ZooKeeper has the controller again; delete /migration before it"
+        yield Wait(kind=WaitKind.ROLLED_BACK, text=text)
+
+
+def _registrations_text(summary: ClusterSummary) -> str:
+    known = _ids(b.id for b in summary.brokers if b.mode is not Mode.ZOOKEEPER)
+    missing = _ids(b.id for b in summary.brokers if b.mode is Mode.ZOOKEEPER)
+    others = missing or ("the others" if known else "all")
+    return (
+        f"broker registrations: {known or 'none'} registered for migration;"
+        f" waiting for {others} and then the copy"
+    )
+
+
+def _not_before(unsettled: list[int]) -> str:
+    if not unsettled:
+        return ""
+    verb = "is" if len(unsettled) == 1 else "are"
+    noun = "broker" if len(unsettled) == 1 else "brokers"
+    return f", not before {noun} {_ids(unsettled)} {verb} in order"
+
+
+def _ids(ids: Iterable[int]) -> str:
+    return ", ".join(str(i) for i in sorted(ids))
+
+
+def _replicas(count: int) -> str:
+    return "1 replica" if count == 1 else f"{count} replicas"
