@@ -1,0 +1,256 @@
+"""One reader of record batches, for segments, `.checkpoint` files and fetched bytes alike.
+
+In: bytes that start at a batch. Out: `Batch`es, each checked (magic 2, CRC-32C, lengths, offsets
+that go on where the last batch ended) before it is handed out, and decoded only when asked: a
+walk over the headers alone is this same iteration. Three outcomes: a batch, a `DamagedBatch`
+error that names file and byte, or the end.
+
+Layout: org.apache.kafka.common.record.DefaultRecordBatch. The CRC does not cover the base offset,
+the length, the magic and the leader epoch, so those are held against the batch before.
+"""
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+from aiokafka.errors import CorruptRecordException, UnsupportedCodecError
+from aiokafka.record.default_records import DefaultRecordBatch
+from crc32c import crc32c
+
+from streams.wire.control import ControlRecord, read_control
+from streams.wire.errors import DamagedBatch, UnsupportedCompression, WireError
+
+T = TypeVar("T")
+
+HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+"""Base offset, length, leader epoch, magic, CRC, attributes, last offset delta, base and max
+timestamp, producer id and epoch, base sequence, record count."""
+MAGIC: Final = 2
+MAGIC_AT: Final = 16
+CRC_START: Final = 21
+"""The CRC covers the bytes from here, the attributes, to the end of the batch."""
+CONTROL_BIT: Final = 0x20
+LENGTH_END: Final = 12
+"""The length counts the bytes from here on."""
+_COMPRESSION_MASK: Final = 0x07
+
+
+class Batch:
+    """One record batch whose header and CRC were checked; its records are read when asked for.
+
+    Attributes:
+        file: Where it was read from, for messages.
+        position: Byte position of the batch in `file`.
+        size: Bytes of the whole batch, header included; the next one is at `position + size`.
+        base_offset: Metadata offset of the first record. In a checkpoint: a count from 0.
+        last_offset: Metadata offset of the last record.
+        leader_epoch: The KRaft leader epoch that wrote it.
+        max_timestamp: The latest record's timestamp, ms since 1970.
+        count: How many records the header announces.
+        is_control: Whether it holds control records (`control_records`) instead of data.
+    """
+
+    __slots__ = (
+        "_attributes",
+        "_buffer",
+        "_start",
+        "base_offset",
+        "count",
+        "file",
+        "is_control",
+        "last_offset",
+        "leader_epoch",
+        "max_timestamp",
+        "position",
+        "size",
+    )
+
+    def __init__(
+        self, file: str, position: int, buffer: bytes, start: int, header: tuple[int, ...]
+    ) -> None:
+        """Take what `HEADER` found at `start` of the buffer."""
+        self.file = file
+        self.position = position
+        self.base_offset = header[0]
+        self.size = LENGTH_END + header[1]
+        self.leader_epoch = header[2]
+        self._attributes = header[5]
+        self.last_offset = header[0] + header[6]
+        self.max_timestamp = header[8]
+        self.count = header[12]
+        self.is_control = header[5] & CONTROL_BIT != 0
+        self._buffer = buffer
+        self._start = start
+
+    def __repr__(self) -> str:
+        """Print what a message needs: kind, offsets, place."""
+        kind = "control batch" if self.is_control else "batch"
+        offsets = f"{self.base_offset}..{self.last_offset}"
+        return f"<{kind} {offsets} of {self.file}, byte {self.position}>"
+
+    def raw(self) -> bytes:
+        """Copy the batch's own bytes."""
+        return self._buffer[self._start : self._start + self.size]
+
+    def mentions(self, api_key: int, version: int = 0) -> bool:
+        """Whether a record of this type and version may be inside: cheap, and never a false no.
+
+        A compressed batch always may. For a planner that looks for transaction marks.
+        """
+        frame = bytes((1, api_key, version))
+        end = self._start + self.size
+        return (
+            bool(self._attributes & _COMPRESSION_MASK)
+            or self._buffer.find(frame, self._start, end) >= 0
+        )
+
+    def records(self) -> list[tuple[int, int, bytes]]:
+        """Read the data records: metadata offset, timestamp in ms, value. None of a control batch.
+
+        The whole batch or an error, never half of it.
+
+        Raises:
+            DamagedBatch: the records do not add up although the CRC is right.
+            UnsupportedCompression: the codec is not installed.
+        """
+        return self.decode(bytes)
+
+    def decode(self, reader: Callable[[bytes], T]) -> list[tuple[int, int, T]]:
+        """Read the data records as `records` does, each value through a reader.
+
+        Raises:
+            DamagedBatch: the records do not add up although the CRC is right.
+            UnsupportedCompression: the codec is not installed.
+            WireError: the reader's own, with this batch's place and the record's offset added.
+        """
+        if self.is_control:
+            return []
+        found: list[tuple[int, int, T]] = []
+        with self._placing(found):
+            for record in self._open():
+                value = record.value
+                if value is None or record.key is not None:
+                    # raft's RecordsIterator refuses the same two.
+                    raise self._damaged("a record has a key or no value, unlike metadata records")
+                found.append((record.offset, record.timestamp, reader(value)))
+        return found
+
+    def control_records(self) -> list[tuple[int, int, ControlRecord]]:
+        """Read the control records: metadata offset, timestamp in ms, record. None of a data batch.
+
+        Raises:
+            DamagedBatch: the records do not add up although the CRC is right.
+            DamagedValue: a control record does not decode.
+            UnsupportedRecordVersion: a control record is newer than Kafka 3.9's.
+        """
+        if not self.is_control:
+            return []
+        found: list[tuple[int, int, ControlRecord]] = []
+        with self._placing(found):
+            for record in self._open():
+                control = read_control(record.key or b"", record.value or b"")
+                found.append((record.offset, record.timestamp, control))
+        return found
+
+    @contextmanager
+    def _placing(self, found: Sequence[tuple[int, int, object]]) -> Iterator[None]:
+        """Turn what goes wrong in a walk over the records into errors that name the place."""
+        try:
+            yield
+        except WireError as error:
+            offset = self.base_offset + len(found)
+            error.locate(file=self.file, position=self.position, offset=offset)
+            raise
+        except (CorruptRecordException, ValueError) as error:
+            raise self._damaged(f"the records do not add up ({error})") from error
+        if (found[0][0], found[-1][0]) != (self.base_offset, self.last_offset):
+            raise self._damaged(
+                f"the records have offsets {found[0][0]} to {found[-1][0]}, "
+                f"the header says {self.base_offset} to {self.last_offset}"
+            )
+
+    def _open(self) -> DefaultRecordBatch:
+        """Start aiokafka's iteration over the records, which decompresses them."""
+        view = memoryview(self._buffer)[self._start : self._start + self.size]
+        try:
+            return iter(DefaultRecordBatch(view))
+        except UnsupportedCodecError as error:
+            raise UnsupportedCompression(str(error)) from error
+        except Exception as error:
+            # Each codec has exceptions of its own, without a common class.
+            raise self._damaged(f"the records do not decompress ({error})") from error
+
+    def _damaged(self, reason: str) -> DamagedBatch:
+        return DamagedBatch(reason, file=self.file, position=self.position, offset=self.base_offset)
+
+
+def read_batches(
+    buffer: bytes, *, file: str, position: int = 0, allow_partial_tail: bool = False
+) -> Iterator[Batch]:
+    """Read the batches one after the other; each is a view of the buffer, not a copy.
+
+    Args:
+        buffer: Bytes that start at a batch's first byte.
+        file: What to call their origin in messages.
+        position: Where in `file` the buffer starts.
+        allow_partial_tail: End quietly before a last batch that is cut, as FETCH replies and the
+            chunks of FETCH_SNAPSHOT have one; the rest starts at the last batch's
+            `position + size`.
+
+    Yields:
+        Checked batches, in the order of their offsets.
+
+    Raises:
+        DamagedBatch: after the good batches before it.
+    """
+    start = 0
+    before: Batch | None = None
+    while (left := len(buffer) - start) > 0:
+        length = int.from_bytes(buffer[start + 8 : start + LENGTH_END], signed=True)
+        size = LENGTH_END + length if left >= LENGTH_END else HEADER.size
+        flaw = _flaw_of_length(buffer[start + MAGIC_AT : start + MAGIC_AT + 1], size)
+        if flaw is None and size > left:
+            if allow_partial_tail:
+                return
+            flaw = f"the last batch is cut: of its {size} bytes {left} are there"
+        if flaw is None:
+            header = HEADER.unpack_from(buffer, start)
+            batch = Batch(file, position + start, buffer, start, header)
+            checked = memoryview(buffer)[start + CRC_START : start + size]
+            flaw = _flaw(batch, header[4], crc32c(checked)) or _flaw_of_order(before, batch)
+        if flaw is not None:
+            raise DamagedBatch(flaw, file=file, position=position + start)
+        yield batch
+        before = batch
+        start += size
+
+
+def _flaw_of_length(magic: bytes, size: int) -> str | None:
+    """Tell what is wrong with the fields that are needed to find the batch's end."""
+    if magic and magic[0] != MAGIC:
+        return f"not a record batch: magic {magic[0]}, Kafka's metadata log has {MAGIC}"
+    if size < HEADER.size:
+        return f"the batch's length makes it {size} bytes, its header alone has {HEADER.size}"
+    return None
+
+
+def _flaw(batch: Batch, crc_said: int, crc_found: int) -> str | None:
+    """Tell what is wrong inside one batch."""
+    if crc_said != crc_found:
+        return f"CRC-32C is {crc_found:#010x}, the header says {crc_said:#010x}"
+    records = batch.last_offset - batch.base_offset + 1
+    if batch.base_offset < 0 or not 0 < records == batch.count:
+        return f"offsets {batch.base_offset} to {batch.last_offset} for {batch.count} records"
+    return None
+
+
+def _flaw_of_order(before: Batch | None, batch: Batch) -> str | None:
+    """Tell what is wrong between two batches: no gaps, and epochs never go back."""
+    if before is None:
+        return None
+    if batch.base_offset != before.last_offset + 1:
+        return f"offset {batch.base_offset} follows on {before.last_offset}"
+    if batch.leader_epoch < before.leader_epoch:
+        return f"leader epoch {batch.leader_epoch} follows on {before.leader_epoch}"
+    return None

@@ -1,0 +1,88 @@
+"""Write batches, logs and checkpoints as a controller does: for generators and tests.
+
+Out: bytes that `streams.wire.batches` and Kafka's own kafka-dump-log read.
+"""
+
+from collections.abc import Sequence
+
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from crc32c import crc32c
+from kio.schema.leader_change_message.v0.data import LeaderChangeMessage, Voter
+from kio.schema.snapshot_footer_record.v0.data import SnapshotFooterRecord
+from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
+from kio.schema.types import BrokerId
+from kio.static.primitive import i16, i32, i64
+
+from streams.wire.batches import CONTROL_BIT, CRC_START, HEADER
+from streams.wire.control import KnownControl, write_control
+
+_RECORD_OVERHEAD_BYTES_MAX = 32
+
+
+def _write(
+    base_offset: int,
+    leader_epoch: int,
+    timestamp_ms: int,
+    records: Sequence[tuple[bytes | None, bytes]],
+    attributes: int,
+) -> bytes:
+    """Build with aiokafka, then set what a client's builder leaves to the broker."""
+    room = sum(len(key or b"") + len(value) + _RECORD_OVERHEAD_BYTES_MAX for key, value in records)
+    builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, HEADER.size + room)
+    for delta, (key, value) in enumerate(records):
+        builder.append(delta, timestamp_ms, key, value, [])
+    batch = bytearray(builder.build())
+    header = list(HEADER.unpack_from(batch))
+    header[0], header[2], header[5] = base_offset, leader_epoch, attributes
+    HEADER.pack_into(batch, 0, *header)
+    header[4] = crc32c(batch[CRC_START:])
+    HEADER.pack_into(batch, 0, *header)
+    return bytes(batch)
+
+
+def write_batch(
+    base_offset: int, leader_epoch: int, timestamp_ms: int, values: Sequence[bytes]
+) -> bytes:
+    """Write a batch of data records, at least one, all with one timestamp (ms since 1970)."""
+    return _write(base_offset, leader_epoch, timestamp_ms, [(None, one) for one in values], 0)
+
+
+def write_control_batch(
+    base_offset: int, leader_epoch: int, timestamp_ms: int, records: Sequence[KnownControl]
+) -> bytes:
+    """Write a batch of control records, at least one."""
+    entries = [write_control(one) for one in records]
+    return _write(base_offset, leader_epoch, timestamp_ms, entries, CONTROL_BIT)
+
+
+def write_leader_change(
+    base_offset: int,
+    leader_epoch: int,
+    timestamp_ms: int,
+    leader_id: int,
+    voters: Sequence[int] = (),
+) -> bytes:
+    """Write the batch with which a new leader opens its epoch (LeaderState.appendLeaderChange)."""
+    ids = tuple(Voter(voter_id=i32(one)) for one in voters or (leader_id,))
+    message = LeaderChangeMessage(
+        version=i16(0), leader_id=BrokerId(leader_id), voters=ids, granting_voters=ids
+    )
+    return write_control_batch(base_offset, leader_epoch, timestamp_ms, [message])
+
+
+def write_checkpoint(
+    leader_epoch: int, timestamp_ms: int, batches: Sequence[Sequence[bytes]]
+) -> bytes:
+    """Write a `.checkpoint`: header, the batches of values, footer; offsets count from 0.
+
+    Shape: org.apache.kafka.snapshot.RecordsSnapshotWriter.
+    """
+    header = SnapshotHeaderRecord(version=i16(0), last_contained_log_timestamp=i64(timestamp_ms))
+    written = [write_control_batch(0, leader_epoch, timestamp_ms, [header])]
+    offset = 1
+    for values in batches:
+        written.append(write_batch(offset, leader_epoch, timestamp_ms, values))
+        offset += len(values)
+    footer = SnapshotFooterRecord(version=i16(0))
+    written.append(write_control_batch(offset, leader_epoch, timestamp_ms, [footer]))
+    return b"".join(written)

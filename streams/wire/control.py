@@ -1,0 +1,83 @@
+"""Control records: who leads, and where a snapshot begins and ends.
+
+In: key and value of a record of a control batch. Out: kio's own entities, by the key's type
+(org.apache.kafka.common.record.ControlRecordType, ControlRecordUtils).
+"""
+
+import struct
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Final, NamedTuple, TypeAlias
+
+from kio.schema.k_raft_version_record.v0.data import KRaftVersionRecord
+from kio.schema.leader_change_message.v0.data import LeaderChangeMessage as LeaderChangeMessageV0
+from kio.schema.leader_change_message.v1.data import LeaderChangeMessage as LeaderChangeMessageV1
+from kio.schema.snapshot_footer_record.v0.data import SnapshotFooterRecord
+from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
+from kio.schema.voters_record.v0.data import VotersRecord
+from kio.serial import entity_reader, entity_writer
+from kio.serial.errors import SerialError
+
+from streams.wire.errors import DamagedValue, UnsupportedRecordVersion
+from streams.wire.structure import normalize
+
+
+class UnknownControl(NamedTuple):
+    """A control record of a type that Kafka 3.9's metadata log does not have."""
+
+    control_type: int
+
+
+KnownControl: TypeAlias = (
+    LeaderChangeMessageV0
+    | LeaderChangeMessageV1
+    | SnapshotHeaderRecord
+    | SnapshotFooterRecord
+    | KRaftVersionRecord
+    | VotersRecord
+)
+ControlRecord: TypeAlias = KnownControl | UnknownControl
+
+_KEY: Final = struct.Struct(">hh")
+_TYPES: Final[Mapping[int, tuple[type[KnownControl], ...]]] = {
+    2: (LeaderChangeMessageV0, LeaderChangeMessageV1),
+    3: (SnapshotHeaderRecord,),
+    4: (SnapshotFooterRecord,),
+    5: (KRaftVersionRecord,),
+    6: (VotersRecord,),
+}
+_TYPE_OF: Final = {kind: number for number, kinds in _TYPES.items() for kind in kinds}
+
+
+def read_control(key: bytes, value: bytes) -> ControlRecord:
+    """Read one control record.
+
+    Each message begins with its own version, which picks the schema.
+
+    Raises:
+        DamagedValue: key or value do not decode.
+        UnsupportedRecordVersion: the message's version is newer than Kafka 3.9's.
+    """
+    if len(key) < _KEY.size or len(value) < 2:
+        raise DamagedValue("a control record's key or value is too short")
+    _, control_type = _KEY.unpack_from(key)
+    kinds = _TYPES.get(control_type)
+    if kinds is None:
+        return UnknownControl(control_type)
+    version = int.from_bytes(value[:2], signed=True)
+    if not 0 <= version < len(kinds):
+        raise UnsupportedRecordVersion(
+            f"{kinds[-1].__name__} has version {version}, known are 0 to {len(kinds) - 1}"
+        )
+    kind = kinds[version]
+    try:
+        return entity_reader(kind)(normalize(kind, value, 0), 0)[0]
+    except (SerialError, ValueError) as error:
+        raise DamagedValue(f"{kind.__name__} does not decode ({error})") from error
+
+
+def write_control(record: KnownControl) -> tuple[bytes, bytes]:
+    """Write a control record's key and value."""
+    value = BytesIO()
+    entity_writer(type(record))(value, record)
+    return _KEY.pack(0, _TYPE_OF[type(record)]), value.getvalue()

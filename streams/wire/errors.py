@@ -1,0 +1,96 @@
+"""What can be wrong with bytes that should be a metadata log.
+
+    WireError
+    |-- DamagedBatch              a batch is cut, fails its CRC, or does not add up
+    |-- UnsupportedCompression    a batch is compressed with a codec that is not installed
+    |-- DamagedValue              a record's value ends too early, too late, or does not decode
+    |-- UnknownFrameVersion       a record's value has a frame other than version 1
+    `-- UnsupportedRecordVersion  a known record type in a version newer than Kafka 3.9's
+
+Every error says what is wrong, where, and what to do about it. A record type that Kafka 3.9 does
+not have is not an error: it is read as `migration.records.Unknown` and counted by the caller.
+"""
+
+
+class WireError(Exception):
+    """The bytes are not what Kafka 3.9 writes.
+
+    Attributes:
+        reason: What is wrong, a clause without a full stop.
+        mend: What the operator can do, a sentence.
+        file: The file or the reply that held the bytes; None while that is not known.
+        position: Byte position of the batch in `file`; None while that is not known.
+        offset: Metadata offset of the record, or the batch's base offset; None if not known.
+    """
+
+    mend = "Read an undamaged copy: another controller's or broker's, or a later snapshot."
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        file: str | None = None,
+        position: int | None = None,
+        offset: int | None = None,
+    ) -> None:
+        super().__init__(reason, file, position, offset)
+        self.reason = reason
+        self.file = file
+        self.position = position
+        self.offset = offset
+
+    def locate(self, *, file: str, position: int, offset: int | None) -> None:
+        """Add the place to an error that was raised by someone who saw only a value."""
+        self.file, self.position, self.offset = file, position, offset
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel between Spark's processes with all attributes."""
+        return _restore, (type(self), self.reason, self.file, self.position, self.offset)
+
+    def __str__(self) -> str:
+        """One line: where, what, and how to mend it."""
+        where = self.file or ""
+        if self.position is not None:
+            where += f", byte {self.position}"
+        if self.offset is not None:
+            where += f", offset {self.offset}"
+        return f"{where.removeprefix(', ')}{': ' if where else ''}{self.reason}. {self.mend}"
+
+
+def _restore(
+    kind: type[WireError],
+    reason: str,
+    file: str | None,
+    position: int | None,
+    offset: int | None,
+) -> WireError:
+    return kind(reason, file=file, position=position, offset=offset)
+
+
+class DamagedBatch(WireError):
+    """A record batch is cut, fails its CRC, or does not add up."""
+
+
+class UnsupportedCompression(WireError):
+    """A record batch is compressed with a codec that is not installed.
+
+    KRaft itself never compresses the metadata log (KafkaRaftClient: CompressionType.NONE).
+    """
+
+    mend = "Install aiokafka's codecs: pip install 'aiokafka[all]'."
+
+
+class DamagedValue(WireError):
+    """A record's value ends too early, too late, or does not decode."""
+
+
+class UnknownFrameVersion(WireError):
+    """A record's value has a frame other than version 1 (AbstractApiMessageSerde)."""
+
+    mend = "Check that this is a __cluster_metadata log of Kafka 3.0 or later."
+
+
+class UnsupportedRecordVersion(WireError):
+    """A known record type in a version newer than Kafka 3.9's: guessing would be failing open."""
+
+    mend = "Follow this cluster with a Kraftgate that knows its metadata.version."

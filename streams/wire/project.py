@@ -1,0 +1,132 @@
+"""From the full value of a record to what `migration` works with.
+
+In: a dataclass of `streams.wire.schema`. Out: the named tuple of `migration.records`. A field that
+a version lacks takes the schema's default; ids become 16 raw bytes, and kio's None (the zero uuid)
+becomes what it is in Kafka: MIGRATING for a directory.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from migration import records
+from migration.directory_ids import MIGRATING, DirectoryId
+from streams.wire import schema
+from streams.wire.schema import MetadataRecord
+
+_ZERO: Final = bytes(16)
+
+
+def _raw(value: uuid.UUID | None) -> bytes:
+    return _ZERO if value is None else value.bytes
+
+
+def _directories(ids: Iterable[uuid.UUID | None]) -> tuple[DirectoryId, ...]:
+    return tuple(MIGRATING if one is None else DirectoryId(one.bytes) for one in ids)
+
+
+def _register_broker(
+    entity: schema.RegisterBrokerRecordV0
+    | schema.RegisterBrokerRecordV1
+    | schema.RegisterBrokerRecordV2
+    | schema.RegisterBrokerRecordV3,
+) -> records.RegisterBroker:
+    return records.RegisterBroker(
+        broker_id=entity.broker_id,
+        is_migrating_zk_broker=getattr(entity, "is_migrating_zk_broker", False),
+        incarnation_id=_raw(entity.incarnation_id),
+        broker_epoch=entity.broker_epoch,
+        rack=entity.rack,
+        fenced=entity.fenced,
+        in_controlled_shutdown=getattr(entity, "in_controlled_shutdown", False),
+        log_dirs=_directories(getattr(entity, "log_dirs", ())),
+    )
+
+
+def _broker_registration_change(
+    entity: schema.BrokerRegistrationChangeRecordV0
+    | schema.BrokerRegistrationChangeRecordV1
+    | schema.BrokerRegistrationChangeRecordV2,
+) -> records.BrokerRegistrationChange:
+    return records.BrokerRegistrationChange(
+        broker_id=entity.broker_id,
+        broker_epoch=entity.broker_epoch,
+        fenced=entity.fenced,
+        in_controlled_shutdown=getattr(entity, "in_controlled_shutdown", 0),
+        log_dirs=_directories(getattr(entity, "log_dirs", ())),
+    )
+
+
+def _partition(
+    entity: schema.PartitionRecordV0 | schema.PartitionRecordV1 | schema.PartitionRecordV2,
+) -> records.Partition:
+    return records.Partition(
+        partition_id=entity.partition_id,
+        topic_id=_raw(entity.topic_id),
+        replicas=entity.replicas,
+        isr=entity.isr,
+        removing_replicas=entity.removing_replicas,
+        adding_replicas=entity.adding_replicas,
+        leader=entity.leader,
+        leader_epoch=entity.leader_epoch,
+        partition_epoch=entity.partition_epoch,
+        leader_recovery_state=entity.leader_recovery_state,
+        # Absent or empty: every replica is MIGRATING (PartitionRegistration.defaultToMigrating).
+        directories=_directories(getattr(entity, "directories", ())) or None,
+    )
+
+
+def _partition_change(
+    entity: schema.PartitionChangeRecordV0
+    | schema.PartitionChangeRecordV1
+    | schema.PartitionChangeRecordV2,
+) -> records.PartitionChange:
+    directories = getattr(entity, "directories", None)
+    return records.PartitionChange(
+        partition_id=entity.partition_id,
+        topic_id=_raw(entity.topic_id),
+        isr=entity.isr,
+        leader=entity.leader,
+        replicas=entity.replicas,
+        removing_replicas=entity.removing_replicas,
+        adding_replicas=entity.adding_replicas,
+        leader_recovery_state=entity.leader_recovery_state,
+        directories=None if directories is None else _directories(directories),
+    )
+
+
+def _register_controller(entity: schema.RegisterControllerRecordV0) -> records.RegisterController:
+    return records.RegisterController(
+        controller_id=entity.controller_id,
+        incarnation_id=_raw(entity.incarnation_id),
+        zk_migration_ready=entity.zk_migration_ready,
+    )
+
+
+# Each function takes only the classes of its own key, which no annotation can say.
+_PROJECTIONS: Final[Mapping[int, Callable[[Any], records.Record]]] = {
+    0: _register_broker,
+    1: lambda one: records.UnregisterBroker(one.broker_id, one.broker_epoch),
+    2: lambda one: records.Topic(one.name, _raw(one.topic_id)),
+    3: _partition,
+    5: _partition_change,
+    7: lambda one: records.FenceBroker(one.id, one.epoch),
+    8: lambda one: records.UnfenceBroker(one.id, one.epoch),
+    9: lambda one: records.RemoveTopic(_raw(one.topic_id)),
+    12: lambda one: records.FeatureLevel(one.name, one.feature_level),
+    17: _broker_registration_change,
+    20: lambda _: records.NoOp(),
+    21: lambda one: records.ZkMigrationState(one.zk_migration_state),
+    23: lambda one: records.BeginTransaction(one.name),
+    24: lambda _: records.EndTransaction(),
+    25: lambda one: records.AbortTransaction(one.reason),
+    27: _register_controller,
+}
+PROJECTED: Final = frozenset(_PROJECTIONS)
+"""The api keys of the records that say something about replicas, brokers or the migration."""
+
+
+def project(entity: MetadataRecord) -> records.Record:
+    """Turn a record's full value into `migration`'s; `Unrelated` when that has no such record."""
+    projection = _PROJECTIONS.get(entity.__api_key__)
+    return projection(entity) if projection else records.Unrelated(entity.__api_key__)

@@ -1,0 +1,21 @@
+"""EndTransactionRecord (24).
+
+Generated from Kafka 3.9's EndTransactionRecord.json
+by `python -m streams.wire.generate`; do not edit.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kio.static.constants import EntityType
+from kio.static.primitive import i16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndTransactionRecordV0:
+    """EndTransactionRecord (24), version 0."""
+
+    __type__: ClassVar = EntityType.data
+    __version__: ClassVar[i16] = i16(0)
+    __flexible__: ClassVar[bool] = True
+    __api_key__: ClassVar[i16] = i16(24)

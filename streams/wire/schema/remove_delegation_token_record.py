@@ -1,0 +1,23 @@
+"""RemoveDelegationTokenRecord (26).
+
+Generated from Kafka 3.9's RemoveDelegationTokenRecord.json
+by `python -m streams.wire.generate`; do not edit.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from kio.static.constants import EntityType
+from kio.static.primitive import i16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveDelegationTokenRecordV0:
+    """RemoveDelegationTokenRecord (26), version 0."""
+
+    __type__: ClassVar = EntityType.data
+    __version__: ClassVar[i16] = i16(0)
+    __flexible__: ClassVar[bool] = True
+    __api_key__: ClassVar[i16] = i16(26)
+    token_id: str = field(metadata={"kafka_type": "string"})
+    """The tokenID to remove."""

@@ -1,0 +1,26 @@
+"""UnregisterBrokerRecord (1).
+
+Generated from Kafka 3.9's UnregisterBrokerRecord.json
+by `python -m streams.wire.generate`; do not edit.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from kio.schema.types import BrokerId
+from kio.static.constants import EntityType
+from kio.static.primitive import i16, i64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnregisterBrokerRecordV0:
+    """UnregisterBrokerRecord (1), version 0."""
+
+    __type__: ClassVar = EntityType.data
+    __version__: ClassVar[i16] = i16(0)
+    __flexible__: ClassVar[bool] = True
+    __api_key__: ClassVar[i16] = i16(1)
+    broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
+    """The broker id."""
+    broker_epoch: i64 = field(metadata={"kafka_type": "int64"})
+    """The broker epoch."""

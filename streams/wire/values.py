@@ -1,0 +1,84 @@
+"""The full value of any metadata record: all 25 types of Kafka 3.9, every version.
+
+In: a record's value as the batch holds it. Out: the dataclass of `streams.wire.schema`, field for
+field what the controller wrote. The frame around it (frame version, api key, version, each an
+unsigned varint) is org.apache.kafka.server.common.serialization.AbstractApiMessageSerde.
+"""
+
+from io import BytesIO
+from typing import Final
+
+from kio.serial import entity_reader, entity_writer
+from kio.serial.errors import SerialError
+
+from migration.records import Unknown
+from streams.wire.errors import DamagedValue, UnknownFrameVersion, UnsupportedRecordVersion
+from streams.wire.schema import RECORDS, MetadataRecord
+from streams.wire.structure import normalize, read_uvarint, write_uvarint
+
+FRAME_VERSION: Final = 1
+API_KEYS: Final = frozenset(api_key for api_key, _ in RECORDS)
+"""The 25 record types."""
+_VERSION_LAST: Final = dict(sorted(RECORDS))
+
+
+def read_frame(value: bytes) -> tuple[int, int, int]:
+    """Read what stands before the message.
+
+    Returns:
+        Api key, version, and the position of the message's first byte.
+
+    Raises:
+        UnknownFrameVersion: the frame is not of version 1.
+        DamagedValue: the value ends inside the frame.
+    """
+    frame_version, position = read_uvarint(value, 0)
+    if frame_version != FRAME_VERSION:
+        raise UnknownFrameVersion(
+            f"the value's frame has version {frame_version}, Kafka writes {FRAME_VERSION}"
+        )
+    api_key, position = read_uvarint(value, position)
+    version, position = read_uvarint(value, position)
+    return api_key, version, position
+
+
+def known(api_key: int, version: int) -> bool:
+    """Whether this record type exists in Kafka 3.9.
+
+    Raises:
+        UnsupportedRecordVersion: it does, but not in this version.
+    """
+    last = _VERSION_LAST.get(api_key)
+    if last is not None and version > last:
+        raise UnsupportedRecordVersion(
+            f"record type {api_key} has version {version}, known are 0 to {last}"
+        )
+    return last is not None
+
+
+def read_value(value: bytes) -> MetadataRecord | Unknown:
+    """Read a record's value in full, or `Unknown` when Kafka 3.9 has no such type.
+
+    Raises:
+        UnknownFrameVersion: the frame is not of version 1.
+        UnsupportedRecordVersion: the type is known, in older versions only.
+        DamagedValue: the value is cut, has bytes left, or does not decode.
+    """
+    api_key, version, start = read_frame(value)
+    if not known(api_key, version):
+        return Unknown(api_key)
+    kind = RECORDS[api_key, version]
+    try:
+        return entity_reader(kind)(normalize(kind, value, start), start)[0]
+    except (SerialError, ValueError) as error:
+        raise DamagedValue(f"{kind.__name__} does not decode ({error})") from error
+
+
+def write_value(record: MetadataRecord) -> bytes:
+    """Write a record's value, frame included, as the controller does."""
+    value = BytesIO()
+    value.write(write_uvarint(FRAME_VERSION))
+    value.write(write_uvarint(record.__api_key__))
+    value.write(write_uvarint(record.__version__))
+    entity_writer(type(record))(value, record)
+    return value.getvalue()
