@@ -1,0 +1,323 @@
+"""One connection to one controller: a request out, its reply back, nothing in between.
+
+kafka-python's KafkaConnection brings framing, ApiVersions, TLS and every SASL mechanism; kio
+brings the requests. `_Request` and `_Reply` are the small object interface by which the one
+carries the other's bytes. Everything is bounded in time, and no error of either library leaks.
+"""
+
+import io
+import logging
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kafka import errors as kafka_errors
+from kafka.net.connection import KafkaConnection
+from kafka.net.sasl.oauth import AbstractTokenProvider
+from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kio.schema.request_header.v2.header import RequestHeader
+from kio.schema.response_header.v1.header import ResponseHeader
+from kio.serial import entity_reader, entity_writer
+from kio.serial.errors import SerialError
+from kio.static.primitive import i16, i32
+
+from streams.live import messages
+from streams.live.errors import AuthenticationFailed, ConnectionFailed, LiveError, ReplyDamaged
+from streams.live.messages import Endpoint
+from streams.live.security import Security
+
+CLIENT_ID: Final = "kraftgate"
+RECEIVE_BYTES_MAX: Final = 256 * 1024 * 1024
+_GRACE_MS: Final = 3000
+"""How much longer than a long poll its reply may take."""
+
+
+class ControllerConnection:
+    """A connected and authenticated connection. Not thread-safe, except for `interrupt`.
+
+    The caller's own thread drives kafka-python's event loop while it waits for a reply.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, security: Security, *, connect_timeout_ms: int = 3000
+    ) -> None:
+        """Connect, agree on versions and authenticate, all within `connect_timeout_ms`.
+
+        Raises:
+            ConnectionFailed: refused, timed out, TLS failed, or no version in common.
+            AuthenticationFailed: the SASL exchange was refused, or a secret cannot be read.
+        """
+        _quiet_library_logs()
+        self.endpoint = endpoint
+        deadline = time.monotonic() + connect_timeout_ms / 1000
+        self._net = NetworkSelector(client_id=CLIENT_ID, slow_task_threshold_secs=0)
+        self._kafka: Any = None
+        try:
+            self._kafka = KafkaConnection(self._net, **_kafka_options(security))
+            self._drive(self._open(security, deadline), deadline)
+        except BaseException:
+            self.close()
+            raise
+
+    async def _open(self, security: Security, deadline: float) -> None:
+        sock = _dial(self.endpoint, deadline)
+        try:
+            transport = _transport(self._net, sock, self.endpoint, security)
+        except BaseException:
+            sock.close()
+            raise
+        # From here on closing the KafkaConnection closes the transport and its socket.
+        self._kafka.connection_made(transport)
+        transport.pause_reading()
+        await transport.handshake()
+        transport.resume_reading()
+        await self._kafka.initialize(timeout_at=deadline)
+        await self._kafka
+
+    def version(self, api_key: int) -> int:
+        """Return the highest version of `api_key` that both sides speak.
+
+        Raises:
+            ConnectionFailed: there is none; for FETCH, this is no KRaft controller of 3.3 or later.
+        """
+        ours = messages.VERSIONS[api_key]
+        theirs = self._kafka.broker_version_data.api_versions.get(api_key, (0, -1))
+        version = min(ours[1], theirs[1])
+        if version < max(ours[0], theirs[0]):
+            raise ConnectionFailed(
+                f"{self.endpoint} is no controller to follow: it offers versions"
+                f" {theirs[0]}-{theirs[1]} of API {api_key}, {ours[0]}-{ours[1]} are needed"
+            )
+        return int(version)
+
+    def ask(self, request: Any, *, wait_ms: int = 0) -> Any:  # noqa: ANN401 kio entities
+        """Send a kio request and return the kio reply.
+
+        Args:
+            request: The entity; its version must be one that `version` returned.
+            wait_ms: How long the controller may hold the reply on purpose (a long poll).
+
+        Raises:
+            ConnectionFailed: the connection broke, or no reply came in time.
+            ReplyDamaged: the reply does not decode.
+        """
+        if self._kafka is None or not self._kafka.connected:
+            raise ConnectionFailed(f"{self.endpoint} closed the connection")
+        deadline = time.monotonic() + (wait_ms + _GRACE_MS) / 1000
+        body = self._drive(self._exchange(_Request(request), deadline), deadline)
+        try:
+            reply, _ = entity_reader(_reply_type(request))(body, 0)
+        except (SerialError, ValueError) as error:
+            raise ReplyDamaged(
+                f"{self.endpoint} sent a reply to API {request.__api_key__} of {len(body)} bytes"
+                f" that does not decode: {error!r}"
+            ) from error
+        return reply
+
+    async def _exchange(self, request: "_Request", deadline: float) -> bytes:
+        timeout_ms = max(1.0, (deadline - time.monotonic()) * 1000)
+        body: bytes = await self._kafka.send_request(request, request_timeout_ms=timeout_ms)
+        return body
+
+    def _drive(self, coroutine: Any, deadline: float) -> Any:  # noqa: ANN401
+        """Run the event loop in this thread until the coroutine is done or the time is up."""
+        future = self._net.call_soon_with_future(coroutine)
+        try:
+            # A little later than kafka-python's own timers, whose messages are better.
+            self._net.poll((deadline - time.monotonic()) * 1000 + 50, future)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ConnectionFailed(f"{self.endpoint} {error}") from error
+        if not future.is_done:
+            raise ConnectionFailed(f"{self.endpoint} timed out")
+        if future.exception is not None:
+            raise _typed(self.endpoint, future.exception) from future.exception
+        return future.value
+
+    def interrupt(self) -> None:
+        """Close from another thread: a waiting `ask` raises ConnectionFailed at once."""
+        try:
+            self._net.call_soon_threadsafe(self._close_kafka)
+        except (OSError, RuntimeError):
+            return  # closed already
+
+    def close(self) -> None:
+        """Close; a second time does nothing."""
+        self._close_kafka()
+        self._net.close()
+
+    def _close_kafka(self) -> None:
+        if self._kafka is not None and not self._kafka.closed:
+            self._kafka.close(kafka_errors.KafkaConnectionError("closed"))
+
+
+class _Request:
+    """A kio request behind the interface of kafka-python's ApiMessage (KafkaProtocol uses it)."""
+
+    def __init__(self, entity: Any) -> None:  # noqa: ANN401
+        self.API_KEY = int(entity.__api_key__)
+        self.API_VERSION = int(entity.__version__)
+        self.header: _Header | None = None
+        self._entity = entity
+        self._client_id = CLIENT_ID
+
+    def expect_response(self) -> bool:
+        return True
+
+    def with_header(self, correlation_id: int = 0, client_id: str = CLIENT_ID) -> None:
+        self.header = _Header(correlation_id, self.API_KEY, self.API_VERSION)
+        self._client_id = client_id
+
+    def encode(self, *, framed: bool, header: bool) -> bytes:
+        if self.header is None or not (framed and header):
+            raise ValueError("a request is sent framed and with its header")
+        with io.BytesIO() as buffer:
+            entity_writer(RequestHeader)(
+                buffer,
+                RequestHeader(
+                    request_api_key=i16(self.API_KEY),
+                    request_api_version=i16(self.API_VERSION),
+                    correlation_id=i32(self.header.correlation_id),
+                    client_id=self._client_id,
+                ),
+            )
+            entity_writer(type(self._entity))(buffer, self._entity)
+            payload = buffer.getvalue()
+        return len(payload).to_bytes(4, "big") + payload
+
+    def __str__(self) -> str:
+        return f"API {self.API_KEY} v{self.API_VERSION}"
+
+
+class _Header:
+    """What KafkaProtocol keeps of a request until its reply comes."""
+
+    def __init__(self, correlation_id: int, api_key: int, api_version: int) -> None:
+        self.correlation_id = correlation_id
+        self.api_key = api_key
+        self.api_version = api_version
+
+    def get_response_class(self) -> "type[_Reply]":
+        return _Reply
+
+
+class _Reply:
+    """A reply: it stays bytes inside the event loop; kio decodes them outside of it."""
+
+    @staticmethod
+    def parse_header(buffer: Any) -> ResponseHeader:  # noqa: ANN401 kafka-python's KafkaBytes
+        header, size = entity_reader(ResponseHeader)(bytes(buffer[:64]), 0)
+        buffer.seek(size)
+        return header
+
+    @staticmethod
+    def decode(buffer: Any) -> bytes:  # noqa: ANN401
+        body: bytes = buffer.read()
+        return body
+
+
+class _FileToken(AbstractTokenProvider):  # type: ignore[misc] # kafka-python has no types
+    """An OAUTHBEARER token that is read from its file (or variable) whenever one is needed."""
+
+    def __init__(self, security: Security) -> None:
+        super().__init__()
+        self._security = security
+
+    def token(self) -> str:
+        return self._security.password() or ""
+
+    def extensions(self) -> Mapping[str, str]:
+        return {}
+
+
+def _reply_type(request: Any) -> Any:  # noqa: ANN401
+    return messages.entity(request.__api_key__, request.__version__, "Response")
+
+
+def _dial(endpoint: Endpoint, deadline: float) -> socket.socket:
+    timeout = max(0.001, deadline - time.monotonic())
+    sock = socket.create_connection((endpoint.host, endpoint.port), timeout=timeout)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setblocking(False)
+    return sock
+
+
+def _transport(
+    net: NetworkSelector, sock: socket.socket, endpoint: Endpoint, security: Security
+) -> KafkaTCPTransport:
+    if not security.tls:
+        return KafkaTCPTransport(net, sock, host=endpoint.host)
+    return KafkaSSLTransport(
+        net,
+        sock,
+        host=endpoint.host,
+        ssl_check_hostname=security.check_hostname,
+        ssl_cafile=security.ca_file,
+        ssl_certfile=security.cert_file,
+        ssl_keyfile=security.key_file,
+        ssl_password=security.key_password(),
+    )
+
+
+def _kafka_options(security: Security) -> dict[str, object]:
+    options: dict[str, object] = {
+        "client_id": CLIENT_ID,
+        "client_software_name": CLIENT_ID,
+        "receive_message_max_bytes": RECEIVE_BYTES_MAX,
+        "security_protocol": security.protocol,
+    }
+    if security.sasl:
+        options["sasl_mechanism"] = security.sasl_mechanism
+        if security.sasl_mechanism == "OAUTHBEARER":
+            options["sasl_oauth_token_provider"] = _FileToken(security)
+        else:
+            options["sasl_plain_username"] = security.username
+            options["sasl_plain_password"] = security.password()
+    return options
+
+
+_AUTHENTICATION: Final = (
+    kafka_errors.SaslAuthenticationFailedError,
+    kafka_errors.UnsupportedSaslMechanismError,
+    kafka_errors.IllegalSaslStateError,
+    kafka_errors.KafkaConfigurationError,
+)
+
+
+def _typed(endpoint: Endpoint, error: BaseException) -> LiveError:
+    """Say what happened in an operator's words: refused, timed out, not found, ..."""
+    if isinstance(error, LiveError):
+        return error
+    if isinstance(error, _AUTHENTICATION):
+        return AuthenticationFailed(f"{endpoint} refused the credentials: {error}")
+    for kind, words in _WORDS:
+        if isinstance(error, kind):
+            return ConnectionFailed(f"{endpoint} {words.format(error)}")
+    return ConnectionFailed(f"{endpoint} {error or type(error).__name__}")
+
+
+_WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (
+    (ssl.SSLCertVerificationError, "failed TLS: {0.verify_message}"),
+    (ssl.SSLError, "failed TLS: {0}"),
+    (ConnectionRefusedError, "refused"),
+    (socket.gaierror, "not found: {0.strerror}"),
+    (TimeoutError, "timed out"),
+    (kafka_errors.KafkaTimeoutError, "timed out"),
+    (kafka_errors.RequestTimedOutError, "timed out"),
+    (kafka_errors.KafkaConnectionError, "closed the connection"),
+)
+
+
+def _quiet_library_logs() -> None:
+    """Keep kafka-python's loggers from telling every lost connection, and secrets at DEBUG.
+
+    Its connection logs whole SASL requests and its parser every byte at DEBUG. What happens to a
+    connection is told by our typed errors, and by the follower's status.
+    """
+    for name, level in (("kafka.net", logging.CRITICAL), ("kafka.protocol", logging.WARNING)):
+        logger = logging.getLogger(name)
+        if logger.level < level:
+            logger.setLevel(level)

@@ -1,0 +1,104 @@
+"""How to reach a controller that wants TLS or SASL, without a secret in any printable value."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from streams.live.errors import AuthenticationFailed
+
+_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Security:
+    """Security of the controllers' listener. It holds where secrets are, never what they are.
+
+    So it may stand in Spark options, which the UI and every plan show. Secrets are read again at
+    each connection attempt, so a rotated password needs no restart.
+
+    Attributes:
+        protocol: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
+        sasl_mechanism: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI or OAUTHBEARER.
+        username: The SASL user; for GSSAPI the principal comes from the credential cache.
+        password_file: File whose first line is the password (OAUTHBEARER: the token).
+        password_env: Name of an environment variable instead of that file.
+        ca_file: PEM file of trusted authorities; None trusts the system's.
+        cert_file: PEM file of the client's certificate, for mutual TLS.
+        key_file: PEM file of its key; may be encrypted with `key_password_file`.
+        key_password_file: File whose first line decrypts the key.
+        check_hostname: Whether the certificate must name the host that was dialled.
+    """
+
+    protocol: str = "PLAINTEXT"
+    sasl_mechanism: str | None = None
+    username: str | None = None
+    password_file: Path | None = None
+    password_env: str | None = None
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
+    key_password_file: Path | None = None
+    check_hostname: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what could only fail later.
+
+        Raises:
+            ValueError: an unknown protocol or mechanism, or SASL without a mechanism.
+        """
+        if self.protocol not in _PROTOCOLS:
+            raise ValueError(f"protocol {self.protocol!r} is none of {', '.join(_PROTOCOLS)}")
+        if self.sasl and self.sasl_mechanism not in _MECHANISMS:
+            raise ValueError(
+                f"{self.protocol} needs a sasl_mechanism of {', '.join(_MECHANISMS)},"
+                f" not {self.sasl_mechanism!r}"
+            )
+        if self.password_file is not None and self.password_env is not None:
+            raise ValueError("give password_file or password_env, not both")
+
+    @property
+    def sasl(self) -> bool:
+        """Whether the listener authenticates by SASL."""
+        return self.protocol.startswith("SASL_")
+
+    @property
+    def tls(self) -> bool:
+        """Whether the listener speaks TLS."""
+        return self.protocol.endswith("SSL")
+
+    def password(self) -> str | None:
+        """Read the password now.
+
+        Raises:
+            AuthenticationFailed: the file cannot be read or the variable is not set.
+        """
+        if self.password_file is not None:
+            return _first_line(self.password_file)
+        if self.password_env is not None:
+            try:
+                return os.environ[self.password_env]
+            except KeyError:
+                raise AuthenticationFailed(
+                    f"the environment variable {self.password_env} (password_env) is not set"
+                ) from None
+        return None
+
+    def key_password(self) -> str | None:
+        """Read the TLS key's password now.
+
+        Raises:
+            AuthenticationFailed: the file cannot be read.
+        """
+        return None if self.key_password_file is None else _first_line(self.key_password_file)
+
+
+def _first_line(path: Path) -> str:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise AuthenticationFailed(f"the secret in {path} cannot be read: {error}") from error
+    if not lines:
+        raise AuthenticationFailed(f"the secret file {path} is empty")
+    return lines[0]

@@ -1,0 +1,389 @@
+"""The spool: what was seen of the committed log, on the local disk, in Kafka's layout.
+
+In: committed batches and snapshots, in order. Out: files (`layout.py`) that stay readable after
+kill -9 and power cuts, and a `position` that never runs ahead of what is fsynced.
+
+One process writes a spool, under a lock; any number read its files, without one. A reader that
+finds a listed file gone lists again: `retain` or a stretch of no-ops let go came in between.
+"""
+
+import contextlib
+import fcntl
+import json
+import logging
+import os
+import threading
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from streams.live import layout
+from streams.live.batches import BadBatch, spans
+from streams.live.errors import ReplyDamaged, SpoolDamaged, SpoolInUse, WrongCluster
+from streams.live.layout import Checkpoint, Segment
+from streams.live.messages import OffsetAndEpoch
+
+_log = logging.getLogger(__name__)
+
+SEGMENT_BYTES: Final = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where the spool ends.
+
+    Attributes:
+        next_offset: First metadata offset that is not in the spool; everything below it is
+            committed, and fsynced or covered by a checkpoint.
+        epoch: Leader epoch of the record before it; None when that is not known (nothing yet).
+    """
+
+    next_offset: int
+    epoch: int | None
+
+
+class Spool:
+    """A directory that mirrors a committed metadata log. Any thread may call its methods."""
+
+    def __init__(self, directory: Path, *, segment_bytes: int = SEGMENT_BYTES) -> None:
+        """Open or create the spool, lock it, and mend what a crash left (`recover`).
+
+        Raises:
+            SpoolInUse: another process has it open.
+            OSError: the directory cannot be written.
+        """
+        self.directory = directory
+        self._segment_bytes = segment_bytes
+        self._mutex = threading.RLock()
+        self._segment: FileIO | None = None
+        self._segment_no_op_only = True
+        self._torn = False
+        self._part: tuple[OffsetAndEpoch, FileIO] | None = None
+        directory.mkdir(parents=True, exist_ok=True)
+        self._lock = _lock(directory / layout.LOCK_NAME)
+        try:
+            self._position = self.recover()
+        except BaseException:
+            self._lock.close()
+            raise
+
+    @property
+    def position(self) -> Position:
+        """Where the spool ends: up to here Spark may read."""
+        with self._mutex:
+            return self._position
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster this spool was made from; None while nobody could tell."""
+        try:
+            about = json.loads((self.directory / layout.ABOUT_NAME).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise SpoolDamaged(f"{self.directory / layout.ABOUT_NAME}: {error}") from error
+        found = about.get("cluster_id")
+        return None if found is None else str(found)
+
+    def bind(self, cluster_id: str) -> None:
+        """Remember the cluster, the first time; afterwards refuse any other.
+
+        Raises:
+            WrongCluster: the spool was made from another cluster.
+        """
+        with self._mutex:
+            made_from = self.cluster_id
+            if made_from == cluster_id:
+                return
+            if made_from is not None:
+                raise WrongCluster(
+                    f"the spool {self.directory} was made from cluster {made_from}, not"
+                    f" {cluster_id}: give each cluster a spool directory of its own"
+                )
+            part = self.directory / (layout.ABOUT_NAME + layout.PART_SUFFIX)
+            with part.open("w", encoding="utf-8") as file:
+                json.dump({"cluster_id": cluster_id, "version": 1}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(self.directory / layout.ABOUT_NAME)
+            _sync_directory(self.directory)
+
+    def recover(self) -> Position:
+        """Make the files whole again and find where they end.
+
+        A half-fetched snapshot is dropped. The newest segment may end in a torn batch: it is cut
+        before the first one that fails its check. What a crash tore was never offered; if it was
+        offered (a bad disk), the follower fetches it again, and when the cluster has trimmed it
+        meanwhile a gap without a certificate is left, which a reader refuses.
+        Stretches of no-ops that were not let go before the crash are let go now.
+        """
+        with self._mutex:
+            self._torn = False
+            self._close_segment()
+            for part in self.directory.glob(f"*{layout.PART_SUFFIX}"):
+                part.unlink()
+            files = layout.listing(self.directory)
+            position = Position(0, None)
+            if files.checkpoints:
+                newest = files.checkpoints[-1]
+                position = Position(newest.end_offset, newest.epoch)
+            if files.segments:
+                position = self._recover_segment(files.segments, position)
+            self._position = position
+            for older, newer in zip(files.segments, files.segments[1:], strict=False):
+                self._let_go_if_idle(older, newer.base_offset)
+            return position
+
+    def _recover_segment(self, segments: tuple[Segment, ...], before: Position) -> Position:
+        segment = segments[-1]
+        read = _survey(segment)
+        self._segment_no_op_only = read.no_op_only
+        self._segment = _open_unbuffered(segment.path)
+        if read.whole_bytes < self._segment.tell():
+            cut = self._segment.tell() - read.whole_bytes
+            _log.warning("%s: cut %d torn bytes after offset %d", segment.path, cut, read.ends)
+            self._segment.truncate(read.whole_bytes)
+            os.fsync(self._segment.fileno())
+            self._segment.seek(read.whole_bytes)
+        epoch = read.epoch
+        if epoch is None and len(segments) > 1 and before.next_offset < read.ends:
+            older = _survey(
+                segments[-2]
+            )  # a crash came between opening a segment and its first batch
+            epoch = older.epoch if older.ends == read.ends else None
+        if (read.ends, read.whole_bytes) <= (before.next_offset, 0):
+            return before
+        return Position(read.ends, epoch)
+
+    def append(self, records: bytes, position: Position) -> None:
+        """Add whole committed batches and fsync them; only then does `position` move.
+
+        Args:
+            records: Batches that go on where the spool ends, byte for byte as fetched.
+            position: Where they end.
+
+        Raises:
+            ValueError: `position` does not lie beyond the present one.
+            OSError: the disk is full or failing. `position` stays; the next call mends the file.
+        """
+        with self._mutex:
+            if self._torn:
+                self.recover()
+            if position.next_offset <= self._position.next_offset:
+                raise ValueError(f"{position} does not lie beyond {self._position}")
+            segment = self._writable_segment()
+            try:
+                _write_all(segment, records)
+                os.fdatasync(segment.fileno())
+            except OSError:
+                self._torn = True
+                raise
+            for span in spans(records):
+                self._segment_no_op_only = self._segment_no_op_only and span.no_op
+            self._position = position
+
+    def _writable_segment(self) -> FileIO:
+        if self._segment is not None and self._segment.tell() >= self._segment_bytes:
+            sealed = Segment(_base_offset(self._segment), Path(str(self._segment.name)))
+            idle = self._segment_no_op_only
+            self._close_segment()
+            opened = self._open_segment()
+            if idle:
+                self._let_go_if_idle(sealed, self._position.next_offset)
+            return opened
+        return self._segment if self._segment is not None else self._open_segment()
+
+    def _open_segment(self) -> FileIO:
+        path = layout.segment_path(self.directory, self._position.next_offset)
+        path.touch()
+        self._segment = _open_unbuffered(path)
+        self._segment_no_op_only = True
+        _sync_directory(self.directory)
+        return self._segment
+
+    def _let_go_if_idle(self, sealed: Segment, ends: int) -> None:
+        """Delete a sealed segment of nothing but no-ops, leaving a certificate in its place.
+
+        An idle cluster writes two NoOpRecords a second for ever (13 MB a day), and Spark commits
+        nothing meanwhile. The certificate is on disk before the segment goes; one that adjoins an
+        older one replaces it, so that their number grows with the data, not with time.
+        """
+        read = _survey(sealed)
+        if not read.no_op_only or read.ends != ends:
+            return
+        certified = layout.listing(self.directory).idle
+        adjoining = [idle for idle in certified if idle.to_offset == sealed.base_offset]
+        starts = min((i.from_offset for i in adjoining), default=sealed.base_offset)
+        layout.idle_path(self.directory, starts, ends).touch()
+        _sync_directory(self.directory)
+        for path in [sealed.path, *(i.path for i in adjoining)]:
+            path.unlink(missing_ok=True)
+
+    def begin_snapshot(self, snapshot: OffsetAndEpoch) -> None:
+        """Start to write the snapshot; one begun before and not completed is dropped."""
+        with self._mutex:
+            self.drop_snapshot()
+            name = layout.checkpoint_path(self.directory, snapshot.end_offset, snapshot.epoch).name
+            path = self.directory / (name + layout.PART_SUFFIX)
+            path.write_bytes(b"")
+            self._part = (snapshot, _open_unbuffered(path))
+
+    def append_snapshot(self, content: bytes) -> int:
+        """Add the next bytes of the snapshot that was begun; return its size so far."""
+        with self._mutex:
+            _, file = self._begun()
+            _write_all(file, content)
+            return file.tell()
+
+    def complete_snapshot(self) -> Position:
+        """Check the snapshot, fsync it, give it its name, and go on behind it.
+
+        Raises:
+            ReplyDamaged: it is not a sequence of whole batches; it is dropped.
+        """
+        with self._mutex:
+            snapshot, file = self._begun()
+            path = Path(str(file.name))
+            try:
+                ends = max((span.end for span in spans(path.read_bytes())), default=0)
+            except BadBatch as error:
+                self.drop_snapshot()
+                raise ReplyDamaged(f"the snapshot {path.name}: {error}") from error
+            if ends != file.tell() or ends == 0:
+                self.drop_snapshot()
+                raise ReplyDamaged(f"the snapshot {path.name} is cut at byte {ends}")
+            os.fsync(file.fileno())
+            file.close()
+            self._part = None
+            path.replace(
+                layout.checkpoint_path(self.directory, snapshot.end_offset, snapshot.epoch)
+            )
+            self._close_segment()
+            self._position = Position(snapshot.end_offset, snapshot.epoch)
+            self._open_segment()
+            return self._position
+
+    def drop_snapshot(self) -> None:
+        """Forget a snapshot that was begun."""
+        with self._mutex:
+            if self._part is not None:
+                _, file = self._part
+                self._part = None
+                file.close()
+                Path(str(file.name)).unlink(missing_ok=True)
+
+    def _close_segment(self) -> None:
+        if self._segment is not None:
+            self._segment.close()
+            self._segment = None
+
+    def _begun(self) -> tuple[OffsetAndEpoch, FileIO]:
+        if self._part is None:
+            raise ValueError("no snapshot was begun")
+        return self._part
+
+    def retain(self, below_offset: int) -> None:
+        """Delete what lies wholly below an offset that Spark has committed.
+
+        The newest segment stays whatever its age. A checkpoint stays as long as the log right
+        behind it does: the two are one whole, from which everything can be built anew.
+        """
+        with self._mutex:
+            files = layout.listing(self.directory)
+            ends = [s.base_offset for s in files.segments[1:]]
+            doomed = [
+                s for s, end in zip(files.segments, ends, strict=False) if end <= below_offset
+            ]
+            kept = files.segments[len(doomed) :]
+            starts = kept[0].base_offset if kept else self._position.next_offset
+            floor = min(below_offset, starts)
+            for segment in doomed:
+                segment.path.unlink()
+            for checkpoint in _below(files.checkpoints, floor):
+                checkpoint.path.unlink()
+            for idle in files.idle:
+                if idle.to_offset <= floor:
+                    idle.path.unlink()
+
+    def close(self) -> None:
+        """Close the files and let the lock go."""
+        with self._mutex:
+            self.drop_snapshot()
+            self._close_segment()
+            self._lock.close()
+
+    def __enter__(self) -> Self:
+        """Return itself; `close` follows."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+
+def _below(checkpoints: tuple[Checkpoint, ...], floor: int) -> list[Checkpoint]:
+    """Pick the checkpoints that end below `floor`: the kept log does not go on from them."""
+    return [checkpoint for checkpoint in checkpoints if checkpoint.end_offset < floor]
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """What a segment holds: its whole batches up to the first bad one, and their last epoch."""
+
+    whole_bytes: int
+    ends: int
+    epoch: int | None
+    no_op_only: bool
+
+
+def _survey(segment: Segment) -> _Survey:
+    whole, ends, epoch, no_op_only = 0, segment.base_offset, None, True
+    with contextlib.suppress(BadBatch):
+        for span in spans(segment.path.read_bytes()):
+            whole, ends, epoch = span.end, span.next_offset, span.epoch
+            no_op_only = no_op_only and span.no_op
+    return _Survey(whole, ends, epoch, no_op_only)
+
+
+def _base_offset(segment: FileIO) -> int:
+    return int(Path(str(segment.name)).stem)
+
+
+def _open_unbuffered(path: Path) -> FileIO:
+    file = FileIO(str(path), "r+")
+    file.seek(0, os.SEEK_END)
+    return file
+
+
+def _write_all(file: FileIO, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[file.write(view) or 0 :]
+
+
+def _lock(path: Path) -> FileIO:
+    file = FileIO(str(path), "a")
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise SpoolInUse(
+            f"the spool {path.parent} is written by another process: end it, or give this one"
+            " another directory"
+        ) from error
+    return file
+
+
+def _sync_directory(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
