@@ -6,7 +6,7 @@ _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s
 
 
 def duration_text(duration_ms: int) -> str:
-    """Say a duration in its two largest units: `70 ms`, `4 s`, `1 min 30 s`, `2 h 5 min`; never negative.
+    """Say a duration in its two largest units: `70 ms`, `1 min 30 s`; never negative.
 
     >>> [duration_text(ms) for ms in (-5, 70, 1_250, 90_000, 7_500_000)]
     ['0 ms', '70 ms', '1 s', '1 min 30 s', '2 h 5 min']

@@ -1,7 +1,8 @@
 """What a live source says of itself, and how old that is.
 
-The source writes a `SourceStatus` beside the store (`source.json`); whoever shows a number says with it how old
-the number is, and whoever opens a gate asks `is_current` first. A file that was read to its end never ages.
+The source writes a `SourceStatus` beside the store (`source.json`); whoever shows a number says
+with it how old the number is, and whoever opens a gate asks `is_current` first. A file that was
+read to its end never ages.
 """
 
 from collections.abc import Mapping
@@ -9,13 +10,13 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 STALE_AFTER_MS: Final = 15_000
-"""Older than this, what was read says nothing of the present. An idle controller writes a no-op every 500 ms."""
+"""Older data says nothing of the present: an idle controller writes a no-op every 500 ms."""
 
 BEHIND_RECORDS: Final = 100
 """More unread records than this is history being read, not the present: 50 s of an idle log."""
 
 
-class SourceStatusInvalid(ValueError):
+class SourceStatusError(ValueError):
     """The value is not a SourceStatus."""
 
 
@@ -72,16 +73,16 @@ def from_json(value: object) -> SourceStatus:
     """Read what `to_json` gave; keys that are not known are left aside, for a newer writer's sake.
 
     Raises:
-        SourceStatusInvalid: not an object, `observed_ms` is missing, or a value has another type.
+        SourceStatusError: not an object, `observed_ms` is missing, or a value has another type.
     """
     if not isinstance(value, Mapping):
-        raise SourceStatusInvalid(f"a source status is an object, not {type(value).__name__}")
+        raise SourceStatusError(f"a source status is an object, not {type(value).__name__}")
     observed = _number(value, "observed_ms")
     if observed is None:
-        raise SourceStatusInvalid("a source status needs observed_ms")
+        raise SourceStatusError("a source status needs observed_ms")
     finished = value.get("finished", False)
     if not isinstance(finished, bool):
-        raise SourceStatusInvalid(f"finished is true or false, not {finished!r}")
+        raise SourceStatusError(f"finished is true or false, not {finished!r}")
     numbers = {name: _number(value, name) for name in _NUMBERS}
     texts = {name: _text(value, name) for name in _TEXTS}
     return SourceStatus(
@@ -104,7 +105,7 @@ def _number(value: Mapping[object, object], name: str) -> int | None:
     if found is None:
         return None
     if isinstance(found, bool) or not isinstance(found, int):
-        raise SourceStatusInvalid(f"{name} is a whole number or null, not {found!r}")
+        raise SourceStatusError(f"{name} is a whole number or null, not {found!r}")
     return found
 
 
@@ -112,7 +113,7 @@ def _text(value: Mapping[object, object], name: str) -> str | None:
     found = value.get(name)
     if found is None or isinstance(found, str):
         return found
-    raise SourceStatusInvalid(f"{name} is text or null, not {found!r}")
+    raise SourceStatusError(f"{name} is text or null, not {found!r}")
 
 
 def stale_ms(status: SourceStatus, now_ms: int) -> int | None:
@@ -128,7 +129,7 @@ def is_silent(status: SourceStatus, now_ms: int) -> bool:
 
 
 def is_current(status: SourceStatus, now_ms: int) -> bool:
-    """Whether what this source delivered may be taken for the present. False unless shown to be so."""
+    """Whether what was delivered may be taken for the present; False unless shown to be so."""
     if status.error is not None:
         return False
     if status.finished:

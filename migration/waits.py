@@ -1,17 +1,16 @@
 """What is being waited for, in words: every wait of the migration has a named reason.
 
-`waits` reads one cluster's summary and what its source says of itself, and gives the reasons, most important first:
-the source (what is not current tells nothing of the present, so then nothing else is said and no step is
-advised), then the brokers that are not in order, then the step that the phase asks for. Screens, `status` and alerts
-all print these words. The result is empty only when the migration is finalized, or there was none to do, and
-nothing is pending.
+`waits` reads one cluster's summary and what its source says of itself, and gives the reasons, most
+important first: the source (what is not current tells nothing of the present, so then nothing else
+is said and no step is advised), then the brokers that are not in order, then the step that the
+phase asks for. Screens, `status` and alerts all print these words. The result is empty only when
+the migration is finalized, or there was none to do, and nothing is pending.
 """
 
-import enum
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from migration.broker_waits import broker_waits, is_stalled
 from migration.durations import duration_text
 from migration.rates import cluster_eta_seconds, eta_seconds, rate_per_second
 from migration.source_status import (
@@ -26,7 +25,8 @@ from migration.source_status import (
     stale_ms,
     to_json,
 )
-from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, ReplicaState
+from migration.summary import ClusterSummary, Mode, Phase
+from migration.wait import Wait, WaitKind
 
 __all__ = [
     "NO_STATUS",
@@ -48,51 +48,14 @@ __all__ = [
 ]
 
 
-class WaitKind(enum.StrEnum):
-    """Why there is a wait; the name stays when its words change. In order of importance."""
-
-    SOURCE_ERROR = "source_error"
-    NOT_RUNNING = "not_running"
-    NO_CONTROLLER = "no_controller"
-    STALE_DATA = "stale_data"
-    CATCHING_UP = "catching_up"
-    BROKER_STALLED = "broker_stalled"
-    BROKER_HELD = "broker_held"
-    REPLICAS_OFFLINE = "replicas_offline"
-    BROKER_FENCED = "broker_fenced"
-    REPLICAS_PENDING = "replicas_pending"
-    BROKER_IN_ZOOKEEPER_MODE = "broker_in_zookeeper_mode"
-    CONTROLLERS = "controllers"
-    REGISTRATIONS = "registrations"
-    COPY = "copy"
-    FINALIZE = "finalize"
-    ROLLED_BACK = "rolled_back"
-
-
 _RANK: Final = {kind: rank for rank, kind in enumerate(WaitKind)}
 _SETTLED: Final = (Phase.FINALIZED, Phase.KRAFT)
 _RESTARTS: Final = (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED, Phase.KRAFT)
 """The phases in which a broker in ZooKeeper mode is what the migration waits for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
-    """One reason to wait.
-
-    Attributes:
-        text: the reason in words; follows "waiting for: ".
-        broker: the broker it is about, if it is about one.
-        since_ms: since when, by the records' timestamps or the source's clock.
-    """
-
-    kind: WaitKind
-    text: str
-    broker: int | None = None
-    since_ms: int | None = None
-
-
 def nothing_seen(cluster: str) -> ClusterSummary:
-    """Make the summary of a cluster of which no metadata record was read: as far as is known, ZooKeeper's."""
+    """Make the summary of a cluster of which no record was read: ZooKeeper's, as far as known."""
     return ClusterSummary(
         cluster=cluster,
         metadata_offset=None,
@@ -115,12 +78,22 @@ def waits(
     blocked = tuple(_source_waits(summary, source, now_ms))
     if blocked:
         return blocked
+    return tuple(_migration_waits(summary, now_ms, stall_after_ms))
+
+
+def _migration_waits(summary: ClusterSummary, now_ms: int, stall_after_ms: int) -> Iterator[Wait]:
+    """Yield what the migration waits for, given data that is current."""
     troubles = sorted(
-        (t for b in summary.brokers for t in _broker_waits(b, now_ms, stall_after_ms)),
+        (t for b in summary.brokers for t in broker_waits(b, now_ms, stall_after_ms)),
         key=lambda wait: (_RANK[wait.kind], wait.broker),
     )
     unsettled = sorted({wait.broker for wait in troubles if wait.broker is not None})
-    return (*troubles, *_zookeeper_mode_waits(summary, unsettled), *_phase_wait(summary, unsettled))
+    restarts = tuple(_zookeeper_mode_waits(summary, unsettled))
+    yield from troubles
+    yield from restarts
+    yield from _phase_wait(summary, unsettled)
+    if summary.phase is Phase.HYBRID and not troubles and not restarts:
+        yield Wait(kind=WaitKind.REGISTRATIONS, text="the brokers to register in KRaft mode")
 
 
 def headline(summary: ClusterSummary, reasons: tuple[Wait, ...]) -> str:
@@ -131,16 +104,6 @@ def headline(summary: ClusterSummary, reasons: tuple[Wait, ...]) -> str:
     if summary.phase is Phase.KRAFT:
         return "nothing: this cluster is in KRaft mode and does not migrate"
     return "nothing: the migration is finalized"
-
-
-def is_stalled(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> bool:
-    """Whether a held broker made no progress for this long, counted from its registration before the first."""
-    since = _last_progress_ms(broker)
-    return broker.held and since is not None and now_ms - since >= stall_after_ms
-
-
-def _last_progress_ms(broker: BrokerSummary) -> int | None:
-    return broker.registered_ms if broker.progress is None else broker.progress.last_ms
 
 
 def _source_waits(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> Iterator[Wait]:
@@ -158,7 +121,8 @@ def _source_waits(summary: ClusterSummary, source: SourceStatus, now_ms: int) ->
         yield _unanswered(summary, source, now_ms)
     elif (unread := behind(source, summary.metadata_offset)) > BEHIND_RECORDS:
         read = "none" if summary.metadata_offset is None else str(summary.metadata_offset + 1)
-        text = f"the metadata log to be read: {read} of {source.high_watermark} records, {unread} to go"
+        count = f"{read} of {source.high_watermark} records, {unread} to go"
+        text = f"the metadata log to be read: {count}"
         yield Wait(kind=WaitKind.CATCHING_UP, text=text)
 
 
@@ -176,56 +140,6 @@ def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> W
     return Wait(kind=WaitKind.NO_CONTROLLER, text=text)
 
 
-def _broker_waits(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> Iterator[Wait]:
-    """Yield what is not in order with one broker."""
-    who = f"broker {broker.id}"
-    if broker.held:
-        yield _held(broker, now_ms, stall_after_ms)
-    if gone := broker.replicas[ReplicaState.OFFLINE] + broker.replicas[ReplicaState.LOST]:
-        text = f"{who} has {_replicas(gone)} in a log directory that is offline: bring it back"
-        yield Wait(kind=WaitKind.REPLICAS_OFFLINE, text=text, broker=broker.id)
-    if broker.fenced and not broker.held and broker.mode is not Mode.ZOOKEEPER:
-        yield Wait(kind=WaitKind.BROKER_FENCED, text=_fenced_text(broker), broker=broker.id)
-    if broker.mode is Mode.KRAFT and broker.pending and not broker.held:
-        text = f"{who} has {_replicas(broker.pending)} without a directory ({_by_state(broker)})"
-        yield Wait(kind=WaitKind.REPLICAS_PENDING, text=text, broker=broker.id)
-
-
-def _held(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> Wait:
-    total = sum(broker.replicas.values())
-    count = f"{broker.pending} of {total} replicas without a directory ({_by_state(broker)})"
-    since = _last_progress_ms(broker)
-    age = None if since is None else duration_text(now_ms - since)
-    if age is not None and is_stalled(broker, now_ms, stall_after_ms):
-        text = f"broker {broker.id} is held and stalled: {count}, no progress for {age}"
-        return Wait(kind=WaitKind.BROKER_STALLED, text=text, broker=broker.id, since_ms=since)
-    if broker.progress is not None:
-        last = f"last progress {age} ago"
-    elif age is not None:
-        last = f"registered {age} ago, no progress yet"
-    else:
-        last = "no progress yet"
-    text = f"broker {broker.id} is held: {count}, {last}"
-    since = broker.registered_ms
-    return Wait(kind=WaitKind.BROKER_HELD, text=text, broker=broker.id, since_ms=since)
-
-
-def _by_state(broker: BrokerSummary) -> str:
-    states = (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED)
-    return ", ".join(f"{broker.replicas[s]} {s}" for s in states if broker.replicas[s])
-
-
-def _fenced_text(broker: BrokerSummary) -> str:
-    who = f"broker {broker.id}"
-    if broker.in_controlled_shutdown:
-        return f"{who} to come back: it shut down and is fenced"
-    if (
-        broker.mode is Mode.MIGRATING
-    ):  # a directory that fails in this mode halts the broker (KAFKA-16431)
-        return f"{who} to be unfenced: look at its log directories before any restart"
-    return f"{who} to be unfenced: it is down, or has not caught up with the metadata log"
-
-
 def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
     """Yield the brokers to restart in KRaft mode, where the phase asks for it."""
     if summary.phase not in _RESTARTS:
@@ -237,12 +151,13 @@ def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iter
         first = _not_before([other for other in unsettled if other != broker.id])
         if broker.id in unsettled:
             first = ", not before its log directories are known to be well"
-        text = f"broker {broker.id} is still in ZooKeeper mode{although}: restart it in KRaft mode{first}"
+        where = f"broker {broker.id} is still in ZooKeeper mode{although}"
+        text = f"{where}: restart it in KRaft mode{first}"
         yield Wait(kind=WaitKind.BROKER_IN_ZOOKEEPER_MODE, text=text, broker=broker.id)
 
 
 def _phase_wait(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
-    """Yield what the phase itself waits for; nothing in `hybrid`, whose brokers are named one by one."""
+    """Yield what the phase itself waits for; in `hybrid` that is its brokers, named one by one."""
     if summary.phase is Phase.ZOOKEEPER:
         text = "the KRaft controllers to be provisioned: their log holds no migration state yet"
         yield Wait(kind=WaitKind.CONTROLLERS, text=text)
@@ -282,7 +197,3 @@ def _not_before(unsettled: list[int]) -> str:
 
 def _ids(ids: Iterable[int]) -> str:
     return ", ".join(str(i) for i in sorted(ids))
-
-
-def _replicas(count: int) -> str:
-    return "1 replica" if count == 1 else f"{count} replicas"

@@ -1,0 +1,41 @@
+"""One reason to wait: its name for scripts and alerts, and its words for a person."""
+
+import enum
+from dataclasses import dataclass
+
+
+class WaitKind(enum.StrEnum):
+    """Why there is a wait; the name stays when its words change. In order of importance."""
+
+    SOURCE_ERROR = "source_error"
+    NOT_RUNNING = "not_running"
+    NO_CONTROLLER = "no_controller"
+    STALE_DATA = "stale_data"
+    CATCHING_UP = "catching_up"
+    BROKER_STALLED = "broker_stalled"
+    BROKER_HELD = "broker_held"
+    REPLICAS_OFFLINE = "replicas_offline"
+    BROKER_FENCED = "broker_fenced"
+    REPLICAS_PENDING = "replicas_pending"
+    BROKER_IN_ZOOKEEPER_MODE = "broker_in_zookeeper_mode"
+    CONTROLLERS = "controllers"
+    REGISTRATIONS = "registrations"
+    COPY = "copy"
+    FINALIZE = "finalize"
+    ROLLED_BACK = "rolled_back"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """One reason to wait.
+
+    Attributes:
+        text: the reason in words; follows "waiting for: ".
+        broker: the broker it is about, if it is about one.
+        since_ms: since when, by the records' timestamps or the source's clock.
+    """
+
+    kind: WaitKind
+    text: str
+    broker: int | None = None
+    since_ms: int | None = None
