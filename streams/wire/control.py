@@ -21,6 +21,20 @@ from kio.serial.errors import SerialError
 from streams.wire.errors import DamagedValue, UnsupportedRecordVersion
 from streams.wire.structure import normalize
 
+__all__ = [
+    "ControlRecord",
+    "KRaftVersionRecord",
+    "KnownControl",
+    "LeaderChangeMessageV0",
+    "LeaderChangeMessageV1",
+    "SnapshotFooterRecord",
+    "SnapshotHeaderRecord",
+    "UnknownControl",
+    "VotersRecord",
+    "read_control",
+    "write_control",
+]
+
 
 class UnknownControl(NamedTuple):
     """A control record of a type that Kafka 3.9's metadata log does not have."""

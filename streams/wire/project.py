@@ -13,6 +13,7 @@ from migration import records
 from migration.directory_ids import MIGRATING, DirectoryId
 from streams.wire import schema
 from streams.wire.schema import MetadataRecord
+from streams.wire.values import read_value
 
 _ZERO: Final = bytes(16)
 
@@ -130,3 +131,15 @@ def project(entity: MetadataRecord) -> records.Record:
     """Turn a record's full value into `migration`'s; `Unrelated` when that has no such record."""
     projection = _PROJECTIONS.get(entity.__api_key__)
     return projection(entity) if projection else records.Unrelated(entity.__api_key__)
+
+
+def read_in_full(value: bytes) -> records.Record:
+    """Read a record's value through kio, all of it: what every shorter way must equal.
+
+    Raises:
+        UnknownFrameVersion: the frame is not of version 1.
+        UnsupportedRecordVersion: the type is known, in older versions only.
+        DamagedValue: the value is cut, has bytes left, or does not decode.
+    """
+    entity = read_value(value)
+    return entity if isinstance(entity, records.Unknown) else project(entity)

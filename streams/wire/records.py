@@ -7,27 +7,13 @@ PartitionChangeRecord, nearly all of a log, go through `streams.wire.fast`.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kio.schema.leader_change_message.v0.data import LeaderChangeMessage as LeaderChangeMessageV0
-from kio.schema.leader_change_message.v1.data import LeaderChangeMessage as LeaderChangeMessageV1
-
 from migration.records import LeaderChange, NoOp, Record, Unknown, Unrelated
 from streams.wire.batches import Batch
+from streams.wire.control import LeaderChangeMessageV0, LeaderChangeMessageV1
 from streams.wire.fast import FAST_READERS
-from streams.wire.project import PROJECTED, project
+from streams.wire.project import PROJECTED, read_in_full
 from streams.wire.schema import RECORDS
-from streams.wire.values import known, read_frame, read_value
-
-
-def read_in_full(value: bytes) -> Record:
-    """Read a record's value through kio, all of it; what every shorter way must equal.
-
-    Raises:
-        UnknownFrameVersion: the frame is not of version 1.
-        UnsupportedRecordVersion: the type is known, in older versions only.
-        DamagedValue: the value is cut, has bytes left, or does not decode.
-    """
-    entity = read_value(value)
-    return entity if isinstance(entity, Unknown) else project(entity)
+from streams.wire.values import known, read_frame
 
 
 def _unrelated(api_key: int) -> Callable[[bytes], Record]:

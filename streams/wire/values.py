@@ -20,6 +20,7 @@ FRAME_VERSION: Final = 1
 API_KEYS: Final = frozenset(api_key for api_key, _ in RECORDS)
 """The 25 record types."""
 _VERSION_LAST: Final = dict(sorted(RECORDS))
+_READERS: Final = {key: entity_reader(kind) for key, kind in RECORDS.items()}
 
 
 def read_frame(value: bytes) -> tuple[int, int, int]:
@@ -69,7 +70,7 @@ def read_value(value: bytes) -> MetadataRecord | Unknown:
         return Unknown(api_key)
     kind = RECORDS[api_key, version]
     try:
-        return entity_reader(kind)(normalize(kind, value, start), start)[0]
+        return _READERS[api_key, version](normalize(kind, value, start), start)[0]
     except (SerialError, ValueError) as error:
         raise DamagedValue(f"{kind.__name__} does not decode ({error})") from error
 
