@@ -1,0 +1,61 @@
+"""Fails and heals a log directory without a container and as any user, root too.
+
+The directory is renamed away and an empty file takes its place, so that the next write below it
+is an I/O error. ``chmod`` would not do: it does not bind root.
+"""
+
+from pathlib import Path
+
+from orchestrator.lab.errors import WrongStateError
+
+_AWAY = ".failed"
+
+
+def away(directory: Path) -> Path:
+    """Return where a failed directory's content waits to be healed."""
+    return directory.with_name(directory.name + _AWAY)
+
+
+def is_failed(directory: Path) -> bool:
+    """Whether the directory was failed here and not healed yet."""
+    return away(directory).exists()
+
+
+def fail(directory: Path) -> None:
+    """Make every later access below the directory an error.
+
+    Raises:
+        WrongStateError: It has failed already, or is not there.
+    """
+    if is_failed(directory):
+        raise WrongStateError(
+            "the directory has failed already", where=str(directory), mend="Heal it first."
+        )
+    if not directory.is_dir():
+        raise WrongStateError(
+            "there is no such directory yet",
+            where=str(directory),
+            mend="Start its broker once; that creates it.",
+        )
+    directory.rename(away(directory))
+    directory.touch()
+
+
+def heal(directory: Path) -> None:
+    """Put the directory back as it was when it failed.
+
+    Raises:
+        WrongStateError: It has not failed, or something else took its place.
+    """
+    if not is_failed(directory):
+        raise WrongStateError(
+            "the directory has not failed", where=str(directory), mend="There is nothing to heal."
+        )
+    if directory.is_dir():
+        raise WrongStateError(
+            "something created a directory in the failed one's place",
+            where=str(directory),
+            mend=f"Look into it, remove it, and heal again; the content is in {away(directory)}.",
+        )
+    directory.unlink(missing_ok=True)
+    away(directory).rename(directory)

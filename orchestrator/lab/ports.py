@@ -1,0 +1,49 @@
+"""Free ports on loopback, chosen by the kernel and held for the whole life of a lab.
+
+A held port is a socket that is bound and never listens. Linux lets a second socket bind and
+listen there when both carry SO_REUSEADDR, as Java's and ZooKeeper's server sockets do; until then
+the kernel gives the port to nobody who asks for any port, and it stays held over restarts.
+"""
+
+import socket
+
+from orchestrator.lab.errors import RequestRefusedError
+
+LOOPBACK = "127.0.0.1"
+
+
+class Ports:
+    """The ports that one lab holds."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, socket.socket] = {}
+
+    def take(self) -> int:
+        """Hold one more free port and return it.
+
+        Raises:
+            RequestRefusedError: The kernel has none to give.
+        """
+        held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            held.bind((LOOPBACK, 0))
+        except OSError as error:
+            held.close()
+            raise RequestRefusedError(
+                f"no free port: {error.strerror}",
+                where=LOOPBACK,
+                mend="Close what holds so many ports on this machine.",
+            ) from error
+        port = int(held.getsockname()[1])
+        self._held[port] = held
+        return port
+
+    def release(self, port: int) -> None:
+        """Hold this port no longer."""
+        self._held.pop(port).close()
+
+    def close(self) -> None:
+        """Hold no port any longer."""
+        for port in list(self._held):
+            self.release(port)

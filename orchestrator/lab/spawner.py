@@ -1,0 +1,89 @@
+"""Starts processes that die with this one, even when this one is killed with SIGKILL.
+
+Linux sends a child its parent-death signal when the *thread* that started it ends, so every
+process of every lab is started by one thread that lives as long as the interpreter does. The
+small shell in between closes the gap before the signal is set: it refuses to go on when the lab
+has died by then.
+"""
+
+import os
+import queue
+import shutil
+import subprocess
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TypeAlias
+
+from orchestrator.lab.errors import ToolFailedError, ToolMissingError
+
+_SPAWN_S_MAX = 30.0
+_GUARD = '[ "$PPID" = "$0" ] || exit 99; exec "$@"'
+
+_Order: TypeAlias = tuple[tuple[str, ...], Path, "Future[subprocess.Popen[bytes]]"]
+
+_orders: queue.SimpleQueue[_Order] = queue.SimpleQueue()
+_starting = threading.Lock()
+_threads: list[threading.Thread] = []
+
+
+def spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    """Start a process in a session of its own, its output appended to `log`.
+
+    Raises:
+        ToolMissingError: util-linux's setpriv is absent.
+        ToolFailedError: The program could not be started.
+    """
+    _ensure_thread()
+    started: Future[subprocess.Popen[bytes]] = Future()
+    _orders.put((tied_to_this_process(command), log, started))
+    try:
+        return started.result(timeout=_SPAWN_S_MAX)
+    except (OSError, TimeoutError) as error:
+        raise ToolFailedError(
+            f"the process could not be started: {error}",
+            where=command[0],
+            mend="Look at the machine's process and memory limits.",
+        ) from error
+
+
+def tied_to_this_process(command: Sequence[str]) -> tuple[str, ...]:
+    """Return the command, wrapped so that it is killed when the calling process ends.
+
+    Raises:
+        ToolMissingError: util-linux's setpriv is absent.
+    """
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        raise ToolMissingError(
+            "the lab ties its processes to itself with setpriv, and there is none",
+            where="PATH",
+            mend="Run: apt-get install util-linux",
+        )
+    return (setpriv, "--pdeathsig", "KILL", "sh", "-c", _GUARD, str(os.getpid()), *command)
+
+
+def _ensure_thread() -> None:
+    with _starting:
+        if not _threads or not _threads[0].is_alive():
+            _threads[:] = [threading.Thread(target=_serve, name="lab-spawner", daemon=True)]
+            _threads[0].start()
+
+
+def _serve() -> None:
+    while True:
+        command, log, started = _orders.get()
+        try:
+            with log.open("ab") as output:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            started.set_exception(error)
+        else:
+            started.set_result(process)

@@ -1,0 +1,68 @@
+"""Every wait of the lab: on a condition, bounded, ended at once when the lab is closed."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from orchestrator.lab.errors import LabClosedError, WaitTimedOutError
+
+_POLL_S = 0.1
+
+T = TypeVar("T")
+
+
+class Waiter:
+    """Waits on conditions until the lab closes."""
+
+    def __init__(self) -> None:
+        self._closed = threading.Event()
+
+    def close(self) -> None:
+        """End every wait, now and later, with `LabClosedError`."""
+        self._closed.set()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the lab was closed."""
+        return self._closed.is_set()
+
+    def until(
+        self,
+        what: str,
+        probe: Callable[[], T | None],
+        *,
+        timeout_s: float,
+        where: str,
+        tail: Callable[[], str] = str,
+    ) -> T:
+        """Call `probe` until it returns something true, and return that.
+
+        Args:
+            what: What is waited for, such as ``broker-1 to start``.
+            probe: The condition; what it raises ends the wait.
+            timeout_s: The bound, in seconds.
+            where: What to look at when it does not come.
+            tail: The last lines of the log that may explain it.
+
+        Raises:
+            LabClosedError: The lab was closed meanwhile.
+            WaitTimedOutError: It did not come in time.
+        """
+        deadline_s = time.monotonic() + timeout_s
+        while not (found := probe()):
+            if time.monotonic() > deadline_s:
+                lines = tail()
+                last = f"; it last wrote:\n{lines}\n" if lines else ""
+                raise WaitTimedOutError(
+                    f"waited {timeout_s:.0f} s in vain for {what}{last}",
+                    where=where,
+                    mend="The log says how far it came; on a slow machine, try again.",
+                )
+            if self._closed.wait(_POLL_S):
+                raise LabClosedError(
+                    f"the lab was closed while waiting for {what}",
+                    where=where,
+                    mend="Start a new lab.",
+                )
+        return found
