@@ -459,7 +459,8 @@ class _Step:
             },
             unknown_records=self.unknown,
         )
-        return image, tuple(self.events)
+        # Held-back records are applied at their transaction's end but stand where they were written.
+        return image, tuple(sorted(self.events, key=lambda event: event.offset))
 
     def _note(self, note: Note) -> None:
         self.events.append(

@@ -1,0 +1,259 @@
+"""Starting the job: live over clusters (`follow`), or over files to their end (`replay`).
+
+Both build the same query. Under a state directory: `checkpoint/` (Spark's), `store.db`,
+`transitions/` (Parquet) and `clusters/NAME/` (the spool of the live log, the source's status).
+"""
+
+import fcntl
+import json
+import logging
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import reduce
+from pathlib import Path
+from typing import IO, Final
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from migration.source_status import from_json
+from migration.summary import ClusterSummary, Event
+from streams.job.damage import first_damage
+from streams.job.processor import OUTPUT, ReplicaTracker
+from streams.job.session import session
+from streams.job.sink import StoreSink
+from streams.source.feed import STATUS_FILE, now_ms
+from streams.source.log_files import list_log
+from streams.store.store import Store
+
+_log: Final = logging.getLogger(__name__)
+_PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)
+
+
+class JobFailed(Exception):
+    """The query ended with an error, or could not start; the message is the cause's, in one line."""
+
+
+class StateInUse(JobFailed):
+    """Another process follows with this state directory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSource:
+    """One cluster's controllers.
+
+    Attributes:
+        bootstrap: "host:port,host:port".
+        cluster_id: refused if the controllers have another one; None: not checked.
+        security: fields of `streams.live.security.Security`; names of files, never secrets.
+    """
+
+    cluster: str
+    bootstrap: str
+    cluster_id: str | None = None
+    security: Mapping[str, str | bool] = field(default_factory=dict)
+
+    def controllers(self) -> str:
+        """As the source's option."""
+        return json.dumps(
+            {
+                "bootstrap": self.bootstrap,
+                "cluster_id": self.cluster_id,
+                "security": dict(self.security),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSettings:
+    """What to follow."""
+
+    sources: Sequence[LogSource]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOutcome:
+    """What a replay came to.
+
+    Attributes:
+        summary: None when not even the first batch could be read.
+        damage: why the log could not be read to its end, with file and byte; None: it could.
+    """
+
+    summary: ClusterSummary | None
+    events: Sequence[Event]
+    damage: str | None
+
+
+class Job:
+    """A running query and all it holds."""
+
+    def __init__(self, query: StreamingQuery, held: ExitStack) -> None:
+        self._query = query
+        self._held = held
+
+    def poll(self) -> None:
+        """Look whether it still runs.
+
+        Raises:
+            JobFailed: it ended with an error.
+        """
+        error = self._query.exception()
+        if error is not None:
+            raise JobFailed(_cause(error)) from error
+
+    def wait_finished(self, timeout_s: int | None) -> bool:
+        """Wait for the end of a query over files; whether it came.
+
+        Raises:
+            JobFailed: it ended with an error.
+        """
+        try:
+            ended = self._query.awaitTermination(timeout_s)
+        except StreamingQueryException as error:
+            raise JobFailed(_cause(error)) from error
+        return bool(ended) or not self._query.isActive
+
+    def stop(self) -> None:
+        """End the query, and let go of the state directory."""
+        try:
+            self._query.stop()
+        finally:
+            self._held.close()
+
+
+def follow(settings: JobSettings, state_dir: Path) -> Job:
+    """Follow clusters until stopped.
+
+    Raises:
+        StateInUse: another process does so with this state directory.
+        JobFailed: the query could not be started.
+        StoreError: the store is damaged or of another query.
+    """
+    held = ExitStack()
+    try:
+        held.enter_context(_lock(state_dir))
+        spark = session(state_dir / "scratch")
+        streams = [_live(spark, source, state_dir) for source in settings.sources]
+        return _start(streams, state_dir, held, available_now=False)
+    except BaseException:
+        held.close()
+        raise
+
+
+def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -> ReplayOutcome:
+    """Run the job over a metadata log's files to their end.
+
+    `state_dir`: where to leave store and transitions; None: nowhere.
+
+    Raises:
+        NotAMetadataLog: there is none at `path`.
+        JobFailed: the job failed for another reason than damage in the log.
+    """
+    list_log(path)
+    with ExitStack() as kept:
+        if state_dir is None:
+            state_dir = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="kraftgate-")))
+        try:
+            return _replay_to_end(path, state_dir / "state", cluster, until=None)
+        except JobFailed:
+            # The planner's checks cover headers and CRCs; values are decoded by the job.
+            damage = first_damage(path)
+            if damage is None:
+                raise
+        outcome = _replay_to_end(path, state_dir / "until-damage", cluster, until=damage.offset)
+        return ReplayOutcome(summary=outcome.summary, events=outcome.events, damage=damage.text)
+
+
+def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None) -> ReplayOutcome:
+    held = ExitStack()
+    held.enter_context(_lock(state_dir))
+    spark = session(state_dir / "scratch")
+    options = _options(cluster, state_dir) | {"path": str(path.absolute())}
+    if until is not None:
+        options["until"] = str(until)
+    stream = spark.readStream.format("kraft_metadata").options(**options).load()
+    job = _start([stream], state_dir, held, available_now=True)
+    try:
+        job.wait_finished(None)
+    finally:
+        job.stop()
+    with Store.open_readonly(state_dir / "store.db") as store:
+        summary = store.summary(cluster)
+        events = [event for _, event in store.events(cluster)]
+    status_file = state_dir / "clusters" / cluster / STATUS_FILE
+    damage = from_json(json.loads(status_file.read_text("utf-8"))).error
+    return ReplayOutcome(summary=summary, events=events, damage=damage)
+
+
+def _live(spark: SparkSession, source: LogSource, state_dir: Path) -> DataFrame:
+    state = state_dir / "clusters" / source.cluster
+    options = _options(source.cluster, state_dir) | {
+        "path": str((state / "__cluster_metadata-0").absolute()),
+        "controllers": source.controllers(),
+    }
+    return spark.readStream.format("kraft_metadata").options(**options).load()
+
+
+def _options(cluster: str, state_dir: Path) -> dict[str, str]:
+    return {
+        "cluster": cluster,
+        "state": str((state_dir / "clusters" / cluster).absolute()),
+    }
+
+
+def _start(
+    streams: Sequence[DataFrame], state_dir: Path, held: ExitStack, *, available_now: bool
+) -> Job:
+    store = held.enter_context(Store.open(state_dir / "store.db"))
+    transitions = state_dir.absolute() / "transitions"
+    checkpoint = state_dir.absolute() / "checkpoint"
+    together = reduce(DataFrame.union, streams)
+    tracked = together.groupBy("cluster", "shard").transformWithState(
+        ReplicaTracker(str(transitions)), OUTPUT, "Update", "None"
+    )
+    writer = (
+        tracked.writeStream.outputMode("update")
+        .option("checkpointLocation", str(checkpoint))
+        .foreachBatch(StoreSink(store, now_ms))
+    )
+    if (checkpoint / "metadata").is_file():
+        store.claim(_query_id(checkpoint))
+    elif store.clusters():
+        held.close()
+        raise JobFailed(
+            f"{state_dir} holds a store but no Spark checkpoint: "
+            "restore both from one moment, or remove the state directory to start afresh"
+        )
+    query = (writer.trigger(availableNow=True) if available_now else writer).start()
+    store.claim(str(query.id))
+    return Job(query, held)
+
+
+def _query_id(checkpoint: Path) -> str:
+    return str(json.loads((checkpoint / "metadata").read_text("utf-8"))["id"])
+
+
+def _lock(state_dir: Path) -> IO[str]:
+    state_dir.mkdir(parents=True, exist_ok=True)
+    file = (state_dir / "lock").open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise StateInUse(f"{state_dir} is in use by another kraftgate") from error
+    return file
+
+
+def _cause(error: Exception) -> str:
+    """The Python error at the bottom of Spark's, in one line; Spark's own first line otherwise."""
+    text = str(error)
+    found = _PYTHON_ERROR.findall(text)
+    if found:
+        name, message = found[-1]
+        return f"{message} ({name.rsplit('.', 1)[-1]})"
+    return text.strip().splitlines()[0] if text.strip() else type(error).__name__

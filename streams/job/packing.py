@@ -1,0 +1,110 @@
+"""A shard's state and report as bytes, for Spark's state store and rows.
+
+One packed value a shard: a state operation from Python is a round trip to the JVM, so state by
+replica would cost ten times as much (measured; see the README's figures). Directory ids are kept
+once in a table. The first element is the format's version.
+"""
+
+from typing import Any, Final, cast
+
+import msgpack
+
+from migration.directory_ids import DirectoryId
+from migration.partitions import Replicas
+from migration.shard import Crossing, Movement, Note, Shard, ShardReport, ShardTopic
+from streams.source.chunks import ShardChunk
+
+STATE_FORMAT: Final = 1
+
+
+class UnknownStateFormat(Exception):
+    """The state was written by another version of Kraftgate."""
+
+
+def pack_shard(shard: Shard, held: list[ShardChunk]) -> bytes:
+    """A shard, and the chunks that wait for their transaction's end."""
+    ids: dict[DirectoryId, int] = {}
+    number = ids.setdefault
+    topics = [
+        (
+            topic_id,
+            topic.name,
+            [
+                (
+                    partition,
+                    replicas.brokers,
+                    [number(each, len(ids)) for each in replicas.directories],
+                )
+                for partition, replicas in topic.partitions.items()
+            ],
+        )
+        for topic_id, topic in shard.topics.items()
+    ]
+    registered = [(broker, sorted(each)) for broker, each in shard.registered.items()]
+    packed = (STATE_FORMAT, list(ids), topics, registered, shard.pending, held)
+    return cast(bytes, msgpack.packb(packed))
+
+
+def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
+    """What `pack_shard` packed.
+
+    Raises:
+        UnknownStateFormat: the checkpoint is another version's.
+    """
+    content: Any = msgpack.unpackb(packed, use_list=False, strict_map_key=False)
+    if content[0] != STATE_FORMAT:
+        raise UnknownStateFormat(
+            f"the checkpoint has state format {content[0]}, this Kraftgate reads {STATE_FORMAT}: "
+            "finish with the version that began, or remove the state directory to start afresh"
+        )
+    _, ids, topics, registered, pending, held = content
+    shard = Shard(
+        topics={
+            topic_id: ShardTopic(
+                name,
+                {
+                    partition: Replicas(brokers, tuple([ids[each] for each in directories]))
+                    for partition, brokers, directories in partitions
+                },
+            )
+            for topic_id, name, partitions in topics
+        },
+        registered={broker: frozenset(each) for broker, each in registered},
+        pending=pending,
+    )
+    return shard, [ShardChunk(*each) for each in held]
+
+
+def pack_report(report: ShardReport, path: str | None, rows: int) -> bytes:
+    """A report, and the file of its transitions if there is one."""
+    return cast(
+        bytes,
+        msgpack.packb(
+            (
+                report.topics,
+                report.partitions,
+                [(*key, change) for key, change in report.directories.items()],
+                [(*key, *movement) for key, movement in report.movements.items()],
+                report.crossings,
+                report.notes,
+                path,
+                rows,
+            )
+        ),
+    )
+
+
+def unpack_report(packed: bytes) -> tuple[ShardReport, str | None, int]:
+    """What `pack_report` packed."""
+    topics, partitions, directories, movements, crossings, notes, path, rows = msgpack.unpackb(
+        packed, use_list=False, strict_map_key=False
+    )
+    report = ShardReport(
+        topics=topics,
+        partitions=partitions,
+        directories={(broker, each): change for broker, each, change in directories},
+        movements={(barrier, broker): Movement(*rest) for barrier, broker, *rest in movements},
+        crossings=[Crossing(*each) for each in crossings],
+        notes=[Note(*each) for each in notes],
+    )
+    return report, path, rows

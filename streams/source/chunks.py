@@ -1,0 +1,95 @@
+"""What one row of the source carries: records of one shard, or of the cluster, still as bytes.
+
+Rows are few and large, since Spark's cost is by the row: the records of a slice travel together
+with their offsets and timestamps, packed by msgpack, and are decoded where they are used.
+"""
+
+import enum
+from collections.abc import Iterator
+from typing import Final, NamedTuple, cast
+
+import msgpack
+
+from migration.records import LeaderChange, Record
+from migration.shard import Stamped
+from migration.transactions import Admission
+from streams.wire.records import read_record
+
+SHARDS: Final = 16
+"""How many shards a cluster's topics hash to; part of the checkpoint's format."""
+CLUSTER: Final = -1
+"""The `shard` of rows with records about the cluster itself."""
+
+RawValue = bytes | int
+"""A record's bytes; the leader's id stands for the LeaderChange control record."""
+RawRecord = tuple[int, int, RawValue]
+"""(metadata offset, timestamp in ms, value)."""
+
+
+class Kind(enum.IntEnum):
+    """What a shard does with the records of a chunk."""
+
+    COMMITTED = 0
+    HELD = 1
+    RELEASE = 2
+    DROP = 3
+    SNAPSHOT = 4
+
+
+class ShardChunk(NamedTuple):
+    """Records of one shard from one slice; `until`: the offset behind that part of the log."""
+
+    kind: Kind
+    until: int
+    timestamp_ms: int
+    records: list[RawRecord]
+
+    def pack(self) -> bytes:
+        """As it travels."""
+        return cast(bytes, msgpack.packb(self))
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> "ShardChunk":
+        """As it arrives."""
+        kind, until, timestamp_ms, records = msgpack.unpackb(packed, use_list=False)
+        return cls(Kind(kind), until, timestamp_ms, records)
+
+
+class ClusterChunk(NamedTuple):
+    """Cluster-wide records of one slice, each with its Admission, and the slice's place in the log."""
+
+    snapshot: bool
+    start: int
+    end_offset: int
+    end_epoch: int
+    timestamp_ms: int
+    records: list[tuple[int, int, RawValue, str]]
+
+    def pack(self) -> bytes:
+        """As it travels."""
+        return cast(bytes, msgpack.packb(self))
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> "ClusterChunk":
+        """As it arrives."""
+        return cls(*msgpack.unpackb(packed, use_list=False))
+
+    def stamped(self) -> Iterator[tuple[Stamped, Admission]]:
+        """The records, decoded."""
+        for offset, timestamp_ms, raw, admission in self.records:
+            yield Stamped(offset, timestamp_ms, decode(raw)), Admission[admission]
+
+
+def decode(raw: RawValue) -> Record:
+    """A record from its packed form.
+
+    Raises:
+        WireError: the value is damaged or of a version this Kraftgate does not know.
+    """
+    return LeaderChange(raw) if isinstance(raw, int) else read_record(raw)
+
+
+def stamped(records: list[RawRecord]) -> Iterator[Stamped]:
+    """A shard's records, decoded."""
+    for offset, timestamp_ms, raw in records:
+        yield Stamped(offset, timestamp_ms, decode(raw))

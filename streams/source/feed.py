@@ -1,0 +1,88 @@
+"""What brings a log to the source: files that are all there is, or a follower that mirrors a live log.
+
+Either also says how it is, in `source.json` of the state directory, for whoever shows or judges
+the data's age.
+"""
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Final, Protocol
+
+from migration.source_status import SourceStatus, to_json
+from migration.transactions import IllegalTransaction
+from streams.wire.errors import WireError
+
+STATUS_FILE: Final = "source.json"
+_STATUS_EVERY_S: Final = 1.0
+
+Damage = WireError | IllegalTransaction | None
+
+
+class Feed(Protocol):
+    """Brings bytes into the log's directory."""
+
+    def available(self) -> int | None:
+        """Offset before which everything may be read; None: whatever is there."""
+
+    def wait_beyond(self, offset: int | None, timeout_s: float) -> bool:
+        """Wait until more than that is available; False: it is not, after the time-out."""
+
+    def retain(self, offset: int) -> None:
+        """What lies before `offset` is not needed again."""
+
+    def note_damage(self, damage: Damage) -> None:
+        """Say that the log cannot be read any further."""
+
+    def stop(self) -> None:
+        """Let go of everything."""
+
+
+def now_ms() -> int:
+    """The wall clock, in ms since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def write_status(state: Path, status: SourceStatus) -> None:
+    """Replace the status file, so that a reader sees the old one or the new one."""
+    state.mkdir(parents=True, exist_ok=True)
+    fresh = state / f"{STATUS_FILE}.{os.getpid()}.{threading.get_ident()}.tmp"
+    fresh.write_text(json.dumps(to_json(status)), encoding="utf-8")
+    fresh.replace(state / STATUS_FILE)
+
+
+class FileFeed:
+    """Files that are all there is."""
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+        self._said: str | None = None
+        write_status(state, SourceStatus(observed_ms=now_ms(), finished=True))
+
+    def available(self) -> int | None:
+        """Whatever is there."""
+        return None
+
+    def wait_beyond(self, offset: int | None, timeout_s: float) -> bool:  # noqa: ARG002
+        """Nothing will come."""
+        return False
+
+    def retain(self, offset: int) -> None:
+        """The files are not ours to remove."""
+
+    def note_damage(self, damage: Damage) -> None:
+        """Keep the first damage in the status."""
+        if damage is not None and self._said is None:
+            self._said = str(damage)
+            status = SourceStatus(observed_ms=now_ms(), error=self._said, finished=True)
+            write_status(self._state, status)
+
+    def stop(self) -> None:
+        """Nothing is held."""
+
+
+def live_feed(controllers: str, spool: Path, state: Path) -> Feed:
+    """A follower of live controllers that mirrors their log into `spool`."""
+    raise NotImplementedError

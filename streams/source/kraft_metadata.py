@@ -1,0 +1,179 @@
+"""`kraft_metadata`: the PySpark Python Data Source over a metadata log, growing or finished.
+
+Spark asks one long-lived process for offsets and partitions (`KraftMetadataReader`), and workers
+for rows. That process may pickle the reader, so nothing is opened before the first question. A live
+log is mirrored into a spool directory first (`streams.live`), durably and before its offset is
+offered; from there on a live log and a file are read by the same code.
+
+Options: `cluster` (name), `path` (a log's directory or file; for a live source the spool),
+`state` (directory where the source says how it is), `controllers` (JSON of what
+`streams.live.FollowerConfig` takes; absent: the files are all there is), `until` (a metadata offset
+not to read beyond), `max.batch.bytes`.
+"""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from streams.source.feed import Feed, FileFeed, live_feed
+from streams.source.index import LogIndex
+from streams.source.log_files import list_log
+from streams.source.offsets import START, StreamOffset
+from streams.source.plan import Planner, Slice
+from streams.source.rows import SCHEMA, Row, rows
+
+MAX_BATCH_BYTES: Final = 64 * 2**20
+"""How much of the log goes into one micro-batch at the most."""
+WAIT_S: Final = 0.8
+"""How long one question for the latest offset waits for news, instead of spinning."""
+
+_log = logging.getLogger(__name__)
+
+
+class InvalidOption(ValueError):
+    """The source was given options that cannot work; raised before the query starts."""
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """What the source was asked for."""
+
+    cluster: str
+    path: Path
+    state: Path
+    controllers: str | None
+    until: int | None
+    max_batch_bytes: int
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> "SourceOptions":
+        """Check the options.
+
+        Raises:
+            InvalidOption: one is missing, or not a number where one is needed.
+        """
+        missing = [each for each in ("cluster", "path", "state") if not options.get(each)]
+        if missing:
+            raise InvalidOption(f"kraft_metadata needs the option(s) {', '.join(missing)}")
+        until = options.get("until")
+        try:
+            return cls(
+                cluster=options["cluster"],
+                path=Path(options["path"]),
+                state=Path(options["state"]),
+                controllers=options.get("controllers"),
+                until=None if until is None else int(until),
+                max_batch_bytes=int(options.get("max.batch.bytes", str(MAX_BATCH_BYTES))),
+            )
+        except ValueError as error:
+            raise InvalidOption(f"kraft_metadata: {error}") from error
+
+
+class SlicePartition(InputPartition):
+    """One slice of the log for one task."""
+
+    def __init__(self, value: Slice) -> None:
+        super().__init__(value)
+
+
+class KraftMetadataSource(DataSource):
+    """Registers as `kraft_metadata`."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._options = SourceOptions.parse(options)
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return "kraft_metadata"
+
+    def schema(self) -> str:
+        """Rows are chunks of records, by shard (`streams.source.rows`)."""
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> "KraftMetadataReader":  # noqa: ARG002, N802
+        """The reader; nothing is opened yet."""
+        return KraftMetadataReader(self._options)
+
+
+class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Offers offsets, plans slices, reads rows."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._feed: Feed | None = None
+        self._index: LogIndex | None = None
+        self._planner: Planner | None = None
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """Where a new query starts: at the log's beginning, or at the only segment's."""
+        path = self._options.path
+        if self._options.controllers is None and path.is_file():
+            segments = list_log(path).segments
+            if segments:
+                return START._replace(offset=segments[0].base_offset).to_json()
+        return START.to_json()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Nothing to note: a file source ends where its files end."""
+
+    def latestOffset(  # noqa: N802
+        self,
+        start: Mapping[str, Any],
+        limit: ReadLimit,  # noqa: ARG002
+    ) -> dict[str, int]:
+        """The end of the next batch; waits a little for one while the log is live."""
+        at = StreamOffset.from_json(dict(start))
+        feed, index, planner = self._open(at)
+        deadline = time.monotonic() + WAIT_S
+        while True:
+            index.refresh(feed.available())
+            latest = planner.latest(at, self._options.max_batch_bytes)
+            feed.note_damage(index.damage)
+            left = deadline - time.monotonic()
+            if latest != at or left <= 0 or not feed.wait_beyond(feed.available(), left):
+                return latest.to_json()
+
+    def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[SlicePartition]:
+        """The slices between two offsets; the same ones again after a crash."""
+        at = StreamOffset.from_json(dict(start))
+        feed, index, planner = self._open(at)
+        index.refresh(feed.available())
+        slices = planner.slices(at, StreamOffset.from_json(dict(end)))
+        return [SlicePartition(each) for each in slices]
+
+    def read(self, partition: InputPartition) -> Iterator[Row]:
+        """The rows of one slice; runs on an executor."""
+        return rows(self._options.cluster, partition.value)
+
+    def commit(self, end: Mapping[str, Any]) -> None:
+        """Everything before `end` is done with."""
+        offset = StreamOffset.from_json(dict(end)).offset
+        if self._feed is not None and self._index is not None:
+            self._feed.retain(offset)
+            self._index.forget(offset)
+
+    def stop(self) -> None:
+        """The query ended."""
+        if self._feed is not None:
+            self._feed.stop()
+
+    def _open(self, start: StreamOffset) -> tuple[Feed, LogIndex, Planner]:
+        if self._feed is None or self._index is None or self._planner is None:
+            options = self._options
+            if options.controllers is None:
+                self._feed = FileFeed(options.state)
+            else:
+                self._feed = live_feed(options.controllers, options.path, options.state)
+            self._index = LogIndex(options.path, start)
+            finite = options.controllers is None
+            self._planner = Planner(self._index, finite=finite, until=options.until)
+        return self._feed, self._index, self._planner
