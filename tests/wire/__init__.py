@@ -1,0 +1,1 @@
+"""The wire: Kafka's bytes against Kafka's own words for them."""

@@ -1,0 +1,72 @@
+"""Hypothesis strategies for metadata records, from the fields of the generated dataclasses."""
+
+import dataclasses
+import uuid
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
+
+from hypothesis import strategies as st
+
+from streams.wire.schema import RECORDS, MetadataRecord
+
+_INTEGERS = {
+    "int8": (-(2**7), 2**7 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "uint16": (0, 2**16 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
+UUIDS = st.sampled_from([None, uuid.UUID(int=1), uuid.UUID(int=2), uuid.UUID(int=2**128 - 1)]) | (
+    st.binary(min_size=16, max_size=16).map(lambda raw: uuid.UUID(bytes=raw) if any(raw) else None)
+)
+_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
+
+
+def _primitive(kafka_type: str) -> st.SearchStrategy[Any]:
+    match kafka_type:
+        case "bool":
+            return st.booleans()
+        case "float64":
+            return st.floats(allow_nan=False, allow_infinity=False)
+        case "string":
+            return _TEXT
+        case "bytes":
+            return st.binary(max_size=200)
+        case "uuid":
+            return UUIDS
+        case _:
+            low, high = _INTEGERS[kafka_type]
+            return st.integers(low, high)
+
+
+def _tuples(elements: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
+    """Mostly short lists, now and then one whose length needs two bytes."""
+    short = st.lists(elements, max_size=5)
+    long = st.integers(120, 140).flatmap(
+        lambda size: elements.map(lambda one: [one] * size)
+    )
+    return st.one_of(short, short, short, long).map(tuple)
+
+
+def _field(field: "dataclasses.Field[Any]") -> st.SearchStrategy[Any]:
+    annotation: Any = field.type
+    is_union = get_origin(annotation) is UnionType
+    inner = next(one for one in get_args(annotation) if one is not NoneType) if is_union else None
+    plain = inner or annotation
+    kafka_type = field.metadata.get("kafka_type")
+    is_tuple = get_origin(plain) is tuple
+    element = _primitive(kafka_type) if kafka_type else entities(get_args(plain)[0])
+    strategy = _tuples(element) if is_tuple else element
+    return strategy | st.none() if is_union else strategy
+
+
+def entities(kind: type) -> st.SearchStrategy[Any]:
+    """Any value of one generated class."""
+    assert dataclasses.is_dataclass(kind)
+    return st.builds(kind, **{field.name: _field(field) for field in dataclasses.fields(kind)})
+
+
+def records(*api_keys: int) -> st.SearchStrategy[MetadataRecord]:
+    """Any record of these types (all when none is named), of any version."""
+    kinds = [kind for (api_key, _), kind in RECORDS.items() if not api_keys or api_key in api_keys]
+    return st.one_of([entities(kind) for kind in kinds])
