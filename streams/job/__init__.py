@@ -1,5 +1,5 @@
-"""The one Structured Streaming job: from the source's rows to the audit store and Parquet."""
+"""The one Structured Streaming job: from the source's rows to the audit store and Parquet.
 
-from streams.job.follow import JobFailed, JobSettings, LogSource, ReplayOutcome, follow, replay
-
-__all__ = ["JobFailed", "JobSettings", "LogSource", "ReplayOutcome", "follow", "replay"]
+`streams.job.query` starts it; nothing is imported here, since every Python worker of Spark's that
+needs one module of this package would pay for all of them.
+"""

@@ -5,6 +5,8 @@ Each setting that is not Spark's default has its measured reason in the README's
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -45,7 +47,7 @@ SETTINGS: Final = {
 def session(scratch: Path, *, cores: int | None = None) -> SparkSession:
     """Start, or find, the session, with the source `kraft_metadata` registered.
 
-    `scratch`: where Spark may leave its own temporary files.
+    `scratch`: where Spark may leave its own temporary files, and `spark.log`.
     """
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -55,11 +57,32 @@ def session(scratch: Path, *, cores: int | None = None) -> SparkSession:
     builder = SparkSession.builder.master(f"local[{cores or min(os.cpu_count() or 1, 8)}]")
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
-    spark = (
-        builder.config("spark.driver.extraJavaOptions", java)
-        .config("spark.local.dir", str(scratch))
-        .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
-        .getOrCreate()
-    )
+    with _output_to(scratch / "spark.log"):
+        spark = (
+            builder.config("spark.driver.extraJavaOptions", java)
+            .config("spark.local.dir", str(scratch))
+            .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+            .getOrCreate()
+        )
     spark.dataSource.register(KraftMetadataSource)
     return spark
+
+
+@contextmanager
+def _output_to(log: Path) -> Iterator[None]:
+    """Let the JVM and its Python workers inherit a file for their output, not our terminal.
+
+    They write by file descriptor, past any handler of ours, into the live view and into JSON.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = os.dup(1), os.dup(2)
+    with log.open("ab") as file:
+        try:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+            yield
+        finally:
+            for descriptor, number in zip(kept, (1, 2), strict=True):
+                os.dup2(descriptor, number)
+                os.close(descriptor)

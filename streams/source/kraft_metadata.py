@@ -16,19 +16,24 @@ import time
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from streams.source.feed import Feed, FileFeed, live_feed
-from streams.source.index import LogIndex
-from streams.source.log_files import list_log
 from streams.source.offsets import START, StreamOffset
-from streams.source.plan import Planner, Slice
-from streams.source.rows import SCHEMA, Row, rows
 
+# Spark unpickles the source in half a dozen processes that never read a byte of the log; what
+# reads it is imported where it is used, since it takes longer to import than a batch takes.
+if TYPE_CHECKING:
+    from streams.source.feed import Feed
+    from streams.source.index import LogIndex
+    from streams.source.plan import Planner, Slice
+    from streams.source.rows import Row
+
+SCHEMA: Final = "cluster STRING, shard INT, ordinal BIGINT, chunk BINARY"
+"""The rows of `streams.source.rows`."""
 MAX_BATCH_BYTES: Final = 64 * 2**20
 """How much of the log goes into one micro-batch at the most."""
 WAIT_S: Final = 0.8
@@ -79,7 +84,7 @@ class SourceOptions:
 class SlicePartition(InputPartition):
     """One slice of the log for one task."""
 
-    def __init__(self, value: Slice) -> None:
+    def __init__(self, value: "Slice") -> None:
         super().__init__(value)
 
 
@@ -109,12 +114,14 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
-        self._feed: Feed | None = None
-        self._index: LogIndex | None = None
-        self._planner: Planner | None = None
+        self._feed: "Feed | None" = None
+        self._index: "LogIndex | None" = None
+        self._planner: "Planner | None" = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """Where a new query starts: at the log's beginning, or at the only segment's."""
+        from streams.source.log_files import list_log
+
         path = self._options.path
         if self._options.controllers is None and path.is_file():
             segments = list_log(path).segments
@@ -150,8 +157,10 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         slices = planner.slices(at, StreamOffset.from_json(dict(end)))
         return [SlicePartition(each) for each in slices]
 
-    def read(self, partition: InputPartition) -> Iterator[Row]:
+    def read(self, partition: InputPartition) -> "Iterator[Row]":
         """The rows of one slice; runs on an executor."""
+        from streams.source.rows import rows
+
         return rows(self._options.cluster, partition.value)
 
     def commit(self, end: Mapping[str, Any]) -> None:
@@ -166,7 +175,11 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._feed is not None:
             self._feed.stop()
 
-    def _open(self, start: StreamOffset) -> tuple[Feed, LogIndex, Planner]:
+    def _open(self, start: StreamOffset) -> "tuple[Feed, LogIndex, Planner]":
+        from streams.source.feed import FileFeed, live_feed
+        from streams.source.index import LogIndex
+        from streams.source.plan import Planner
+
         if self._feed is None or self._index is None or self._planner is None:
             options = self._options
             if options.controllers is None:

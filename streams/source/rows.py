@@ -32,7 +32,6 @@ from streams.wire.records import read_record
 
 Row = tuple[str, int, int, bytes]
 """cluster, shard, ordinal (the order of one shard's rows in a batch), chunk."""
-SCHEMA: Final = "cluster STRING, shard INT, ordinal BIGINT, chunk BINARY"
 
 _ROWS_A_SLICE: Final = 10**6
 _PARTITION_KEYS: Final = (3, 5)
