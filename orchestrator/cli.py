@@ -1,0 +1,220 @@
+"""The command line: what a person types. Each command's work is imported when it is asked for."""
+
+import importlib
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import click
+
+if TYPE_CHECKING:
+    from orchestrator.until import Condition
+
+_CONFIG_EXAMPLE: Final = """\b
+The configuration (kraftgate.yaml):
+  cluster: {name: prod}
+  zookeeper: {connect: "zk1:2181,zk2:2181/kafka"}
+  controllers: {bootstrap: "c1:9093,c2:9093"}
+  brokers: {bootstrap: "b1:9092,b2:9092"}
+  state_dir: ./kraftgate-state
+  stall: {after: 5m}
+"""
+_CODES: Final = (
+    "Exit codes: 0 done or condition met, 1 failed, 2 usage or configuration,"
+    " 3 condition not met in time, 4 stale or no data, 5 a hazard blocks."
+)
+
+
+class Program(click.Group):
+    """The group of all commands; an error of ours is printed and ends with its own exit code."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command that was asked for."""
+        from orchestrator.errors import ConfigError, KraftgateError
+
+        try:
+            return super().invoke(ctx)
+        except ConfigError as error:
+            click.echo(str(error), err=True)
+            ctx.exit(error.code)
+        except KraftgateError as error:
+            click.echo(f"kraftgate: {error}", err=True)
+            ctx.exit(error.code)
+
+
+class LazyGroup(click.Group):
+    """A group that lives elsewhere and is imported when it is entered, not when it is listed."""
+
+    def __init__(self, name: str, target: str, short_help: str) -> None:
+        super().__init__(name, short_help=short_help)
+        self._target = target
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401  # click's own
+    ) -> click.Context:
+        """Let the real group take over."""
+        module, _, attribute = self._target.partition(":")
+        try:
+            real = cast("click.Group", getattr(importlib.import_module(module), attribute))
+        except ModuleNotFoundError as error:
+            raise click.UsageError(f"`{self.name}` is not part of this build: {error}") from error
+        return real.make_context(info_name, args, parent=parent, **extra)
+
+
+class DurationType(click.ParamType[timedelta]):
+    """90s, 5m, 1h30m."""
+
+    name = "duration"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """Read it, or say what is wrong with it."""
+        from orchestrator.durations import parse_duration
+        from orchestrator.errors import DurationError
+
+        try:
+            return parse_duration(value)
+        except DurationError as error:
+            self.fail(str(error), param, ctx)
+
+
+class ConditionType(click.ParamType["Condition"]):
+    """A condition on what is observed."""
+
+    name = "condition"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> "Condition":
+        """Read it, or say what is wrong with it."""
+        from orchestrator.errors import ConditionError
+        from orchestrator.until import Condition, parse_condition
+
+        if isinstance(value, Condition):
+            return value
+        try:
+            return parse_condition(str(value))
+        except ConditionError as error:
+            self.fail(str(error), param, ctx)
+
+
+_config = click.option(
+    "--config",
+    "config_path",
+    type=click.Path(path_type=Path),
+    default=Path("kraftgate.yaml"),
+    show_default=True,
+    metavar="FILE",
+    help="The configuration.",
+)
+_verbose = click.option("-v", "--verbose", count=True, help="Log more to stderr; twice for all.")
+
+
+def _log(verbosity: int) -> None:
+    from orchestrator.logs import log_to_stderr
+
+    log_to_stderr(verbosity)
+
+
+@click.group(cls=Program, epilog=_CODES)
+@click.version_option(package_name="kraftgate", prog_name="kraftgate")
+def main() -> None:
+    """Follow a Kafka cluster through its ZooKeeper-to-KRaft migration.
+
+    \b
+    Example:
+      kraftgate run --config kraftgate.yaml
+    """  # noqa: D301  # click wants the backspace
+
+
+@main.command(epilog=_CONFIG_EXAMPLE)
+@_config
+@click.option(
+    "--until",
+    type=ConditionType(),
+    metavar="CONDITION",
+    help="End with 0 once this holds for every cluster: a phase such as finalized (reached or"
+    " passed; also phase(finalized)), assignments_complete(BROKER), nothing_held, offset(N).",
+)
+@click.option(
+    "--timeout",
+    type=DurationType(),
+    metavar="DURATION",
+    help="End with 3 if --until does not hold within this time, such as 90s or 1h30m.",
+)
+@_verbose
+def run(
+    config_path: Path, until: "Condition | None", timeout: timedelta | None, verbose: int
+) -> None:
+    """Follow the clusters and show them until Ctrl-C.
+
+    A live view on a terminal, else one line per change. Nothing is written to Kafka or ZooKeeper.
+
+    \b
+    Examples:
+      kraftgate run --config kraftgate.yaml
+      kraftgate run --until finalized --timeout 2h
+      kraftgate run --until 'assignments_complete(3)' | tee migration.log
+    """  # noqa: D301  # click wants the backspace
+    if timeout is not None and until is None:
+        raise click.UsageError("--timeout needs --until: what should hold within that time?")
+    _log(verbose)
+    from orchestrator.commands import run as command
+
+    command.run(config_path, until, timeout)
+
+
+@main.command()
+@_config
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@_verbose
+def status(config_path: Path, *, as_json: bool, verbose: int) -> None:
+    """Print what was last observed, and what is being waited for.
+
+    Reads the state directory, so it works while `run` runs and after it. Ends with 4 when there
+    is nothing or the data is stale (it is printed still). JSON has the newest 1000 events.
+
+    \b
+    Example:
+      kraftgate status --json | jq -r '.waiting_for[]'
+    """  # noqa: D301  # click wants the backspace
+    _log(verbose)
+    from orchestrator.commands import status as command
+
+    command.status(config_path, as_json=as_json)
+
+
+@main.command()
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--state-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep the store and the replicas' transitions there.",
+)
+@_verbose
+def replay(path: Path, *, as_json: bool, state_dir: Path | None, verbose: int) -> None:
+    """Run the same job over a metadata log to its end and print the state there.
+
+    PATH is a __cluster_metadata-0 directory, one .log or one .checkpoint. A damaged file ends with
+    1 and one line on stderr; the state up to the last good batch is printed still.
+
+    \b
+    Example:
+      kraftgate replay /var/lib/kafka/__cluster_metadata-0 --json | jq .phase
+    """  # noqa: D301  # click wants the backspace
+    _log(verbose)
+    from orchestrator.commands import replay as command
+
+    command.replay(path, state_dir, as_json=as_json)
+
+
+main.add_command(
+    LazyGroup("lab", "orchestrator.lab.commands:lab", "A small real cluster to try a migration on.")
+)

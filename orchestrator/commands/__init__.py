@@ -1,0 +1,1 @@
+"""What each command does; `orchestrator.cli` imports these when they are asked for."""

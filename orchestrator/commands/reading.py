@@ -1,0 +1,88 @@
+"""Reads what is known of the configured clusters: the job's store and what the sources say."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from migration.source_status import NO_STATUS, SourceStatus
+from orchestrator.config import Config
+from orchestrator.errors import FollowingError
+from orchestrator.following import Snapshot, Store, snapshot
+
+STORE_FILE: Final = "store.db"
+_EVENTS_PER_LOOK_MAX: Final = 5000
+
+
+def open_store(state_dir: Path) -> Store | None:
+    """Open the store to read; None while there is none yet.
+
+    Raises:
+        FollowingError: there is a file, and it is not a store.
+    """
+    from streams.store.store import Store as RealStore
+    from streams.store.store import StoreError
+
+    path = state_dir / STORE_FILE
+    if not path.exists():
+        return None
+    try:
+        return RealStore.open_readonly(path)
+    except StoreError as error:
+        raise FollowingError(str(error)) from error
+
+
+class Reader:
+    """Looks at all clusters, in the configuration's order, as often as asked.
+
+    With `newest`, every look has so many of the newest events; without, each event comes in one
+    look only, beginning behind those that were there at the first look of a filled store.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        newest: int | None,
+        opener: Callable[[Path], Store | None] = open_store,
+    ) -> None:
+        self._config = config
+        self._newest = newest
+        self._opener = opener
+        self._store: Store | None = None
+        self._behind: dict[str, int] = {}
+
+    def begin_behind_what_is_there(self) -> None:
+        """Leave out the events of earlier runs."""
+        store = self._opened()
+        for cluster in self._config.clusters:
+            last = store.events(cluster.name, limit=1, newest=True) if store else []
+            self._behind[cluster.name] = last[-1][0] if last else 0
+
+    def look(self, now_ms: int) -> list[Snapshot]:
+        """Read every cluster once."""
+        store = self._opened()
+        return [
+            self._look_at(store, cluster.name, cluster.controllers is not None, now_ms)
+            for cluster in self._config.clusters
+        ]
+
+    def _opened(self) -> Store | None:
+        if self._store is None:
+            self._store = self._opener(self._config.state_dir)
+        return self._store
+
+    def _look_at(self, store: Store | None, name: str, followed: bool, now_ms: int) -> Snapshot:
+        seen = self._behind.get(name, 0)
+        if self._newest is None:
+            one = snapshot(
+                store, self._config.state_dir, name, after=seen, limit=_EVENTS_PER_LOOK_MAX
+            )
+            if one.events:
+                self._behind[name] = one.events[-1][0]
+        else:
+            one = snapshot(store, self._config.state_dir, name, limit=self._newest, newest=True)
+        if followed or one.status != NO_STATUS:
+            return one
+        waiting = f"{self._config.path.name} names no `controllers` for {name}"
+        absent = SourceStatus(observed_ms=now_ms, waiting=waiting)
+        return Snapshot(summary=one.summary, events=one.events, status=absent)

@@ -1,0 +1,62 @@
+"""`kraftgate status`: what was last observed, while `run` runs or after it."""
+
+import json
+import time
+from pathlib import Path
+from typing import Final
+
+import click
+from rich.console import Console
+
+from migration.source_status import is_current
+from migration.waits import waits
+from orchestrator.commands.reading import Reader
+from orchestrator.config import Config, load_config
+from orchestrator.contract import several_json, status_json
+from orchestrator.errors import NoDataError
+from orchestrator.following import Snapshot
+from orchestrator.view.live import picture
+
+_EVENTS_JSON: Final = 1000
+_EVENTS_SHOWN: Final = 12
+
+
+def status(config_path: Path, *, as_json: bool) -> None:
+    """Print every configured cluster.
+
+    Raises:
+        ConfigError: the configuration cannot be used.
+        NoDataError: of some cluster there is nothing, or only stale data; it was printed still.
+    """
+    config = load_config(config_path)
+    now_ms = time.time_ns() // 1_000_000
+    snapshots = Reader(config, newest=_EVENTS_JSON if as_json else _EVENTS_SHOWN).look(now_ms)
+    if as_json:
+        click.echo(json.dumps(_as_json(config, snapshots, now_ms), indent=2))
+    else:
+        console = Console()
+        for one in snapshots:
+            console.print(picture(one, now_ms, config.stall_after_ms, console.width))
+    missing = [_why(one, config, now_ms) for one in snapshots if not _is_shown(one, now_ms)]
+    if missing:
+        raise NoDataError("; ".join(missing))
+
+
+def _as_json(config: Config, snapshots: list[Snapshot], now_ms: int) -> dict[str, object]:
+    found = []
+    for one in snapshots:
+        reasons = waits(one.summary, one.status, now_ms, config.stall_after_ms)
+        events = [event for _, event in one.events]
+        found.append(status_json(one.summary, events, reasons, one.status, now_ms))
+    return several_json(found) if config.many else found[0]
+
+
+def _is_shown(one: Snapshot, now_ms: int) -> bool:
+    return one.summary.metadata_offset is not None and is_current(one.status, now_ms)
+
+
+def _why(one: Snapshot, config: Config, now_ms: int) -> str:
+    what = "no data" if one.summary.metadata_offset is None else "stale data"
+    reasons = waits(one.summary, one.status, now_ms, config.stall_after_ms)
+    waiting = f", waiting for {reasons[0].text}" if reasons else ""
+    return f"{one.summary.cluster}: {what}{waiting}"

@@ -1,0 +1,147 @@
+"""The JSON that `replay --json` and `status --json` print; its keys and their order stay.
+
+Further keys stand at the end of their object, so that whoever reads by position reads on.
+Offsets are the metadata log's; times are ISO 8601 in UTC with milliseconds.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from migration.source_status import SourceStatus, stale_ms
+from migration.summary import BrokerSummary, ClusterSummary, Event, ReplicaState, iso
+from migration.wait import Wait, WaitKind
+from migration.waits import cluster_eta_seconds, eta_seconds, rate_per_second
+
+_REPLICA_ORDER = (
+    ReplicaState.MIGRATING,
+    ReplicaState.UNASSIGNED,
+    ReplicaState.ASSIGNED,
+    ReplicaState.OFFLINE,
+    ReplicaState.LOST,
+)
+
+
+def cluster_json(
+    summary: ClusterSummary, events: Iterable[Event], *, complete: bool = True
+) -> dict[str, object]:
+    """Give the state of one cluster; `complete` appears only when it is false (a damaged file)."""
+    result: dict[str, object] = {
+        "metadata_offset": summary.metadata_offset,
+        "phase": str(summary.phase),
+        "topics": summary.topics,
+        "partitions": summary.partitions,
+        "brokers": [_broker_json(broker) for broker in summary.brokers],
+        "events": [_event_json(event) for event in events],
+    }
+    if not complete:
+        result["complete"] = False
+    result.update(
+        cluster=summary.cluster,
+        observed_at=_iso_or_none(summary.observed_ms),
+        leader_epoch=summary.leader_epoch,
+        active_controller=summary.active_controller,
+        metadata_version=summary.metadata_version,
+        unknown_records=summary.unknown_records,
+    )
+    return result
+
+
+def status_json(
+    summary: ClusterSummary,
+    events: Iterable[Event],
+    reasons: Sequence[Wait],
+    source: SourceStatus,
+    now_ms: int,
+) -> dict[str, object]:
+    """Give the live state of one cluster: the same object, and what is being waited for.
+
+    `waiting_for` holds the words, `waits` the same with names, brokers and times.
+    `stale_seconds` is the age of the last answer of a controller, null before the first.
+    """
+    age = stale_ms(source, now_ms)
+    return {
+        **cluster_json(summary, events),
+        "checkpoint": None,
+        "waiting_for": [wait.text for wait in reasons],
+        "eta_seconds": _rounded(cluster_eta_seconds(summary, now_ms)),
+        "stale_seconds": None if age is None else age / 1000,
+        "alerts": [_alert_json(w) for w in reasons if w.kind is WaitKind.BROKER_STALLED],
+        "waits": [_wait_json(wait) for wait in reasons],
+        "broker_eta_seconds": {
+            str(broker.id): _rounded(eta_seconds(broker, now_ms))
+            for broker in summary.brokers
+            if broker.held
+        },
+    }
+
+
+def several_json(clusters: Iterable[dict[str, object]]) -> dict[str, object]:
+    """Give several clusters, in the configuration's order."""
+    return {"clusters": list(clusters)}
+
+
+def _broker_json(broker: BrokerSummary) -> dict[str, object]:
+    early = broker.unfenced_early
+    progress = broker.progress
+    return {
+        "id": broker.id,
+        "epoch": broker.epoch,
+        "mode": str(broker.mode),
+        "fenced": broker.fenced,
+        "held": broker.held,
+        "log_dirs": list(broker.log_dirs),
+        "replicas": {str(state): broker.replicas[state] for state in _REPLICA_ORDER},
+        "registered_offset": broker.registered_offset,
+        "unfenced_offset": broker.unfenced_offset,
+        "assignments_complete_offset": broker.assignments_complete_offset,
+        "unfenced_early": None
+        if early is None
+        else {"pending": early.pending, "duration_ms": early.duration_ms},
+        "in_controlled_shutdown": broker.in_controlled_shutdown,
+        "registered_at": _iso_or_none(broker.registered_ms),
+        "unfenced_at": _iso_or_none(broker.unfenced_ms),
+        "assignments_complete_at": _iso_or_none(broker.assignments_complete_ms),
+        "progress": None
+        if progress is None
+        else {
+            "assigned": progress.assigned,
+            "first_at": iso(progress.first_ms),
+            "last_at": iso(progress.last_ms),
+            "rate_per_second": _rounded(rate_per_second(broker)),
+        },
+    }
+
+
+def _event_json(event: Event) -> dict[str, object]:
+    fixed: dict[str, object] = {
+        "offset": event.offset,
+        "timestamp": iso(event.timestamp_ms),
+        "kind": event.kind,
+        "broker": event.broker,
+    }
+    return fixed | {name: value for name, value in event.fields.items() if name not in fixed}
+
+
+def _wait_json(wait: Wait) -> dict[str, object]:
+    return {
+        "name": str(wait.kind),
+        "reason": wait.text,
+        "broker": wait.broker,
+        "since": _iso_or_none(wait.since_ms),
+    }
+
+
+def _alert_json(wait: Wait) -> dict[str, object]:
+    return {
+        "name": "KraftgateAssignmentStalled",
+        "broker": wait.broker,
+        "summary": wait.text,
+        "since": _iso_or_none(wait.since_ms),
+    }
+
+
+def _iso_or_none(timestamp_ms: int | None) -> str | None:
+    return None if timestamp_ms is None else iso(timestamp_ms)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

@@ -1,0 +1,182 @@
+"""Keeps a view up to date while clusters are followed, until told to stop.
+
+`drive` asks for snapshots about four times a second and hands them to a view: `TableView` on a
+terminal, `LineView` elsewhere. Ctrl-C and SIGTERM set a `Stop`; a second one interrupts at once.
+"""
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from types import FrameType, TracebackType
+from typing import IO, Final, Protocol
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from migration.wait import Wait
+from migration.waits import waits
+from orchestrator.following import Snapshot
+from orchestrator.view.lines import changes
+from orchestrator.view.table import render
+
+_EVERY_S: Final = 0.25
+
+
+class Stop:
+    """Set by Ctrl-C or SIGTERM while it is entered; then the view ends in good order."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> "Stop":
+        """Take the signals."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.getsignal(number)
+        self.take_signals()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        """Give the signals back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # it came from getsignal
+
+    def take_signals(self) -> None:
+        """Take the signals, also back from a library (PySpark takes Ctrl-C when it starts)."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    def is_set(self) -> bool:
+        """Whether it is time to end."""
+        return self._event.is_set()
+
+    def set(self) -> None:
+        """End at the next look."""
+        self._event.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep, unless it is time to end."""
+        return self._event.wait(seconds)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self._event.is_set():
+            raise KeyboardInterrupt
+        self._event.set()
+
+
+class View(Protocol):
+    """Shows snapshots of all clusters, one call per look."""
+
+    def show(self, snapshots: Sequence[Snapshot], now_ms: int) -> None:
+        """Bring the view up to date."""
+
+    def close(self) -> None:
+        """Leave the last state behind."""
+
+
+class TableView:
+    """Redraws the terminal on a change, on a new size, and once a second for the ages."""
+
+    def __init__(self, console: Console, stall_after_ms: int) -> None:
+        self._console = console
+        self._stall_after_ms = stall_after_ms
+        self._live = Live(
+            console=console,
+            screen=True,
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._live.start()
+        self._shown: object = None
+        self._last: tuple[Sequence[Snapshot], int] | None = None
+
+    def show(self, snapshots: Sequence[Snapshot], now_ms: int) -> None:
+        """Redraw, if anything that shows is new."""
+        size = self._console.size
+        key = (tuple(snapshots), now_ms // 1000, size)
+        self._last = (snapshots, now_ms)
+        if key == self._shown:
+            return
+        self._shown = key
+        height = max(8, (size.height - 1) // max(1, len(snapshots)))
+        self._live.update(self._picture(snapshots, now_ms, size.width, height), refresh=True)
+
+    def close(self) -> None:
+        """Leave the alternate screen and print the last state where it stays."""
+        self._live.stop()
+        if self._last is not None:
+            snapshots, now_ms = self._last
+            self._console.print(self._picture(snapshots, now_ms, self._console.width, None))
+
+    def _picture(
+        self, snapshots: Sequence[Snapshot], now_ms: int, width: int, height: int | None
+    ) -> RenderableType:
+        pictures: list[RenderableType] = []
+        for one in snapshots:
+            if pictures:
+                pictures.append(Text(""))
+            pictures.append(picture(one, now_ms, self._stall_after_ms, width, height))
+        return Group(*pictures)
+
+
+def picture(
+    one: Snapshot, now_ms: int, stall_after_ms: int, width: int, height: int | None = None
+) -> RenderableType:
+    """Draw one snapshot, with its waits worked out."""
+    reasons = waits(one.summary, one.status, now_ms, stall_after_ms)
+    return render(one.summary, one.events, reasons, one.status, now_ms, width, height)
+
+
+class LineView:
+    """Writes one line per change."""
+
+    def __init__(self, out: IO[str], stall_after_ms: int) -> None:
+        self._out = out
+        self._stall_after_ms = stall_after_ms
+        self._before: dict[str, tuple[Snapshot, tuple[Wait, ...]]] = {}
+
+    def show(self, snapshots: Sequence[Snapshot], now_ms: int) -> None:
+        """Write what changed since the last call."""
+        for one in snapshots:
+            reasons = waits(one.summary, one.status, now_ms, self._stall_after_ms)
+            before, reasons_before = self._before.get(one.summary.cluster, (None, ()))
+            for line in changes(before, one, reasons_before, reasons, now_ms):
+                self._out.write(line + "\n")
+            self._before[one.summary.cluster] = (one, reasons)
+        self._out.flush()
+
+    def close(self) -> None:
+        """Everything was written."""
+
+
+def drive(
+    view: View,
+    poll: Callable[[], Sequence[Snapshot]],
+    stop: Stop,
+    done: Callable[[Sequence[Snapshot], int], bool],
+    clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+) -> None:
+    """Show what `poll` gives until `stop` is set or `done` says so; the view is closed after."""
+    try:
+        while not stop.is_set():
+            snapshots, now_ms = poll(), clock()
+            view.show(snapshots, now_ms)
+            if done(snapshots, now_ms):
+                return
+            stop.wait(_EVERY_S)
+    finally:
+        view.close()
+
+
+def is_terminal(out: IO[str] | None = None) -> bool:
+    """Whether a table can be drawn there."""
+    return Console(file=out or sys.stdout).is_terminal and not Console().is_dumb_terminal

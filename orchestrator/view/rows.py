@@ -1,0 +1,78 @@
+"""A row per broker, in a table that uses the whole width: what is left goes to the bar."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from rich.table import Table
+from rich.text import Text
+
+from migration.rates import eta_seconds, rate_per_second
+from migration.summary import BrokerSummary, Mode, ReplicaState
+from orchestrator.view.bars import bar
+from orchestrator.view.words import short_age, short_rate
+
+_BAR_MIN: Final = 6
+_BAR_MAX: Final = 60
+_MODE_STYLE: Final = {Mode.ZOOKEEPER: "dim", Mode.MIGRATING: "yellow", Mode.KRAFT: "green"}
+_WIDE: Final = 76
+"""Below this, rate and the time since the last progress give way to the rest."""
+
+
+def most_urgent_first(brokers: Sequence[BrokerSummary]) -> list[BrokerSummary]:
+    """Order: held, offline replicas, fenced, not yet in KRaft mode, the rest; then by id."""
+
+    def calm(broker: BrokerSummary) -> tuple[bool, bool, bool, bool, int]:
+        offline = broker.replicas[ReplicaState.OFFLINE] + broker.replicas[ReplicaState.LOST]
+        in_kraft = broker.mode is Mode.KRAFT
+        return (not broker.held, not offline, not broker.fenced, in_kraft, broker.id)
+
+    return sorted(brokers, key=calm)
+
+
+def broker_table(brokers: Sequence[BrokerSummary], now_ms: int, width: int) -> Table:
+    """Draw the rows; `!` behind `unfenced` marks one that Kafka unfenced early."""
+    wide = width >= _WIDE
+    heads = ["id", "mode", "state", "hold", "pending", "rate", "ETA", "last", "replicas"]
+    columns = [_cells(broker, now_ms) for broker in brokers]
+    kept = [i for i, head in enumerate(heads[:-1]) if wide or head not in {"rate", "last"}]
+    used = sum(max(len(heads[i]), *(row[i].cell_len for row in columns)) + 1 for i in kept)
+    bar_width = max(_BAR_MIN, min(_BAR_MAX, width - used))
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    for i in (*kept, len(heads) - 1):
+        number = heads[i] in {"id", "pending", "rate", "ETA", "last"}
+        table.add_column(heads[i], no_wrap=True, justify="right" if number else "left")
+    for broker, row in zip(brokers, columns, strict=True):
+        table.add_row(*(row[i] for i in kept), bar(broker.replicas, bar_width))
+    return table
+
+
+def _cells(broker: BrokerSummary, now_ms: int) -> list[Text]:
+    eta = eta_seconds(broker, now_ms)
+    return [
+        Text(str(broker.id), style="bold"),
+        Text(str(broker.mode), style=_MODE_STYLE[broker.mode]),
+        _state(broker),
+        Text("HELD", style="bold black on yellow") if broker.held else Text("-", style="dim"),
+        Text(f"{broker.pending}/{sum(broker.replicas.values())}"),
+        Text(short_rate(rate_per_second(broker))),
+        Text("-" if eta is None else short_age(eta * 1000)),
+        Text(_since_progress(broker, now_ms)),
+    ]
+
+
+def _state(broker: BrokerSummary) -> Text:
+    if broker.mode is Mode.ZOOKEEPER:
+        return Text("-", style="dim")
+    if broker.fenced:
+        return Text("stopping" if broker.in_controlled_shutdown else "fenced", style="red")
+    if broker.unfenced_early is not None:
+        return Text("unfenced!", style="bold magenta")
+    return Text("unfenced", style="green")
+
+
+def _since_progress(broker: BrokerSummary, now_ms: int) -> str:
+    """Time since the last assignment of a held broker, or since its registration."""
+    if not broker.held:
+        return "-"
+    since = broker.registered_ms if broker.progress is None else broker.progress.last_ms
+    return "-" if since is None else short_age(now_ms - since)

@@ -1,0 +1,166 @@
+"""One cluster on a terminal: header, phases, a row per broker, the latest events, the wait.
+
+`render` is a pure function of what is known, the time and the space; it draws what fits. The line
+that names what is being waited for is always there, and when brokers do not all fit, those that
+are not in order come first and the rest is counted.
+"""
+
+import io
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from migration.rates import cluster_eta_seconds
+from migration.source_status import SourceStatus, behind, is_current, stale_ms
+from migration.summary import ClusterSummary, Event, Phase
+from migration.wait import Wait, WaitKind
+from migration.waits import headline
+from orchestrator.view.bars import legend
+from orchestrator.view.rows import broker_table, most_urgent_first
+from orchestrator.view.words import clock, event_fields, pairs, short_age
+
+STEPS: Final = (
+    Phase.ZOOKEEPER,
+    Phase.PRE_MIGRATION,
+    Phase.COPYING,
+    Phase.HYBRID,
+    Phase.DUAL_WRITE,
+    Phase.FINALIZED,
+)
+_EVENTS_MAX: Final = 12
+_EVENTS_MIN: Final = 3
+
+
+def render(
+    summary: ClusterSummary,
+    events: Sequence[tuple[int, Event]],
+    reasons: tuple[Wait, ...],
+    status: SourceStatus,
+    now_ms: int,
+    width: int,
+    height: int | None = None,
+) -> RenderableType:
+    """Draw one cluster, at most `width` columns wide and, if given, `height` lines high."""
+    top = [
+        *_wrapped(_title(summary, status, now_ms), width),
+        *_steps(summary.phase, width),
+        *_wrapped(_facts(summary, status), width),
+    ]
+    waiting = _waiting(summary, reasons, now_ms, width)
+    frame = len(top) + len(waiting) + 5  # the head of the table, a legend, blanks and "events"
+    room = 10_000 if height is None else height - frame
+    brokers = most_urgent_first(summary.brokers)
+    shown = brokers[: max(1, room - _EVENTS_MIN)]
+    left_out = len(brokers) - len(shown)
+    lines = min(_EVENTS_MAX, max(0, room - len(shown) - (1 if left_out else 0)))
+    parts: list[RenderableType] = [*top, Text("")]
+    if shown:
+        parts.append(broker_table(sorted(shown, key=lambda b: b.id), now_ms, width))
+        if left_out:
+            parts.append(Text(f"and {left_out} more brokers, none more urgent", style="dim"))
+        parts.extend(_one_line(legend(), width))
+    else:
+        parts.append(Text("no broker is known yet", style="dim"))
+    if lines and events:
+        parts.append(Text("latest events", style="bold"))
+        parts.extend(_event_lines(events[-lines:], width))
+    return Group(*parts, Text(""), *waiting)
+
+
+def _title(summary: ClusterSummary, status: SourceStatus, now_ms: int) -> Text:
+    title = Text()
+    title.append(summary.cluster, style="bold")
+    title.append(f"  phase {summary.phase}", style="bold cyan")
+    age = stale_ms(status, now_ms)
+    if status.finished:
+        title.append("  read to its end")
+    elif age is None:
+        title.append("  no data yet", style="bold red")
+    elif is_current(status, now_ms):
+        title.append(f"  data {short_age(age)} old", style="green")
+    else:
+        title.append(f"  STALE: data {short_age(age)} old", style="bold red")
+    return title
+
+
+def _steps(phase: Phase, width: int) -> list[Text]:
+    """The phases as a line of steps; a phase beside the way stands alone."""
+    if phase not in STEPS:
+        return [Text(f"[{phase}]"[:width], style="bold reverse")]
+    reached = STEPS.index(phase)
+    line = Text(overflow="fold")
+    for position, step in enumerate(STEPS):
+        if position:
+            line.append(" > ", style="dim")
+        if position == reached:
+            line.append(f"[{step}]", style="bold reverse")
+        else:
+            line.append(step, style="green" if position < reached else "dim")
+    return _wrapped(line, width)
+
+
+def _facts(summary: ClusterSummary, status: SourceStatus) -> Text:
+    offset = "-" if summary.metadata_offset is None else str(summary.metadata_offset)
+    unread = behind(status, summary.metadata_offset)
+    controller = summary.active_controller
+    if status.active_controller is not None:
+        controller = status.active_controller
+    epoch = status.leader_epoch if status.leader_epoch is not None else summary.leader_epoch
+    facts = [
+        f"metadata offset {offset}" + (f" ({unread} behind)" if unread else ""),
+        f"active controller {'-' if controller is None else controller}",
+        f"epoch {'-' if epoch is None else epoch}",
+        f"topics {summary.topics}",
+        f"partitions {summary.partitions}",
+    ]
+    if summary.unknown_records:
+        facts.append(f"unknown records {summary.unknown_records}")
+    return Text("  ".join(facts))
+
+
+def _event_lines(events: Sequence[tuple[int, Event]], width: int) -> list[Text]:
+    lines = []
+    for _, event in events:
+        fields = {k: v for k, v in event_fields(event).items() if k not in {"at", "kind"}}
+        line = Text(f"{clock(event.timestamp_ms)} ", style="dim", no_wrap=True)
+        line.append(event.kind, style="bold not dim")
+        line.append(f" {pairs(fields)}", style="not dim")
+        line.truncate(width, overflow="ellipsis")
+        lines.append(line)
+    return lines
+
+
+def _waiting(
+    summary: ClusterSummary, reasons: tuple[Wait, ...], now_ms: int, width: int
+) -> list[Text]:
+    """The one sentence that is always there, over as many lines as it needs."""
+    style = "bold green"
+    if reasons:
+        urgent = reasons[0].kind in {WaitKind.BROKER_STALLED, WaitKind.SOURCE_ERROR}
+        style = "bold red" if urgent else "bold yellow"
+    sentence = f"waiting for: {headline(summary, reasons)}"
+    eta = cluster_eta_seconds(summary, now_ms)
+    if eta is not None:
+        sentence += f"; nothing held in about {short_age(eta * 1000)}"
+    return [Text(line, style=style) for line in textwrap.wrap(sentence, width)]
+
+
+def _wrapped(text: Text, width: int) -> list[Text]:
+    """Break a text into lines of at most this width, keeping its styles."""
+    return list(text.wrap(Console(width=width), width, overflow="fold"))
+
+
+def _one_line(text: Text, width: int) -> list[Text]:
+    text.truncate(width, overflow="ellipsis")
+    return [text]
+
+
+def save_svg(renderable: RenderableType, path: Path, *, width: int = 100, title: str = "") -> None:
+    """Write a picture of what a terminal of this width would show."""
+    console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
+    console.print(renderable)
+    console.save_svg(str(path), title=title or "kraftgate run")

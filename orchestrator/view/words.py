@@ -1,0 +1,63 @@
+"""Small pieces of text that every view shares: times, ages, counts, events as key=value."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from migration.summary import Event, iso
+
+
+def clock(timestamp_ms: int) -> str:
+    """Time of day in UTC with milliseconds: `12:00:01.234`."""
+    moment = datetime.fromtimestamp(timestamp_ms / 1000, tz=UTC)
+    return moment.strftime("%H:%M:%S.") + f"{timestamp_ms % 1000:03d}"
+
+
+def short_age(duration_ms: float) -> str:
+    """At most six characters: `70ms`, `4s`, `1m30s`, `2h05m`, `3d04h`."""
+    if duration_ms < 1000:
+        return f"{max(0, int(duration_ms))}ms"
+    seconds = int(duration_ms / 1000)
+    if seconds < 60:
+        return f"{seconds}s"
+    if seconds < 3600:
+        return f"{seconds // 60}m{seconds % 60:02d}s"
+    if seconds < 86_400:
+        return f"{seconds // 3600}h{seconds % 3600 // 60:02d}m"
+    days = seconds // 86_400
+    return f"{days}d{seconds % 86_400 // 3600:02d}h" if days < 100 else f"{min(days, 99999)}d"
+
+
+def short_rate(rate: float | None) -> str:
+    """A rate per second in at most six characters; `-` without one."""
+    if rate is None:
+        return "-"
+    if rate < 100:
+        return f"{rate:.1f}/s"
+    return f"{rate:.0f}/s" if rate < 10_000 else f"{min(rate / 1000, 999):.0f}k/s"
+
+
+def quoted(value: object) -> str:
+    """A value as it stands behind `key=`: bare when that reads back, else as JSON."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)) and all(isinstance(part, (str, int)) for part in value):
+        value = ",".join(map(str, value))
+    if not isinstance(value, str):
+        return json.dumps(value, separators=(",", ":"))
+    plain = value and value.isascii() and value.isprintable() and not set(value) & set(' "=\\')
+    return value if plain else json.dumps(value)
+
+
+def pairs(values: Mapping[str, object]) -> str:
+    """`key=value` for every entry, in order."""
+    return " ".join(f"{key}={quoted(value)}" for key, value in values.items())
+
+
+def event_fields(event: Event) -> dict[str, object]:
+    """An event's own fields behind the ones that every event has."""
+    broker: dict[str, object] = {} if event.broker is None else {"broker": event.broker}
+    fixed = {"at": iso(event.timestamp_ms), "offset": event.offset, "kind": event.kind}
+    return fixed | broker | {k: v for k, v in event.fields.items() if k not in fixed | broker}
