@@ -21,10 +21,11 @@ from streams.live.errors import (
     SpoolInUse,
     WrongCluster,
 )
-from streams.live.follower import Follower, FollowerConfig, FollowerStatus, Reason
+from streams.live.follower import Follower
 from streams.live.messages import Endpoint
 from streams.live.security import Security
 from streams.live.spool import Position, Spool
+from streams.live.status import FollowerConfig, FollowerStatus, Reason
 
 __all__ = [
     "AuthenticationFailed",

@@ -1,76 +1,22 @@
-"""Just enough of a record batch to mirror it: where it starts and ends, and that it is whole.
+"""What to keep of the bytes that came: the committed batches of a reply, the whole ones of a file.
 
-In: bytes of the log, from a reply or a segment. Out: `Span`s. The records themselves are decoded
-by `streams.wire`; here only the header is read and the CRC checked.
-Layout: org.apache.kafka.common.record.DefaultRecordBatch (magic 2).
+In: bytes of the log, from a reply or a segment. Out: a `Cut` or a `Survey`. The batches are read
+by `streams.wire`, which checks each one; their records are not decoded here.
 """
 
-import struct
-from collections.abc import Iterator
+import contextlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-from crc32c import crc32c
+from streams.wire.batches import HEADER, Batch, read_batches
+from streams.wire.errors import DamagedBatch
 
-HEADER_BYTES: Final = 61
-_LENGTH_END: Final = 12
-_CRC_START: Final = 21
-_MAGIC: Final = 2
-# base offset, length, leader epoch, magic, crc, attributes, last offset delta
-_HEADER: Final = struct.Struct(">qiibIhi")
 # The only record of a NoOpRecord batch (QuorumController.maybeScheduleNextWriteNoOpRecord):
-# length 10, attributes, deltas 0, no key, 4 bytes of value (frame 1, key 20, version 0, no tags).
-_NO_OP_RECORD: Final = bytes.fromhex("140000000108") + b"\x01\x14\x00\x00" + b"\x00"
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One whole batch inside a buffer.
-
-    Attributes:
-        start: Byte where the batch starts.
-        end: Byte after its last one.
-        base_offset: Metadata offset of its first record.
-        next_offset: Metadata offset after its last record.
-        epoch: The KRaft leader epoch that wrote it.
-        no_op: Whether it holds nothing but one NoOpRecord.
-    """
-
-    start: int
-    end: int
-    base_offset: int
-    next_offset: int
-    epoch: int
-    no_op: bool
-
-
-class BadBatch(ValueError):  # noqa: N818 -- as in errors.py
-    """The bytes at `position` are a batch in length, but not in content."""
-
-    def __init__(self, position: int, reason: str) -> None:
-        super().__init__(f"byte {position}: {reason}")
-        self.position = position
-
-
-def spans(buffer: bytes | memoryview, start: int = 0) -> Iterator[Span]:
-    """Yield the whole batches from `start` on; stop silently before one that is cut at the end.
-
-    Raises:
-        BadBatch: a batch that is there in full has a wrong magic, length or CRC.
-    """
-    view = memoryview(buffer)
-    while len(view) - start >= HEADER_BYTES:
-        base, length, epoch, magic, crc, _, last_delta = _HEADER.unpack_from(view, start)
-        end = start + _LENGTH_END + length
-        if magic != _MAGIC or end - start < HEADER_BYTES or base < 0 or last_delta < 0:
-            raise BadBatch(start, f"no record batch (magic {magic}, length {length})")
-        if end > len(view):
-            return
-        if crc32c(view[start + _CRC_START : end]) != crc:
-            raise BadBatch(start, "the CRC does not match")
-        no_op = last_delta == 0 and view[start + HEADER_BYTES : end] == _NO_OP_RECORD
-        yield Span(start, end, base, base + last_delta + 1, epoch, no_op)
-        start = end
+# length 10, attributes, deltas 0, no key, 4 bytes of value (frame 1, key 20, version 0, no tags),
+# no headers.
+_NO_OP_RECORD: Final = bytes.fromhex("14000000010801140000") + b"\x00"
+_NO_OP_BYTES: Final = HEADER.size + len(_NO_OP_RECORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +27,27 @@ class Cut:
         records: The batches, byte for byte; empty when there is nothing new.
         next_offset: Metadata offset after them; the position asked for when they are empty.
         epoch: Leader epoch of the last batch; None when they are empty.
-        more: Whether whole batches followed that the high watermark does not cover yet.
-        no_op_only: Whether no batch holds anything but a NoOpRecord.
     """
 
     records: bytes
     next_offset: int
     epoch: int | None
-    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What some bytes of a log hold, up to the first batch that is cut or damaged.
+
+    Attributes:
+        whole_bytes: Size of the whole batches.
+        next_offset: Metadata offset after them; None when there are none.
+        epoch: Leader epoch of the last one; None when there are none.
+        no_op_only: Whether none holds anything but a NoOpRecord.
+    """
+
+    whole_bytes: int
+    next_offset: int | None
+    epoch: int | None
     no_op_only: bool
 
 
@@ -99,22 +58,46 @@ def committed(records: bytes, position: int, high_watermark: int) -> Cut:
     batches) and may end with a cut one or with ones that are not committed.
 
     Raises:
-        BadBatch: a batch fails its check, or offsets do not go on without a gap.
+        DamagedBatch: a batch fails its check, or offsets do not go on without a gap.
     """
-    first, last, more, no_op_only = None, None, False, True
-    for span in spans(records):
-        if span.next_offset <= position:
+    first: Batch | None = None
+    last: Batch | None = None
+    for batch in read_batches(records, file="the reply", allow_partial_tail=True):
+        if batch.last_offset < position:
             continue
-        if span.next_offset > high_watermark:
-            more = True
+        if batch.last_offset >= high_watermark:
             break
-        if last is None and span.base_offset > position:
-            raise BadBatch(span.start, f"offset {span.base_offset} follows {position}")
-        if last is not None and span.base_offset != last.next_offset:
-            raise BadBatch(span.start, f"offset {span.base_offset} follows {last.next_offset}")
-        first = span if first is None else first
-        last = span
-        no_op_only = no_op_only and span.no_op
+        if first is None and batch.base_offset > position:
+            reason = f"offset {batch.base_offset} follows where {position} was asked for"
+            raise DamagedBatch(reason, file="the reply", position=batch.position)
+        first = batch if first is None else first
+        last = batch
     if first is None or last is None:
-        return Cut(b"", position, None, more, no_op_only=True)
-    return Cut(records[first.start : last.end], last.next_offset, last.epoch, more, no_op_only)
+        return Cut(b"", position, None)
+    content = records[first.position : last.position + last.size]
+    return Cut(content, last.last_offset + 1, last.leader_epoch)
+
+
+def survey(content: bytes, file: str) -> Survey:
+    """Walk over the batches up to the first one that is cut or damaged."""
+    last: Batch | None = None
+    no_op_only = True
+    with contextlib.suppress(DamagedBatch):
+        for batch in read_batches(content, file=file):
+            last = batch
+            no_op_only = no_op_only and is_no_op(batch)
+    if last is None:
+        return Survey(0, None, None, no_op_only=True)
+    return Survey(last.position + last.size, last.last_offset + 1, last.leader_epoch, no_op_only)
+
+
+def is_no_op(batch: Batch) -> bool:
+    """Whether the batch is the one that an idle controller writes: a single NoOpRecord."""
+    return batch.size == _NO_OP_BYTES and batch.raw().endswith(_NO_OP_RECORD)
+
+
+def starts_with_no_op(path: Path) -> bool:
+    """Whether a segment's first batch is a no-op: a cheap look before reading all of it."""
+    with path.open("rb") as file:
+        first = survey(file.read(_NO_OP_BYTES), str(path))
+    return first.no_op_only and first.whole_bytes == _NO_OP_BYTES

@@ -1,11 +1,10 @@
 """One connection to one controller: a request out, its reply back, nothing in between.
 
-kafka-python's KafkaConnection brings framing, ApiVersions, TLS and every SASL mechanism; kio
-brings the requests. `_Request` and `_Reply` are the small object interface by which the one
-carries the other's bytes. Everything is bounded in time, and no error of either library leaks.
+kafka-python's KafkaConnection brings ApiVersions, TLS and every SASL mechanism; kio brings the
+requests; `framing.py` lets the one carry the other's bytes. Everything is bounded in time, and no
+error of either library leaks.
 """
 
-import io
 import logging
 import socket
 import ssl
@@ -18,18 +17,15 @@ from kafka.net.connection import KafkaConnection
 from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
-from kio.schema.request_header.v2.header import RequestHeader
-from kio.schema.response_header.v1.header import ResponseHeader
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_reader
 from kio.serial.errors import SerialError
-from kio.static.primitive import i16, i32
 
 from streams.live import messages
 from streams.live.errors import AuthenticationFailed, ConnectionFailed, LiveError, ReplyDamaged
+from streams.live.framing import CLIENT_ID, RequestFrame
 from streams.live.messages import Endpoint
 from streams.live.security import Security
 
-CLIENT_ID: Final = "kraftgate"
 RECEIVE_BYTES_MAX: Final = 256 * 1024 * 1024
 _GRACE_MS: Final = 3000
 """How much longer than a long poll its reply may take."""
@@ -107,7 +103,7 @@ class ControllerConnection:
         if self._kafka is None or not self._kafka.connected:
             raise ConnectionFailed(f"{self.endpoint} closed the connection")
         deadline = time.monotonic() + (wait_ms + _GRACE_MS) / 1000
-        body = self._drive(self._exchange(_Request(request), deadline), deadline)
+        body = self._drive(self._exchange(RequestFrame(request), deadline), deadline)
         try:
             reply, _ = entity_reader(_reply_type(request))(body, 0)
         except (SerialError, ValueError) as error:
@@ -117,7 +113,7 @@ class ControllerConnection:
             ) from error
         return reply
 
-    async def _exchange(self, request: "_Request", deadline: float) -> bytes:
+    async def _exchange(self, request: RequestFrame, deadline: float) -> bytes:
         timeout_ms = max(1.0, (deadline - time.monotonic()) * 1000)
         body: bytes = await self._kafka.send_request(request, request_timeout_ms=timeout_ms)
         return body
@@ -151,71 +147,6 @@ class ControllerConnection:
     def _close_kafka(self) -> None:
         if self._kafka is not None and not self._kafka.closed:
             self._kafka.close(kafka_errors.KafkaConnectionError("closed"))
-
-
-class _Request:
-    """A kio request behind the interface of kafka-python's ApiMessage (KafkaProtocol uses it)."""
-
-    def __init__(self, entity: Any) -> None:  # noqa: ANN401
-        self.API_KEY = int(entity.__api_key__)
-        self.API_VERSION = int(entity.__version__)
-        self.header: _Header | None = None
-        self._entity = entity
-        self._client_id = CLIENT_ID
-
-    def expect_response(self) -> bool:
-        return True
-
-    def with_header(self, correlation_id: int = 0, client_id: str = CLIENT_ID) -> None:
-        self.header = _Header(correlation_id, self.API_KEY, self.API_VERSION)
-        self._client_id = client_id
-
-    def encode(self, *, framed: bool, header: bool) -> bytes:
-        if self.header is None or not (framed and header):
-            raise ValueError("a request is sent framed and with its header")
-        with io.BytesIO() as buffer:
-            entity_writer(RequestHeader)(
-                buffer,
-                RequestHeader(
-                    request_api_key=i16(self.API_KEY),
-                    request_api_version=i16(self.API_VERSION),
-                    correlation_id=i32(self.header.correlation_id),
-                    client_id=self._client_id,
-                ),
-            )
-            entity_writer(type(self._entity))(buffer, self._entity)
-            payload = buffer.getvalue()
-        return len(payload).to_bytes(4, "big") + payload
-
-    def __str__(self) -> str:
-        return f"API {self.API_KEY} v{self.API_VERSION}"
-
-
-class _Header:
-    """What KafkaProtocol keeps of a request until its reply comes."""
-
-    def __init__(self, correlation_id: int, api_key: int, api_version: int) -> None:
-        self.correlation_id = correlation_id
-        self.api_key = api_key
-        self.api_version = api_version
-
-    def get_response_class(self) -> "type[_Reply]":
-        return _Reply
-
-
-class _Reply:
-    """A reply: it stays bytes inside the event loop; kio decodes them outside of it."""
-
-    @staticmethod
-    def parse_header(buffer: Any) -> ResponseHeader:  # noqa: ANN401 kafka-python's KafkaBytes
-        header, size = entity_reader(ResponseHeader)(bytes(buffer[:64]), 0)
-        buffer.seek(size)
-        return header
-
-    @staticmethod
-    def decode(buffer: Any) -> bytes:  # noqa: ANN401
-        body: bytes = buffer.read()
-        return body
 
 
 class _FileToken(AbstractTokenProvider):  # type: ignore[misc] # kafka-python has no types

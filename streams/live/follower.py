@@ -11,91 +11,21 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Final, Self, assert_never
 
-from streams.live import cursor as c
+from streams.live import actions as do
 from streams.live import messages
 from streams.live.connection import ControllerConnection
-from streams.live.errors import (
-    ConnectionFailed,
-    FollowerCrashed,
-    LiveError,
-)
+from streams.live.cursor import Cursor
+from streams.live.errors import ConnectionFailed, FollowerCrashed, LiveError, WrongCluster
 from streams.live.messages import Endpoint
-from streams.live.security import Security
 from streams.live.spool import Position, Spool
+from streams.live.status import FollowerConfig, FollowerStatus, reason, wall_ms
 
 _log = logging.getLogger(__name__)
 _STOP_S: Final = 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowerConfig:
-    """What to follow, and how.
-
-    Attributes:
-        controllers: Where to ask first; any of the quorum's controllers leads to the leader.
-        cluster_id: The only cluster to accept; None takes the spool's, or else what it finds.
-        security: How the controllers' listener is secured.
-        max_wait_ms: How long the leader may hold a FETCH that finds nothing.
-        max_bytes: Bytes wanted in one reply.
-        connect_timeout_ms: For connecting, TLS and SASL together, for each controller.
-    """
-
-    controllers: tuple[Endpoint, ...]
-    cluster_id: str | None = None
-    security: Security = field(default_factory=Security)
-    max_wait_ms: int = 500
-    max_bytes: int = 8 * 1024 * 1024
-    connect_timeout_ms: int = 3000
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why nothing arrives, or may be asked for.
-
-    Attributes:
-        name: Stable, for alerts: `no_controller_reachable`, `no_leader`, `waiting_for_quorum`,
-            `snapshot_vanished`, `spool_not_writable`; for an error, its class.
-        detail: A sentence for the operator.
-        since_ms: Wall clock, ms since 1970, when this name began.
-    """
-
-    name: str
-    detail: str
-    since_ms: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowerStatus:
-    """How it stands. Times are wall clock in ms since 1970.
-
-    Attributes:
-        observed_at_ms: When this was put together.
-        last_reply_ms: When the leader last answered a FETCH without an error; None: never yet.
-            While this is recent and `waiting` and `error` are None, the spool is up to date.
-        next_offset: First offset not in the spool.
-        high_watermark: First offset not committed, as last told; None while unknown.
-        leader_id: Node id of the leader, None while unknown.
-        leader_epoch: The highest leader epoch heard of.
-        leader_endpoint: Where the leader listens, None while not connected to it.
-        cluster_id: The cluster followed, as configured, remembered or found out.
-        waiting: Why nothing arrives although all may be well soon.
-        error: What a person has to mend.
-    """
-
-    observed_at_ms: int
-    last_reply_ms: int | None = None
-    next_offset: int = 0
-    high_watermark: int | None = None
-    leader_id: int | None = None
-    leader_epoch: int = 0
-    leader_endpoint: Endpoint | None = None
-    cluster_id: str | None = None
-    waiting: Reason | None = None
-    error: Reason | None = None
 
 
 def _nobody(_position: Position) -> None:
@@ -117,6 +47,10 @@ class Follower:
             config: What to follow.
             spool: An open spool; it stays the caller's to close, after `stop`.
             on_progress: Called by the thread after each move of `position`; must not block.
+
+        Raises:
+            WrongCluster: the spool was made from another cluster than the configured one.
+            SpoolDamaged: the spool does not say legibly which cluster it was made from.
         """
         self._config = config
         self._spool = spool
@@ -126,15 +60,15 @@ class Follower:
         self._thread: threading.Thread | None = None
         self._connection: ControllerConnection | None = None
         self._crash: BaseException | None = None
-        self._cluster_id = config.cluster_id
-        self._cursor = c.Cursor(
+        self._cluster_id = _agreed(config, spool)
+        self._cursor = Cursor(
             config.controllers,
             spool.position,
             max_wait_s=config.max_wait_ms / 1000,
             jitter=random.random,
         )
         self._status = FollowerStatus(
-            observed_at_ms=_wall_ms(), next_offset=spool.position.next_offset
+            observed_at_ms=wall_ms(), next_offset=spool.position.next_offset
         )
 
     # What the owner calls
@@ -191,7 +125,7 @@ class Follower:
     def status(self) -> FollowerStatus:
         """Say how it stands now. Never raises: a crash is in `error`."""
         with self._moved:
-            return replace(self._status, observed_at_ms=_wall_ms())
+            return replace(self._status, observed_at_ms=wall_ms())
 
     def __enter__(self) -> Self:
         """Start."""
@@ -214,43 +148,36 @@ class Follower:
 
     def _run(self) -> None:
         try:
-            self._adopt_spools_cluster()
             while not self._stopping.is_set():
                 self._step()
         except BaseException as error:  # noqa: BLE001 told in the status and to the next caller
             _log.exception("the follower of %s ended", self._config.controllers)
             self._crash = error
-            self._tell(error=c.Why("FollowerCrashed", repr(error)))
+            self._tell(error=do.Why("FollowerCrashed", repr(error)))
         finally:
             self._disconnect()
             with self._moved:
                 self._moved.notify_all()
 
-    def _adopt_spools_cluster(self) -> None:
-        made_from = self._spool.cluster_id
-        if self._cluster_id is None:
-            self._cluster_id = made_from
-        self._tell()
-
     def _step(self) -> None:
         action = self._cursor.next_action(time.monotonic())
         match action:
-            case c.Connect():
+            case do.Connect():
                 self._connect(action.endpoint)
-            case c.Fetch():
+            case do.Fetch():
                 self._exchange(lambda connection: self._fetch(connection, action))
-            case c.FetchSnapshot():
+            case do.FetchSnapshot():
                 self._exchange(lambda connection: self._fetch_snapshot(connection, action))
-            case c.Wait():
+            case do.Wait():
                 self._pause(action)
-            case c.Refuse():
+            case do.Refuse():
                 self._disconnect()
-                self._tell(error=c.Why(type(action.error).__name__, str(action.error)))
+                self._tell(error=do.Why(type(action.error).__name__, str(action.error)))
                 self._sleep(action.until)
             case _:
                 assert_never(action)
 
-    def _pause(self, wait: c.Wait) -> None:
+    def _pause(self, wait: do.Wait) -> None:
         if self._cursor.connected_to is None:
             self._disconnect()
         if wait.why is not None:
@@ -276,41 +203,41 @@ class Follower:
 
     def _identify(self, connection: ControllerConnection) -> None:
         """Find out the cluster id, if nobody told it: needs ALTER on CLUSTER, so it may fail."""
-        if self._cluster_id is None:
-            try:
-                version = connection.version(messages.DESCRIBE_CLUSTER)
-            except ConnectionFailed:
-                return  # before 3.7 a controller does not answer it
-            told = messages.read_cluster(connection.ask(messages.cluster_request(version)))
-            self._cursor.learned(dict(told.endpoints))
-            self._cluster_id = told.cluster_id
         if self._cluster_id is not None:
-            # Bound before anything is spooled: FETCH then carries the id, and the leader checks.
-            self._spool.bind(self._cluster_id)
-            self._tell()
+            return  # every FETCH carries it, and the controller compares
+        try:
+            version = connection.version(messages.DESCRIBE_CLUSTER)
+        except ConnectionFailed:
+            return  # before 3.7 a controller does not answer it
+        told = messages.read_cluster(connection.ask(messages.cluster_request(version)))
+        self._cursor.learned(told.endpoints)
+        self._cluster_id = told.cluster_id
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
 
-    def _exchange(self, talk: Callable[[ControllerConnection], c.Effect]) -> None:
+    def _exchange(self, talk: Callable[[ControllerConnection], do.Effect]) -> None:
         connection, endpoint = self._connection, self._cursor.connected_to
         if connection is None or endpoint is None:
             raise RuntimeError("asked to talk without a connection")
         try:
-            effect = talk(connection)
-            self._carry_out(effect)
+            moved = self._carry_out(talk(connection))
         except LiveError as error:
             self._disconnect()
             if not self._stopping.is_set():
                 self._cursor.resume(self._spool.position, time.monotonic())
                 self._cursor.failed(error, endpoint, time.monotonic())
         except OSError as error:
-            why = c.Why("spool_not_writable", f"{self._spool.directory}: {error}")
+            # Errors of the network are ConnectionFailed by now: this is the disk.
+            why = do.Why("spool_not_writable", f"{self._spool.directory}: {error}")
             self._cursor.resume(self._spool.position, time.monotonic(), why)
+        else:
+            if moved:
+                self._progressed()
 
-    def _fetch(self, connection: ControllerConnection, action: c.Fetch) -> c.Effect:
+    def _fetch(self, connection: ControllerConnection, action: do.Fetch) -> do.Effect:
         asked = time.monotonic()
         request = messages.fetch_request(
             connection.version(messages.FETCH),
@@ -325,12 +252,15 @@ class Follower:
         now = time.monotonic()
         effect = self._cursor.fetched(reply, now, now - asked)
         if not reply.error:
+            if self._cluster_id is not None:
+                # Before anything is spooled, but not before a controller agreed with the id.
+                self._spool.bind(self._cluster_id)
             self._tell(answered=True)
         return effect
 
     def _fetch_snapshot(
-        self, connection: ControllerConnection, action: c.FetchSnapshot
-    ) -> c.Effect:
+        self, connection: ControllerConnection, action: do.FetchSnapshot
+    ) -> do.Effect:
         request = messages.snapshot_request(
             connection.version(messages.FETCH_SNAPSHOT),
             cluster_id=self._cluster_id,
@@ -342,23 +272,26 @@ class Follower:
         reply = messages.read_snapshot(connection.ask(request))
         return self._cursor.snapshot_fetched(reply, time.monotonic())
 
-    def _carry_out(self, effect: c.Effect) -> None:
+    def _carry_out(self, effect: do.Effect) -> bool:
+        """Do to the spool what a reply demands; tell whether its end moved."""
         match effect:
             case None:
-                return
-            case c.Append():
+                return False
+            case do.Append():
                 self._spool.append(effect.records, effect.position)
-            case c.BeginSnapshot():
+                return True
+            case do.BeginSnapshot():
                 self._spool.begin_snapshot(effect.snapshot)
-                return
-            case c.SnapshotPart():
+                name = f"{effect.snapshot.end_offset}-{effect.snapshot.epoch}"
+                self._tell(waiting=do.Why("fetching_snapshot", f"fetching the snapshot {name}"))
+                return False
+            case do.SnapshotPart():
                 self._spool.append_snapshot(effect.content)
-                if not effect.complete:
-                    return
-                self._spool.complete_snapshot()
+                if effect.complete:
+                    self._spool.complete_snapshot()
+                return effect.complete
             case _:
                 assert_never(effect)
-        self._progressed()
 
     def _progressed(self) -> None:
         position = self._spool.position
@@ -371,11 +304,11 @@ class Follower:
         self,
         *,
         answered: bool = False,
-        waiting: c.Why | None = None,
-        error: c.Why | None = None,
+        waiting: do.Why | None = None,
+        error: do.Why | None = None,
     ) -> None:
         """Put the status together anew. A good answer clears waits and errors; else they stay."""
-        now = _wall_ms()
+        now = wall_ms()
         with self._moved:
             was = self._status
             keep_waiting = None if answered or error else was.waiting
@@ -387,17 +320,19 @@ class Follower:
                 high_watermark=self._cursor.high_watermark,
                 leader_id=self._cursor.leader,
                 leader_epoch=self._cursor.epoch,
-                leader_endpoint=self._cursor.connected_to if answered else None,
+                leader_endpoint=self._cursor.leader_endpoint,
                 cluster_id=self._cluster_id,
-                waiting=_reason(waiting, was.waiting, now) if waiting else keep_waiting,
-                error=_reason(error, was.error, now) if error else keep_error,
+                waiting=reason(waiting, was.waiting, now) if waiting else keep_waiting,
+                error=reason(error, was.error, now) if error else keep_error,
             )
 
 
-def _reason(why: c.Why, before: Reason | None, now_ms: int) -> Reason:
-    since = before.since_ms if before is not None and before.name == why.name else now_ms
-    return Reason(why.name, why.detail, since)
-
-
-def _wall_ms() -> int:
-    return time.time_ns() // 1_000_000
+def _agreed(config: FollowerConfig, spool: Spool) -> str | None:
+    """Return the cluster id that the configuration or the spool demands."""
+    made_from = spool.cluster_id
+    if made_from is not None and config.cluster_id not in {None, made_from}:
+        raise WrongCluster(
+            f"the spool {spool.directory} was made from cluster {made_from}, not from"
+            f" {config.cluster_id}: give each cluster a spool directory of its own"
+        )
+    return config.cluster_id or made_from

@@ -7,8 +7,7 @@ One process writes a spool, under a lock; any number read its files, without one
 finds a listed file gone lists again: `retain` or a stretch of no-ops let go came in between.
 """
 
-import contextlib
-import fcntl
+import itertools
 import json
 import logging
 import os
@@ -20,8 +19,9 @@ from types import TracebackType
 from typing import Final, Self
 
 from streams.live import layout
-from streams.live.batches import BadBatch, spans
-from streams.live.errors import ReplyDamaged, SpoolDamaged, SpoolInUse, WrongCluster
+from streams.live.batches import Survey, starts_with_no_op, survey
+from streams.live.errors import ReplyDamaged, SpoolDamaged, WrongCluster
+from streams.live.files import lock, open_unbuffered, sync_directory, write_all
 from streams.live.layout import Checkpoint, Segment
 from streams.live.messages import OffsetAndEpoch
 
@@ -62,7 +62,7 @@ class Spool:
         self._torn = False
         self._part: tuple[OffsetAndEpoch, FileIO] | None = None
         directory.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock(directory / layout.LOCK_NAME)
+        self._lock = lock(directory / layout.LOCK_NAME)
         try:
             self._position = self.recover()
         except BaseException:
@@ -108,7 +108,7 @@ class Spool:
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(self.directory / layout.ABOUT_NAME)
-            _sync_directory(self.directory)
+            sync_directory(self.directory)
 
     def recover(self) -> Position:
         """Make the files whole again and find where they end.
@@ -132,30 +132,32 @@ class Spool:
             if files.segments:
                 position = self._recover_segment(files.segments, position)
             self._position = position
-            for older, newer in zip(files.segments, files.segments[1:], strict=False):
-                self._let_go_if_idle(older, newer.base_offset)
+            for older, newer in itertools.pairwise(files.segments):
+                if starts_with_no_op(older.path):
+                    self._let_go_if_idle(older, newer.base_offset)
             return position
 
     def _recover_segment(self, segments: tuple[Segment, ...], before: Position) -> Position:
         segment = segments[-1]
         read = _survey(segment)
+        ends = segment.base_offset if read.next_offset is None else read.next_offset
         self._segment_no_op_only = read.no_op_only
-        self._segment = _open_unbuffered(segment.path)
+        self._segment = open_unbuffered(segment.path)
         if read.whole_bytes < self._segment.tell():
             cut = self._segment.tell() - read.whole_bytes
-            _log.warning("%s: cut %d torn bytes after offset %d", segment.path, cut, read.ends)
+            _log.warning("%s: cut %d torn bytes after offset %d", segment.path, cut, ends)
             self._segment.truncate(read.whole_bytes)
             os.fsync(self._segment.fileno())
             self._segment.seek(read.whole_bytes)
         epoch = read.epoch
-        if epoch is None and len(segments) > 1 and before.next_offset < read.ends:
+        if epoch is None and len(segments) > 1 and before.next_offset < ends:
             older = _survey(
                 segments[-2]
             )  # a crash came between opening a segment and its first batch
-            epoch = older.epoch if older.ends == read.ends else None
-        if (read.ends, read.whole_bytes) <= (before.next_offset, 0):
+            epoch = older.epoch if older.next_offset == ends else None
+        if (ends, read.whole_bytes) <= (before.next_offset, 0):
             return before
-        return Position(read.ends, epoch)
+        return Position(ends, epoch)
 
     def append(self, records: bytes, position: Position) -> None:
         """Add whole committed batches and fsync them; only then does `position` move.
@@ -175,13 +177,13 @@ class Spool:
                 raise ValueError(f"{position} does not lie beyond {self._position}")
             segment = self._writable_segment()
             try:
-                _write_all(segment, records)
+                write_all(segment, records)
                 os.fdatasync(segment.fileno())
             except OSError:
                 self._torn = True
                 raise
-            for span in spans(records):
-                self._segment_no_op_only = self._segment_no_op_only and span.no_op
+            if self._segment_no_op_only:
+                self._segment_no_op_only = survey(records, "the reply").no_op_only
             self._position = position
 
     def _writable_segment(self) -> FileIO:
@@ -198,9 +200,9 @@ class Spool:
     def _open_segment(self) -> FileIO:
         path = layout.segment_path(self.directory, self._position.next_offset)
         path.touch()
-        self._segment = _open_unbuffered(path)
+        self._segment = open_unbuffered(path)
         self._segment_no_op_only = True
-        _sync_directory(self.directory)
+        sync_directory(self.directory)
         return self._segment
 
     def _let_go_if_idle(self, sealed: Segment, ends: int) -> None:
@@ -211,13 +213,13 @@ class Spool:
         older one replaces it, so that their number grows with the data, not with time.
         """
         read = _survey(sealed)
-        if not read.no_op_only or read.ends != ends:
+        if not read.no_op_only or read.next_offset != ends:
             return
         certified = layout.listing(self.directory).idle
         adjoining = [idle for idle in certified if idle.to_offset == sealed.base_offset]
         starts = min((i.from_offset for i in adjoining), default=sealed.base_offset)
         layout.idle_path(self.directory, starts, ends).touch()
-        _sync_directory(self.directory)
+        sync_directory(self.directory)
         for path in [sealed.path, *(i.path for i in adjoining)]:
             path.unlink(missing_ok=True)
 
@@ -228,13 +230,13 @@ class Spool:
             name = layout.checkpoint_path(self.directory, snapshot.end_offset, snapshot.epoch).name
             path = self.directory / (name + layout.PART_SUFFIX)
             path.write_bytes(b"")
-            self._part = (snapshot, _open_unbuffered(path))
+            self._part = (snapshot, open_unbuffered(path))
 
     def append_snapshot(self, content: bytes) -> int:
         """Add the next bytes of the snapshot that was begun; return its size so far."""
         with self._mutex:
             _, file = self._begun()
-            _write_all(file, content)
+            write_all(file, content)
             return file.tell()
 
     def complete_snapshot(self) -> Position:
@@ -246,14 +248,10 @@ class Spool:
         with self._mutex:
             snapshot, file = self._begun()
             path = Path(str(file.name))
-            try:
-                ends = max((span.end for span in spans(path.read_bytes())), default=0)
-            except BadBatch as error:
+            whole = survey(path.read_bytes(), path.name).whole_bytes
+            if whole != file.tell() or whole == 0:
                 self.drop_snapshot()
-                raise ReplyDamaged(f"the snapshot {path.name}: {error}") from error
-            if ends != file.tell() or ends == 0:
-                self.drop_snapshot()
-                raise ReplyDamaged(f"the snapshot {path.name} is cut at byte {ends}")
+                raise ReplyDamaged(f"the snapshot {path.name} is cut or damaged at byte {whole}")
             os.fsync(file.fileno())
             file.close()
             self._part = None
@@ -333,57 +331,9 @@ def _below(checkpoints: tuple[Checkpoint, ...], floor: int) -> list[Checkpoint]:
     return [checkpoint for checkpoint in checkpoints if checkpoint.end_offset < floor]
 
 
-@dataclass(frozen=True, slots=True)
-class _Survey:
-    """What a segment holds: its whole batches up to the first bad one, and their last epoch."""
-
-    whole_bytes: int
-    ends: int
-    epoch: int | None
-    no_op_only: bool
-
-
-def _survey(segment: Segment) -> _Survey:
-    whole, ends, epoch, no_op_only = 0, segment.base_offset, None, True
-    with contextlib.suppress(BadBatch):
-        for span in spans(segment.path.read_bytes()):
-            whole, ends, epoch = span.end, span.next_offset, span.epoch
-            no_op_only = no_op_only and span.no_op
-    return _Survey(whole, ends, epoch, no_op_only)
+def _survey(segment: Segment) -> Survey:
+    return survey(segment.path.read_bytes(), str(segment.path))
 
 
 def _base_offset(segment: FileIO) -> int:
     return int(Path(str(segment.name)).stem)
-
-
-def _open_unbuffered(path: Path) -> FileIO:
-    file = FileIO(str(path), "r+")
-    file.seek(0, os.SEEK_END)
-    return file
-
-
-def _write_all(file: FileIO, content: bytes) -> None:
-    view = memoryview(content)
-    while view:
-        view = view[file.write(view) or 0 :]
-
-
-def _lock(path: Path) -> FileIO:
-    file = FileIO(str(path), "a")
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        raise SpoolInUse(
-            f"the spool {path.parent} is written by another process: end it, or give this one"
-            " another directory"
-        ) from error
-    return file
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
