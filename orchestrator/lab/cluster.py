@@ -32,7 +32,7 @@ class Lab(LabData):
 
     def __init__(self, spec: LabSpec | None = None, home: Path | None = None) -> None:
         super().__init__(spec, home)
-        self._native_id: str | None = None
+        self._cluster_id: str | None = None
 
     # Members
 
@@ -43,12 +43,13 @@ class Lab(LabData):
         Raises:
             WrongStateError: The cluster has none yet: no broker was ever started.
         """
-        found = self._native_id or self.zookeeper.cluster_id()
-        if found is None:
+        if self._cluster_id is None and self._zookeeper is not None:
+            self._cluster_id = self._zookeeper.cluster_id()
+        if self._cluster_id is None:
             raise WrongStateError(
                 "the cluster has no id yet", where="/cluster/id", mend="Start a broker first."
             )
-        return found
+        return self._cluster_id
 
     def start_brokers(self) -> None:
         """Start all brokers in ZooKeeper mode, one after the other.
@@ -75,16 +76,16 @@ class Lab(LabData):
         Raises:
             LabError: The lab runs already, or did not become ready.
         """
-        self._native_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        self._cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         brokers = list(self._layout.brokers.values())
-        self._provision_controllers(Mode.KRAFT, self._native_id)
+        self._provision_controllers(Mode.KRAFT, self._cluster_id)
         self._start_all_controllers(Mode.KRAFT)
         files = []
         for node in brokers:
             file = self._layout.config_file(node.name, Mode.KRAFT.value)
             wanted = properties.broker_properties(self._layout, node, Mode.KRAFT)
             files.append(properties.write(file, wanted))
-        self._format(files, self._native_id)
+        self._format(files, self._cluster_id)
         for node in brokers:
             self.start_broker(node.id, Mode.KRAFT, wait=False)
         for node in brokers:

@@ -4,7 +4,6 @@
 processes (here), members (members.py), the cluster (cluster.py).
 """
 
-import fcntl
 import re
 import shutil
 import signal
@@ -14,9 +13,10 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import IO, NoReturn, Self
+from typing import NoReturn, Self
 
-from orchestrator.lab.errors import HomeInUseError, LabClosedError, LabError, WrongStateError
+from orchestrator.lab.errors import LabClosedError, LabError, WrongStateError
+from orchestrator.lab.home import claim_home
 from orchestrator.lab.jars import ensure_jars
 from orchestrator.lab.java import Java, find_java
 from orchestrator.lab.layout import Layout, Node
@@ -25,7 +25,6 @@ from orchestrator.lab.process import Process
 from orchestrator.lab.spec import LabSpec
 from orchestrator.lab.waiting import Waiter
 
-MARKER = "kraftgate-lab"
 _STOP_S_MAX = 60.0
 _CLOSE_S_MAX = 15.0
 
@@ -86,6 +85,10 @@ class LabProcesses:
         finally:
             if self._old_sigterm is not None:
                 signal.signal(signal.SIGTERM, self._old_sigterm)
+
+    def end_waits(self) -> None:
+        """End every wait with LabClosedError, so that other threads let go of the lab."""
+        self._waiter.close()
 
     def close(self) -> None:
         """End every wait and every process; calling it again changes nothing.
@@ -259,26 +262,6 @@ class LabProcesses:
                 survivors.append(error)
         if survivors:
             raise survivors[0]
-
-
-def claim_home(home: Path) -> IO[str]:
-    """Make the directory this lab's own and return the handle that holds its lock.
-
-    Raises:
-        HomeInUseError: It is not empty, not a directory, or another lab holds it.
-    """
-    mend = "Choose another --home, or let lab start --fresh replace an old lab's."
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        if any(home.iterdir()):
-            raise HomeInUseError("the home is not empty", where=str(home), mend=mend)
-        handle = (home / MARKER).open("x")
-    except OSError as error:
-        raise HomeInUseError(
-            f"the home cannot be used: {error.strerror}", where=str(home), mend=mend
-        ) from error
-    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return handle
 
 
 def _leave(number: int, _frame: FrameType | None) -> NoReturn:

@@ -152,6 +152,11 @@ class LabData(LabMembers):
         """
         return self._layout.directory(broker, index)
 
+    def failed_directories(self, name: str) -> tuple[int, ...]:
+        """Return the indexes of the process's directories that were failed and not healed."""
+        known = enumerate(self._layout.named(name).directories)
+        return tuple(index for index, path in known if directories.is_failed(path))
+
     def fail_directory(self, broker: int, index: int) -> None:
         """Make every later access below a log directory an error; the broker notices in about 10 s.
 

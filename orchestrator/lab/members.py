@@ -73,6 +73,31 @@ class LabMembers(LabProcesses):
             )
         return self._zookeeper
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all processes: ZooKeeper, controllers, brokers."""
+        return tuple(node.name for node in self._layout.nodes)
+
+    def resolve(self, who: str) -> str:
+        """Return the name that a person means: ``broker-2`` by itself, ``2``, or ``3000``.
+
+        Raises:
+            WrongStateError: The lab has none such.
+        """
+        if not who.isdecimal():
+            return self._layout.named(who).name
+        id_ = int(who)
+        known = self._layout.controllers if id_ in self._layout.controllers else None
+        return known[id_].name if known else self._layout.broker(id_).name
+
+    def address(self, name: str) -> str:
+        """Return where this process listens."""
+        return self._layout.named(name).address
+
+    def was_started(self, name: str) -> bool:
+        """Whether this process was ever started."""
+        return self._layout.named(name).name in self._processes
+
     def mode(self, name: str) -> Mode | None:
         """Return how the broker or controller was last started; None before its first start."""
         return self._modes.get(self._layout.named(name).name)

@@ -1,0 +1,58 @@
+"""What the commands of the group `lab` share: the home option, the request, the error shown."""
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+import click
+
+from orchestrator.lab.control import Message, ask
+from orchestrator.lab.errors import LabError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+HOME = click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("kraftgate-lab"),
+    envvar="KRAFTGATE_LAB_HOME",
+    show_default=True,
+    show_envvar=True,
+    help="The lab's directory.",
+)
+
+
+def example(*commands: str) -> str:
+    """Return the end of a help text that shows these commands, unwrapped."""
+    return "\n".join(("\b", "Example:", *(f"  {command}" for command in commands)))
+
+
+class LabFailure(click.ClickException):
+    """A LabError on its way to standard error: what, where, mend; exit code 1."""
+
+    def __init__(self, error: LabError) -> None:
+        super().__init__(f"{error.what.rstrip()}\n  where: {error.where}\n  mend:  {error.mend}")
+
+
+def failing(function: Callable[P, R]) -> Callable[P, R]:
+    """Turn the LabErrors of a command into its exit code 1."""
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except LabError as error:
+            _fail(error)
+
+    return wrapper
+
+
+def _fail(error: LabError) -> NoReturn:
+    raise LabFailure(error) from error
+
+
+def request(home: Path, command: str, arguments: Mapping[str, Any] | None = None) -> Message:
+    """Send a command to the lab in this home, showing its progress, and return its result."""
+    return ask(home, command, arguments or {}, click.echo)

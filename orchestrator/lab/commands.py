@@ -1,0 +1,90 @@
+"""The click group `lab`: `start` holds a lab in the foreground, every other command talks to it."""
+
+import json
+from pathlib import Path
+
+import click
+
+from orchestrator.lab.cli_faults import FAULTS
+from orchestrator.lab.cli_shared import HOME, example, failing, request
+from orchestrator.lab.cli_steps import STEPS
+from orchestrator.lab.foreground import Start, hold
+from orchestrator.lab.spec import LabSpec
+
+
+@click.group(epilog=example("kraftgate lab start --brokers 3 --topics 4", "kraftgate lab migrate"))
+def lab() -> None:
+    """Run a real Kafka cluster on loopback and take it through the migration."""
+
+
+@lab.command(epilog=example("kraftgate lab start --brokers 3 --directories 2 --home ./my-lab"))
+@HOME
+@click.option("--brokers", type=click.IntRange(0, 50), default=3, show_default=True)
+@click.option(
+    "--directories", type=click.IntRange(1, 20), default=2, show_default=True, help="Per broker."
+)
+@click.option("--controllers", type=click.IntRange(1, 7), default=1, show_default=True)
+@click.option("--topics", type=click.IntRange(0, 1000), default=4, show_default=True)
+@click.option("--partitions", type=click.IntRange(1, 10000), default=8, show_default=True)
+@click.option(
+    "--replication-factor", type=click.IntRange(1, 50), help="[default: 3, or all brokers]"
+)
+@click.option("--kraft", is_flag=True, help="A cluster that never knew ZooKeeper.")
+@click.option("--fresh", is_flag=True, help="Remove an ended lab from the home first.")
+@failing
+def start(
+    home: Path,
+    brokers: int,
+    directories: int,
+    controllers: int,
+    topics: int,
+    partitions: int,
+    replication_factor: int | None,
+    kraft: bool,
+    fresh: bool,
+) -> None:
+    """Start a lab and hold it until Ctrl-C, which stops every process.
+
+    Kafka's jars are fetched once with mvn; java 17 or newer runs them. The home gets a
+    kraftgate.yaml with which the other commands follow this cluster.
+    """
+    if replication_factor is not None and replication_factor > brokers:
+        raise click.BadParameter(
+            f"{replication_factor} replicas need as many brokers, and there are {brokers}",
+            param_hint="--replication-factor",
+        )
+    hold(
+        Start(
+            spec=LabSpec(brokers=brokers, directories=directories, controllers=controllers),
+            home=home,
+            fresh=fresh,
+            kraft=kraft,
+            topics=topics if brokers else 0,
+            partitions=partitions,
+            replication_factor=replication_factor or min(3, brokers),
+        ),
+        click.echo,
+    )
+
+
+@lab.command(epilog=example("kraftgate lab status --json"))
+@HOME
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@failing
+def status(home: Path, as_json: bool) -> None:
+    """Show every process, its mode and its state."""
+    found = request(home, "status")
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for process in found["processes"]:
+        failed = "".join(f"  directory {n} failed" for n in process["failed_directories"])
+        mode, pid = process["mode"] or "-", process["pid"] or "-"
+        shown = f"{process['name']:<16} {process['state']:<12} {mode:<10} {pid:<8}"
+        click.echo(f"{shown} {process['address']}{failed}")
+    click.echo(f"active controller: {found['active_controller'] or 'none'}")
+    click.echo(f"copied at metadata offset: {found['copied_offset'] or 'not copied'}")
+
+
+for command in (*STEPS, *FAULTS):
+    lab.add_command(command)

@@ -1,0 +1,89 @@
+"""A lab's home directory: claimed for one lab, cleared after it, and the files it offers."""
+
+import fcntl
+import shutil
+from pathlib import Path
+from typing import IO
+
+import yaml
+
+from orchestrator.lab.errors import HomeInUseError
+
+MARKER = "kraftgate-lab"
+CONFIG = "kraftgate.yaml"
+SOCKET = "control.sock"
+_MEND = "Choose another --home; an old lab's is replaced with --fresh."
+
+
+def claim_home(home: Path) -> IO[str]:
+    """Make an empty or absent directory this lab's own.
+
+    Returns:
+        The handle that holds its lock: the home is free again when it is closed.
+
+    Raises:
+        HomeInUseError: It is not empty or not a directory.
+    """
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        if any(home.iterdir()):
+            raise HomeInUseError("the home is not empty", where=str(home), mend=_MEND)
+        handle = (home / MARKER).open("x")
+        _lock(handle, home)
+    except OSError as error:
+        raise HomeInUseError(
+            f"the home cannot be used: {error.strerror}", where=str(home), mend=_MEND
+        ) from error
+    return handle
+
+
+def clear_home(home: Path) -> None:
+    """Remove an ended lab's home; an absent or empty one is left as it is.
+
+    Raises:
+        HomeInUseError: It is something else than a lab's home, or its lab still runs.
+    """
+    try:
+        if not home.exists() or not any(home.iterdir()):
+            return
+        marker = home / MARKER
+        if not marker.is_file():
+            raise HomeInUseError(
+                "this is not a lab's home; it is left alone",
+                where=str(home),
+                mend="Choose another --home.",
+            )
+        with marker.open("r+") as handle:
+            _lock(handle, home)
+            shutil.rmtree(home)
+    except OSError as error:
+        raise HomeInUseError(
+            f"the home cannot be removed: {error.strerror}", where=str(home), mend=_MEND
+        ) from error
+
+
+def write_config(
+    home: Path, *, cluster_id: str, zookeeper: str | None, controllers: str, brokers: str
+) -> Path:
+    """Write the kraftgate.yaml with which every other command follows this lab; return its path."""
+    content: dict[str, object] = {"cluster": {"name": "lab", "id": cluster_id}}
+    if zookeeper is not None:
+        content["zookeeper"] = {"connect": zookeeper}
+    content["controllers"] = {"bootstrap": controllers}
+    if brokers:
+        content["brokers"] = {"bootstrap": brokers}
+    content["state_dir"] = str(home / "kraftgate-state")
+    path = home / CONFIG
+    scratch = path.with_suffix(".new")
+    scratch.write_text(yaml.safe_dump(content, sort_keys=False), "utf-8")
+    scratch.replace(path)
+    return path
+
+
+def _lock(handle: IO[str], home: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise HomeInUseError(
+            "a lab runs in this home", where=str(home), mend="Stop it with Ctrl-C first."
+        ) from error
