@@ -12,6 +12,7 @@ the length, the magic and the leader epoch, so those are held against the batch 
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Final, TypeVar
 
 from aiokafka.errors import CorruptRecordException, UnsupportedCodecError
@@ -34,6 +35,7 @@ CONTROL_BIT: Final = 0x20
 LENGTH_END: Final = 12
 """The length counts the bytes from here on."""
 _COMPRESSION_MASK: Final = 0x07
+_OFFSET: Final = itemgetter(0)
 
 
 class Batch:
@@ -99,11 +101,10 @@ class Batch:
         A compressed batch always may. For a planner that looks for transaction marks.
         """
         frame = bytes((1, api_key, version))
-        end = self._start + self.size
-        return (
-            bool(self._attributes & _COMPRESSION_MASK)
-            or self._buffer.find(frame, self._start, end) >= 0
-        )
+        if self._attributes & _COMPRESSION_MASK:
+            return True
+        records, end = self._start + HEADER.size, self._start + self.size
+        return self._buffer.find(frame, records, end) >= 0
 
     def records(self) -> list[tuple[int, int, bytes]]:
         """Read the data records: metadata offset, timestamp in ms, value. None of a control batch.
@@ -164,10 +165,9 @@ class Batch:
             raise
         except (CorruptRecordException, ValueError) as error:
             raise self._damaged(f"the records do not add up ({error})") from error
-        if (found[0][0], found[-1][0]) != (self.base_offset, self.last_offset):
+        if list(map(_OFFSET, found)) != list(range(self.base_offset, self.last_offset + 1)):
             raise self._damaged(
-                f"the records have offsets {found[0][0]} to {found[-1][0]}, "
-                f"the header says {self.base_offset} to {self.last_offset}"
+                f"the records' offsets are not {self.base_offset} to {self.last_offset}, one by one"
             )
 
     def _open(self) -> DefaultRecordBatch:

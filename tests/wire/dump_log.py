@@ -48,9 +48,11 @@ class Printed(NamedTuple):
 
 
 class PrintedBatch(NamedTuple):
+    """One batch as the tool prints it, or as we would."""
+
     base_offset: int
     last_offset: int
-    count: int
+    records: int
     leader_epoch: int
     is_control: bool
     position: int
@@ -63,17 +65,28 @@ def parse(text: str) -> tuple[list[PrintedBatch], list[Printed]]:
     batches, printed = [], []
     for line in text.rstrip("\n").split("\n"):
         if found := _BATCH.match(line):
-            *numbers, control, position, timestamp, size = found.groups()
+            base, last, records, epoch, control, position, timestamp, size = found.groups()
             batches.append(
                 PrintedBatch(
-                    *map(int, numbers), control == "true", int(position), int(timestamp), int(size)
+                    int(base),
+                    int(last),
+                    int(records),
+                    int(epoch),
+                    control == "true",
+                    int(position),
+                    int(timestamp),
+                    int(size),
                 )
             )
         elif found := _DATA.match(line):
             payload = json.loads(found[3])
             printed.append(
                 Printed(
-                    int(found[1]), int(found[2]), payload["type"], payload["version"], payload["data"]
+                    int(found[1]),
+                    int(found[2]),
+                    payload["type"],
+                    payload["version"],
+                    payload["data"],
                 )
             )
         elif found := _CONTROL.match(line):
@@ -92,7 +105,18 @@ def ours(log: bytes, file: str) -> tuple[list[PrintedBatch], list[Printed]]:
     """Read the same bytes with our own reader."""
     batches, printed = [], []
     for batch in read_batches(log, file=file):
-        batches.append(PrintedBatch(*(getattr(batch, name) for name in PrintedBatch._fields)))
+        batches.append(
+            PrintedBatch(
+                batch.base_offset,
+                batch.last_offset,
+                batch.count,
+                batch.leader_epoch,
+                batch.is_control,
+                batch.position,
+                batch.max_timestamp,
+                batch.size,
+            )
+        )
         for offset, timestamp_ms, value in batch.records():
             record = read_value(value)
             assert not isinstance(record, tuple)

@@ -42,9 +42,7 @@ def _primitive(kafka_type: str) -> st.SearchStrategy[Any]:
 def _tuples(elements: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
     """Mostly short lists, now and then one whose length needs two bytes."""
     short = st.lists(elements, max_size=5)
-    long = st.integers(120, 140).flatmap(
-        lambda size: elements.map(lambda one: [one] * size)
-    )
+    long = st.integers(120, 140).flatmap(lambda size: elements.map(lambda one: [one] * size))
     return st.one_of(short, short, short, long).map(tuple)
 
 
@@ -55,7 +53,8 @@ def _field(field: "dataclasses.Field[Any]") -> st.SearchStrategy[Any]:
     plain = inner or annotation
     kafka_type = field.metadata.get("kafka_type")
     is_tuple = get_origin(plain) is tuple
-    element = _primitive(kafka_type) if kafka_type else entities(get_args(plain)[0])
+    nested = get_args(plain)[0] if is_tuple else plain
+    element = _primitive(kafka_type) if kafka_type else entities(nested)
     strategy = _tuples(element) if is_tuple else element
     return strategy | st.none() if is_union else strategy
 
