@@ -16,7 +16,6 @@ from migration.transactions import IllegalTransaction
 from streams.wire.errors import WireError
 
 STATUS_FILE: Final = "source.json"
-_STATUS_EVERY_S: Final = 1.0
 
 Damage = WireError | IllegalTransaction | None
 
@@ -81,8 +80,3 @@ class FileFeed:
 
     def stop(self) -> None:
         """Nothing is held."""
-
-
-def live_feed(controllers: str, spool: Path, state: Path) -> Feed:
-    """A follower of live controllers that mirrors their log into `spool`."""
-    raise NotImplementedError

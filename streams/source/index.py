@@ -6,12 +6,13 @@ kept as one entry.
 """
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from migration.records import AbortTransaction, BeginTransaction, EndTransaction, NoOp
 from migration.transactions import IllegalTransaction, Transaction, admit
-from streams.source.log_files import Checkpoint, NotAMetadataLog, list_log, read_bytes
+from streams.source.log_files import Checkpoint, Idle, Segment, list_log, read_bytes
 from streams.source.offsets import NONE, StreamOffset
 from streams.wire.batches import Batch, read_batches
 from streams.wire.errors import WireError
@@ -41,12 +42,11 @@ class Entry(NamedTuple):
 class _Growing:
     """One segment file, read up to `position`."""
 
-    __slots__ = ("expected", "path", "position")
+    __slots__ = ("path", "position")
 
-    def __init__(self, path: Path, base_offset: int) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.position = 0
-        self.expected = base_offset
 
 
 class LogIndex:
@@ -83,17 +83,16 @@ class LogIndex:
         """Take up what was appended; `below`: only batches before this offset (None: all)."""
         if self.damage is not None:
             return
-        segments = list_log(self._path).segments
-        ends = [each.base_offset for each in segments[1:]] + [None]
-        for segment, end in zip(segments, ends, strict=True):
-            if end is not None and end <= self._start.offset:
+        files = list_log(self._path)
+        parts: list[Segment | Idle] = sorted((*files.segments, *files.idle), key=_begins)
+        for part, behind in zip_longest(parts, parts[1:]):
+            if behind is not None and _begins(behind) <= self._start.offset:
                 continue
-            growing = self._growing.get(segment.base_offset)
-            if growing is None:
-                growing = _Growing(segment.path, segment.base_offset)
-                self._growing[segment.base_offset] = growing
             try:
-                self._read(growing, below)
+                if isinstance(part, Idle):
+                    self._skip(part)
+                else:
+                    self._read(self._followed(part), below)
             except (WireError, IllegalTransaction) as error:
                 self.damage = error
                 return
@@ -114,6 +113,20 @@ class LogIndex:
                 return
             yield entry
             at = entry.next.offset
+
+    def _followed(self, segment: Segment) -> _Growing:
+        growing = self._growing.get(segment.base_offset)
+        if growing is None:
+            growing = _Growing(segment.path)
+            self._growing[segment.base_offset] = growing
+        return growing
+
+    def _skip(self, idle: Idle) -> None:
+        """Take a stretch that was let go for what it was: no-op records, and no transaction mark."""
+        last = self._entries[-1].next if self._entries else self._start
+        if idle.from_offset <= last.offset < idle.to_offset:
+            end = last._replace(offset=idle.to_offset)
+            self._entries.append(Entry(idle.path, 0, 0, last.offset, end, 0, idle=True))
 
     def _read(self, growing: _Growing, below: int | None) -> None:
         buffer = read_bytes(growing.path, growing.position)
@@ -178,10 +191,5 @@ def _joins(last: Entry, entry: Entry) -> bool:
     )
 
 
-def is_empty(path: Path) -> bool:
-    """Whether nothing of a log is there yet."""
-    try:
-        files = list_log(path)
-    except NotAMetadataLog:
-        return True
-    return not files.segments and not files.checkpoints
+def _begins(part: Segment | Idle) -> int:
+    return part.base_offset if isinstance(part, Segment) else part.from_offset

@@ -176,8 +176,9 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._feed.stop()
 
     def _open(self, start: StreamOffset) -> "tuple[Feed, LogIndex, Planner]":
-        from streams.source.feed import FileFeed, live_feed
+        from streams.source.feed import FileFeed
         from streams.source.index import LogIndex
+        from streams.source.live_feed import LiveFeed
         from streams.source.plan import Planner
 
         if self._feed is None or self._index is None or self._planner is None:
@@ -185,7 +186,7 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if options.controllers is None:
                 self._feed = FileFeed(options.state)
             else:
-                self._feed = live_feed(options.controllers, options.path, options.state)
+                self._feed = LiveFeed(options.controllers, options.path, options.state)
             self._index = LogIndex(options.path, start)
             finite = options.controllers is None
             self._planner = Planner(self._index, finite=finite, until=options.until)

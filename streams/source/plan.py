@@ -85,8 +85,11 @@ class Planner:
         entries = [
             entry
             for entry in self._index.from_offset(start.offset)
-            if entry.next.offset <= end.offset
+            if entry.base_offset < end.offset
         ]
+        if entries and entries[-1].idle and entries[-1].next.offset > end.offset:
+            # A run of idle batches may have grown since its end was offered.
+            entries[-1] = entries[-1]._replace(next=end)
         if entries and entries[-1].next.offset == end.offset:
             return _runs(entries, start)
         checkpoint = self._index.checkpoint_for(start.offset)
@@ -120,12 +123,16 @@ def _whole(checkpoint: Checkpoint, start: StreamOffset) -> Slice:
 
 
 def _runs(entries: list[Entry], start: StreamOffset) -> list[Slice]:
-    """Join neighbouring entries of one file up to SLICE_BYTES."""
+    """Join neighbouring entries of one file up to SLICE_BYTES; of idle ones only the end counts."""
     slices: list[Slice] = []
     at = start
     for entry in entries:
         last = slices[-1] if slices else None
-        if (
+        if last is not None and entry.idle:
+            slices[-1] = last._replace(
+                end=entry.next, timestamp_ms=entry.timestamp_ms or last.timestamp_ms
+            )
+        elif (
             last is not None
             and last.path == entry.path
             and last.position + last.size == entry.position
@@ -139,7 +146,7 @@ def _runs(entries: list[Entry], start: StreamOffset) -> list[Slice]:
                 Slice(
                     entry.path,
                     entry.position,
-                    entry.size,
+                    0 if entry.idle else entry.size,
                     at,
                     entry.next,
                     entry.timestamp_ms,
