@@ -8,11 +8,9 @@ from typing import TypeVar
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
-from kafka import KafkaAdminClient
-from kafka import TopicPartition as ReassignedPartition
-from kafka.errors import KafkaError
 
 from orchestrator.lab.errors import RequestRefusedError
+from orchestrator.lab.reassignment import reassign
 
 _CALL_S_MAX = 30.0
 _PRODUCE_S_MAX = 120.0
@@ -80,22 +78,7 @@ class Admin:
         Raises:
             RequestRefusedError: Kafka refused one of them.
         """
-        asked = {ReassignedPartition(*key): list(to) for key, to in moves.items()}
-
-        def call() -> dict[ReassignedPartition, object]:
-            client = KafkaAdminClient(bootstrap_servers=self._bootstrap.split(","))
-            try:
-                results: dict[ReassignedPartition, object] = client.alter_partition_reassignments(
-                    asked
-                )
-            finally:
-                client.close()
-            return results
-
-        results = self._refusing("reassign partitions", call)
-        refused = {f"{tp.topic}-{tp.partition}": why for tp, why in results.items() if why}
-        if refused:
-            raise self._refusal("reassign partitions", refused)
+        reassign(self._bootstrap, moves)
 
     def isrs(self) -> dict[tuple[str, int], tuple[list[int], list[int], int]]:
         """Return replicas, in-sync replicas and leader (-1: none) of every partition.
@@ -173,7 +156,7 @@ class Admin:
     def _refusing(self, what: str, call: Callable[[], T]) -> T:
         try:
             return call()
-        except (KafkaException, KafkaError, BufferError, TimeoutError) as error:
+        except (KafkaException, BufferError, TimeoutError) as error:
             raise self._refusal(what, error) from error
 
     def _refusal(self, what: str, why: object) -> RequestRefusedError:

@@ -3,11 +3,13 @@
 Linux sends a child its parent-death signal when the *thread* that started it ends, so every
 process of every lab is started by one thread that lives as long as the interpreter does. The
 small shell in between closes the gap before the signal is set: it refuses to go on when the lab
-has died by then.
+has died by then, and only once it goes on does `spawn` return, so that nobody can freeze a process
+that is not tied yet.
 """
 
 import os
 import queue
+import select
 import shutil
 import subprocess
 import threading
@@ -18,8 +20,9 @@ from typing import TypeAlias
 
 from orchestrator.lab.errors import ToolFailedError, ToolMissingError
 
-_SPAWN_S_MAX = 30.0
-_GUARD = '[ "$PPID" = "$0" ] || exit 99; exec "$@"'
+_SPAWN_S_MAX = 60.0
+_TIE_S_MAX = 30.0
+_GUARD = '[ "$PPID" = "$0" ] || exit 99; exec "$@" </dev/null'
 
 _Order: TypeAlias = tuple[tuple[str, ...], Path, "Future[subprocess.Popen[bytes]]"]
 
@@ -75,15 +78,30 @@ def _serve() -> None:
     while True:
         command, log, started = _orders.get()
         try:
-            with log.open("ab") as output:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-        except OSError as error:
+            started.set_result(_start(command, log))
+        except (OSError, TimeoutError) as error:
             started.set_exception(error)
-        else:
-            started.set_result(process)
+
+
+def _start(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    """Start the process and wait until it is tied: it lets go of its standard input then."""
+    held, letting_go = os.pipe()
+    try:
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                command,
+                stdin=letting_go,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        os.close(letting_go)
+        letting_go = -1
+        if not select.select([held], [], [], _TIE_S_MAX)[0]:
+            process.kill()
+            raise TimeoutError(f"it was not tied to the lab within {_TIE_S_MAX:.0f} s")
+        return process
+    finally:
+        os.close(held)
+        if letting_go >= 0:
+            os.close(letting_go)

@@ -1,0 +1,94 @@
+"""Asks the brokers to move partitions, by AlterPartitionReassignments."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from kio.schema.alter_partition_reassignments.v0 import request, response
+from kio.schema.errors import ErrorCode
+from kio.schema.types import BrokerId, TopicName
+from kio.static.primitive import i32, i32Timedelta
+
+from orchestrator.lab.errors import RequestRefusedError
+from orchestrator.lab.wire import roundtrip
+
+_REQUEST_S_MAX = 30.0
+
+
+def reassign(bootstrap: str, moves: Mapping[tuple[str, int], Sequence[int]]) -> None:
+    """Begin to move partitions; returns once Kafka has accepted every move.
+
+    Only the controller takes this request under ZooKeeper, and every broker passes it on under
+    KRaft, so each broker is asked until one does not send us elsewhere.
+
+    Args:
+        bootstrap: The brokers' addresses.
+        moves: The wanted brokers of each (topic, partition).
+
+    Raises:
+        RequestRefusedError: A move was refused, or no broker took the request.
+    """
+    refusals: list[str] = []
+    for address in bootstrap.split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            answer = roundtrip(
+                (host, int(port)),
+                _request(moves),
+                response.AlterPartitionReassignmentsResponse,
+                timeout_s=_REQUEST_S_MAX,
+            )
+        except OSError as error:
+            refusals.append(f"{address}: {error}")
+            continue
+        if answer.error_code is not ErrorCode.not_controller:
+            _accept(answer, address)
+            return
+        refusals.append(f"{address}: not the controller")
+    raise RequestRefusedError(
+        f"no broker took the reassignment: {'; '.join(refusals)}",
+        where=bootstrap,
+        mend="Are enough brokers up and thawed? See kraftgate lab status.",
+    )
+
+
+def _accept(answer: response.AlterPartitionReassignmentsResponse, address: str) -> None:
+    whole = [(answer.error_code, "the request", answer.error_message)]
+    parts = [
+        (part.error_code, f"{topic.name}-{part.partition_index}", part.error_message)
+        for topic in answer.responses
+        for part in topic.partitions
+    ]
+    refused = [
+        f"{subject}: {message or code.name}"
+        for code, subject, message in whole + parts
+        if code is not ErrorCode.none
+    ]
+    if refused:
+        raise RequestRefusedError(
+            f"Kafka refused to reassign {'; '.join(refused)}",
+            where=address,
+            mend="Name existing partitions and brokers that are up.",
+        )
+
+
+def _request(
+    moves: Mapping[tuple[str, int], Sequence[int]],
+) -> request.AlterPartitionReassignmentsRequest:
+    topics = sorted({topic for topic, _ in moves})
+    return request.AlterPartitionReassignmentsRequest(
+        timeout=i32Timedelta.parse(timedelta(seconds=_REQUEST_S_MAX)),
+        topics=tuple(
+            request.ReassignableTopic(
+                name=TopicName(name),
+                partitions=tuple(
+                    request.ReassignablePartition(
+                        partition_index=i32(partition),
+                        replicas=tuple(BrokerId(broker) for broker in to),
+                    )
+                    for (topic, partition), to in sorted(moves.items())
+                    if topic == name
+                ),
+            )
+            for name in topics
+        ),
+    )

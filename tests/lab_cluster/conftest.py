@@ -1,0 +1,36 @@
+"""Stand-ins and places that the lab's tests share."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.lab.layout import Layout
+from orchestrator.lab.ports import Ports
+from orchestrator.lab.spec import LabSpec
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    """A layout of two brokers with two directories each and three controllers."""
+    ports = Ports()
+    made = Layout(LabSpec(brokers=2, directories=2, controllers=3), tmp_path, ports)
+    ports.close()
+    return made
+
+
+@pytest.fixture
+def fake_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Path]:
+    """Put a shell script of a given name first on the PATH."""
+    programs = tmp_path / "programs"
+
+    def make(name: str, script: str) -> Path:
+        programs.mkdir(exist_ok=True)
+        program = programs / name
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+        return program
+
+    return make

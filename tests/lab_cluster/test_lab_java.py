@@ -1,0 +1,48 @@
+"""Java: absent, too old, unreadable, or good; and its tools' failures quoted."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.lab.errors import ToolFailedError, ToolMissingError
+from orchestrator.lab.jars import Jars
+from orchestrator.lab.java import Java, check_version, find_java
+
+FakeProgram = Callable[[str, str], Path]
+
+
+@pytest.mark.parametrize("shown", ['openjdk version "17.0.15" 2025', 'java version "21" 2023'])
+def test_seventeen_and_newer_are_good(shown: str) -> None:
+    check_version(shown, "java")
+
+
+@pytest.mark.parametrize("shown", ['java version "1.8.0_402"', 'openjdk version "11.0.2"', "what"])
+def test_older_and_unreadable_are_refused_with_the_install_line(shown: str) -> None:
+    with pytest.raises(ToolMissingError, match="apt-get install openjdk-17-jre-headless maven"):
+        check_version(shown, "java")
+
+
+def test_no_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolMissingError, match="there is no java"):
+        find_java()
+
+
+def test_java_on_the_path_is_found(fake_program: FakeProgram) -> None:
+    program = fake_program("java", "echo 'openjdk version \"17.0.1\"' >&2")
+    assert find_java() == str(program)
+
+
+def test_a_failing_tool_is_quoted(fake_program: FakeProgram, tmp_path: Path) -> None:
+    program = fake_program("java", "echo 'not a log file' >&2; exit 3")
+    java = Java(str(program), Jars(tmp_path, ("a.jar",)), tmp_path / "log4j.properties")
+    with pytest.raises(ToolFailedError, match=r"ended with 3:\nnot a log file"):
+        java.run_tool("a.Tool", ["--file", "x"], timeout_s=10)
+
+
+def test_a_hanging_tool_ends_in_time(fake_program: FakeProgram, tmp_path: Path) -> None:
+    program = fake_program("java", "exec sleep 60")
+    java = Java(str(program), Jars(tmp_path, ("a.jar",)), tmp_path / "log4j.properties")
+    with pytest.raises(ToolFailedError, match="did not end within"):
+        java.run_tool("a.Tool", [], timeout_s=0.2)
