@@ -37,54 +37,60 @@ class YamlFile:
 
 def read_yaml(text: str) -> YamlFile:
     """Read one YAML document; what cannot be read is a problem, never an exception."""
-    loader = yaml.SafeLoader(text)
+    walk = _Walk()
     try:
+        loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
         if root is None:
             return YamlFile(data=None, lines={}, problems=())
-        lines: dict[YamlPath, int] = {(): root.start_mark.line + 1}
-        problems: list[Problem] = []
-        _walk(root, (), lines, problems)
-        data = None if problems else loader.construct_document(root)
+        walk.visit(root, ())
+        data = None if walk.problems else loader.construct_document(root)
     except yaml.YAMLError as error:
         return YamlFile(data=None, lines={}, problems=(_yaml_problem(error),))
     except (RecursionError, ValueError) as error:  # e.g. a date such as 2024-13-45
-        return YamlFile(data=None, lines={}, problems=(Problem(line=1, what=f"not YAML: {error}"),))
-    finally:
-        loader.dispose()
-    return YamlFile(data=data, lines=lines, problems=tuple(problems))
+        problem = Problem(line=1, what=f"not YAML: {error}")
+        return YamlFile(data=None, lines={}, problems=(problem,))
+    return YamlFile(data=data, lines=walk.lines, problems=tuple(walk.problems))
 
 
-def _walk(
-    node: yaml.Node, path: YamlPath, lines: dict[YamlPath, int], problems: list[Problem]
-) -> None:
-    if isinstance(node, yaml.SequenceNode):
-        for position, child in enumerate(node.value):
-            lines[(*path, position)] = child.start_mark.line + 1
-            _walk(child, (*path, position), lines, problems)
-    elif isinstance(node, yaml.MappingNode):
-        for key, child in node.value:
-            _walk_key(key, child, path, lines, problems)
+class _Walk:
+    """Visits every node once; what an alias repeats keeps the line of its first place."""
+
+    def __init__(self) -> None:
+        self.lines: dict[YamlPath, int] = {}
+        self.problems: list[Problem] = []
+        self._visited: set[int] = set()
+
+    def visit(self, node: yaml.Node, path: YamlPath) -> None:
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if id(node) in self._visited:
+            return
+        self._visited.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            for position, child in enumerate(node.value):
+                self.visit(child, (*path, position))
+        elif isinstance(node, yaml.MappingNode):
+            for key, child in node.value:
+                self._visit_entry(key, child, path)
+
+    def _visit_entry(self, key: yaml.Node, child: yaml.Node, path: YamlPath) -> None:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
+            what = f"the key {_plain(key)} must be text: put it in quotes"
+            self.problems.append(Problem(line=line, what=what))
+            return
+        here = (*path, key.value)
+        if here in self.lines:
+            first = self.lines[here]
+            what = f"the key `{key.value}` is given twice (first in line {first}): remove one"
+            self.problems.append(Problem(line=line, what=what))
+            return
+        self.lines[here] = line
+        self.visit(child, here)
 
 
-def _walk_key(
-    key: yaml.Node,
-    child: yaml.Node,
-    path: YamlPath,
-    lines: dict[YamlPath, int],
-    problems: list[Problem],
-) -> None:
-    line = key.start_mark.line + 1
-    if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
-        problems.append(Problem(line=line, what=f"the key {key.value!r} must be text: quote it"))
-        return
-    here = (*path, key.value)
-    if here in lines:
-        what = f"the key `{key.value}` is given twice (first in line {lines[here]}): remove one"
-        problems.append(Problem(line=line, what=what))
-        return
-    lines[here] = line
-    _walk(child, here, lines, problems)
+def _plain(key: yaml.Node) -> str:
+    return f"`{key.value}`" if isinstance(key, yaml.ScalarNode) else "that is no single word"
 
 
 def _yaml_problem(error: yaml.YAMLError) -> Problem:

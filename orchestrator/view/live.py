@@ -107,7 +107,7 @@ class TableView:
         if key == self._shown:
             return
         self._shown = key
-        height = max(8, (size.height - 1) // max(1, len(snapshots)))
+        height = max(4, (size.height - 1) // max(1, len(snapshots)))
         self._live.update(self._picture(snapshots, now_ms, size.width, height), refresh=True)
 
     def close(self) -> None:

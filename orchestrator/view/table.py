@@ -33,6 +33,11 @@ STEPS: Final = (
 )
 _EVENTS_MAX: Final = 12
 _EVENTS_MIN: Final = 3
+_FRAME_LINES: Final = 5
+"""The table's head, the legend, the title of the events, two blank lines."""
+_ROOM_MIN: Final = 6
+"""With fewer lines for brokers and events only title, brokers and the wait are drawn."""
+_NO_LIMIT: Final = 10_000
 
 
 def render(
@@ -45,30 +50,47 @@ def render(
     height: int | None = None,
 ) -> RenderableType:
     """Draw one cluster, at most `width` columns wide and, if given, `height` lines high."""
-    top = [
-        *_wrapped(_title(summary, status, now_ms), width),
-        *_steps(summary.phase, width),
-        *_wrapped(_facts(summary, status), width),
-    ]
+    title = _wrapped(_title(summary, status, now_ms), width)
+    steps, facts = _steps(summary.phase, width), _wrapped(_facts(summary, status), width)
     waiting = _waiting(summary, reasons, now_ms, width)
-    frame = len(top) + len(waiting) + 5  # the head of the table, a legend, blanks and "events"
-    room = 10_000 if height is None else height - frame
-    brokers = most_urgent_first(summary.brokers)
-    shown = brokers[: max(1, room - _EVENTS_MIN)]
-    left_out = len(brokers) - len(shown)
-    lines = min(_EVENTS_MAX, max(0, room - len(shown) - (1 if left_out else 0)))
-    parts: list[RenderableType] = [*top, Text("")]
-    if shown:
-        parts.append(broker_table(sorted(shown, key=lambda b: b.id), now_ms, width))
-        if left_out:
-            parts.append(Text(f"and {left_out} more brokers, none more urgent", style="dim"))
-        parts.extend(_one_line(legend(), width))
-    else:
-        parts.append(Text("no broker is known yet", style="dim"))
-    if lines and events:
+    frame = len(title) + len(steps) + len(facts) + len(waiting) + _FRAME_LINES
+    room = _NO_LIMIT if height is None else height - frame
+    if room < _ROOM_MIN:
+        room = (_NO_LIMIT if height is None else height) - len(title) - len(waiting) - 2
+        return Group(*title, *_brokers(summary, now_ms, width, max(0, room)), *waiting)
+    rows = room if len(summary.brokers) <= room else room - _EVENTS_MIN - 1
+    body = _brokers(summary, now_ms, width, rows)
+    left = room - min(len(summary.brokers), rows) - (1 if len(summary.brokers) > rows else 0)
+    latest = events[-min(_EVENTS_MAX, left) :] if left > 0 else ()
+    parts: list[RenderableType] = [*title, *steps, *facts, Text(""), *body]
+    if summary.brokers:
+        parts.append(_legend(summary, width))
+    if latest:
         parts.append(Text("latest events", style="bold"))
-        parts.extend(_event_lines(events[-lines:], width))
+        parts.extend(_event_lines(latest, width))
     return Group(*parts, Text(""), *waiting)
+
+
+def _brokers(summary: ClusterSummary, now_ms: int, width: int, rows: int) -> list[RenderableType]:
+    """A table of at most so many rows and, when brokers are left out, a line that counts them."""
+    if not summary.brokers:
+        return [Text("no broker is known yet", style="dim")]
+    shown = most_urgent_first(summary.brokers)[:rows]
+    parts: list[RenderableType] = []
+    if shown:
+        parts.append(broker_table(sorted(shown, key=lambda broker: broker.id), now_ms, width))
+    if len(shown) < len(summary.brokers):
+        count = f"and {len(summary.brokers) - len(shown)} more brokers, none more urgent"
+        parts.append(Text(count[:width], style="dim"))
+    return parts
+
+
+def _legend(summary: ClusterSummary, width: int) -> Text:
+    told = legend()
+    if any(broker.unfenced_early is not None for broker in summary.brokers):
+        told.append("  ! unfenced early", style="magenta")
+    told.truncate(width, overflow="ellipsis")
+    return told
 
 
 def _title(summary: ClusterSummary, status: SourceStatus, now_ms: int) -> Text:
@@ -152,11 +174,6 @@ def _waiting(
 def _wrapped(text: Text, width: int) -> list[Text]:
     """Break a text into lines of at most this width, keeping its styles."""
     return list(text.wrap(Console(width=width), width, overflow="fold"))
-
-
-def _one_line(text: Text, width: int) -> list[Text]:
-    text.truncate(width, overflow="ellipsis")
-    return [text]
 
 
 def save_svg(renderable: RenderableType, path: Path, *, width: int = 100, title: str = "") -> None:

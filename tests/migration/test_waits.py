@@ -1,0 +1,329 @@
+"""Every wait has a named reason, the most important first, and stale data advises nothing."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migration.source_status import NO_STATUS, SourceStatus
+from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, Progress, ReplicaState
+from migration.waits import WaitKind, headline, is_stalled, nothing_seen, waits
+
+NOW = 1_790_000_000_000
+STALL = 300_000
+FRESH = SourceStatus(observed_ms=NOW - 100, last_reply_ms=NOW - 400, high_watermark=1440)
+
+
+def broker(broker_id: int, mode: Mode = Mode.KRAFT, **changes: object) -> BrokerSummary:
+    counts = {"assigned": 32} if mode is Mode.KRAFT else {"migrating": 32}
+    counts = changes.pop("replicas", counts)  # type: ignore[assignment]
+    settled = BrokerSummary(
+        id=broker_id,
+        epoch=1,
+        mode=mode,
+        fenced=False,
+        in_controlled_shutdown=False,
+        held=False,
+        log_dirs=(),
+        replicas={state: counts.get(str(state), 0) for state in ReplicaState},
+        registered_offset=645,
+        registered_ms=NOW - 60_000,
+        unfenced_offset=None,
+        unfenced_ms=None,
+        assignments_complete_offset=None,
+        assignments_complete_ms=None,
+        unfenced_early=None,
+        progress=None,
+    )
+    return replace(settled, **changes)  # type: ignore[arg-type]
+
+
+def held(broker_id: int, **changes: object) -> BrokerSummary:
+    counts = {"assigned": 52, "migrating": 8, "unassigned": 4}
+    progress = Progress(assigned=52, first_ms=NOW - 30_000, last_ms=NOW - 4_000)
+    return broker(broker_id, **({"held": True, "replicas": counts, "progress": progress} | changes))  # type: ignore[arg-type]
+
+
+def cluster(phase: Phase, *brokers: BrokerSummary) -> ClusterSummary:
+    return replace(nothing_seen("prod"), phase=phase, metadata_offset=1439, brokers=brokers)
+
+
+def said(summary: ClusterSummary, source: SourceStatus = FRESH) -> list[str]:
+    return [wait.text for wait in waits(summary, source, NOW, STALL)]
+
+
+def test_a_held_broker_names_its_replicas_and_its_last_progress() -> None:
+    assert said(cluster(Phase.HYBRID, held(3))) == [
+        (
+            "broker 3 is held: 12 of 64 replicas without a directory (8 migrating, 4 unassigned),"
+            " last progress 4 s ago"
+        ),
+    ]
+
+
+def test_a_held_broker_without_progress_counts_from_its_registration() -> None:
+    assert said(cluster(Phase.HYBRID, held(3, progress=None)))[0].endswith(
+        "(8 migrating, 4 unassigned), registered 1 min ago, no progress yet"
+    )
+
+
+def test_a_broker_from_a_snapshot_has_no_time_to_count_from() -> None:
+    one = held(3, progress=None, registered_ms=None)
+    assert said(cluster(Phase.HYBRID, one))[0].endswith("4 unassigned), no progress yet")
+    assert not is_stalled(one, NOW, STALL)
+
+
+def test_a_stalled_broker_comes_before_a_held_one() -> None:
+    late = held(7, progress=Progress(assigned=52, first_ms=NOW - 900_000, last_ms=NOW - 360_000))
+    found = waits(cluster(Phase.HYBRID, held(3), late), FRESH, NOW, STALL)
+    assert [(wait.kind, wait.broker) for wait in found] == [
+        (WaitKind.BROKER_STALLED, 7),
+        (WaitKind.BROKER_HELD, 3),
+    ]
+    assert found[0].text.startswith("broker 7 is held and stalled: 12 of 64")
+    assert found[0].text.endswith("no progress for 6 min")
+    assert found[0].since_ms == NOW - 360_000
+
+
+def test_stall_begins_exactly_at_its_time() -> None:
+    one = held(3, progress=None, registered_ms=NOW - STALL)
+    assert is_stalled(one, NOW, STALL)
+    assert not is_stalled(one, NOW - 1, STALL)
+
+
+def test_the_next_restart_is_not_advised_before_the_held_broker_is_in_order() -> None:
+    assert said(cluster(Phase.HYBRID, broker(2, Mode.MIGRATING), held(3)))[1] == (
+        "broker 2 is still in ZooKeeper mode: restart it in KRaft mode,"
+        " not before broker 3 is in order"
+    )
+
+
+def test_a_broker_in_zookeeper_mode_is_to_be_restarted() -> None:
+    assert said(cluster(Phase.HYBRID, broker(1), broker(2, Mode.MIGRATING))) == [
+        "broker 2 is still in ZooKeeper mode: restart it in KRaft mode"
+    ]
+
+
+def test_a_fenced_broker_in_zookeeper_mode_is_not_to_be_restarted_unseen() -> None:
+    assert said(cluster(Phase.HYBRID, broker(2, Mode.MIGRATING, fenced=True))) == [
+        "broker 2 to be unfenced: look at its log directories before any restart",
+        (
+            "broker 2 is still in ZooKeeper mode: restart it in KRaft mode,"
+            " not before its log directories are known to be well"
+        ),
+    ]
+
+
+def test_offline_replicas_and_fenced_brokers_are_named() -> None:
+    one = broker(1, replicas={"assigned": 30, "offline": 2})
+    two = broker(2, fenced=True)
+    three = broker(3, fenced=True, in_controlled_shutdown=True)
+    four = broker(4, replicas={"assigned": 31, "unassigned": 1})
+    assert said(cluster(Phase.FINALIZED, one, two, three, four)) == [
+        "broker 1 has 2 replicas in a log directory that is offline: bring it back",
+        "broker 2 to be unfenced: it is down, or has not caught up with the metadata log",
+        "broker 3 to come back: it shut down and is fenced",
+        "broker 4 has 1 replica without a directory (1 unassigned)",
+    ]
+
+
+def test_dual_write_waits_for_finalize_and_first_for_what_is_not_in_order() -> None:
+    finalize = (
+        "the migration to be finalized: restart the controllers without"
+        " zookeeper.metadata.migration.enable"
+    )
+    assert said(cluster(Phase.DUAL_WRITE, broker(1))) == [finalize]
+    blocked = said(cluster(Phase.DUAL_WRITE, broker(1), held(3), broker(4, fenced=True)))
+    assert blocked[0].startswith("broker 3 is held")
+    assert blocked[-1] == finalize + ", not before brokers 3, 4 are in order"
+
+
+@pytest.mark.parametrize(
+    ("phase", "text"),
+    [
+        (
+            Phase.ZOOKEEPER,
+            "the KRaft controllers to be provisioned: their log holds no migration state yet",
+        ),
+        (
+            Phase.PRE_MIGRATION,
+            (
+                "broker registrations: none registered for migration;"
+                " waiting for all and then the copy"
+            ),
+        ),
+        (Phase.COPYING, "the copy from ZooKeeper: the ZK Migration transaction is open"),
+        (Phase.HYBRID, "the brokers to register in KRaft mode"),
+        (
+            Phase.ROLLED_BACK,
+            "the next attempt: ZooKeeper has the controller again; delete /migration before it",
+        ),
+    ],
+)
+def test_every_phase_on_the_way_has_its_reason(phase: Phase, text: str) -> None:
+    assert said(cluster(phase)) == [text]
+
+
+def test_pre_migration_names_who_is_registered_and_who_is_missing() -> None:
+    one, two = broker(1, Mode.MIGRATING), broker(2, Mode.MIGRATING, fenced=True)
+    assert said(cluster(Phase.PRE_MIGRATION, one, two))[-1] == (
+        "broker registrations: 1, 2 registered for migration;"
+        " waiting for the others and then the copy"
+    )
+    three = broker(3, Mode.ZOOKEEPER, registered_ms=None)
+    assert said(cluster(Phase.PRE_MIGRATION, one, three)) == [
+        "broker registrations: 1 registered for migration; waiting for 3 and then the copy"
+    ]
+
+
+def test_finalized_with_nothing_pending_waits_for_nothing() -> None:
+    summary = cluster(Phase.FINALIZED, broker(1))
+    assert waits(summary, FRESH, NOW, STALL) == ()
+    assert headline(summary, ()) == "nothing: the migration is finalized"
+    kraft = cluster(Phase.KRAFT, broker(1))
+    assert headline(kraft, waits(kraft, FRESH, NOW, STALL)).startswith("nothing: this cluster is")
+
+
+def test_finalized_too_early_is_said() -> None:
+    assert said(cluster(Phase.FINALIZED, broker(2, Mode.MIGRATING))) == [
+        (
+            "broker 2 is still in ZooKeeper mode although the migration is finalized:"
+            " restart it in KRaft mode"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "text"),
+    [
+        (NO_STATUS, WaitKind.NOT_RUNNING, "kraftgate run: nothing has been observed yet"),
+        (
+            replace(FRESH, error="the cluster id is A, the configuration says B"),
+            WaitKind.SOURCE_ERROR,
+            "the source to be mended: the cluster id is A, the configuration says B",
+        ),
+        (
+            replace(FRESH, observed_ms=NOW - 42_000),
+            WaitKind.NOT_RUNNING,
+            "kraftgate run: it last reported 42 s ago",
+        ),
+        (
+            replace(FRESH, last_reply_ms=NOW - 42_000, endpoint="c1:9093", waiting="refused"),
+            WaitKind.STALE_DATA,
+            "a controller to answer: the last reply from c1:9093 is 42 s old (refused)",
+        ),
+        (
+            replace(FRESH, last_reply_ms=None, waiting="c1:9093: connection refused"),
+            WaitKind.NO_CONTROLLER,
+            (
+                "a controller to answer: none has since kraftgate started"
+                " (c1:9093: connection refused)"
+            ),
+        ),
+        (
+            replace(FRESH, high_watermark=40_000),
+            WaitKind.CATCHING_UP,
+            "the metadata log to be read: 1440 of 40000 records, 38560 to go",
+        ),
+    ],
+)
+def test_what_is_not_current_is_the_only_wait(
+    source: SourceStatus, kind: WaitKind, text: str
+) -> None:
+    found = waits(cluster(Phase.HYBRID, broker(2, Mode.MIGRATING)), source, NOW, STALL)
+    assert [(wait.kind, wait.text) for wait in found] == [(kind, text)]
+
+
+def test_controllers_that_never_answered_are_a_phase_and_not_an_error() -> None:
+    source = SourceStatus(observed_ms=NOW, waiting="c1:9093: connection refused")
+    assert said(nothing_seen("prod"), source) == [
+        (
+            "the KRaft controllers to be provisioned: none has answered yet"
+            " (c1:9093: connection refused)"
+        )
+    ]
+
+
+def test_a_file_that_was_read_to_its_end_never_ages() -> None:
+    source = SourceStatus(observed_ms=1, finished=True)
+    assert said(cluster(Phase.FINALIZED, broker(1)), source) == []
+
+
+def test_the_headline_counts_the_others() -> None:
+    summary = cluster(Phase.HYBRID, broker(1, Mode.MIGRATING), broker(2, Mode.MIGRATING))
+    assert headline(summary, waits(summary, FRESH, NOW, STALL)) == (
+        "broker 1 is still in ZooKeeper mode: restart it in KRaft mode (and 1 more)"
+    )
+
+
+counts = st.integers(0, 50)
+brokers = st.builds(
+    lambda i, mode, fenced, is_held, down, a, b, c: broker(
+        i,
+        mode,
+        fenced=fenced,
+        in_controlled_shutdown=down,
+        held=is_held and mode is Mode.KRAFT and a + b > 0,
+        replicas={"migrating": a, "unassigned": b, "offline": c},
+    ),
+    st.integers(0, 9),
+    st.sampled_from(Mode),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    counts,
+    counts,
+    counts,
+)
+clusters = st.builds(
+    lambda phase, found: cluster(phase, *found),
+    st.sampled_from(Phase),
+    st.lists(brokers, unique_by=lambda b: b.id, max_size=5),
+)
+sources = st.builds(
+    lambda age, reply, error, finished: SourceStatus(
+        observed_ms=NOW - age,
+        last_reply_ms=None if reply is None else NOW - reply,
+        error=error,
+        finished=finished,
+    ),
+    st.integers(0, 60_000),
+    st.none() | st.integers(0, 60_000),
+    st.none() | st.just("refused"),
+    st.booleans(),
+)
+
+
+@given(clusters, sources)
+def test_there_is_always_a_reason_until_it_is_finalized(
+    summary: ClusterSummary, source: SourceStatus
+) -> None:
+    found = waits(summary, source, NOW, STALL)
+    in_order = all(
+        b.mode is Mode.KRAFT
+        and not b.fenced
+        and not b.pending
+        and not b.replicas[ReplicaState.OFFLINE]
+        for b in summary.brokers
+    )
+    if not found:
+        assert summary.phase in {Phase.FINALIZED, Phase.KRAFT}
+        assert in_order
+    assert all(wait.text and "\n" not in wait.text for wait in found)
+
+
+@given(clusters, sources)
+def test_no_step_is_advised_on_data_that_is_not_current(
+    summary: ClusterSummary, source: SourceStatus
+) -> None:
+    found = waits(summary, replace(source, observed_ms=0, finished=False), NOW, STALL)
+    assert len(found) == 1
+    assert "restart" not in found[0].text
+
+
+@given(clusters)
+def test_every_held_broker_is_named(summary: ClusterSummary) -> None:
+    found = waits(summary, FRESH, NOW, STALL)
+    named = {w.broker for w in found if w.kind in {WaitKind.BROKER_HELD, WaitKind.BROKER_STALLED}}
+    assert named == {b.id for b in summary.brokers if b.held}

@@ -1,0 +1,128 @@
+"""How old data is, how fast a broker gets its directories, and how long that will take."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migration.durations import duration_text
+from migration.source_status import (
+    NO_STATUS,
+    STALE_AFTER_MS,
+    SourceStatus,
+    SourceStatusError,
+    behind,
+    from_json,
+    is_current,
+    stale_ms,
+    to_json,
+)
+from migration.summary import Phase, Progress
+from migration.waits import cluster_eta_seconds, eta_seconds, rate_per_second
+from tests.migration.test_waits import NOW, cluster, held
+
+maybe = st.none() | st.integers(0, 2**62)
+words = st.none() | st.text()
+statuses = st.builds(
+    SourceStatus,
+    observed_ms=st.integers(0, 2**62),
+    last_reply_ms=maybe,
+    next_offset=maybe,
+    high_watermark=maybe,
+    active_controller=maybe,
+    leader_epoch=maybe,
+    endpoint=words,
+    cluster_id=words,
+    waiting=words,
+    error=words,
+    finished=st.booleans(),
+)
+
+
+@given(statuses)
+def test_a_status_comes_back_from_json(status: SourceStatus) -> None:
+    assert from_json(to_json(status)) == status
+    assert from_json(to_json(status) | {"of a newer writer": 1}) == status
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([], "a source status is an object, not list"),
+        ({}, "a source status needs observed_ms"),
+        ({"observed_ms": "x"}, "observed_ms is a whole number or null, not 'x'"),
+        ({"observed_ms": True}, "observed_ms is a whole number or null, not True"),
+        ({"observed_ms": 1, "error": 4}, "error is text or null, not 4"),
+        ({"observed_ms": 1, "finished": 0}, "finished is true or false, not 0"),
+    ],
+)
+def test_what_is_no_status_is_refused(value: object, words: str) -> None:
+    with pytest.raises(SourceStatusError) as caught:
+        from_json(value)
+    assert str(caught.value) == words
+
+
+@given(statuses, st.integers(0, 2**62))
+def test_only_a_recent_answer_is_current(status: SourceStatus, now: int) -> None:
+    if is_current(status, now):
+        assert status.error is None
+        age = stale_ms(status, now)
+        assert status.finished or (age is not None and age <= STALE_AFTER_MS)
+    assert not is_current(NO_STATUS, now)
+
+
+def test_behind_counts_what_is_committed_and_unread() -> None:
+    status = SourceStatus(observed_ms=NOW, high_watermark=10)
+    assert behind(status, None) == 10
+    assert behind(status, 8) == 1
+    assert behind(status, 9) == 0
+    assert behind(status, 30) == 0
+    assert behind(NO_STATUS, 5) == 0
+
+
+def test_the_rate_is_gaps_over_their_time() -> None:
+    one = held(3, progress=Progress(assigned=11, first_ms=NOW - 5_000, last_ms=NOW))
+    assert rate_per_second(one) == pytest.approx(2.0)
+    assert eta_seconds(one, NOW) == pytest.approx(6.0)
+
+
+def test_no_rate_before_two_distinct_times() -> None:
+    assert rate_per_second(held(3, progress=None)) is None
+    at_once = held(3, progress=Progress(assigned=40, first_ms=NOW, last_ms=NOW))
+    assert rate_per_second(at_once) is None
+    assert eta_seconds(at_once, NOW + 5_000) is None
+
+
+def test_the_estimate_grows_while_nothing_comes() -> None:
+    one = held(3, progress=Progress(assigned=11, first_ms=NOW - 5_000, last_ms=NOW))
+    assert eta_seconds(one, NOW + 5_000) == pytest.approx(12.0)
+    assert eta_seconds(one, NOW - 60_000) == pytest.approx(6.0)
+
+
+def test_a_broker_that_is_not_held_has_no_estimate() -> None:
+    assert eta_seconds(held(3, held=False), NOW) is None
+
+
+def test_the_cluster_waits_for_its_slowest_broker() -> None:
+    fast = held(3, progress=Progress(assigned=11, first_ms=NOW - 5_000, last_ms=NOW))
+    slow = replace(fast, id=4, progress=Progress(assigned=11, first_ms=NOW - 10_000, last_ms=NOW))
+    assert cluster_eta_seconds(cluster(Phase.HYBRID, fast, slow), NOW) == pytest.approx(12.0)
+    unknown = held(5, progress=None)
+    assert cluster_eta_seconds(cluster(Phase.HYBRID, fast, unknown), NOW) is None
+    assert cluster_eta_seconds(cluster(Phase.HYBRID), NOW) is None
+
+
+@given(st.integers(2, 10**6), st.integers(1, 10**9), st.integers(0, 10**9))
+def test_an_estimate_is_never_negative(assigned: int, span: int, later: int) -> None:
+    one = held(3, progress=Progress(assigned=assigned, first_ms=NOW - span, last_ms=NOW))
+    eta = eta_seconds(one, NOW + later)
+    assert eta is not None
+    assert eta >= 0
+
+
+@given(st.integers(-(10**6), 10**12))
+def test_a_duration_reads_in_at_most_two_units(duration_ms: int) -> None:
+    text = duration_text(duration_ms)
+    assert 2 <= len(text.split()) <= 4
+    assert not text.startswith("-")

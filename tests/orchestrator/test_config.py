@@ -1,0 +1,252 @@
+"""The configuration: every problem at once, each with its line, what is wrong and the mend."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.config import Config, load_config, parse_config
+from orchestrator.config_models import ConfigFile
+from orchestrator.config_values import HostPort, parse_host_port
+from orchestrator.errors import ConfigError, ExitCode
+
+HERE = Path("kraftgate.yaml")
+WHOLE = """\
+cluster: {name: prod, id: uSLaubyUxZGsRKrz8FtoCw}
+zookeeper: {connect: "zk1:2181,zk2:2181/kafka"}
+controllers: {bootstrap: "c1:9093,[::1]:9093"}
+brokers: {bootstrap: "b1:9092,b2:9092"}
+state_dir: ./kraftgate-state
+metrics: {listen: "127.0.0.1:9464"}
+console: {listen: "127.0.0.1:8464"}
+stall: {after: 1h30m}
+"""
+
+
+def read(text: str) -> Config:
+    return parse_config(text, HERE)
+
+
+def problems(text: str) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        read(text)
+    assert caught.value.code is ExitCode.USAGE
+    return list(caught.value.problems)
+
+
+def test_the_whole_file_is_read() -> None:
+    config = read(WHOLE)
+    (cluster,) = config.clusters
+    assert (cluster.name, cluster.id) == ("prod", "uSLaubyUxZGsRKrz8FtoCw")
+    assert cluster.zookeeper is not None
+    assert str(cluster.zookeeper.connect) == "zk1:2181,zk2:2181/kafka"
+    assert cluster.controllers is not None
+    assert cluster.controllers.bootstrap == (HostPort("c1", 9093), HostPort("::1", 9093))
+    assert config.stall_after_ms == 5_400_000
+    assert config.metrics is not None
+    assert str(config.metrics.listen) == "127.0.0.1:9464"
+    assert not config.many
+
+
+def test_a_name_is_all_it_needs() -> None:
+    config = read("cluster: {name: prod}\n")
+    assert config.clusters[0].controllers is None
+    assert config.stall_after_ms == 300_000
+    assert config.state_dir == Path.cwd() / "kraftgate-state"
+
+
+def test_paths_start_at_the_file(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x")
+    file = tmp_path / "kraftgate.yaml"
+    file.write_text(
+        "cluster: {name: prod}\nstate_dir: here\ncontrollers:\n  bootstrap: c1:9093\n  security:"
+        " {protocol: SASL_SSL, sasl_mechanism: PLAIN, username: u, password_file: secret}\n"
+    )
+    config = load_config(file)
+    assert config.state_dir == tmp_path / "here"
+    assert config.clusters[0].controllers is not None
+    assert config.clusters[0].controllers.security.password_file == tmp_path / "secret"
+
+
+def test_several_clusters_are_a_list_of_the_same() -> None:
+    config = read("clusters:\n- {name: a, controllers: {bootstrap: c1:9093}}\n- {name: b}\n")
+    assert [cluster.name for cluster in config.clusters] == ["a", "b"]
+    assert config.many
+
+
+def test_an_unknown_key_names_the_nearest_known_one() -> None:
+    text = "cluster: {name: prod}\n" + "\n" * 10 + "zookeper: {connect: zk1}\n"
+    assert problems(text) == [
+        "kraftgate.yaml:12: unknown key `zookeper` in the top level; did you mean `zookeeper`?"
+    ]
+
+
+def test_an_unknown_key_without_a_neighbour_is_told_all() -> None:
+    assert problems("cluster: {name: prod}\nstall: {xyz: 1}\n") == [
+        "kraftgate.yaml:2: unknown key `xyz` in `stall`; known are `after`"
+    ]
+
+
+def test_a_secret_in_the_file_is_refused_and_not_repeated() -> None:
+    (said,) = problems(
+        "cluster: {name: p}\ncontrollers:\n  bootstrap: c1:1\n  security: {password: hunter2}\n"
+    )
+    assert said == (
+        "kraftgate.yaml:4: unknown key `password` in `controllers.security`;"
+        " did you mean `password_file`?"
+    )
+
+
+def test_all_problems_come_in_one_go() -> None:
+    text = """\
+cluster: {name: prod}
+controllers:
+  boostrap: c1:9093
+brokers: {bootstrap: "b1:9092,,b2"}
+stall: {after: 5}
+state_dir: 3
+metrics: 5
+"""
+    assert problems(text) == [
+        "kraftgate.yaml:2: `controllers.bootstrap` is missing: add it",
+        "kraftgate.yaml:3: unknown key `boostrap` in `controllers`; did you mean `bootstrap`?",
+        (
+            "kraftgate.yaml:4: `brokers.bootstrap`: has an empty entry: write host:port,"
+            " separated by single commas"
+        ),
+        "kraftgate.yaml:5: `stall.after`: the duration 5 has no unit: write 5s, 5m or 5h",
+        'kraftgate.yaml:6: `state_dir`: must be text like "./file", not int: put it in quotes',
+        "kraftgate.yaml:7: `metrics`: must hold keys and values; its keys are listen",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "1: must hold keys and values, see the example in `kraftgate run --help`"),
+        (
+            "stall: {after: 5m}",
+            (
+                "1: `cluster` is missing: write cluster: {name: prod},"
+                " see the example in `kraftgate run --help`"
+            ),
+        ),
+        (
+            "cluster: {name: a}\nclusters: [{name: b}]",
+            "2: `cluster` and `clusters` exclude each other: keep one",
+        ),
+        (
+            "clusters: [{name: b}]\nzookeeper: {connect: zk}",
+            "2: `zookeeper` belongs inside each entry of `clusters`",
+        ),
+        (
+            "clusters:\n- {name: a}\n- {name: a}",
+            "3: the cluster name `a` is taken (line 2): choose another",
+        ),
+        ("clusters: []", "1: `clusters`: must be a list of at least one cluster, each with a name"),
+        (
+            "cluster: {name: a}\n\ncluster: {name: b}",
+            "3: the key `cluster` is given twice (first in line 1): remove one",
+        ),
+        (
+            "cluster: {name: ../a}",
+            (
+                "1: `cluster.name`: '../a' cannot name a cluster: up to 64 letters, digits, '.',"
+                " '_' and '-', beginning with a letter or digit"
+            ),
+        ),
+        (
+            "cluster: {name: 2024}",
+            '1: `cluster.name`: must be text like "prod", not int: put it in quotes',
+        ),
+        (
+            "cluster: {name: a}\ncontrollers: {bootstrap: c1}",
+            "2: `controllers.bootstrap`: 'c1' has no port: write host:port",
+        ),
+        (
+            "cluster: {name: a}\ncontrollers: {bootstrap: '::1:9093'}",
+            (
+                "2: `controllers.bootstrap`: '::1:9093' has several colons:"
+                " put an IPv6 address in brackets"
+            ),
+        ),
+        (
+            "cluster: {name: a}\nzookeeper: {connect: 'zk1:2181/'}",
+            "2: `zookeeper.connect`: ends in '/', which is no path: write it like /kafka",
+        ),
+        (
+            "cluster: {name: a}\ncontrollers: {bootstrap: 'c:1', security: {protocol: SASL}}",
+            (
+                "2: `controllers.security.protocol`:"
+                " must be PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL"
+            ),
+        ),
+        (
+            "cluster: {name: a}\ncontrollers: {bootstrap: 'c:1', security: {protocol: SASL_SSL}}",
+            "2: `controllers.security`: protocol SASL_SSL needs `sasl_mechanism`",
+        ),
+        (
+            "cluster: {name: a}\ncontrollers: {bootstrap: 'c:1', security: {username: u}}",
+            (
+                "2: `controllers.security`: protocol PLAINTEXT takes no `sasl_mechanism`,"
+                " `username` or `password_file`: remove them or write SASL_PLAINTEXT or SASL_SSL"
+            ),
+        ),
+    ],
+)
+def test_each_problem_says_what_and_how_to_mend_it(text: str, said: str) -> None:
+    assert problems(text) == [f"kraftgate.yaml:{said}"]
+
+
+def test_what_is_not_yaml_says_where() -> None:
+    (said,) = problems("cluster: {name: a}\nstall: [\n")
+    assert said.startswith("kraftgate.yaml:3: not YAML: ")
+
+
+def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(tmp_path / "none.yaml")
+    assert str(caught.value) == (
+        f"{tmp_path}/none.yaml: No such file or directory: give the file with --config FILE"
+    )
+
+
+@given(st.sampled_from(sorted(ConfigFile.model_fields)), st.data())
+def test_a_misspelt_key_is_told_its_own_name(key: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(1, len(key) - 1))
+    wrong = key[:at] + "q" + key[at:]
+    line = data.draw(st.integers(0, 30))
+    text = "cluster: {name: a}\n" + "\n" * line + f"{wrong}: 1\n"
+    (said,) = [p for p in problems(text) if "unknown key" in p]
+    told = f"kraftgate.yaml:{line + 2}: unknown key `{wrong}` in the top level; did you mean"
+    assert said in {f"{told} `{name}`?" for name in (key, key.rstrip("s"), f"{key}s")}
+
+
+@given(st.text())
+def test_no_text_breaks_the_reader(text: str) -> None:
+    try:
+        read(text)
+    except ConfigError as error:
+        assert error.problems  # noqa: PT017  # either outcome is right
+
+
+@given(st.from_regex(r"[a-z][a-z0-9-]{0,20}[a-z0-9]", fullmatch=True), st.integers(1, 65535))
+def test_an_address_comes_back_as_written(host: str, port: int) -> None:
+    assert str(parse_host_port(f"{host}:{port}")) == f"{host}:{port}"
+
+
+@given(st.ip_addresses(v=6), st.integers(1, 65535))
+def test_an_ipv6_address_comes_back_in_brackets(host: object, port: int) -> None:
+    assert str(parse_host_port(f"[{host}]:{port}")) == f"[{host}]:{port}"
+
+
+def test_aliases_cannot_make_the_reader_work_without_end() -> None:
+    layers = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 30))
+    assert any("unknown key `l29`" in said for said in problems(f"l0: &l0 [x]\n{layers}"))
+
+
+def test_a_key_that_is_not_text_is_refused() -> None:
+    assert problems("cluster: {name: a}\n5: x\n") == [
+        "kraftgate.yaml:2: the key `5` must be text: put it in quotes"
+    ]
