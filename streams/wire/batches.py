@@ -35,6 +35,7 @@ CONTROL_BIT: Final = 0x20
 LENGTH_END: Final = 12
 """The length counts the bytes from here on."""
 _COMPRESSION_MASK: Final = 0x07
+_COMPRESSION_MAX: Final = 4
 _OFFSET: Final = itemgetter(0)
 
 
@@ -50,14 +51,15 @@ class Batch:
         leader_epoch: The KRaft leader epoch that wrote it.
         max_timestamp: The latest record's timestamp, ms since 1970.
         count: How many records the header announces.
+        compression: The codec's number, 0 for none, as KRaft writes.
         is_control: Whether it holds control records (`control_records`) instead of data.
     """
 
     __slots__ = (
-        "_attributes",
         "_buffer",
         "_start",
         "base_offset",
+        "compression",
         "count",
         "file",
         "is_control",
@@ -77,7 +79,7 @@ class Batch:
         self.base_offset = header[0]
         self.size = LENGTH_END + header[1]
         self.leader_epoch = header[2]
-        self._attributes = header[5]
+        self.compression = header[5] & _COMPRESSION_MASK
         self.last_offset = header[0] + header[6]
         self.max_timestamp = header[8]
         self.count = header[12]
@@ -101,7 +103,7 @@ class Batch:
         A compressed batch always may. For a planner that looks for transaction marks.
         """
         frame = bytes((1, api_key, version))
-        if self._attributes & _COMPRESSION_MASK:
+        if self.compression:
             return True
         records, end = self._start + HEADER.size, self._start + self.size
         return self._buffer.find(frame, records, end) >= 0
@@ -239,6 +241,8 @@ def _flaw(batch: Batch, crc_said: int, crc_found: int) -> str | None:
     """Tell what is wrong inside one batch."""
     if crc_said != crc_found:
         return f"CRC-32C is {crc_found:#010x}, the header says {crc_said:#010x}"
+    if batch.compression > _COMPRESSION_MAX:
+        return f"compression codec {batch.compression} is none of Kafka's"
     records = batch.last_offset - batch.base_offset + 1
     if batch.base_offset < 0 or not 0 < records == batch.count:
         return f"offsets {batch.base_offset} to {batch.last_offset} for {batch.count} records"

@@ -2,12 +2,17 @@
 
 import dataclasses
 import uuid
+from functools import partial
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from streams.wire.schema import RECORDS, MetadataRecord
+
+examples = partial(settings, deadline=None)
+"""How many examples a property takes; a busy machine is no failure."""
 
 _INTEGERS = {
     "int8": (-(2**7), 2**7 - 1),
@@ -39,11 +44,13 @@ def _primitive(kafka_type: str) -> st.SearchStrategy[Any]:
             return st.integers(low, high)
 
 
-def _tuples(elements: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
-    """Mostly short lists, now and then one whose length needs two bytes."""
+def _tuples(elements: st.SearchStrategy[Any], *, long: bool) -> st.SearchStrategy[tuple[Any, ...]]:
+    """Mostly short lists; if wanted, now and then one whose length needs two bytes."""
     short = st.lists(elements, max_size=5)
-    long = st.integers(120, 140).flatmap(lambda size: elements.map(lambda one: [one] * size))
-    return st.one_of(short, short, short, long).map(tuple)
+    if not long:
+        return short.map(tuple)
+    lengthy = st.tuples(elements, st.integers(120, 140)).map(lambda drawn: [drawn[0]] * drawn[1])
+    return st.one_of(short, short, short, lengthy).map(tuple)
 
 
 def _field(field: "dataclasses.Field[Any]") -> st.SearchStrategy[Any]:
@@ -55,7 +62,7 @@ def _field(field: "dataclasses.Field[Any]") -> st.SearchStrategy[Any]:
     is_tuple = get_origin(plain) is tuple
     nested = get_args(plain)[0] if is_tuple else plain
     element = _primitive(kafka_type) if kafka_type else entities(nested)
-    strategy = _tuples(element) if is_tuple else element
+    strategy = _tuples(element, long=kafka_type is not None) if is_tuple else element
     return strategy | st.none() if is_union else strategy
 
 

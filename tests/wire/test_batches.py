@@ -8,7 +8,7 @@ import aiokafka.codec
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from crc32c import crc32c
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kio.schema.k_raft_version_record.v0.data import KRaftVersionRecord
 from kio.schema.leader_change_message.v0.data import LeaderChangeMessage as LeaderChangeMessageV0
@@ -36,7 +36,7 @@ from streams.wire.errors import (
 from streams.wire.records import read_records
 from streams.wire.schema.begin_transaction_record import BeginTransactionRecordV0
 from streams.wire.values import write_value
-from tests.wire.strategies import entities
+from tests.wire.strategies import entities, examples
 
 NO_OP = b"\x01\x14\x00\x00"
 FILE = "00000000000000000000.log"
@@ -86,6 +86,7 @@ def test_positions_count_from_the_file_not_from_the_buffer() -> None:
     assert [batch.position for batch in batches] == STARTS[1:]
 
 
+@examples()
 @given(
     st.lists(st.lists(st.binary(max_size=300), min_size=1, max_size=130), min_size=1, max_size=4),
     st.integers(0, 2**40),
@@ -191,7 +192,7 @@ def test_a_header_that_contradicts_itself_is_damage(index: int, number: int) -> 
         read(with_header(write_batch(1, 3, 1001, [NO_OP, NO_OP]), index, number))
 
 
-@settings(max_examples=400)
+@examples(max_examples=400)
 @given(
     st.lists(st.binary(max_size=40), min_size=1, max_size=5),
     st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=3),
@@ -211,6 +212,11 @@ def test_records_that_do_not_add_up_are_damage_although_the_crc_is_right(
         assert (error.file, error.position) == (FILE, 0)  # noqa: PT017 both ends are right
     else:
         assert offsets == list(range(9, 9 + len(values)))
+
+
+def test_a_codec_that_kafka_does_not_have_is_damage() -> None:
+    with pytest.raises(DamagedBatch, match="codec 5"):
+        read(with_header(LOG[STARTS[2] :], 5, 5))
 
 
 def test_a_record_with_a_key_or_without_a_value_is_damage() -> None:
@@ -249,6 +255,7 @@ def test_a_codec_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch)
         batch.records()
 
 
+@examples()
 @given(st.lists(st.sampled_from([NO_OP, b"\x01\x04\x00\x00", b"\x01\x77\x01"]), min_size=1))
 def test_mentions_has_no_false_no(values: list[bytes]) -> None:
     begin = write_value(BeginTransactionRecordV0(name="ZK Migration"))
@@ -270,7 +277,7 @@ CONTROLS: list[type[KnownControl]] = [
 
 
 @pytest.mark.parametrize("kind", CONTROLS, ids=lambda kind: f"{kind.__name__}V{kind.__version__}")
-@settings(max_examples=25)
+@examples(max_examples=25)
 @given(data=st.data())
 def test_control_records_come_back(kind: type[KnownControl], data: st.DataObject) -> None:
     record = dataclasses.replace(data.draw(entities(kind)), version=kind.__version__)

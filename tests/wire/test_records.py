@@ -4,7 +4,7 @@ import dataclasses
 import uuid
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from migration import records as domain
@@ -19,7 +19,7 @@ from streams.wire.schema.partition_change_record import PartitionChangeRecordV1
 from streams.wire.schema.partition_record import PartitionRecordV0, PartitionRecordV1
 from streams.wire.schema.register_broker_record import RegisterBrokerRecordV0
 from streams.wire.values import write_value
-from tests.wire.strategies import records
+from tests.wire.strategies import examples, records
 from tests.wire.test_values import with_tag_of_the_future
 
 ID = uuid.UUID("3c5f0c9e-57a5-4c4b-9f4e-2f8f3a1b7c11")
@@ -65,12 +65,13 @@ def change() -> bytes:
     return write_value(PartitionChangeRecordV1(**fields))  # type: ignore[arg-type]
 
 
-@settings(max_examples=400)
+@examples(max_examples=400)
 @given(records(3, 5))
 def test_fast_equals_full(record: MetadataRecord) -> None:
     assert same(write_value(record))
 
 
+@examples()
 @given(records(3, 5), st.sampled_from([9, 127, 128]), st.binary(min_size=1, max_size=200))
 def test_fast_equals_full_with_a_tag_of_the_future(
     record: MetadataRecord, tag: int, content: bytes
@@ -80,7 +81,7 @@ def test_fast_equals_full_with_a_tag_of_the_future(
     assert read_record(value) == project(record)
 
 
-@settings(max_examples=400)
+@examples(max_examples=400)
 @given(records(3, 5), st.data())
 def test_fast_equals_full_on_damage(record: MetadataRecord, data: st.DataObject) -> None:
     value = bytearray(write_value(record))
@@ -98,6 +99,7 @@ def test_fast_equals_full_whatever_one_byte_says(position: int) -> None:
             assert same(value[:position] + bytes((byte,)) + value[position + 1 :])
 
 
+@examples()
 @given(records())
 def test_every_record_is_projected_or_unrelated(record: MetadataRecord) -> None:
     found = read_record(write_value(record))

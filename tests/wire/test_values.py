@@ -6,7 +6,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kio.serial import entity_writer
 from kio.static.constants import EntityType
@@ -23,7 +23,7 @@ from streams.wire.schema.begin_transaction_record import BeginTransactionRecordV
 from streams.wire.schema.broker_registration_change_record import BrokerRegistrationChangeRecordV2
 from streams.wire.schema.config_record import ConfigRecordV0
 from streams.wire.values import API_KEYS, read_value, write_value
-from tests.wire.strategies import entities, records
+from tests.wire.strategies import entities, examples, records
 
 KINDS = list(RECORDS.values())
 
@@ -60,7 +60,7 @@ def test_kafka_3_9_has_25_record_types() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=25)
+@examples(max_examples=25)
 @given(data=st.data())
 def test_what_is_written_is_read(kind: type[MetadataRecord], data: st.DataObject) -> None:
     record = data.draw(entities(kind))
@@ -68,7 +68,7 @@ def test_what_is_written_is_read(kind: type[MetadataRecord], data: st.DataObject
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=10)
+@examples(max_examples=10)
 @given(data=st.data(), tag=st.sampled_from([9, 127, 128, 20000]), content=st.binary(min_size=1))
 def test_a_tag_of_the_future_is_skipped(
     kind: type[MetadataRecord], data: st.DataObject, tag: int, content: bytes
@@ -77,6 +77,7 @@ def test_a_tag_of_the_future_is_skipped(
     assert read_value(with_tag_of_the_future(record, tag, content)) == record
 
 
+@examples()
 @given(records(), st.data())
 def test_a_cut_value_is_damaged(record: MetadataRecord, data: st.DataObject) -> None:
     value = write_value(record)
@@ -85,12 +86,14 @@ def test_a_cut_value_is_damaged(record: MetadataRecord, data: st.DataObject) -> 
         read_value(value[:cut])
 
 
+@examples()
 @given(records(), st.binary(min_size=1, max_size=9))
 def test_bytes_behind_the_value_are_damage(record: MetadataRecord, behind: bytes) -> None:
     with pytest.raises(DamagedValue, match=f"{len(behind)} bytes are left"):
         read_value(write_value(record) + behind)
 
 
+@examples()
 @given(records(), st.data())
 def test_changed_bytes_give_a_value_or_an_error_of_ours(
     record: MetadataRecord, data: st.DataObject
@@ -137,6 +140,7 @@ def test_text_that_is_not_utf_8_is_damage() -> None:
         read_value(b"\x01\x17\x00\x01\x00\x03\x03\xff\xfe")
 
 
+@examples()
 @given(st.integers(0, 2**31 - 1).filter(lambda key: key not in API_KEYS), st.binary())
 def test_an_unknown_type_is_no_error(api_key: int, message: bytes) -> None:
     varint = bytearray()
