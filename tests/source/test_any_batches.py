@@ -1,0 +1,105 @@
+"""Records cut into any batches give the same state, the same events and the same transitions."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from migration.directory_ids import PENDING
+from migration.image import ClusterImage
+from migration.partitions import classify
+from migration.shard import NOT_REGISTERED
+from migration.summary import Mode, ReplicaState
+from streams.job.packing import unpack_shard
+from streams.store.codec import unpack_image
+from tests.support.logs import Action, actions, values, write_segment
+from tests.support.pipeline import Run
+
+_WHOLE = 2**40
+_quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def _run(segment: bytes, max_bytes: int) -> Run:
+    with TemporaryDirectory() as folder:
+        Path(folder, f"{0:020d}.log").write_bytes(segment)
+        return Run().follow(Path(folder), max_bytes)
+
+
+@_quick
+@given(actions, st.lists(st.integers(1, 5), min_size=1), st.integers(1, 2000))
+def test_any_cut_of_the_stream_gives_the_same(
+    drawn: list[Action], sizes: list[int], max_bytes: int
+) -> None:
+    segment = write_segment(values(drawn), sizes)
+    whole, cut = _run(segment, _WHOLE), _run(segment, max_bytes)
+    assert cut.summary == whole.summary
+    assert cut.image == whole.image
+    assert cut.events == whole.events
+    assert sorted(cut.transitions, key=repr) == sorted(whole.transitions, key=repr)
+
+
+@_quick
+@given(actions, st.lists(st.integers(1, 5), min_size=1))
+def test_any_size_of_the_controllers_batches_gives_the_same(
+    drawn: list[Action], sizes: list[int]
+) -> None:
+    # One timestamp a batch is the controller's doing, so times may differ; nothing else may.
+    made = values(drawn)
+    singles, batched = _run(write_segment(made, [1]), _WHOLE), _run(write_segment(made, sizes), 1)
+    counts = [
+        [
+            (
+                each.id,
+                each.replicas,
+                each.held,
+                each.fenced,
+                each.unfenced_offset,
+                each.assignments_complete_offset,
+            )
+            for each in run.summary.brokers
+        ]
+        for run in (singles, batched)
+    ]
+    assert counts[0] == counts[1]
+    assert singles.summary.phase is batched.summary.phase
+    assert [(each.offset, each.kind, each.broker) for each in singles.events] == [
+        (each.offset, each.kind, each.broker) for each in batched.events
+    ]
+
+
+@_quick
+@given(actions, st.integers(1, 2000))
+def test_counts_are_those_of_the_replicas(drawn: list[Action], max_bytes: int) -> None:
+    run = _run(write_segment(values(drawn), [3]), max_bytes)
+    image = unpack_image(run.image)
+    recounted: dict[tuple[int, ReplicaState], int] = {}
+    partitions = 0
+    for shard, packed in run.states.items():
+        state, _ = unpack_shard(packed)
+        pending: dict[int, int] = {}
+        for topic in state.topics.values():
+            partitions += len(topic.partitions)
+            for replicas in topic.partitions.values():
+                for broker, directory in zip(*replicas, strict=True):
+                    known = image.brokers.get(broker)
+                    online = frozenset(known.log_dirs) if known else NOT_REGISTERED
+                    key = broker, classify(directory, online)
+                    recounted[key] = recounted.get(key, 0) + 1
+                    if directory in PENDING:
+                        pending[broker] = pending.get(broker, 0) + 1
+        assert state.pending == pending
+        for broker in image.pending_shards:
+            assert (shard in image.pending_shards[broker]) == (broker in pending)
+    assert image.partitions == partitions
+    for broker in run.summary.brokers:
+        assert broker.replicas == {
+            state: recounted.get((broker.id, state), 0) for state in ReplicaState
+        }
+        if broker.mode is Mode.KRAFT and not broker.held:
+            assert broker.assignments_complete_offset is not None
+        assert not (broker.held and not broker.pending)
+
+
+def test_the_empty_log_is_the_empty_image() -> None:
+    assert unpack_image(Run().image) == ClusterImage()

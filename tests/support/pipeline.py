@@ -1,0 +1,79 @@
+"""The job without Spark: the same functions in the same order, for properties over many small logs.
+
+What Spark adds (processes, state store, checkpoints) is tested with Spark; what is asked here is
+whether the result depends on where a log is cut.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from migration.advance import Batch, advance
+from migration.image import ClusterImage, Provenance, summarize
+from migration.shard import Shard, ShardBatch, ShardReport, Transition
+from migration.summary import ClusterSummary, Event
+from streams.job.packing import pack_report, pack_shard, unpack_report, unpack_shard
+from streams.job.processor import take
+from streams.source.chunks import CLUSTER, ClusterChunk, ShardChunk
+from streams.source.index import LogIndex
+from streams.source.offsets import START, StreamOffset
+from streams.source.plan import Planner
+from streams.source.rows import rows
+from streams.store.codec import pack_image, unpack_image
+
+
+@dataclass
+class Run:
+    """One pipeline and what it has come to."""
+
+    image: bytes = field(default_factory=lambda: pack_image(ClusterImage()))
+    states: dict[int, bytes] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    transitions: list[Transition] = field(default_factory=list)
+    at: StreamOffset = START
+
+    @property
+    def summary(self) -> ClusterSummary:
+        return summarize("test", unpack_image(self.image))
+
+    def follow(self, path: Path, max_bytes: int) -> "Run":
+        """Everything in the files from where it stands, in batches of at most so many bytes."""
+        index = LogIndex(path, self.at)
+        index.refresh()
+        assert index.damage is None
+        planner = Planner(index, finite=True)
+        while (end := planner.latest(self.at, max_bytes)) != self.at:
+            self._batch(planner, end)
+            index.forget(self.at.offset)
+        return self
+
+    def _batch(self, planner: Planner, end: StreamOffset) -> None:
+        by_shard: dict[int, list[bytes]] = {}
+        for part in planner.slices(self.at, end):
+            for _, shard, _, chunk in sorted(rows("test", part), key=lambda row: row[2]):
+                by_shard.setdefault(shard, []).append(chunk)
+        about_cluster = [ClusterChunk.unpack(each) for each in by_shard.pop(CLUSTER)]
+        reports = {shard: self._shard(shard, chunks) for shard, chunks in by_shard.items()}
+        last = about_cluster[-1]
+        batch = Batch(
+            start=about_cluster[0].start,
+            end=Provenance(
+                offset=last.end_offset, epoch=last.end_epoch, timestamp_ms=last.timestamp_ms
+            ),
+            records=[each for chunk in about_cluster for each in chunk.stamped()],
+            reports=reports,
+            snapshot=last.snapshot,
+        )
+        image, events = advance(unpack_image(self.image), batch)
+        self.image = pack_image(image)
+        self.events.extend(events)
+        self.at = end
+
+    def _shard(self, shard: int, chunks: Sequence[bytes]) -> ShardReport:
+        packed = self.states.get(shard)
+        state, held = (Shard(), []) if packed is None else unpack_shard(packed)
+        batch = ShardBatch(state)
+        held = take(batch, held, [ShardChunk.unpack(each) for each in chunks])
+        self.states[shard] = pack_shard(state, held)
+        self.transitions.extend(batch.transitions)
+        return unpack_report(pack_report(batch.report, None, 0))[0]
