@@ -1,0 +1,67 @@
+# Kraftgate's ground: on a Debian machine with Python 3.11 and make, `make demo` and `make test`
+# need nothing else. Each target sets up what it needs and says nothing when that is there.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.kraftgate-ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
+COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --python-version 3.11 \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
+PYTEST_ARGS ?=
+
+.PHONY: help venv java jars test test-fast lint types imports demo bench lock clean
+
+help: ## what there is to make
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
+
+demo: venv jars ## migrate a small real cluster from ZooKeeper to KRaft and watch it
+	@exec $(BIN)/python -m orchestrator.demo
+
+test: lint types imports jars ## everything: tools, then all tests
+	@exec $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-fast: venv ## the tests that need neither Spark nor a cluster
+	@exec $(BIN)/python -m pytest -m "not spark and not lab" $(PYTEST_ARGS)
+
+bench: venv jars ## measure the figures that the README names
+	@exec $(BIN)/python -m tests.bench
+
+lint: venv
+	@$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+
+types: venv
+	@$(BIN)/mypy --no-error-summary
+
+imports: venv
+	@if ! said=$$($(BIN)/lint-imports 2>&1); then echo "$$said"; exit 1; fi
+
+venv: $(READY) ## the virtual environment, from the lock
+
+$(READY): requirements-dev.lock pyproject.toml
+	@python=$$(.ci/python)
+	echo "setting up $(VENV) from requirements-dev.lock"
+	"$$python" -m venv $(VENV)
+	$(PIP) install --require-hashes --requirement requirements-dev.lock
+	$(PIP) install --no-build-isolation --no-deps --editable .
+	touch $@
+
+java: ## Java 17 and Maven
+	@.ci/java
+
+jars: venv java ## Kafka's jars, fetched once and held against their lock
+	@$(BIN)/python -c 'from orchestrator.lab.jars import ensure_jars; ensure_jars()'
+
+lock: venv ## renew both lock files
+	@$(COMPILE) --upgrade --output-file requirements.lock
+	$(COMPILE) --upgrade --extra dev --constraint requirements.lock --output-file requirements-dev.lock
+	if grep -n '://' requirements.lock requirements-dev.lock; then echo 'a lock names a host' >&2; exit 1; fi
+
+clean: ## remove everything that make made here
+	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
