@@ -49,7 +49,7 @@ def bar(replicas: Mapping[ReplicaState, int], width: int) -> Text:
 
 def legend() -> Text:
     """What the letters mean."""
-    told = Text("replicas: ", style="dim")
+    told = Text()
     for state, (letter, style) in LETTERS.items():
         told.append(letter, style=style)
         told.append(f" {state}  ", style="dim")

@@ -1,0 +1,70 @@
+"""A store and a query that say what a test wants.
+
+Faking is right here: the commands, their screens and their exit codes are under test. The real
+store and job have tests of their own.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from migration.source_status import SourceStatus, to_json
+from migration.summary import ClusterSummary, Event
+from orchestrator.config import Config
+from orchestrator.following import Following
+
+
+class FakeStore:
+    """Holds summaries and numbered events in memory."""
+
+    def __init__(self) -> None:
+        self.summaries: dict[str, ClusterSummary] = {}
+        self.told: dict[str, list[tuple[int, Event]]] = {}
+
+    def clusters(self) -> list[str]:
+        return sorted(self.summaries)
+
+    def summary(self, cluster: str) -> ClusterSummary | None:
+        return self.summaries.get(cluster)
+
+    def events(
+        self, cluster: str, after: int = 0, limit: int | None = None, *, newest: bool = False
+    ) -> list[tuple[int, Event]]:
+        found = [pair for pair in self.told.get(cluster, []) if pair[0] > after]
+        if limit is None:
+            return found
+        return found[-limit:] if newest else found[:limit]
+
+
+class FakeFollowing:
+    """A query that does at each look what the test wants, and remembers that it was stopped."""
+
+    def __init__(self, at_each_poll: Callable[[int], None] = lambda _: None) -> None:
+        self.polls = 0
+        self.stopped = False
+        self._at_each_poll = at_each_poll
+
+    def poll(self) -> None:
+        self.polls += 1
+        self._at_each_poll(self.polls)
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def follow(self, config: Config) -> AbstractContextManager[Following | None]:  # noqa: ARG002
+        @contextmanager
+        def followed() -> Iterator[Following | None]:
+            try:
+                yield self
+            finally:
+                self.stop()
+
+        return followed()
+
+
+def write_status(state_dir: Path, cluster: str, status: SourceStatus) -> None:
+    """What a source would have written."""
+    file = state_dir / "clusters" / cluster / "source.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(to_json(status)))

@@ -1,0 +1,96 @@
+"""The JSON contract: its keys and their order stay."""
+
+import json
+
+from migration.summary import Event, Phase, UnfencedEarly
+from migration.waits import nothing_seen, waits
+from orchestrator.contract import cluster_json, several_json, status_json
+from tests.orchestrator.night import (
+    EVENTS,
+    FIVE_MINUTES_MS,
+    FRESH,
+    HYBRID,
+    NOW_MS,
+    cluster,
+    held,
+    kraft,
+)
+
+
+def test_a_cluster_has_the_contracts_keys_in_their_order() -> None:
+    early = kraft(1, unfenced_early=UnfencedEarly(pending=32, duration_ms=70))
+    state = cluster_json(cluster(Phase.FINALIZED, early), [event for _, event in EVENTS])
+    assert list(state)[:6] == [
+        "metadata_offset",
+        "phase",
+        "topics",
+        "partitions",
+        "brokers",
+        "events",
+    ]
+    assert (state["metadata_offset"], state["phase"]) == (1439, "finalized")
+    assert "complete" not in state
+
+
+def test_a_broker_has_the_contracts_keys_in_their_order() -> None:
+    early = kraft(1, unfenced_early=UnfencedEarly(pending=32, duration_ms=70))
+    state = json.loads(json.dumps(cluster_json(cluster(Phase.FINALIZED, early), [])))
+    (broker,) = state["brokers"]
+    first = dict(list(broker.items())[:11])
+    assert json.dumps(first) == (
+        '{"id": 1, "epoch": 645, "mode": "kraft", "fenced": false, "held": false, "log_dirs":'
+        ' ["uSLaubyUxZGsRKrz8FtoCw", "AQEBAQEBAQEBAQEBAQEBAQ"], "replicas": {"migrating": 0,'
+        ' "unassigned": 0, "assigned": 32, "offline": 0, "lost": 0}, "registered_offset": 645,'
+        ' "unfenced_offset": 648, "assignments_complete_offset": 680,'
+        ' "unfenced_early": {"pending": 32, "duration_ms": 70}}'
+    )
+
+
+def test_an_event_keeps_its_own_fields_behind_the_fixed_ones() -> None:
+    event = Event(offset=645, timestamp_ms=0, kind="x", broker=1, fields={"offset": 9, "mode": "k"})
+    state = cluster_json(cluster(Phase.HYBRID), [event])
+    assert state["events"] == [
+        {
+            "offset": 645,
+            "timestamp": "1970-01-01T00:00:00.000Z",
+            "kind": "x",
+            "broker": 1,
+            "mode": "k",
+        }
+    ]
+
+
+def test_a_damaged_file_is_marked_incomplete() -> None:
+    assert cluster_json(cluster(Phase.HYBRID), [], complete=False)["complete"] is False
+
+
+def test_the_status_adds_what_is_waited_for() -> None:
+    reasons = waits(HYBRID.summary, FRESH, NOW_MS, FIVE_MINUTES_MS)
+    state = status_json(HYBRID.summary, [], reasons, FRESH, NOW_MS)
+    assert state["checkpoint"] is None
+    assert state["waiting_for"] == [wait.text for wait in reasons]
+    assert state["stale_seconds"] == 0.4
+    assert state["eta_seconds"] == 6.941
+    assert state["alerts"] == []
+    first = state["waits"][0]  # type: ignore[index]
+    assert (first["name"], first["broker"]) == ("broker_held", 3)
+    json.dumps(state, allow_nan=False)
+
+
+def test_a_stalled_broker_is_an_alert() -> None:
+    stalled = cluster(Phase.HYBRID, held(3, progress=None, registered_ms=NOW_MS - 400_000))
+    reasons = waits(stalled, FRESH, NOW_MS, FIVE_MINUTES_MS)
+    state = json.loads(json.dumps(status_json(stalled, [], reasons, FRESH, NOW_MS)))
+    (alert,) = state["alerts"]
+    assert alert["name"] == "KraftgateAssignmentStalled"
+    assert alert["broker"] == 3
+
+
+def test_nothing_seen_is_null_and_not_nought() -> None:
+    state = status_json(nothing_seen("prod"), [], (), FRESH, NOW_MS)
+    assert state["metadata_offset"] is None
+    assert state["eta_seconds"] is None
+
+
+def test_several_clusters_are_a_list() -> None:
+    assert several_json([{"a": 1}, {"b": 2}]) == {"clusters": [{"a": 1}, {"b": 2}]}

@@ -1,0 +1,271 @@
+"""What the screens say: at every width and height, and always what is being waited for."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+
+from migration.source_status import NO_STATUS
+from migration.summary import BrokerSummary, Phase, Progress, ReplicaState, UnfencedEarly
+from migration.waits import nothing_seen, waits
+from orchestrator.following import Snapshot
+from orchestrator.view.bars import LETTERS, bar, cells
+from orchestrator.view.closing import closing, event_lines
+from orchestrator.view.lines import changes
+from orchestrator.view.live import picture
+from orchestrator.view.table import save_svg
+from orchestrator.view.words import pairs, quoted, short_age, short_rate
+from tests.orchestrator.night import (
+    EVENTS,
+    FIVE_MINUTES_MS,
+    FRESH,
+    HYBRID,
+    NOW_MS,
+    cluster,
+    held,
+    kraft,
+    migrating,
+    replicas,
+)
+
+
+def drawn(renderable: RenderableType, width: int = 80) -> list[str]:
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    console.print(renderable)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().splitlines()
+
+
+def screen(one: Snapshot, width: int = 80, height: int | None = None) -> list[str]:
+    return drawn(picture(one, NOW_MS, FIVE_MINUTES_MS, width, height), width)
+
+
+def test_the_screen_of_the_night() -> None:
+    assert [line.rstrip() for line in screen(HYBRID)] == [
+        "prod  phase hybrid  data 400ms old",
+        "zookeeper > pre-migration > copying > [hybrid] > dual-write > finalized",
+        "metadata offset 1439  active controller 3000  epoch 7  topics 4  partitions 32",
+        "",
+        "id mode      state     hold pending  rate ETA last replicas",
+        " 1 kraft     unfenced! -       0/32     -   -    - AAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        " 2 migrating unfenced  -      32/32     -   -    - MMMMMMMMMMMMMMMMMMMMMMMMMMMMM",
+        " 3 kraft     unfenced! HELD   12/64 2.0/s  6s   4s AAAAAAAAAAAAAAAAAAAAAAMMMMUUU",
+        "A assigned  M migrating  U unassigned  O offline  L lost  ! unfenced early",
+        "latest events",
+        "14:11:50.000 phase_changed offset=412 phase=hybrid was=copying",
+        "14:12:20.000 broker_registered offset=645 broker=1 mode=kraft epoch=645",
+        "14:12:20.000 broker_held offset=645 broker=1 pending=32",
+        "14:12:20.070 broker_unfenced_early offset=648 broker=1 pending=32",
+        "14:12:20.140 assignments_complete offset=680 broker=1",
+        "",
+        "waiting for: broker 3 is held: 12 of 64 replicas without a directory (8",
+        "migrating, 4 unassigned), last progress 4 s ago (and 1 more); nothing held in",
+        "about 6s",
+    ]
+
+
+def test_nothing_known_is_a_screen_too() -> None:
+    lines = screen(Snapshot(summary=nothing_seen("prod"), events=(), status=NO_STATUS))
+    assert "no data yet" in lines[0]
+    assert lines[1].startswith("[zookeeper] > pre-migration")
+    assert lines[-1] == "waiting for: kraftgate run: nothing has been observed yet"
+
+
+def test_stale_data_is_marked() -> None:
+    lines = screen(replace(HYBRID, status=replace(FRESH, last_reply_ms=NOW_MS - 42_000)))
+    assert "STALE: data 42s old" in lines[0]
+    assert any(line.startswith("waiting for: a controller to answer") for line in lines)
+
+
+def test_a_finalized_cluster_waits_for_nothing() -> None:
+    done = Snapshot(summary=cluster(Phase.FINALIZED, kraft(1)), events=EVENTS, status=FRESH)
+    assert screen(done)[-1] == "waiting for: nothing: the migration is finalized"
+
+
+def test_a_phase_beside_the_way_stands_alone() -> None:
+    back = Snapshot(summary=cluster(Phase.ROLLED_BACK), events=(), status=FRESH)
+    assert screen(back)[1] == "[rolled-back]"
+
+
+counts = st.integers(0, 2_000_000)
+brokers = st.builds(
+    lambda i, shape, fenced, a, m, u, o, early: shape(
+        i,
+        fenced=fenced,
+        replicas=replicas(assigned=a, migrating=m, unassigned=u, offline=o),
+        unfenced_early=UnfencedEarly(pending=m, duration_ms=None) if early else None,
+        progress=Progress(assigned=a, first_ms=NOW_MS - 10_000, last_ms=NOW_MS - 7_000),
+    ),
+    st.integers(0, 2**31 - 1),
+    st.sampled_from([kraft, held, migrating]),
+    st.booleans(),
+    counts,
+    counts,
+    counts,
+    counts,
+    st.booleans(),
+)
+snapshots = st.builds(
+    lambda phase, found, status: Snapshot(
+        summary=cluster(phase, *found, offset=2**40), events=EVENTS, status=status
+    ),
+    st.sampled_from(Phase),
+    st.lists(brokers, max_size=30, unique_by=lambda b: b.id),
+    st.sampled_from([FRESH, NO_STATUS, replace(FRESH, error="the log of another cluster")]),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(snapshots, st.integers(60, 200))
+def test_no_line_is_wider_than_the_screen(one: Snapshot, width: int) -> None:
+    lines = screen(one, width)
+    assert all(cell_len(line) <= width for line in lines)
+    assert sum(line.startswith("waiting for: ") for line in lines) == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(snapshots, st.integers(76, 200), st.integers(8, 60))
+def test_the_wait_is_on_the_screen_at_every_height(one: Snapshot, width: int, height: int) -> None:
+    lines = screen(one, width, height)
+    assert len(lines) <= height
+    assert any(line.startswith("waiting for: ") for line in lines)
+
+
+def test_brokers_in_trouble_are_shown_when_not_all_fit() -> None:
+    many = [kraft(i) for i in range(1, 100)]
+    one = Snapshot(summary=cluster(Phase.HYBRID, *many, held(100)), events=EVENTS, status=FRESH)
+    lines = screen(one, 80, 24)
+    assert len(lines) <= 24
+    assert any(" HELD " in line for line in lines)
+    assert any(line.startswith("and ") and line.endswith("none more urgent") for line in lines)
+
+
+replica_counts = st.fixed_dictionaries({state: st.integers(0, 10**6) for state in ReplicaState})
+
+
+@given(replica_counts, st.integers(5, 100))
+def test_a_bar_is_full_and_shows_every_state_that_occurs(
+    found: dict[ReplicaState, int], width: int
+) -> None:
+    shares = cells(found, width)
+    present = {state for state, count in found.items() if count}
+    assert set(shares) == present
+    assert sum(shares.values()) == (width if present else 0)
+    letters = {LETTERS[state][0] for state in present}
+    assert not present or set(bar(found, width).plain) == letters
+
+
+@given(st.integers(-10, 10**15))
+def test_an_age_takes_six_cells(age_ms: int) -> None:
+    assert len(short_age(age_ms)) <= 6
+
+
+@given(st.none() | st.floats(0, 1e12))
+def test_a_rate_takes_six_cells(rate: float | None) -> None:
+    assert len(short_rate(rate)) <= 6
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (True, "true"),
+        (7, "7"),
+        ("plain", "plain"),
+        ("two words", '"two words"'),
+        ("a=b", '"a=b"'),
+        ("", '""'),
+        (["x", "y"], "x,y"),
+        ({"a": 1}, '{"a":1}'),
+    ],
+)
+def test_a_value_is_quoted_when_it_must_be(value: object, text: str) -> None:
+    assert quoted(value) == text
+    assert pairs({"key": value}) == f"key={text}"
+
+
+def told(before: Snapshot | None, after: Snapshot) -> list[str]:
+    def reasons(one: Snapshot | None) -> tuple[object, ...]:
+        if one is None:
+            return ()
+        return waits(one.summary, one.status, NOW_MS, FIVE_MINUTES_MS)
+
+    lines = changes(before, after, reasons(before), reasons(after), NOW_MS)  # type: ignore[arg-type]
+    head = "2026-09-21T14:13:20.000Z cluster=prod "
+    assert all(line.startswith(head) for line in lines)
+    return [line.removeprefix(head) for line in lines]
+
+
+def with_brokers(*found: BrokerSummary, phase: Phase = Phase.HYBRID) -> Snapshot:
+    return Snapshot(summary=cluster(phase, *found), events=(), status=FRESH)
+
+
+def test_no_change_makes_no_line() -> None:
+    assert told(HYBRID, HYBRID) == []
+
+
+def test_ages_make_no_line() -> None:
+    reasons = waits(HYBRID.summary, FRESH, NOW_MS, FIVE_MINUTES_MS)
+    later = waits(HYBRID.summary, FRESH, NOW_MS + 5_000, FIVE_MINUTES_MS)
+    assert reasons != later
+    assert changes(HYBRID, HYBRID, reasons, later, NOW_MS + 5_000) == []
+
+
+def test_each_change_is_one_line_with_stable_fields() -> None:
+    assert told(with_brokers(held(3)), with_brokers(kraft(3), phase=Phase.DUAL_WRITE)) == [
+        "change=phase phase=dual-write was=hybrid offset=1439",
+        (
+            "change=broker broker=3 mode=kraft fenced=false held=false pending=0 total=32"
+            " migrating=0 unassigned=0 assigned=32 offline=0 lost=0 rate=- eta_seconds=-"
+            " unfenced_early=false offset=1439"
+        ),
+        (
+            'change=waiting reason=finalize broker=- more=0 text="the migration to be finalized:'
+            ' restart the controllers without zookeeper.metadata.migration.enable"'
+        ),
+    ]
+
+
+def test_a_broker_that_is_gone_is_said() -> None:
+    lines = told(with_brokers(kraft(1), migrating(2)), with_brokers(migrating(2)))
+    assert lines == ["change=broker broker=1 gone=true offset=1439"]
+
+
+def test_each_event_makes_one_line() -> None:
+    lines = told(replace(HYBRID, events=EVENTS[:4]), HYBRID)
+    assert lines == [
+        ("change=event at=2026-09-21T14:12:20.140Z offset=680 kind=assignments_complete broker=1")
+    ]
+
+
+def test_the_closing_table_tells_how_long_each_was_held() -> None:
+    lines = [line.rstrip() for line in drawn(closing(HYBRID.summary), 110)]
+    assert lines == [
+        (
+            "prod  phase hybrid  metadata offset 1439  topics 4  partitions 32"
+            "  at 2026-09-21T14:13:19.700Z"
+        ),
+        "",
+        ("id registered        unfenced          complete          unfenced early       held for"),
+        (" 1 14:12:20.000 @645 14:12:20.070 @648 14:12:20.140 @680 32 pending for 70 ms 140 ms"),
+        " 2 14:12:20.000 @645 14:12:20.070 @648 -                 no                   -",
+        (
+            " 3 14:12:50.000 @645 14:12:50.100 @648 -                 64 pending, still    "
+            "still held"
+        ),
+    ]
+    assert event_lines([EVENTS[4][1]]) == [
+        "at=2026-09-21T14:12:20.140Z offset=680 kind=assignments_complete broker=1"
+    ]
+
+
+def test_the_screen_can_be_kept_as_a_picture(tmp_path: Path) -> None:
+    file = tmp_path / "run.svg"
+    save_svg(picture(HYBRID, NOW_MS, FIVE_MINUTES_MS, 100), file)
+    assert "HELD" in file.read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["run.svg"]
