@@ -28,15 +28,19 @@ class ZooKeeperReader:
 
     def __init__(self, connect: str) -> None:
         self._connect = connect
-        self._client = KazooClient(hosts=connect, timeout=_CALL_S_MAX, logger=_LOG)
+        address, slash, chroot = connect.partition("/")
+        self._chroot = slash + chroot
+        self._client = KazooClient(hosts=address, timeout=_CALL_S_MAX, logger=_LOG)
 
     def open(self) -> None:
-        """Connect.
+        """Connect, and make the chroot, as an operator does before the first broker.
 
         Raises:
             RequestRefusedError: No connection in time.
         """
         self._bounded("connect", lambda: self._client.start(timeout=_CALL_S_MAX))
+        if self._chroot:
+            self._bounded("make the chroot", lambda: self._client.ensure_path(self._chroot))
 
     def close(self) -> None:
         """End the session."""
@@ -52,7 +56,9 @@ class ZooKeeperReader:
 
         def read() -> bytes | None:
             try:
-                data: bytes = self._client.get_async(path).get(timeout=_CALL_S_MAX)[0]
+                data: bytes = self._client.get_async(self._chroot + path).get(timeout=_CALL_S_MAX)[
+                    0
+                ]
             except NoNodeError:
                 return None
             return data
