@@ -5,6 +5,7 @@ requests; `framing.py` lets the one carry the other's bytes. Everything is bound
 error of either library leaks.
 """
 
+import importlib
 import logging
 import socket
 import ssl
@@ -164,7 +165,10 @@ class _FileToken(AbstractTokenProvider):  # type: ignore[misc] # kafka-python ha
 
 
 def _reply_type(request: Any) -> Any:  # noqa: ANN401
-    return messages.entity(request.__api_key__, request.__version__, "Response")
+    """Find the class of the reply: kio keeps it beside the request's, under the matching name."""
+    kind = type(request)
+    module = importlib.import_module(kind.__module__.removesuffix(".request") + ".response")
+    return getattr(module, kind.__name__.removesuffix("Request") + "Response")
 
 
 def _dial(endpoint: Endpoint, deadline: float) -> socket.socket:

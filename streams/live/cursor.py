@@ -100,10 +100,12 @@ class Cursor:
             self._waiting = None
         if self.connected_to is None:
             return Connect(self._rounds.candidate())
+        here = self.position
+        # A leader refuses a last epoch above its own (INVALID_REQUEST), so ours is never below.
+        self.epoch = max(self.epoch, here.epoch or 0)
         if self._snapshot is not None:
             snapshot, position = self._snapshot
             return FetchSnapshot(self.epoch, snapshot, position)
-        here = self.position
         if here.epoch is not None:
             return Fetch(self.epoch, here.next_offset, here.epoch)
         # At 0, epoch 0 is right (ReplicatedLog.validateOffsetAndEpoch); elsewhere an unknown
@@ -157,13 +159,13 @@ class Cursor:
         except DamagedBatch as error:
             raise ReplyDamaged(f"{self.connected_to} sent damaged records: {error}") from error
         if cut.records:
-            self._nothing_new = 0
+            self._went_well()
             self.position = Position(cut.next_offset, cut.epoch)
             return Append(cut.records, self.position)
         if reply.records or took_s < self._max_wait_s / 2:
             self._pause(now, f"offset {here} is not committed yet")
         else:
-            self._nothing_new = 0
+            self._went_well()
         return None
 
     def snapshot_fetched(self, reply: SnapshotReply, now: float) -> Effect:
@@ -198,6 +200,11 @@ class Cursor:
         if leader is not None and leader.epoch >= self.epoch:
             self.epoch, self.leader = leader.epoch, leader.node
         self.leader_endpoint = self.connected_to
+        self._rounds.prefer(self.connected_to)
+
+    def _went_well(self) -> None:
+        """Begin anew: only what moves the log on, or a long poll that was held, is progress."""
+        self._nothing_new = 0
         self._rounds.went_well(self.connected_to)
 
     def _pause(self, now: float, detail: str) -> None:

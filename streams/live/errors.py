@@ -16,7 +16,7 @@ operating system are chained below them and never leak.
 """
 
 
-# ruff: noqa: N818 -- a name says what happened, as in the design: WrongCluster, not WrongClusterError
+
 
 
 class LiveError(Exception):

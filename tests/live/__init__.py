@@ -1,0 +1,1 @@
+"""The live follower: its state machine, its spool, its connection, and a real quorum."""
