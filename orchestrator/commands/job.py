@@ -38,7 +38,6 @@ def followed(config: Config) -> Iterator[Following | None]:
 
 def _start(config: Config) -> Following:
     from streams.job.query import JobFailed, follow
-
     from streams.store.store import StoreError
 
     try:
@@ -98,7 +97,6 @@ def replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome
         KraftgateError: there is no metadata log at `path`, or the job failed.
     """
     from streams.job.query import JobFailed, replay
-
     from streams.source.log_files import NotAMetadataLog
     from streams.store.store import StoreError
 

@@ -1,5 +1,6 @@
 """Reads what is known of the configured clusters: the job's store and what the sources say."""
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -59,12 +60,20 @@ class Reader:
             self._behind[cluster.name] = last[-1][0] if last else 0
 
     def look(self, now_ms: int) -> list[Snapshot]:
-        """Read every cluster once."""
+        """Read every cluster once.
+
+        Raises:
+            FollowingError: the store cannot be read.
+        """
         store = self._opened()
-        return [
-            self._look_at(store, cluster.name, cluster.controllers is not None, now_ms)
-            for cluster in self._config.clusters
-        ]
+        try:
+            return [
+                self._look_at(store, cluster.name, cluster.controllers is not None, now_ms)
+                for cluster in self._config.clusters
+            ]
+        except sqlite3.Error as error:
+            path = self._config.state_dir / STORE_FILE
+            raise FollowingError(f"{path} cannot be read: {error}") from error
 
     def _opened(self) -> Store | None:
         if self._store is None:
