@@ -1,11 +1,12 @@
 """The command line: what a person types. Each command's work is imported when it is asked for."""
 
-import importlib
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import click
+
+from orchestrator.cli_types import ConditionType, DurationType, LazyGroup, Program
 
 if TYPE_CHECKING:
     from orchestrator.until import Condition
@@ -23,84 +24,6 @@ _CODES: Final = (
     "Exit codes: 0 done or condition met, 1 failed, 2 usage or configuration,"
     " 3 condition not met in time, 4 stale or no data, 5 a hazard blocks."
 )
-
-
-class Program(click.Group):
-    """The group of all commands; an error of ours is printed and ends with its own exit code."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run the command that was asked for."""
-        from orchestrator.errors import ConfigError, KraftgateError
-
-        try:
-            return super().invoke(ctx)
-        except ConfigError as error:
-            click.echo(str(error), err=True)
-            ctx.exit(error.code)
-        except KraftgateError as error:
-            click.echo(f"kraftgate: {error}", err=True)
-            ctx.exit(error.code)
-
-
-class LazyGroup(click.Group):
-    """A group that lives elsewhere and is imported when it is entered, not when it is listed."""
-
-    def __init__(self, name: str, target: str, short_help: str) -> None:
-        super().__init__(name, short_help=short_help)
-        self._target = target
-
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,  # noqa: ANN401  # click's own
-    ) -> click.Context:
-        """Let the real group take over."""
-        module, _, attribute = self._target.partition(":")
-        try:
-            real = cast("click.Group", getattr(importlib.import_module(module), attribute))
-        except ModuleNotFoundError as error:
-            raise click.UsageError(f"`{self.name}` is not part of this build: {error}") from error
-        return real.make_context(info_name, args, parent=parent, **extra)
-
-
-class DurationType(click.ParamType[timedelta]):
-    """90s, 5m, 1h30m."""
-
-    name = "duration"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta:
-        """Read it, or say what is wrong with it."""
-        from orchestrator.durations import parse_duration
-        from orchestrator.errors import DurationError
-
-        try:
-            return parse_duration(value)
-        except DurationError as error:
-            self.fail(str(error), param, ctx)
-
-
-class ConditionType(click.ParamType["Condition"]):
-    """A condition on what is observed."""
-
-    name = "condition"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> "Condition":
-        """Read it, or say what is wrong with it."""
-        from orchestrator.errors import ConditionError
-        from orchestrator.until import Condition, parse_condition
-
-        if isinstance(value, Condition):
-            return value
-        try:
-            return parse_condition(str(value))
-        except ConditionError as error:
-            self.fail(str(error), param, ctx)
 
 
 _config = click.option(

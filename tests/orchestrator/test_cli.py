@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from migration.summary import ClusterSummary, Event, Phase
-from orchestrator.cli import LazyGroup, main
+from orchestrator.cli import main
+from orchestrator.cli_types import LazyGroup
 from orchestrator.commands import replay as replay_command
 from orchestrator.errors import ExitCode
 from tests.orchestrator.fakes import FakeStore, write_status
