@@ -1,7 +1,6 @@
 """A real quorum: what the spool holds is what the controllers hold, whoever leads."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,14 @@ from kio.schema.types import TopicName
 from kio.static.primitive import i32
 
 from orchestrator.lab import Lab, LabSpec
-from streams.live import Endpoint, Follower, FollowerConfig, FollowerStatus, Security, Spool
 from streams.live.connection import ControllerConnection
-from streams.live.layout import listing
+from streams.live.follower import Follower
 from streams.live.messages import METADATA_TOPIC
+from streams.live.security import Security
+from streams.live.spool import Spool
+from streams.live.status import FollowerConfig
 from streams.wire.batches import read_batches
+from tests.live.quorum import config, mirrored, until
 
 pytestmark = pytest.mark.lab
 
@@ -30,27 +32,6 @@ def lab() -> Iterator[Lab]:
 def spool(tmp_path: Path) -> Iterator[Spool]:
     with Spool(tmp_path / "spool") as made:
         yield made
-
-
-def config(lab: Lab, cluster_id: str | None = None) -> FollowerConfig:
-    return FollowerConfig(
-        controllers=Endpoint.parse_list(lab.controller_bootstrap), cluster_id=cluster_id
-    )
-
-
-def until(
-    follower: Follower, holds: Callable[[FollowerStatus], bool], timeout_s: float = 20.0
-) -> FollowerStatus:
-    deadline = time.monotonic() + timeout_s
-    while not holds(status := follower.status()):
-        assert time.monotonic() < deadline, status
-        time.sleep(0.02)
-    return status
-
-
-def mirrored(spool: Spool) -> bytes:
-    """What the spool has of the log, one segment after the other."""
-    return b"".join(s.path.read_bytes() for s in listing(spool.directory).segments)
 
 
 def assert_same_bytes(lab: Lab, spool: Spool, controllers: tuple[int, ...]) -> None:
@@ -139,27 +120,6 @@ def test_leaves_a_leader_that_hangs(lab: Lab, spool: Spool) -> None:
             lab.thaw(frozen)
         lab.wait_quorum_caught_up()
     assert_same_bytes(lab, spool, lab.spec.controller_ids)
-
-
-def test_no_controller_is_a_named_wait_and_their_return_is_noticed(lab: Lab, spool: Spool) -> None:
-    names = [f"controller-{id_}" for id_ in lab.spec.controller_ids]
-    with Follower(config(lab), spool) as follower:
-        assert follower.wait_for(10, 10.0)
-        for name in names:
-            lab.kill(name)
-        try:
-            status = until(
-                follower,
-                lambda s: s.waiting is not None and s.waiting.name == "no_controller_reachable",
-            )
-            assert status.waiting is not None
-            assert status.waiting.detail.count("refused") == len(names)
-            assert status.error is None
-        finally:
-            for name in names:
-                lab.start(name)
-        assert follower.wait_for(follower.position.next_offset + 2, 20.0)
-        assert follower.status().waiting is None
 
 
 def test_another_cluster_is_refused(lab: Lab, spool: Spool) -> None:

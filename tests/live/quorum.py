@@ -1,0 +1,32 @@
+"""What the tests against a real quorum share."""
+
+import time
+from collections.abc import Callable
+
+from orchestrator.lab import Lab
+from streams.live.follower import Follower
+from streams.live.layout import listing
+from streams.live.messages import Endpoint
+from streams.live.spool import Spool
+from streams.live.status import FollowerConfig, FollowerStatus
+
+
+def config(lab: Lab, cluster_id: str | None = None) -> FollowerConfig:
+    return FollowerConfig(
+        controllers=Endpoint.parse_list(lab.controller_bootstrap), cluster_id=cluster_id
+    )
+
+
+def until(
+    follower: Follower, holds: Callable[[FollowerStatus], bool], timeout_s: float = 20.0
+) -> FollowerStatus:
+    deadline = time.monotonic() + timeout_s
+    while not holds(status := follower.status()):
+        assert time.monotonic() < deadline, status
+        time.sleep(0.02)
+    return status
+
+
+def mirrored(spool: Spool) -> bytes:
+    """What the spool has of the log, one segment after the other."""
+    return b"".join(s.path.read_bytes() for s in listing(spool.directory).segments)

@@ -1,0 +1,101 @@
+"""A real controller alone: one that goes away, and one that has trimmed its log."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.lab import Lab, LabSpec
+from streams.live.follower import Follower
+from streams.live.layout import Listing, listing
+from streams.live.spool import Spool
+from tests.live.quorum import config, mirrored, until
+
+pytestmark = pytest.mark.lab
+
+CONTROLLER = "controller-3000"
+TRIM_S = 120.0
+"""KafkaRaftClient cleans its log once a minute."""
+TRIMMING = {
+    "metadata.log.segment.min.bytes": "1024",
+    "metadata.log.segment.bytes": "1024",
+    "metadata.log.max.record.bytes.between.snapshots": "1000",
+    "metadata.max.retention.bytes": "2048",
+    "metadata.max.retention.ms": "1000",
+    "metadata.max.idle.interval.ms": "100",
+}
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    spec = LabSpec(brokers=0, controllers=1, controller_properties=TRIMMING)
+    with Lab(spec) as made:
+        made.start_kraft()
+        yield made
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Iterator[Spool]:
+    with Spool(tmp_path / "spool") as made:
+        yield made
+
+
+def wait_trimmed(lab: Lab, beyond: int) -> Listing:
+    deadline = time.monotonic() + TRIM_S
+    while (files := listing(lab.metadata_log_dir(CONTROLLER))).segments[0].base_offset <= beyond:
+        assert time.monotonic() < deadline, files
+        time.sleep(0.2)
+    return files
+
+
+def test_no_controller_is_a_named_wait_and_its_return_is_noticed(lab: Lab, spool: Spool) -> None:
+    with Follower(config(lab), spool) as follower:
+        assert follower.wait_for(10, 10.0)
+        lab.kill(CONTROLLER)
+        try:
+            status = until(
+                follower, lambda s: s.waiting is not None and "refused" in s.waiting.detail
+            )
+            assert status.waiting is not None
+            assert status.waiting.name == "no_controller_reachable"
+            assert status.error is None
+        finally:
+            lab.start(CONTROLLER)
+        assert follower.wait_for(follower.position.next_offset + 2, 20.0)
+        assert until(follower, lambda s: s.waiting is None).error is None
+
+
+def test_a_log_trimmed_meanwhile_is_replaced_by_its_snapshot(lab: Lab, tmp_path: Path) -> None:
+    with Spool(tmp_path / "spool") as spool, Follower(config(lab), spool) as follower:
+        assert follower.wait_for(10, 10.0)
+    behind = spool.position.next_offset
+    wait_trimmed(lab, beyond=behind)
+    with Spool(tmp_path / "spool") as spool:
+        assert spool.position.next_offset == behind
+        with Follower(config(lab), spool) as follower:
+            assert follower.wait_for(behind, 10.0)
+            assert follower.wait_for(follower.position.next_offset + 20, 10.0)
+            theirs = listing(lab.metadata_log_dir(CONTROLLER))
+        ours = listing(spool.directory)
+        snapshot = ours.checkpoints[-1]
+        assert snapshot.end_offset > behind
+        assert (ours.segments[-1].base_offset) == snapshot.end_offset
+        same = next(c for c in theirs.checkpoints if c.path.name == snapshot.path.name)
+        assert snapshot.path.read_bytes() == same.path.read_bytes()
+        log = b"".join(segment.path.read_bytes() for segment in theirs.segments)
+        assert ours.segments[-1].path.read_bytes() in log
+        assert lab.dump_log(snapshot.path)
+
+
+def test_an_empty_spool_begins_with_the_snapshot(lab: Lab, spool: Spool) -> None:
+    deadline = time.monotonic() + 20.0
+    while not listing(lab.metadata_log_dir(CONTROLLER)).checkpoints[1:]:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    with Follower(config(lab), spool) as follower:
+        assert follower.wait_for(0, 10.0)
+        ours = listing(spool.directory)
+        assert [c.end_offset for c in ours.checkpoints] == [ours.segments[0].base_offset]
+        assert follower.wait_for(follower.position.next_offset + 5, 10.0)
+    assert mirrored(spool)
