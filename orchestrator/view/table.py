@@ -98,7 +98,9 @@ def _title(summary: ClusterSummary, status: SourceStatus, now_ms: int) -> Text:
     title.append(summary.cluster, style="bold")
     title.append(f"  phase {summary.phase}", style="bold cyan")
     age = stale_ms(status, now_ms)
-    if status.finished:
+    if status.error is not None:
+        title.append("  SOURCE ERROR", style="bold red")
+    elif status.finished:
         title.append("  read to its end")
     elif age is None:
         title.append("  no data yet", style="bold red")

@@ -82,6 +82,12 @@ def test_stale_data_is_marked() -> None:
     assert any(line.startswith("waiting for: a controller to answer") for line in lines)
 
 
+def test_a_source_that_cannot_go_on_is_marked() -> None:
+    lines = screen(replace(HYBRID, status=replace(FRESH, error="byte 9: damaged", finished=True)))
+    assert lines[0].rstrip() == "prod  phase hybrid  SOURCE ERROR"
+    assert lines[-1] == "waiting for: the source to be mended: byte 9: damaged"
+
+
 def test_a_finalized_cluster_waits_for_nothing() -> None:
     done = Snapshot(summary=cluster(Phase.FINALIZED, kraft(1)), events=EVENTS, status=FRESH)
     assert screen(done)[-1] == "waiting for: nothing: the migration is finalized"
