@@ -6,7 +6,7 @@ Offsets are the metadata log's; times are ISO 8601 in UTC with milliseconds.
 
 from collections.abc import Iterable, Sequence
 
-from migration.source_status import SourceStatus, stale_ms
+from migration.source_status import SourceStatus, is_current, stale_ms
 from migration.summary import BrokerSummary, ClusterSummary, Event, ReplicaState, iso
 from migration.wait import Wait, WaitKind
 from migration.waits import cluster_eta_seconds, eta_seconds, rate_per_second
@@ -56,13 +56,15 @@ def status_json(
 
     `waiting_for` holds the words, `waits` the same with names, brokers and times.
     `stale_seconds` is the age of the last answer of a controller, null before the first.
+    There is no estimate on data that is not current.
     """
     age = stale_ms(source, now_ms)
+    eta = cluster_eta_seconds(summary, now_ms) if is_current(source, now_ms) else None
     return {
         **cluster_json(summary, events),
         "checkpoint": None,
         "waiting_for": [wait.text for wait in reasons],
-        "eta_seconds": _rounded(cluster_eta_seconds(summary, now_ms)),
+        "eta_seconds": _rounded(eta),
         "stale_seconds": None if age is None else age / 1000,
         "alerts": [_alert_json(w) for w in reasons if w.kind is WaitKind.BROKER_STALLED],
         "waits": [_wait_json(wait) for wait in reasons],

@@ -167,7 +167,8 @@ def _waiting(
         urgent = reasons[0].kind in {WaitKind.BROKER_STALLED, WaitKind.SOURCE_ERROR}
         style = "bold red" if urgent else "bold yellow"
     sentence = f"waiting for: {headline(summary, reasons)}"
-    eta = cluster_eta_seconds(summary, now_ms)
+    held = bool(reasons) and reasons[0].kind in {WaitKind.BROKER_HELD, WaitKind.BROKER_STALLED}
+    eta = cluster_eta_seconds(summary, now_ms) if held else None  # none from data that is stale
     if eta is not None:
         sentence += f"; nothing held in about {short_age(eta * 1000)}"
     return [Text(line, style=style) for line in textwrap.wrap(sentence, width)]

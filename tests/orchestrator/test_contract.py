@@ -94,3 +94,9 @@ def test_nothing_seen_is_null_and_not_nought() -> None:
 
 def test_several_clusters_are_a_list() -> None:
     assert several_json([{"a": 1}, {"b": 2}]) == {"clusters": [{"a": 1}, {"b": 2}]}
+
+
+def test_data_that_is_not_current_gives_no_estimate() -> None:
+    later = NOW_MS + 60_000
+    state = status_json(HYBRID.summary, [], (), FRESH, later)
+    assert (state["eta_seconds"], state["stale_seconds"]) == (None, 60.4)
