@@ -16,9 +16,6 @@ operating system are chained below them and never leak.
 """
 
 
-
-
-
 class LiveError(Exception):
     """The follower cannot go on as asked."""
 

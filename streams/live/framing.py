@@ -8,9 +8,11 @@ KafkaConnection and KafkaProtocol call exactly what is defined here: `API_KEY`, 
 import io
 from typing import Any, Final
 
+from kafka.errors import KafkaProtocolError
 from kio.schema.request_header.v2.header import RequestHeader
 from kio.schema.response_header.v1.header import ResponseHeader
 from kio.serial import entity_reader, entity_writer
+from kio.serial.errors import SerialError
 from kio.static.primitive import i16, i32
 
 CLIENT_ID: Final = "kraftgate"
@@ -77,8 +79,15 @@ class ReplyFrame:
 
     @staticmethod
     def parse_header(buffer: Any) -> ResponseHeader:  # noqa: ANN401 kafka-python's KafkaBytes
-        """Read the header and leave the buffer behind it."""
-        header, size = entity_reader(ResponseHeader)(bytes(buffer[:_HEADER_BYTES_MAX]), 0)
+        """Read the header and leave the buffer behind it.
+
+        Raises:
+            KafkaProtocolError: there is none; kafka-python then closes the connection.
+        """
+        try:
+            header, size = entity_reader(ResponseHeader)(bytes(buffer[:_HEADER_BYTES_MAX]), 0)
+        except SerialError as error:
+            raise KafkaProtocolError(f"a reply without a header: {error!r}") from error
         buffer.seek(size)
         return header
 

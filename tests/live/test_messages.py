@@ -5,7 +5,7 @@ import io
 import uuid
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
@@ -50,6 +50,7 @@ def test_every_version_asks_as_replica_minus_1_by_topic_id(version: int) -> None
 
 
 @pytest.mark.parametrize("version", FETCH_VERSIONS)
+@settings(max_examples=30, deadline=None)
 @given(leader=st.integers(-1, 5), epoch=st.integers(-1, 5), watermark=st.integers(-1, 99))
 def test_absent_values_are_none(version: int, leader: int, epoch: int, watermark: int) -> None:
     def made(name: str, **fields: object) -> object:
