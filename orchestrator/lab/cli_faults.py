@@ -17,8 +17,8 @@ _INDEX = click.argument("index", type=click.IntRange(0))
 @failing
 def restart(home: Path, name: str) -> None:
     """Stop process NAME in order if it runs, and start it in the mode it was in."""
-    request(home, "restart", {"name": name})
-    click.echo(f"{name} runs")
+    result = request(home, "restart", {"name": name})
+    click.echo(f"{result['name']} runs")
 
 
 @click.command(epilog=example("kraftgate lab stop broker-2"))
@@ -27,8 +27,8 @@ def restart(home: Path, name: str) -> None:
 @failing
 def stop(home: Path, name: str) -> None:
     """Stop process NAME in order: a broker hands its leaderships over first."""
-    request(home, "stop", {"name": name})
-    click.echo(f"{name} has stopped")
+    result = request(home, "stop", {"name": name})
+    click.echo(f"{result['name']} has stopped")
 
 
 @click.command(epilog=example("kraftgate lab kill controller-3000"))
@@ -37,8 +37,8 @@ def stop(home: Path, name: str) -> None:
 @failing
 def kill(home: Path, name: str) -> None:
     """Send SIGKILL to process NAME."""
-    request(home, "kill", {"name": name})
-    click.echo(f"{name} was killed")
+    result = request(home, "kill", {"name": name})
+    click.echo(f"{result['name']} was killed")
 
 
 @click.command(epilog=example("kraftgate lab freeze broker-2"))
@@ -47,8 +47,8 @@ def kill(home: Path, name: str) -> None:
 @failing
 def freeze(home: Path, name: str) -> None:
     """Freeze process NAME: it keeps its connections and does nothing."""
-    request(home, "freeze", {"name": name})
-    click.echo(f"{name} is frozen")
+    result = request(home, "freeze", {"name": name})
+    click.echo(f"{result['name']} is frozen")
 
 
 @click.command(epilog=example("kraftgate lab thaw broker-2"))
@@ -57,8 +57,8 @@ def freeze(home: Path, name: str) -> None:
 @failing
 def thaw(home: Path, name: str) -> None:
     """Let a frozen process NAME go on."""
-    request(home, "thaw", {"name": name})
-    click.echo(f"{name} goes on")
+    result = request(home, "thaw", {"name": name})
+    click.echo(f"{result['name']} goes on")
 
 
 @click.command("fail-directory", epilog=example("kraftgate lab fail-directory 2 1"))

@@ -48,6 +48,10 @@ def start(
     Kafka's jars are fetched once with mvn; java 17 or newer runs them. The home gets a
     kraftgate.yaml with which the other commands follow this cluster.
     """
+    if not brokers and not kraft:
+        raise click.BadParameter(
+            "a cluster in ZooKeeper has at least one broker", param_hint="--brokers"
+        )
     if replication_factor is not None and replication_factor > brokers:
         raise click.BadParameter(
             f"{replication_factor} replicas need as many brokers, and there are {brokers}",

@@ -1,9 +1,10 @@
 """The part of a lab that holds processes: its home, its ports, its faults and its end.
 
-`Lab` in cluster.py is what others use; it is built in three floors so that each stays one sitting:
-processes (here), members (members.py), the cluster (cluster.py).
+`Lab` in cluster.py is what others use; it is built in four floors so that each stays one sitting:
+processes (here), members (members.py), data (data.py), the cluster and its migration (cluster.py).
 """
 
+import atexit
 import re
 import shutil
 import signal
@@ -65,6 +66,7 @@ class LabProcesses:
         self._closing: list[Callable[[], None]] = []
         self._old_sigterm: Callable[[int, FrameType | None], object] | int | None = None
         self._closed = False
+        atexit.register(self.close)
 
     def __enter__(self) -> Self:
         """Return the lab; from here on SIGTERM leaves it in order."""
@@ -101,6 +103,7 @@ class LabProcesses:
             if self._closed:
                 return
             self._closed = True
+            atexit.unregister(self.close)
             try:
                 for end in self._closing:
                     end()

@@ -98,28 +98,33 @@ def _migrate(lab: Lab, _: Message, progress: Progress) -> Message:
 
 
 def _restart(lab: Lab, arguments: Message, _: Progress) -> Message:
-    lab.restart(lab.resolve(str(arguments["name"])))
-    return {}
+    name = lab.resolve(str(arguments["name"]))
+    lab.restart(name)
+    return {"name": name}
 
 
 def _stop(lab: Lab, arguments: Message, _: Progress) -> Message:
-    lab.stop(lab.resolve(str(arguments["name"])))
-    return {}
+    name = lab.resolve(str(arguments["name"]))
+    lab.stop(name)
+    return {"name": name}
 
 
 def _kill(lab: Lab, arguments: Message, _: Progress) -> Message:
-    lab.kill(lab.resolve(str(arguments["name"])))
-    return {}
+    name = lab.resolve(str(arguments["name"]))
+    lab.kill(name)
+    return {"name": name}
 
 
 def _freeze(lab: Lab, arguments: Message, _: Progress) -> Message:
-    lab.freeze(lab.resolve(str(arguments["name"])))
-    return {}
+    name = lab.resolve(str(arguments["name"]))
+    lab.freeze(name)
+    return {"name": name}
 
 
 def _thaw(lab: Lab, arguments: Message, _: Progress) -> Message:
-    lab.thaw(lab.resolve(str(arguments["name"])))
-    return {}
+    name = lab.resolve(str(arguments["name"]))
+    lab.thaw(name)
+    return {"name": name}
 
 
 def _fail_directory(lab: Lab, arguments: Message, _: Progress) -> Message:

@@ -39,6 +39,7 @@ def test_without_a_lab_each_fails_and_says_how_to_start_one(
 @pytest.mark.parametrize(
     "arguments",
     [["dance"], ["start", "--brokers", "many"], ["start", "--directories", "0"],
+        ["start", "--brokers", "0"],
      ["start", "--brokers", "1", "--replication-factor", "2"], ["freeze"],
      ["create-topic", "t", "--config", "a"], ["create-topic", "t", "--assign", "x"],
      ["fail-directory", "1", "-1"]],
