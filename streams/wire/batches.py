@@ -10,10 +10,8 @@ the length, the magic and the leader epoch, so those are held against the batch 
 """
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from operator import itemgetter
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Final, NoReturn, TypeVar
 
 from aiokafka.errors import CorruptRecordException, UnsupportedCodecError
 from aiokafka.record.default_records import DefaultRecordBatch
@@ -34,9 +32,12 @@ CRC_START: Final = 21
 CONTROL_BIT: Final = 0x20
 LENGTH_END: Final = 12
 """The length counts the bytes from here on."""
+_LENGTH_MIN: Final = HEADER.size - LENGTH_END
+_FIELDS: Final = struct.Struct(">qiibIhi8xq14xi")
+"""Of `HEADER` what a reader needs: base offset, length, leader epoch, magic, CRC, attributes, last
+offset delta, max timestamp, record count."""
 _COMPRESSION_MASK: Final = 0x07
 _COMPRESSION_MAX: Final = 4
-_OFFSET: Final = itemgetter(0)
 
 
 class Batch:
@@ -73,17 +74,16 @@ class Batch:
     def __init__(
         self, file: str, position: int, buffer: bytes, start: int, header: tuple[int, ...]
     ) -> None:
-        """Take what `HEADER` found at `start` of the buffer."""
+        """Take what `_FIELDS` found at `start` of the buffer."""
+        base_offset, length, self.leader_epoch, _, _, attributes, last_delta = header[:7]
+        self.max_timestamp, self.count = header[7:]
         self.file = file
         self.position = position
-        self.base_offset = header[0]
-        self.size = LENGTH_END + header[1]
-        self.leader_epoch = header[2]
-        self.compression = header[5] & _COMPRESSION_MASK
-        self.last_offset = header[0] + header[6]
-        self.max_timestamp = header[8]
-        self.count = header[12]
-        self.is_control = header[5] & CONTROL_BIT != 0
+        self.size = LENGTH_END + length
+        self.base_offset = base_offset
+        self.last_offset = base_offset + last_delta
+        self.is_control = attributes & CONTROL_BIT != 0
+        self.compression = attributes & _COMPRESSION_MASK
         self._buffer = buffer
         self._start = start
 
@@ -130,13 +130,17 @@ class Batch:
         if self.is_control:
             return []
         found: list[tuple[int, int, T]] = []
-        with self._placing(found):
-            for record in self._open():
+        try:
+            for offset, record in enumerate(self._entries(), self.base_offset):
                 value = record.value
                 if value is None or record.key is not None:
                     # raft's RecordsIterator refuses the same two.
                     raise self._damaged("a record has a key or no value, unlike metadata records")
-                found.append((record.offset, record.timestamp, reader(value)))
+                if record.offset != offset:
+                    raise self._damaged(f"offset {record.offset} is where {offset} should be")
+                found.append((offset, record.timestamp, reader(value)))
+        except (WireError, CorruptRecordException, ValueError) as error:
+            self._explain(error, len(found))
         return found
 
     def control_records(self) -> list[tuple[int, int, ControlRecord]]:
@@ -150,38 +154,37 @@ class Batch:
         if not self.is_control:
             return []
         found: list[tuple[int, int, ControlRecord]] = []
-        with self._placing(found):
-            for record in self._open():
+        try:
+            for offset, record in enumerate(self._entries(), self.base_offset):
+                if record.offset != offset:
+                    raise self._damaged(f"offset {record.offset} is where {offset} should be")
                 control = read_control(record.key or b"", record.value or b"")
-                found.append((record.offset, record.timestamp, control))
+                found.append((offset, record.timestamp, control))
+        except (WireError, CorruptRecordException, ValueError) as error:
+            self._explain(error, len(found))
         return found
 
-    @contextmanager
-    def _placing(self, found: Sequence[tuple[int, int, object]]) -> Iterator[None]:
-        """Turn what goes wrong in a walk over the records into errors that name the place."""
-        try:
-            yield
-        except WireError as error:
-            offset = self.base_offset + len(found)
-            error.locate(file=self.file, position=self.position, offset=offset)
-            raise
-        except (CorruptRecordException, ValueError) as error:
-            raise self._damaged(f"the records do not add up ({error})") from error
-        if list(map(_OFFSET, found)) != list(range(self.base_offset, self.last_offset + 1)):
-            raise self._damaged(
-                f"the records' offsets are not {self.base_offset} to {self.last_offset}, one by one"
-            )
-
-    def _open(self) -> DefaultRecordBatch:
+    def _entries(self) -> DefaultRecordBatch:
         """Start aiokafka's iteration over the records, which decompresses them."""
-        view = memoryview(self._buffer)[self._start : self._start + self.size]
+        entries = DefaultRecordBatch(
+            memoryview(self._buffer)[self._start : self._start + self.size]
+        )
+        if not self.compression:
+            return entries
         try:
-            return iter(DefaultRecordBatch(view))
+            return iter(entries)
         except UnsupportedCodecError as error:
             raise UnsupportedCompression(str(error)) from error
         except Exception as error:
             # Each codec has exceptions of its own, without a common class.
             raise self._damaged(f"the records do not decompress ({error})") from error
+
+    def _explain(self, error: Exception, done: int) -> NoReturn:
+        """Raise what went wrong behind the first `done` records as an error that has a place."""
+        if not isinstance(error, WireError):
+            raise self._damaged(f"the records do not add up ({error})") from error
+        error.locate(file=self.file, position=self.position, offset=self.base_offset + done)
+        raise error
 
     def _damaged(self, reason: str) -> DamagedBatch:
         return DamagedBatch(reason, file=self.file, position=self.position, offset=self.base_offset)
@@ -206,55 +209,56 @@ def read_batches(
     Raises:
         DamagedBatch: after the good batches before it.
     """
+    view = memoryview(buffer)
     start = 0
     before: Batch | None = None
     while (left := len(buffer) - start) > 0:
-        length = int.from_bytes(buffer[start + 8 : start + LENGTH_END], signed=True)
-        size = LENGTH_END + length if left >= LENGTH_END else HEADER.size
-        flaw = _flaw_of_length(buffer[start + MAGIC_AT : start + MAGIC_AT + 1], size)
-        if flaw is None and size > left:
-            if allow_partial_tail:
+        header = _FIELDS.unpack_from(buffer, start) if left >= HEADER.size else None
+        if (
+            header is None
+            or header[3] != MAGIC
+            or not _LENGTH_MIN <= header[1] <= left - LENGTH_END
+        ):
+            flaw = _flaw_of_frame(buffer[start : start + HEADER.size], left)
+            if flaw is None and allow_partial_tail:
                 return
-            flaw = f"the last batch is cut: of its {size} bytes {left} are there"
-        if flaw is None:
-            header = HEADER.unpack_from(buffer, start)
-            batch = Batch(file, position + start, buffer, start, header)
-            checked = memoryview(buffer)[start + CRC_START : start + size]
-            flaw = _flaw(batch, header[4], crc32c(checked)) or _flaw_of_order(before, batch)
+            flaw = flaw or f"the last batch is cut: {left} bytes of it are there"
+            raise DamagedBatch(flaw, file=file, position=position + start)
+        batch = Batch(file, position + start, buffer, start, header)
+        stop = start + batch.size
+        crc = crc32c(view[start + CRC_START : stop])
+        if crc != header[4]:
+            flaw = f"CRC-32C is {crc:#010x}, the header says {header[4]:#010x}"
+        else:
+            flaw = _flaw(before, batch)
         if flaw is not None:
             raise DamagedBatch(flaw, file=file, position=position + start)
         yield batch
         before = batch
-        start += size
+        start = stop
 
 
-def _flaw_of_length(magic: bytes, size: int) -> str | None:
-    """Tell what is wrong with the fields that are needed to find the batch's end."""
-    if magic and magic[0] != MAGIC:
-        return f"not a record batch: magic {magic[0]}, Kafka's metadata log has {MAGIC}"
-    if size < HEADER.size:
+def _flaw_of_frame(head: bytes, left: int) -> str | None:
+    """Tell what is wrong with magic and length, as far as they are there; None: it is cut."""
+    if left > MAGIC_AT and head[MAGIC_AT] != MAGIC:
+        return f"not a record batch: magic {head[MAGIC_AT]}, Kafka's metadata log has {MAGIC}"
+    length = int.from_bytes(head[8:LENGTH_END], signed=True)
+    if left >= LENGTH_END and length < _LENGTH_MIN:
+        size = LENGTH_END + length
         return f"the batch's length makes it {size} bytes, its header alone has {HEADER.size}"
     return None
 
 
-def _flaw(batch: Batch, crc_said: int, crc_found: int) -> str | None:
-    """Tell what is wrong inside one batch."""
-    if crc_said != crc_found:
-        return f"CRC-32C is {crc_found:#010x}, the header says {crc_said:#010x}"
+def _flaw(before: Batch | None, batch: Batch) -> str | None:
+    """Tell what is wrong in a header, or between two: no gaps, and epochs never go back."""
+    first, last = batch.base_offset, batch.last_offset
+    if first < 0 or not 0 < last - first + 1 == batch.count:
+        return f"offsets {first} to {last} for {batch.count} records"
     if batch.compression > _COMPRESSION_MAX:
         return f"compression codec {batch.compression} is none of Kafka's"
-    records = batch.last_offset - batch.base_offset + 1
-    if batch.base_offset < 0 or not 0 < records == batch.count:
-        return f"offsets {batch.base_offset} to {batch.last_offset} for {batch.count} records"
-    return None
-
-
-def _flaw_of_order(before: Batch | None, batch: Batch) -> str | None:
-    """Tell what is wrong between two batches: no gaps, and epochs never go back."""
-    if before is None:
-        return None
-    if batch.base_offset != before.last_offset + 1:
-        return f"offset {batch.base_offset} follows on {before.last_offset}"
-    if batch.leader_epoch < before.leader_epoch:
-        return f"leader epoch {batch.leader_epoch} follows on {before.leader_epoch}"
+    if before is not None:
+        if first != before.last_offset + 1:
+            return f"offset {first} follows on {before.last_offset}"
+        if batch.leader_epoch < before.leader_epoch:
+            return f"leader epoch {batch.leader_epoch} follows on {before.leader_epoch}"
     return None

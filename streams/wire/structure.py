@@ -78,7 +78,10 @@ def normalize(entity_type: type, value: bytes, start: int) -> bytes:
         DamagedValue: a length leads out of the value, a tag's size is wrong, or bytes are left.
     """
     edits: list[Edit] = []
-    end = _walk(entity_type)(value, start, edits)
+    try:
+        end = _walk(entity_type)(value, start, edits)
+    except IndexError:
+        raise DamagedValue(f"the value ends too early, at byte {len(value)}") from None
     if end != len(value):
         # Kafka's AbstractApiMessageSerde calls them garbage, and refuses too.
         raise DamagedValue(f"{len(value) - end} bytes are left behind the last field at byte {end}")
@@ -93,22 +96,38 @@ def normalize(entity_type: type, value: bytes, start: int) -> bytes:
 
 @cache
 def _walk(entity_type: type) -> Walk:
-    """Make the walk over an entity: its fields in order, then its tags."""
-    steps: list[Walk] = []
+    """Make the walk over an entity: its fields in order, then its tags.
+
+    Neighbours of fixed size are one step. Only what has a length is held against the value's end:
+    the other steps may lead behind it, where the next one finds nothing.
+    """
+    steps: list[Walk | int] = []
     tags: dict[int, tuple[Walk, bool]] = {}
     for field in dataclasses.fields(entity_type):
         nullable, step = _step(field)
         if "tag" in field.metadata:
-            tags[field.metadata["tag"]] = (step, nullable)
+            tags[field.metadata["tag"]] = (_as_walk(step), nullable)
+        elif isinstance(step, int) and steps and isinstance(steps[-1], int):
+            steps[-1] += step
         else:
             steps.append(step)
+    walks = [_as_walk(step) for step in steps]
 
     def walk(value: bytes, position: int, edits: list[Edit]) -> int:
-        for step in steps:
+        for step in walks:
             position = step(value, position, edits)
+        if value[position] == 0:
+            return position + 1
         return _walk_tags(tags, value, position, edits)
 
     return walk
+
+
+def _as_walk(step: Walk | int) -> Walk:
+    """Make a walk of a number of bytes."""
+    if not isinstance(step, int):
+        return step
+    return lambda _, position, __: position + step
 
 
 def _walk_tags(
@@ -141,55 +160,58 @@ def _walk_tags(
     return position
 
 
-def _step(field: "dataclasses.Field[Any]") -> tuple[bool, Walk]:
-    """Make the walk over one field, and tell whether it may be null."""
+def _step(field: "dataclasses.Field[Any]") -> tuple[bool, Walk | int]:
+    """Tell whether a field may be null, and make the walk over it, or say its fixed size."""
     annotation: Any = field.type
     is_union = get_origin(annotation) is UnionType
     members = [one for one in get_args(annotation) if one is not NoneType] if is_union else []
     inner = members[0] if members else annotation
-    kafka_type = field.metadata.get("kafka_type")
+    kafka_type: str | None = field.metadata.get("kafka_type")
+    size = _SIZES.get(kafka_type or "")
     if get_origin(inner) is tuple:
-        element = _sized(kafka_type) if kafka_type else _walk(get_args(inner)[0])
-        return is_union, _array(field.name, element, _SIZES.get(kafka_type or ""), is_union)
+        if size is not None:
+            return is_union, _compact(field.name, size, is_union)
+        element = _compact("an element", 1, False) if kafka_type else _walk(get_args(inner)[0])
+        return is_union, _array(field.name, element, is_union)
     if kafka_type is None:
         return False, _walk(inner)
-    # A uuid is None when it is zero; on the wire it always has its 16 bytes.
-    return is_union and kafka_type != "uuid", _sized(kafka_type, field.name, nullable=is_union)
+    if size is not None:
+        # A uuid is None when it is zero; on the wire it always has its 16 bytes.
+        return False, size
+    return is_union, _compact(field.name, 1, is_union)
 
 
-def _sized(kafka_type: str, name: str = "an element", *, nullable: bool = False) -> Walk:
-    """Make the walk over a primitive: fixed bytes, or a compact string."""
-    size = _SIZES.get(kafka_type)
+def _compact(name: str, size: int, nullable: bool) -> Walk:
+    """Make the walk over a compact string, or an array of elements of one size."""
 
-    def fixed(value: bytes, position: int, _: list[Edit]) -> int:
-        return _inside(value, position, size or 0, name)
-
-    def compact(value: bytes, position: int, _: list[Edit]) -> int:
-        length, position = read_uvarint(value, position)
-        if length == 0 and not nullable:
+    def walk(value: bytes, position: int, _: list[Edit]) -> int:
+        length = value[position]
+        if length < 0x80:
+            position += 1
+        else:
+            length, position = read_uvarint(value, position)
+        if length == 0:
+            if nullable:
+                return position
             raise DamagedValue(f"{name} is null, which it may not be")
-        return _inside(value, position, max(length - 1, 0), name)
+        behind = position + (length - 1) * size
+        if behind > len(value):
+            needed, left = behind - position, len(value) - position
+            raise DamagedValue(f"{name} needs {needed} bytes, {left} are left in the value")
+        return behind
 
-    return compact if size is None else fixed
+    return walk
 
 
-def _array(name: str, element: Walk, size: int | None, nullable: bool) -> Walk:
+def _array(name: str, element: Walk, nullable: bool) -> Walk:
+    """Make the walk over an array of elements that have sizes of their own."""
+
     def walk(value: bytes, position: int, edits: list[Edit]) -> int:
         length, position = read_uvarint(value, position)
         if length == 0 and not nullable:
             raise DamagedValue(f"{name} is null, which it may not be")
-        if size is not None:
-            return _inside(value, position, max(length - 1, 0) * size, name)
         for _ in range(length - 1):
             position = element(value, position, edits)
         return position
 
     return walk
-
-
-def _inside(value: bytes, position: int, size: int, name: str) -> int:
-    """Step over `size` bytes."""
-    if position + size > len(value):
-        left = len(value) - position
-        raise DamagedValue(f"the value ends too early: {name} needs {size} bytes, {left} are left")
-    return position + size
