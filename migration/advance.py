@@ -29,7 +29,8 @@ from migration.records import (
     UnregisterBroker,
     ZkMigrationState,
 )
-from migration.shard import Crossing, Movement, Note, ShardReport, Stamped
+from migration.shard import Note, ShardReport, Stamped
+from migration.transitions import Crossing, Movement
 from migration.summary import Event, Mode
 from migration.transactions import Admission
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from migration.directory_ids import DirectoryId
 from migration.records import RegisterBroker
-from migration.shard import Movement
 from migration.summary import Mode, Progress, UnfencedEarly
+from migration.transitions import Movement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

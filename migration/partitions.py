@@ -1,34 +1,54 @@
-"""Where the replicas of one partition are: Kafka's PartitionRegistration, as far as directories go."""
+"""Where the replicas of one partition are: Kafka's PartitionRegistration, as far as directories go.
 
-from collections.abc import Iterator
-from typing import NamedTuple
+Directories are numbered here (`Numbers`), since a million replicas are in a few thousand of them:
+numbers compare, hash and pack faster than 16 bytes do. The reserved ids have fixed numbers.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from migration.directory_ids import LOST, MIGRATING, UNASSIGNED, DirectoryId
 from migration.records import Partition, PartitionChange
 from migration.summary import ReplicaState
+
+MIGRATING_NUMBER: Final = 0
+UNASSIGNED_NUMBER: Final = 1
+LOST_NUMBER: Final = 2
+_RESERVED: Final = (MIGRATING, UNASSIGNED, LOST)
+_RESERVED_STATES: Final = (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED, ReplicaState.LOST)
 
 
 class InvalidReplicaDirectories(Exception):
     """A record names another number of directories than of replicas (Kafka refuses it likewise)."""
 
 
+class Numbers(dict[DirectoryId, int]):
+    """The number of each directory id; one that is not known yet gets the next."""
+
+    def __init__(self, ids: Iterable[DirectoryId] = ()) -> None:
+        super().__init__()
+        for each in (*_RESERVED, *ids):
+            self.setdefault(each, len(self))
+
+    def __missing__(self, directory: DirectoryId) -> int:
+        """Number a new id."""
+        number = self[directory] = len(self)
+        return number
+
+    def ids(self) -> list[DirectoryId]:
+        """The ids in the order of their numbers, the reserved ones first."""
+        return list(self)
+
+
 class Replicas(NamedTuple):
-    """The brokers of a partition, in order, and the directory each keeps it in."""
+    """The brokers of a partition, in order, and the number of the directory each keeps it in."""
 
     brokers: tuple[int, ...]
-    directories: tuple[DirectoryId, ...]
+    directories: tuple[int, ...]
 
 
-class Move(NamedTuple):
-    """One replica's directory before and after a record; None: the replica was not, or is no more."""
-
-    broker: int
-    was: DirectoryId | None
-    now: DirectoryId | None
-
-
-def register(record: Partition) -> Replicas:
-    """Take a PartitionRecord; no directories means all MIGRATING (PartitionRegistration.defaultToMigrating).
+def register(record: Partition, numbers: Numbers) -> Replicas:
+    """Take a PartitionRecord; no directories: all MIGRATING (PartitionRegistration.defaultToMigrating).
 
     Raises:
         InvalidReplicaDirectories: the counts differ.
@@ -36,50 +56,48 @@ def register(record: Partition) -> Replicas:
     brokers = record.replicas
     directories = record.directories
     if not directories:
-        return Replicas(brokers, (MIGRATING,) * len(brokers))
+        return Replicas(brokers, (MIGRATING_NUMBER,) * len(brokers))
     if len(directories) != len(brokers):
-        raise InvalidReplicaDirectories(
-            f"partition {record.partition_id} has {len(brokers)} replicas "
-            f"and {len(directories)} directories"
-        )
-    return Replicas(brokers, directories)
+        raise _uneven(record.partition_id, brokers, directories)
+    return Replicas(brokers, tuple(map(numbers.__getitem__, directories)))
 
 
-def merge(before: Replicas, record: PartitionChange) -> Replicas:
+def merge(before: Replicas, record: PartitionChange, numbers: Numbers) -> Replicas:
     """Take a PartitionChangeRecord (PartitionRegistration.merge, DirectoryId.createDirectoriesFrom).
 
     New replicas without directories: those that stay keep theirs, the others are UNASSIGNED.
-    The same object comes back when neither replicas nor directories changed.
+    The same object comes back when neither replicas nor directories are in the record.
 
     Raises:
         InvalidReplicaDirectories: the counts differ.
     """
     brokers = before.brokers if record.replicas is None else record.replicas
-    if record.directories:
-        directories = record.directories
-    elif record.replicas is not None:
-        known = dict(zip(before.brokers, before.directories, strict=True))
-        directories = tuple([known.get(broker, UNASSIGNED) for broker in brokers])
-    else:
+    directories = record.directories
+    if directories:
+        if len(directories) != len(brokers):
+            raise _uneven(record.partition_id, brokers, directories)
+        return Replicas(brokers, tuple(map(numbers.__getitem__, directories)))
+    if record.replicas is None:
         return before
-    if len(directories) != len(brokers):
-        raise InvalidReplicaDirectories(
-            f"partition {record.partition_id} has {len(brokers)} replicas "
-            f"and {len(directories)} directories"
-        )
-    return Replicas(brokers, directories)
+    known = dict(zip(*before, strict=True))
+    return Replicas(brokers, tuple([known.get(each, UNASSIGNED_NUMBER) for each in brokers]))
 
 
-def moves(before: Replicas | None, after: Replicas | None) -> Iterator[Move]:
-    """The replicas whose directory differs between two states of a partition, in replica order."""
+def moves(
+    before: Replicas | None, after: Replicas | None
+) -> Iterator[tuple[int, int | None, int | None]]:
+    """The replicas whose directory differs between two states: broker, directory before, after.
+
+    None: the replica was not there, or is no more.
+    """
     was = dict(zip(*before, strict=True)) if before is not None else {}
     if after is not None:
         for broker, directory in zip(*after, strict=True):
             old = was.pop(broker, None)
             if old != directory:
-                yield Move(broker, old, directory)
+                yield broker, old, directory
     for broker, directory in was.items():
-        yield Move(broker, directory, None)
+        yield broker, directory, None
 
 
 def classify(directory: DirectoryId, registered: frozenset[DirectoryId]) -> ReplicaState:
@@ -88,12 +106,16 @@ def classify(directory: DirectoryId, registered: frozenset[DirectoryId]) -> Repl
     A broker that registered no directory at all counts as having all (DirectoryId.isOnline);
     else a directory that is not among them is offline, also when only one is left.
     """
-    if directory == MIGRATING:
-        return ReplicaState.MIGRATING
-    if directory == UNASSIGNED:
-        return ReplicaState.UNASSIGNED
-    if directory == LOST:
-        return ReplicaState.LOST
+    if directory in _RESERVED:
+        return _RESERVED_STATES[_RESERVED.index(directory)]
     if registered and directory not in registered:
         return ReplicaState.OFFLINE
     return ReplicaState.ASSIGNED
+
+
+def _uneven(
+    partition_id: int, brokers: tuple[int, ...], directories: tuple[DirectoryId, ...]
+) -> InvalidReplicaDirectories:
+    return InvalidReplicaDirectories(
+        f"partition {partition_id} has {len(brokers)} replicas and {len(directories)} directories"
+    )

@@ -5,36 +5,60 @@ The heavy, per-replica part of the image. A shard takes committed records in ord
 moved, and when a broker's pending replicas in this shard came to none. The cluster-wide stage's
 share grows with brokers and directories, not with replicas.
 
-Broker records are `barriers`: the image wants to know a broker's pending replicas right there, so
-the movements of `pending` are told apart by the next barrier behind them.
+Records about a broker are `barriers`: the image wants to know its pending replicas right there, so
+the movements of `pending` are told apart by the broker's next barrier behind them.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
-from migration.directory_ids import PENDING, DirectoryId, to_text
+from migration.directory_ids import DirectoryId, to_text
 from migration.partitions import (
+    MIGRATING_NUMBER,
+    UNASSIGNED_NUMBER,
     InvalidReplicaDirectories,
+    LOST_NUMBER,
+    Numbers,
     Replicas,
-    classify,
     merge,
     moves,
     register,
 )
 from migration.records import (
     BrokerRegistrationChange,
+    FenceBroker,
     Partition,
     PartitionChange,
     Record,
     RegisterBroker,
     RemoveTopic,
     Topic,
+    UnfenceBroker,
     UnregisterBroker,
 )
-from migration.summary import ReplicaState
+from migration.transitions import (
+    ABSENT,
+    ASSIGNED_STATE,
+    LOST_STATE,
+    MIGRATING_STATE,
+    OFFLINE_STATE,
+    UNASSIGNED_STATE,
+    Crossing,
+    Movement,
+    PendingSteps,
+    Transitions,
+    directory_changes,
+    place,
+)
 
-NOT_REGISTERED: Final[frozenset[DirectoryId]] = frozenset()
+NOT_REGISTERED: Final[frozenset[int]] = frozenset()
+
+_RESERVED_PLACES: Final = (
+    place(MIGRATING_NUMBER, MIGRATING_STATE),
+    place(UNASSIGNED_NUMBER, UNASSIGNED_STATE),
+    place(LOST_NUMBER, LOST_STATE),
+)
 
 
 class Stamped(NamedTuple):
@@ -45,28 +69,29 @@ class Stamped(NamedTuple):
     record: Record
 
 
-class Transition(NamedTuple):
-    """A change of one replica's directory state; `was` None: new replica, `now` None: gone."""
+class Barrier(NamedTuple):
+    """A record about a broker, as far as a shard cares; `log_dirs` None: they did not change."""
 
-    offset: int
-    timestamp_ms: int
-    topic: str
-    topic_id: bytes
-    partition: int
-    broker: int
-    was: ReplicaState | None
-    was_directory: DirectoryId | None
-    now: ReplicaState | None
-    directory: DirectoryId | None
+    broker_id: int
+    log_dirs: tuple[DirectoryId, ...] | None
 
 
-class Crossing(NamedTuple):
-    """At this record a broker's pending replicas in the shard came to none, or were some again."""
+def barrier(record: Record) -> Barrier | None:
+    """What a shard must know of a cluster-wide record; None: nothing."""
+    match record:
+        case RegisterBroker():
+            return Barrier(record.broker_id, record.log_dirs)
+        case BrokerRegistrationChange():
+            return Barrier(record.broker_id, record.log_dirs or None)
+        case UnregisterBroker():
+            return Barrier(record.broker_id, ())
+        case FenceBroker() | UnfenceBroker():
+            return Barrier(record.broker_id, None)
+        case _:
+            return None
 
-    offset: int
-    timestamp_ms: int
-    broker: int
-    pending: bool
+
+ShardRecord: TypeAlias = Topic | RemoveTopic | Partition | PartitionChange | Barrier
 
 
 class Note(NamedTuple):
@@ -78,39 +103,13 @@ class Note(NamedTuple):
     fields: dict[str, str | int]
 
 
-class Movement(NamedTuple):
-    """How a broker's pending replicas moved before one barrier.
-
-    Attributes:
-        net: change of their number.
-        assigned: how many got a directory.
-        first_ms: timestamp of the first assignment (0: none).
-        last_ms: timestamp of the last one (0: none).
-    """
-
-    net: int = 0
-    assigned: int = 0
-    first_ms: int = 0
-    last_ms: int = 0
-
-    def plus(self, other: "Movement") -> "Movement":
-        """Both movements together, in either order."""
-        firsts = [moment for moment in (self.first_ms, other.first_ms) if moment]
-        return Movement(
-            self.net + other.net,
-            self.assigned + other.assigned,
-            min(firsts, default=0),
-            max(self.last_ms, other.last_ms),
-        )
-
-
 @dataclass(slots=True)
 class ShardReport:
     """What one shard tells of one batch.
 
     Attributes:
         directories: (broker, directory) -> change of the number of replicas in it.
-        movements: (offset of the next barrier, broker) -> movement of its pending before it.
+        movements: (offset of the broker's next barrier, broker) -> movement of its pending before it.
         crossings: in log order.
     """
 
@@ -135,260 +134,227 @@ class Shard:
     """The state of one shard between batches.
 
     Attributes:
+        numbers: of the directories.
         topics: by topic id.
-        registered: directories of each broker's latest registration.
+        registered: directories of each broker's latest registration, by number.
         pending: replicas without a real directory, by broker; brokers with none are absent.
     """
 
+    numbers: Numbers = field(default_factory=Numbers)
     topics: dict[bytes, ShardTopic] = field(default_factory=dict)
-    registered: dict[int, frozenset[DirectoryId]] = field(default_factory=dict)
+    registered: dict[int, frozenset[int]] = field(default_factory=dict)
     pending: dict[int, int] = field(default_factory=dict)
 
 
 class ShardBatch:
     """Applies one batch of committed records to a shard.
 
-    After `apply`, `report` and `transitions` tell what changed. The records must be those of the
-    shard's topics, and every registration of a broker, in log order.
+    The records must be those of the shard's topics, and every registration of a broker, in log
+    order. After the last one `finish` tells what changed.
     """
 
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
-        self.report = ShardReport()
-        self.transitions: list[Transition] = []
-        self._open: dict[int, list[int]] = {}
-        self._ids: dict[DirectoryId, DirectoryId] = {}
+        self.transitions = Transitions()
+        self._report = ShardReport()
+        self._barriers: dict[int, list[int]] = {}
+        self._ends: list[int] = []
+        self._topic_numbers: dict[bytes, int] = {}
 
-    def apply(self, records: Iterable[Stamped], until: int) -> None:
-        """Take the records in order; one that contradicts the state is noted and changes nothing.
+    def apply(self, records: Iterable[tuple[int, int, ShardRecord]], until: int) -> None:
+        """Take (offset, timestamp in ms, record) in order.
 
-        `until`: the offset behind the part of the log that the records come from, a barrier too.
+        A record that contradicts the state is noted and changes nothing. `until`: the offset
+        behind the part of the log that the records come from, a barrier too.
         """
-        for stamped in records:
-            offset, timestamp_ms, record = stamped
+        for offset, timestamp_ms, record in records:
             kind = type(record)
             if kind is PartitionChange:
                 self._change(offset, timestamp_ms, record)  # type: ignore[arg-type]
             elif kind is Partition:
                 self._partition(offset, timestamp_ms, record)  # type: ignore[arg-type]
             else:
-                self._seldom(stamped)
-        self._barrier(until)
+                self._seldom(offset, timestamp_ms, record)
+        self._ends.append(until)
 
-    def replace(self, offset: int, timestamp_ms: int, records: Iterable[Record]) -> None:
+    def replace(self, offset: int, timestamp_ms: int, records: Iterable[ShardRecord]) -> None:
         """Load a snapshot: what it holds becomes the state; only the differences are told."""
-        loaded = Shard()
+        loaded = Shard(numbers=self.shard.numbers)
         scratch = ShardBatch(loaded)
-        scratch.apply((Stamped(offset, timestamp_ms, each) for each in records), offset + 1)
-        before = self.shard.topics
+        scratch.apply(((offset, timestamp_ms, each) for each in records), offset + 1)
+        before, self.shard.topics = self.shard.topics, loaded.topics
         self.shard.registered = loaded.registered
-        self.report.notes.extend(scratch.report.notes)
-        self.report.topics += len(loaded.topics) - len(before)
-        self.shard.topics = {}
+        self._report.notes.extend(scratch._report.notes)
+        self._report.topics += len(loaded.topics) - len(before)
         for topic_id in before.keys() | loaded.topics.keys():
-            old = before.get(topic_id)
-            new = loaded.topics.get(topic_id)
-            topic = new or old
-            if topic is None:
-                continue
-            if new is not None:
-                self.shard.topics[topic_id] = new
+            old, new = before.get(topic_id), loaded.topics.get(topic_id)
             was = old.partitions if old is not None else {}
             now = new.partitions if new is not None else {}
-            self.report.partitions += len(now) - len(was)
+            name = (new or old or ShardTopic("")).name
+            topic = self._topic_number(topic_id, name)
+            self._report.partitions += len(now) - len(was)
             for partition_id in was.keys() | now.keys():
-                self._moved(
-                    offset,
-                    timestamp_ms,
-                    (topic_id, topic.name, partition_id),
-                    was.get(partition_id),
-                    now.get(partition_id),
-                )
-        self._barrier(offset + 1)
+                at = (offset, timestamp_ms, topic, partition_id)
+                self._moved(at, was.get(partition_id), now.get(partition_id))
+        self._ends.append(offset + 1)
 
-    def _seldom(self, stamped: Stamped) -> None:
-        offset, timestamp_ms, record = stamped
+    def finish(self) -> ShardReport:
+        """Tell what the batch changed; once, at its end."""
+        report = self._report
+        if len(self.transitions):
+            table = self.transitions.columns()
+            report.directories = directory_changes(table, self.shard.numbers.ids())
+            steps = PendingSteps(table)
+            report.movements = steps.movements(self._barriers, self._ends)
+            report.crossings = steps.crossings(self.shard.pending)
+        return report
+
+    def _seldom(self, offset: int, timestamp_ms: int, record: ShardRecord) -> None:
         match record:
             case Topic():
                 self._topic(offset, timestamp_ms, record)
             case RemoveTopic():
                 self._remove(offset, timestamp_ms, record)
-            case RegisterBroker():
-                self._barrier(offset)
-                self._registered(stamped, record.broker_id, frozenset(record.log_dirs))
-            case BrokerRegistrationChange():
-                self._barrier(offset)
-                if record.log_dirs:
-                    self._registered(stamped, record.broker_id, frozenset(record.log_dirs))
-            case UnregisterBroker():
-                self._barrier(offset)
-                self._registered(stamped, record.broker_id, NOT_REGISTERED)
-            case _:
-                self._barrier(offset)
+            case Barrier():
+                self._barriers.setdefault(record.broker_id, []).append(offset)
+                if record.log_dirs is not None:
+                    self._registered(offset, timestamp_ms, record.broker_id, record.log_dirs)
 
     def _topic(self, offset: int, timestamp_ms: int, record: Topic) -> None:
         if record.topic_id in self.shard.topics:
             self._contradicts(offset, timestamp_ms, record.topic_id, "the topic exists already")
             return
         self.shard.topics[record.topic_id] = ShardTopic(record.name)
-        self.report.topics += 1
+        self._report.topics += 1
         fields: dict[str, str | int] = {"topic": record.name, "topic_id": to_text(record.topic_id)}
-        self.report.notes.append(Note(offset, timestamp_ms, "topic_created", fields))
+        self._report.notes.append(Note(offset, timestamp_ms, "topic_created", fields))
 
     def _remove(self, offset: int, timestamp_ms: int, record: RemoveTopic) -> None:
         topic = self.shard.topics.pop(record.topic_id, None)
         if topic is None:
             self._contradicts(offset, timestamp_ms, record.topic_id, "no such topic to remove")
             return
+        number = self._topic_number(record.topic_id, topic.name)
         for partition_id, replicas in topic.partitions.items():
-            place = (record.topic_id, topic.name, partition_id)
-            self._moved(offset, timestamp_ms, place, replicas, None)
-        self.report.topics -= 1
-        self.report.partitions -= len(topic.partitions)
+            self._moved((offset, timestamp_ms, number, partition_id), replicas, None)
+        self._report.topics -= 1
+        self._report.partitions -= len(topic.partitions)
         fields: dict[str, str | int] = {
             "topic": topic.name,
             "topic_id": to_text(record.topic_id),
             "partitions": len(topic.partitions),
         }
-        self.report.notes.append(Note(offset, timestamp_ms, "topic_deleted", fields))
+        self._report.notes.append(Note(offset, timestamp_ms, "topic_deleted", fields))
 
     def _partition(self, offset: int, timestamp_ms: int, record: Partition) -> None:
-        topic = self.shard.topics.get(record.topic_id)
+        topic_id, partition_id = record.topic_id, record.partition_id
+        topic = self.shard.topics.get(topic_id)
         if topic is None:
-            self._contradicts(offset, timestamp_ms, record.topic_id, "a partition without a topic")
+            self._contradicts(offset, timestamp_ms, topic_id, "a partition without a topic")
             return
         try:
-            after = self._interned(register(record))
+            after = register(record, self.shard.numbers)
         except InvalidReplicaDirectories as error:
-            self._contradicts(offset, timestamp_ms, record.topic_id, str(error))
+            self._contradicts(offset, timestamp_ms, topic_id, str(error))
             return
-        before = topic.partitions.get(record.partition_id)
+        before = topic.partitions.get(partition_id)
         if before is None:
-            self.report.partitions += 1
-        topic.partitions[record.partition_id] = after
-        place = (record.topic_id, topic.name, record.partition_id)
-        self._moved(offset, timestamp_ms, place, before, after)
+            self._report.partitions += 1
+        topic.partitions[partition_id] = after
+        number = self._topic_number(topic_id, topic.name)
+        self._moved((offset, timestamp_ms, number, partition_id), before, after)
 
     def _change(self, offset: int, timestamp_ms: int, record: PartitionChange) -> None:
         if record.replicas is None and not record.directories:
             return
-        topic = self.shard.topics.get(record.topic_id)
-        before = topic.partitions.get(record.partition_id) if topic is not None else None
+        topic_id, partition_id = record.topic_id, record.partition_id
+        topic = self.shard.topics.get(topic_id)
+        before = topic.partitions.get(partition_id) if topic is not None else None
         if topic is None or before is None:
-            self._contradicts(
-                offset, timestamp_ms, record.topic_id, "a change of a partition that does not exist"
-            )
+            why = "a change of a partition that does not exist"
+            self._contradicts(offset, timestamp_ms, topic_id, why)
             return
         try:
-            after = self._interned(merge(before, record))
+            after = merge(before, record, self.shard.numbers)
         except InvalidReplicaDirectories as error:
-            self._contradicts(offset, timestamp_ms, record.topic_id, str(error))
+            self._contradicts(offset, timestamp_ms, topic_id, str(error))
             return
         if after != before:
-            topic.partitions[record.partition_id] = after
-            place = (record.topic_id, topic.name, record.partition_id)
-            self._moved(offset, timestamp_ms, place, before, after)
+            topic.partitions[partition_id] = after
+            number = self._topic_number(topic_id, topic.name)
+            self._moved((offset, timestamp_ms, number, partition_id), before, after)
 
     def _registered(
-        self, stamped: Stamped, broker: int, directories: frozenset[DirectoryId]
+        self, offset: int, timestamp_ms: int, broker: int, log_dirs: tuple[DirectoryId, ...]
     ) -> None:
-        """A broker named other directories: its replicas there go offline, or come back."""
-        before = self.shard.registered.get(broker, NOT_REGISTERED)
+        """A broker named its directories: replicas in others go offline, or come back."""
+        registered = self.shard.registered
+        before = registered.get(broker, NOT_REGISTERED)
+        directories = frozenset(map(self.shard.numbers.__getitem__, log_dirs))
         if directories == before:
             return
         if directories:
-            self.shard.registered[broker] = directories
+            registered[broker] = directories
         else:
-            self.shard.registered.pop(broker, None)
+            registered.pop(broker, None)
         for topic_id, topic in self.shard.topics.items():
+            number = self._topic_number(topic_id, topic.name)
             for partition_id, replicas in topic.partitions.items():
-                for host, directory in zip(*replicas, strict=True):
-                    if host != broker:
-                        continue
-                    was = classify(directory, before)
-                    now = classify(directory, directories)
-                    if was is not now:
-                        self.transitions.append(
-                            Transition(
-                                stamped.offset,
-                                stamped.timestamp_ms,
-                                topic.name,
-                                topic_id,
-                                partition_id,
-                                broker,
-                                was,
-                                directory,
-                                now,
-                                directory,
-                            )
-                        )
+                if broker not in replicas.brokers:
+                    continue
+                directory = replicas.directories[replicas.brokers.index(broker)]
+                was, now = _place(directory, before), _place(directory, directories)
+                if was != now:
+                    self.transitions.flat += (
+                        offset,
+                        timestamp_ms,
+                        number,
+                        partition_id,
+                        broker,
+                        was,
+                        now,
+                    )
 
     def _moved(
-        self,
-        offset: int,
-        timestamp_ms: int,
-        place: tuple[bytes, str, int],
-        before: Replicas | None,
-        after: Replicas | None,
+        self, at: tuple[int, int, int, int], before: Replicas | None, after: Replicas | None
     ) -> None:
-        topic_id, name, partition_id = place
-        counts = self.report.directories
-        for broker, was, now in moves(before, after):
-            registered = self.shard.registered.get(broker, NOT_REGISTERED)
-            if was is not None:
-                counts[broker, was] = counts.get((broker, was), 0) - 1
-            if now is not None:
-                counts[broker, now] = counts.get((broker, now), 0) + 1
-            step = (now in PENDING) - (was in PENDING)
-            if step:
-                self._pending(offset, timestamp_ms, broker, step, assigned=now is not None)
-            self.transitions.append(
-                Transition(
-                    offset,
-                    timestamp_ms,
-                    name,
-                    topic_id,
-                    partition_id,
-                    broker,
-                    None if was is None else classify(was, registered),
-                    was,
-                    None if now is None else classify(now, registered),
-                    now,
-                )
-            )
-
-    def _pending(
-        self, offset: int, timestamp_ms: int, broker: int, step: int, *, assigned: bool
-    ) -> None:
-        pending = self.shard.pending
-        before = pending.get(broker, 0)
-        after = before + step
-        if after:
-            pending[broker] = after
+        registered = self.shard.registered
+        flat = self.transitions.flat
+        if before is None and after is not None:
+            for broker, now in zip(*after, strict=True):
+                flat += (*at, broker, ABSENT, _place(now, registered.get(broker, NOT_REGISTERED)))
+        elif before is not None and after is not None and before.brokers == after.brokers:
+            places = zip(before.brokers, before.directories, after.directories, strict=True)
+            for broker, was, now in places:
+                if was != now:
+                    online = registered.get(broker, NOT_REGISTERED)
+                    flat += (*at, broker, _place(was, online), _place(now, online))
         else:
-            del pending[broker]
-        if not before or not after:
-            self.report.crossings.append(Crossing(offset, timestamp_ms, broker, bool(after)))
-        movement = self._open.get(broker)
-        if movement is None:
-            movement = self._open[broker] = [0, 0, 0, 0]
-        movement[0] += step
-        if step < 0 and assigned:
-            movement[1] += 1
-            movement[2] = movement[2] or timestamp_ms
-            movement[3] = timestamp_ms
+            for broker, old, new in moves(before, after):
+                online = registered.get(broker, NOT_REGISTERED)
+                flat += (
+                    *at,
+                    broker,
+                    ABSENT if old is None else _place(old, online),
+                    ABSENT if new is None else _place(new, online),
+                )
 
-    def _barrier(self, offset: int) -> None:
-        for broker, movement in self._open.items():
-            self.report.movements[offset, broker] = Movement(*movement)
-        self._open.clear()
-
-    def _interned(self, replicas: Replicas) -> Replicas:
-        ids = self._ids
-        return Replicas(
-            replicas.brokers, tuple([ids.setdefault(each, each) for each in replicas.directories])
-        )
+    def _topic_number(self, topic_id: bytes, name: str) -> int:
+        number = self._topic_numbers.get(topic_id)
+        if number is None:
+            number = self._topic_numbers[topic_id] = len(self._topic_numbers)
+            self.transitions.topics.append((topic_id, name))
+        return number
 
     def _contradicts(self, offset: int, timestamp_ms: int, topic_id: bytes, why: str) -> None:
         fields: dict[str, str | int] = {"topic_id": to_text(topic_id), "reason": why}
-        self.report.notes.append(Note(offset, timestamp_ms, "record_contradicts", fields))
+        self._report.notes.append(Note(offset, timestamp_ms, "record_contradicts", fields))
+
+
+def _place(directory: int, online: frozenset[int]) -> int:
+    """As `migration.partitions.classify`, in numbers."""
+    if directory <= LOST_NUMBER:
+        return _RESERVED_PLACES[directory]
+    if online and directory not in online:
+        return place(directory, OFFLINE_STATE)
+    return place(directory, ASSIGNED_STATE)

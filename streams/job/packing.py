@@ -5,14 +5,15 @@ replica would cost ten times as much (measured; see the README's figures). Direc
 once in a table. The first element is the format's version.
 """
 
+from itertools import starmap
 from typing import Any, Final, cast
 
 import msgpack
 
-from migration.directory_ids import DirectoryId
-from migration.partitions import Replicas
-from migration.shard import Crossing, Movement, Note, Shard, ShardReport, ShardTopic
-from streams.source.chunks import ShardChunk
+from migration.partitions import Numbers, Replicas
+from migration.shard import Note, Shard, ShardReport, ShardTopic
+from migration.transitions import Crossing, Movement
+from streams.source.chunks import Kind, ShardChunk
 
 STATE_FORMAT: Final = 1
 
@@ -23,25 +24,12 @@ class UnknownStateFormat(Exception):
 
 def pack_shard(shard: Shard, held: list[ShardChunk]) -> bytes:
     """A shard, and the chunks that wait for their transaction's end."""
-    ids: dict[DirectoryId, int] = {}
-    number = ids.setdefault
     topics = [
-        (
-            topic_id,
-            topic.name,
-            [
-                (
-                    partition,
-                    replicas.brokers,
-                    [number(each, len(ids)) for each in replicas.directories],
-                )
-                for partition, replicas in topic.partitions.items()
-            ],
-        )
+        (topic_id, topic.name, list(topic.partitions), list(topic.partitions.values()))
         for topic_id, topic in shard.topics.items()
     ]
     registered = [(broker, sorted(each)) for broker, each in shard.registered.items()]
-    packed = (STATE_FORMAT, list(ids), topics, registered, shard.pending, held)
+    packed = (STATE_FORMAT, shard.numbers.ids(), topics, registered, shard.pending, held)
     return cast(bytes, msgpack.packb(packed))
 
 
@@ -59,20 +47,17 @@ def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
         )
     _, ids, topics, registered, pending, held = content
     shard = Shard(
+        numbers=Numbers(ids),
         topics={
             topic_id: ShardTopic(
-                name,
-                {
-                    partition: Replicas(brokers, tuple([ids[each] for each in directories]))
-                    for partition, brokers, directories in partitions
-                },
+                name, dict(zip(numbers, starmap(Replicas, partitions), strict=True))
             )
-            for topic_id, name, partitions in topics
+            for topic_id, name, numbers, partitions in topics
         },
         registered={broker: frozenset(each) for broker, each in registered},
         pending=pending,
     )
-    return shard, [ShardChunk(*each) for each in held]
+    return shard, [ShardChunk(Kind(kind), *rest) for kind, *rest in held]
 
 
 def pack_report(report: ShardReport, path: str | None, rows: int) -> bytes:

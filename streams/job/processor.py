@@ -14,7 +14,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from migration.shard import Shard, ShardBatch
 from streams.job.packing import pack_report, pack_shard, unpack_shard
 from streams.job.transitions import write_transitions
-from streams.source.chunks import CLUSTER, Kind, ShardChunk, stamped
+from streams.source.chunks import CLUSTER, Kind, ShardChunk, decoded
 
 OUTPUT: Final = "cluster STRING, shard INT, ordinal BIGINT, payload BINARY"
 
@@ -49,14 +49,20 @@ class ReplicaTracker(StatefulProcessor):
         state, held = (Shard(), []) if before is None else unpack_shard(bytes(before[0]))
         batch = ShardBatch(state)
         held = take(batch, held, chunks)
+        report = batch.finish()
         self._state.update((pack_shard(state, held),))
         path = None
-        if batch.transitions:
+        if len(batch.transitions):
             path = write_transitions(
-                self._transitions, cluster, shard, chunks[-1].until, batch.transitions
+                self._transitions,
+                cluster,
+                shard,
+                chunks[-1].until,
+                batch.transitions,
+                state.numbers.ids(),
             )
         payload = pack_report(
-            batch.report,
+            report,
             str(path.relative_to(self._transitions)) if path else None,
             len(batch.transitions),
         )
@@ -75,12 +81,12 @@ def take(batch: ShardBatch, held: list[ShardChunk], chunks: list[ShardChunk]) ->
     waiting = list(held)
     for chunk in chunks:
         if chunk.kind is Kind.COMMITTED:
-            batch.apply(stamped(chunk.records), chunk.until)
+            batch.apply(decoded(chunk.records), chunk.until)
         elif chunk.kind is Kind.HELD:
             waiting.append(chunk)
         elif chunk.kind is Kind.RELEASE:
             for each in waiting:
-                batch.apply(stamped(each.records), each.until)
+                batch.apply(decoded(each.records), each.until)
             waiting = []
         elif chunk.kind is Kind.DROP:
             waiting = []
@@ -90,6 +96,6 @@ def take(batch: ShardBatch, held: list[ShardChunk], chunks: list[ShardChunk]) ->
         batch.replace(
             snapshot[0].until - 1,
             snapshot[0].timestamp_ms,
-            (each.record for chunk in snapshot for each in stamped(chunk.records)),
+            (record for chunk in snapshot for _, _, record in decoded(chunk.records)),
         )
     return waiting

@@ -5,19 +5,16 @@ writes the same bytes over it; the store names the files that belong to committe
 """
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from migration.directory_ids import DirectoryId, to_text
-from migration.shard import Transition
-from migration.summary import ReplicaState
+from migration.transitions import ABSENT, STATES, Numbers, Transitions, directory_of, state_of
 
-_STATES: Final = [str(each) for each in ReplicaState]
-_NUMBER: Final = {state: number for number, state in enumerate(ReplicaState)}
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 
 SCHEMA: Final = pa.schema(
@@ -37,57 +34,54 @@ SCHEMA: Final = pa.schema(
 
 
 def write_transitions(
-    directory: Path, cluster: str, shard: int, until: int, transitions: Sequence[Transition]
+    directory: Path,
+    cluster: str,
+    shard: int,
+    until: int,
+    transitions: Transitions,
+    ids: list[DirectoryId],
 ) -> Path:
-    """Write one shard's transitions of one batch, which ends before the metadata offset `until`."""
+    """Write one shard's transitions of one batch, which ends before the metadata offset `until`.
+
+    `ids`: the directory ids by their numbers.
+    """
     folder = directory / f"cluster={cluster}"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{until:020d}-{shard:03d}.parquet"
     fresh = path.with_suffix(f".{os.getpid()}.tmp")
-    pq.write_table(_table(transitions), fresh)
+    pq.write_table(_table(transitions, ids), fresh)
     fresh.replace(path)
     return path
 
 
-def _table(transitions: Sequence[Transition]) -> pa.Table:
-    columns = list(zip(*transitions, strict=True))
-    offsets, moments, topics, topic_ids, partitions, brokers, was, was_ids, now, now_ids = columns
+def _table(transitions: Transitions, ids: list[DirectoryId]) -> pa.Table:
+    rows = transitions.columns()
+    offsets, moments, topics, partitions, brokers, was, now = rows.T
+    directories = pa.array([to_text(each) for each in ids], pa.string())
+    states = pa.array([str(each) for each in STATES], pa.string())
+    topic_ids = pa.array([to_text(each) for each, _ in transitions.topics], pa.string())
+    topic_names = pa.array([name for _, name in transitions.topics], pa.string())
     return pa.table(
         [
-            pa.array(offsets, pa.int64()),
-            pa.array(moments, pa.timestamp("ms", tz="UTC")),
-            _texts(topics),
-            _ids(topic_ids),
-            pa.array(partitions, pa.int32()),
-            pa.array(brokers, pa.int32()),
-            _states(was),
-            _ids(was_ids),
-            _states(now),
-            _ids(now_ids),
+            pa.array(offsets),
+            pa.array(moments).cast(pa.timestamp("ms", tz="UTC")),
+            _named(topics, topic_names),
+            _named(topics, topic_ids),
+            pa.array(partitions.astype(np.int32)),
+            pa.array(brokers.astype(np.int32)),
+            _named(state_of(was), states, was == ABSENT),
+            _named(directory_of(was), directories, was == ABSENT),
+            _named(state_of(now), states, now == ABSENT),
+            _named(directory_of(now), directories, now == ABSENT),
         ],
         schema=SCHEMA,
     )
 
 
-def _texts(values: Sequence[str]) -> pa.DictionaryArray:
-    seen: dict[str, int] = {}
-    numbers = [seen.setdefault(each, len(seen)) for each in values]
-    return pa.DictionaryArray.from_arrays(
-        pa.array(numbers, pa.int32()), pa.array(list(seen), pa.string())
-    )
-
-
-def _ids(values: Sequence[DirectoryId | bytes | None]) -> pa.DictionaryArray:
-    seen: dict[bytes | None, int] = {}
-    numbers = [None if each is None else seen.setdefault(each, len(seen)) for each in values]
-    texts = [to_text(each) for each in seen if each is not None]
-    return pa.DictionaryArray.from_arrays(
-        pa.array(numbers, pa.int32()), pa.array(texts, pa.string())
-    )
-
-
-def _states(values: Sequence[ReplicaState | None]) -> pa.DictionaryArray:
-    numbers = [None if each is None else _NUMBER[each] for each in values]
-    return pa.DictionaryArray.from_arrays(
-        pa.array(numbers, pa.int32()), pa.array(_STATES, pa.string())
-    )
+def _named(
+    numbers: Numbers,
+    names: pa.Array,
+    absent: "np.ndarray[tuple[int], np.dtype[np.bool_]] | None" = None,
+) -> pa.DictionaryArray:
+    indices = pa.array(numbers.astype(np.int32), mask=absent)
+    return pa.DictionaryArray.from_arrays(indices, names)

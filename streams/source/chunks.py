@@ -6,12 +6,12 @@ with their offsets and timestamps, packed by msgpack, and are decoded where they
 
 import enum
 from collections.abc import Iterator
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import msgpack
 
 from migration.records import LeaderChange, Record
-from migration.shard import Stamped
+from migration.shard import Barrier, ShardRecord, Stamped
 from migration.transactions import Admission
 from streams.wire.records import read_record
 
@@ -22,7 +22,9 @@ CLUSTER: Final = -1
 
 RawValue = bytes | int
 """A record's bytes; the leader's id stands for the LeaderChange control record."""
-RawRecord = tuple[int, int, RawValue]
+RawBarrier = tuple[int, tuple[bytes, ...] | None]
+"""The fields of a `migration.shard.Barrier`: every shard gets it, so it is decoded once, before."""
+RawRecord = tuple[int, int, bytes | RawBarrier]
 """(metadata offset, timestamp in ms, value)."""
 
 
@@ -89,7 +91,15 @@ def decode(raw: RawValue) -> Record:
     return LeaderChange(raw) if isinstance(raw, int) else read_record(raw)
 
 
-def stamped(records: list[RawRecord]) -> Iterator[Stamped]:
-    """A shard's records, decoded."""
+def decoded(records: list[RawRecord]) -> Iterator[tuple[int, int, ShardRecord]]:
+    """A shard's records, decoded: offset, timestamp in ms, record.
+
+    Raises:
+        WireError: as `decode`.
+    """
     for offset, timestamp_ms, raw in records:
-        yield Stamped(offset, timestamp_ms, decode(raw))
+        if type(raw) is bytes:
+            # The router sends a shard nothing else.
+            yield offset, timestamp_ms, cast(ShardRecord, read_record(raw))
+        else:
+            yield offset, timestamp_ms, Barrier(*cast(tuple[int, Any], raw))

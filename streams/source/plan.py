@@ -135,11 +135,13 @@ def _runs(entries: list[Entry], start: StreamOffset) -> list[Slice]:
         elif (
             last is not None
             and last.path == entry.path
-            and last.position + last.size == entry.position
-            and last.size + entry.size <= SLICE_BYTES
+            and entry.position + entry.size - last.position <= SLICE_BYTES
         ):
+            # Idle batches in between are read along: one slice costs more than they do.
             slices[-1] = last._replace(
-                size=last.size + entry.size, end=entry.next, timestamp_ms=entry.timestamp_ms
+                size=entry.position + entry.size - last.position,
+                end=entry.next,
+                timestamp_ms=entry.timestamp_ms,
             )
         else:
             slices.append(

@@ -6,19 +6,21 @@ as barriers, to the shards.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, cast
 
 from kio.schema.leader_change_message.v0.data import LeaderChangeMessage as LeaderChangeMessageV0
 from kio.schema.leader_change_message.v1.data import LeaderChangeMessage as LeaderChangeMessageV1
 from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
 
-from migration.records import BrokerRegistrationChange, Topic
+from migration.records import Topic
+from migration.shard import barrier
 from migration.transactions import Admission, Transaction, admit
 from streams.source.chunks import (
     CLUSTER,
     SHARDS,
     ClusterChunk,
     Kind,
+    RawBarrier,
     RawRecord,
     RawValue,
     ShardChunk,
@@ -37,7 +39,6 @@ _ROWS_A_SLICE: Final = 10**6
 _PARTITION_KEYS: Final = (3, 5)
 _TOPIC_KEY: Final = 2
 _REMOVE_TOPIC_KEY: Final = 9
-_BROKER_KEYS: Final = (0, 1, 7, 8, 17)
 _NO_OP_KEY: Final = 20
 _TRANSACTION_KEYS: Final = (23, 24, 25)
 _TOPIC_ID_END_PARTITION: Final = 22
@@ -139,22 +140,20 @@ class _Router:
         elif key != _NO_OP_KEY:
             what = Admission.NOW if target is self._now else Admission.HELD
             self._about_cluster.append((offset, timestamp, value, what.name))
-            if key in _BROKER_KEYS:
-                self._barrier(offset, timestamp, value, target)
+            told = barrier(record)
+            if told is not None:
+                self._tell_shards((offset, timestamp, (told.broker_id, told.log_dirs)), target)
         return target
 
-    def _barrier(
-        self, offset: int, timestamp: int, value: bytes, target: dict[int, list[RawRecord]]
-    ) -> None:
-        record = read_record(value)
-        moves_nothing = isinstance(record, BrokerRegistrationChange) and not record.log_dirs
+    def _tell_shards(self, told: RawRecord, target: dict[int, list[RawRecord]]) -> None:
         if target is self._held:
             # Seldom enough to be told to every shard.
             for shard in range(SHARDS):
-                self._held.setdefault(shard, []).append((offset, timestamp, value))
+                self._held.setdefault(shard, []).append(told)
             return
-        self._barriers.append((offset, timestamp, value))
-        self._everywhere = self._everywhere or not moves_nothing
+        self._barriers.append(told)
+        _, log_dirs = cast("RawBarrier", told[2])
+        self._everywhere = self._everywhere or log_dirs is not None
 
     def _mark(self, offset: int, timestamp: int, value: bytes) -> dict[int, list[RawRecord]]:
         """Begin, End or Abort; a transaction within one slice leaves no trace in the shards."""

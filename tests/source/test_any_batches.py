@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from migration.directory_ids import PENDING
 from migration.image import ClusterImage
 from migration.partitions import classify
-from migration.shard import NOT_REGISTERED
 from migration.summary import Mode, ReplicaState
 from streams.job.packing import unpack_shard
 from streams.store.codec import unpack_image
@@ -77,13 +76,15 @@ def test_counts_are_those_of_the_replicas(drawn: list[Action], max_bytes: int) -
     partitions = 0
     for shard, packed in run.states.items():
         state, _ = unpack_shard(packed)
+        ids = state.numbers.ids()
         pending: dict[int, int] = {}
         for topic in state.topics.values():
             partitions += len(topic.partitions)
             for replicas in topic.partitions.values():
-                for broker, directory in zip(*replicas, strict=True):
+                for broker, number in zip(*replicas, strict=True):
+                    directory = ids[number]
                     known = image.brokers.get(broker)
-                    online = frozenset(known.log_dirs) if known else NOT_REGISTERED
+                    online = frozenset(known.log_dirs) if known else frozenset()
                     key = broker, classify(directory, online)
                     recounted[key] = recounted.get(key, 0) + 1
                     if directory in PENDING:
@@ -92,13 +93,13 @@ def test_counts_are_those_of_the_replicas(drawn: list[Action], max_bytes: int) -
         for broker in image.pending_shards:
             assert (shard in image.pending_shards[broker]) == (broker in pending)
     assert image.partitions == partitions
-    for broker in run.summary.brokers:
-        assert broker.replicas == {
-            state: recounted.get((broker.id, state), 0) for state in ReplicaState
+    for known_broker in run.summary.brokers:
+        assert known_broker.replicas == {
+            state: recounted.get((known_broker.id, state), 0) for state in ReplicaState
         }
-        if broker.mode is Mode.KRAFT and not broker.held:
-            assert broker.assignments_complete_offset is not None
-        assert not (broker.held and not broker.pending)
+        if known_broker.mode is Mode.KRAFT and not known_broker.held:
+            assert known_broker.assignments_complete_offset is not None
+        assert not (known_broker.held and not known_broker.pending)
 
 
 def test_the_empty_log_is_the_empty_image() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from hypothesis import strategies as st
-from kio.schema.types import BrokerId
+from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i8, i32, i64
 
 from streams.wire.build import write_batch, write_leader_change
@@ -74,7 +74,7 @@ class _Writer:
         partition = i32(b % PARTITIONS)
         match what:
             case 0 | 1:
-                return [TopicRecordV0(name=f"topic-{a % TOPICS}", topic_id=topic)]
+                return [TopicRecordV0(name=TopicName(f"topic-{a % TOPICS}"), topic_id=topic)]
             case 2:
                 return [_partition_v0(topic, partition, c)]
             case 3 | 4:

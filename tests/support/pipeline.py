@@ -10,8 +10,9 @@ from pathlib import Path
 
 from migration.advance import Batch, advance
 from migration.image import ClusterImage, Provenance, summarize
-from migration.shard import Shard, ShardBatch, ShardReport, Transition
+from migration.shard import Shard, ShardBatch, ShardReport
 from migration.summary import ClusterSummary, Event
+from migration.transitions import ABSENT, STATES
 from streams.job.packing import pack_report, pack_shard, unpack_report, unpack_shard
 from streams.job.processor import take
 from streams.source.chunks import CLUSTER, ClusterChunk, ShardChunk
@@ -29,7 +30,7 @@ class Run:
     image: bytes = field(default_factory=lambda: pack_image(ClusterImage()))
     states: dict[int, bytes] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
-    transitions: list[Transition] = field(default_factory=list)
+    transitions: list[tuple[object, ...]] = field(default_factory=list)
     at: StreamOffset = START
 
     @property
@@ -74,6 +75,21 @@ class Run:
         state, held = (Shard(), []) if packed is None else unpack_shard(packed)
         batch = ShardBatch(state)
         held = take(batch, held, [ShardChunk.unpack(each) for each in chunks])
+        report = batch.finish()
         self.states[shard] = pack_shard(state, held)
-        self.transitions.extend(batch.transitions)
-        return unpack_report(pack_report(batch.report, None, 0))[0]
+        ids, topics = state.numbers.ids(), batch.transitions.topics
+        for (
+            offset,
+            moment,
+            topic,
+            partition,
+            broker,
+            was,
+            now,
+        ) in batch.transitions.columns().tolist():
+            places = tuple(
+                None if each == ABSENT else (ids[each >> 3], STATES[each & 7])
+                for each in (was, now)
+            )
+            self.transitions.append((offset, moment, topics[topic], partition, broker, *places))
+        return unpack_report(pack_report(report, None, 0))[0]
