@@ -54,7 +54,7 @@ class ControllerConnection:
         self._kafka: Any = None
         try:
             self._kafka = KafkaConnection(self._net, **_kafka_options(security))
-            self._drive(self._open(security, deadline), deadline)
+            self._drive(self._open(security, deadline), deadline, _closed_early(security))
         except BaseException:
             self.close()
             raise
@@ -119,7 +119,12 @@ class ControllerConnection:
         body: bytes = await self._kafka.send_request(request, request_timeout_ms=timeout_ms)
         return body
 
-    def _drive(self, coroutine: Any, deadline: float) -> Any:  # noqa: ANN401
+    def _drive(
+        self,
+        coroutine: Any,  # noqa: ANN401
+        deadline: float,
+        when_closed: str = "closed the connection",
+    ) -> Any:  # noqa: ANN401
         """Run the event loop in this thread until the coroutine is done or the time is up."""
         future = self._net.call_soon_with_future(coroutine)
         try:
@@ -130,7 +135,7 @@ class ControllerConnection:
         if not future.is_done:
             raise ConnectionFailed(f"{self.endpoint} timed out")
         if future.exception is not None:
-            raise _typed(self.endpoint, future.exception) from future.exception
+            raise _typed(self.endpoint, future.exception, when_closed) from future.exception
         return future.value
 
     def interrupt(self) -> None:
@@ -222,7 +227,7 @@ _AUTHENTICATION: Final = (
 )
 
 
-def _typed(endpoint: Endpoint, error: BaseException) -> LiveError:
+def _typed(endpoint: Endpoint, error: BaseException, when_closed: str) -> LiveError:
     """Say what happened in an operator's words: refused, timed out, not found, ..."""
     if isinstance(error, LiveError):
         return error
@@ -231,7 +236,16 @@ def _typed(endpoint: Endpoint, error: BaseException) -> LiveError:
     for kind, words in _WORDS:
         if isinstance(error, kind):
             return ConnectionFailed(f"{endpoint} {words.format(error)}")
+    if isinstance(error, kafka_errors.KafkaConnectionError):
+        return ConnectionFailed(f"{endpoint} {when_closed}")
     return ConnectionFailed(f"{endpoint} {error or type(error).__name__}")
+
+
+def _closed_early(security: Security) -> str:
+    """Guess why a listener hangs up at once: it mostly speaks something else."""
+    spoken = f"{security.protocol} with {security.sasl_mechanism}"
+    wanted = spoken if security.sasl else security.protocol
+    return f"closed the connection at once: does that listener speak {wanted}?"
 
 
 _WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (
@@ -242,7 +256,6 @@ _WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (TimeoutError, "timed out"),
     (kafka_errors.KafkaTimeoutError, "timed out"),
     (kafka_errors.RequestTimedOutError, "timed out"),
-    (kafka_errors.KafkaConnectionError, "closed the connection"),
 )
 
 

@@ -130,7 +130,7 @@ def test_somebody_listens_and_does_not_speak_tls() -> None:
 def test_somebody_hangs_up() -> None:
     with (
         listening(lambda *_: None) as endpoint,
-        pytest.raises(ConnectionFailed, match="closed the connection"),
+        pytest.raises(ConnectionFailed, match="at once: does that listener speak PLAINTEXT"),
     ):
         ControllerConnection(endpoint, Security())
 
