@@ -134,7 +134,9 @@ class Spool:
             self._position = position
             for older, newer in itertools.pairwise(files.segments):
                 if starts_with_no_op(older.path):
-                    self._let_go_if_idle(older, newer.base_offset)
+                    read = _survey(older)
+                    if read.no_op_only and read.next_offset == newer.base_offset:
+                        self._let_go(older, newer.base_offset)
             return position
 
     def _recover_segment(self, segments: tuple[Segment, ...], before: Position) -> Position:
@@ -155,7 +157,12 @@ class Spool:
                 segments[-2]
             )  # a crash came between opening a segment and its first batch
             epoch = older.epoch if older.next_offset == ends else None
-        if (ends, read.whole_bytes) <= (before.next_offset, 0):
+        if ends < before.next_offset:
+            # The checkpoint is ahead: a crash came before the segment behind it was opened. What
+            # comes next does not go on from this segment's last batch.
+            self._close_segment()
+            return before
+        if (ends, read.whole_bytes) == (before.next_offset, 0):
             return before
         return Position(ends, epoch)
 
@@ -193,7 +200,7 @@ class Spool:
             self._close_segment()
             opened = self._open_segment()
             if idle:
-                self._let_go_if_idle(sealed, self._position.next_offset)
+                self._let_go(sealed, self._position.next_offset)
             return opened
         return self._segment if self._segment is not None else self._open_segment()
 
@@ -205,22 +212,19 @@ class Spool:
         sync_directory(self.directory)
         return self._segment
 
-    def _let_go_if_idle(self, sealed: Segment, ends: int) -> None:
+    def _let_go(self, sealed: Segment, ends: int) -> None:
         """Delete a sealed segment of nothing but no-ops, leaving a certificate in its place.
 
         An idle cluster writes two NoOpRecords a second for ever (13 MB a day), and Spark commits
         nothing meanwhile. The certificate is on disk before the segment goes; one that adjoins an
         older one replaces it, so that their number grows with the data, not with time.
         """
-        read = _survey(sealed)
-        if not read.no_op_only or read.next_offset != ends:
-            return
         certified = layout.listing(self.directory).idle
         adjoining = [idle for idle in certified if idle.to_offset == sealed.base_offset]
         starts = min((i.from_offset for i in adjoining), default=sealed.base_offset)
         layout.idle_path(self.directory, starts, ends).touch()
         sync_directory(self.directory)
-        for path in [sealed.path, *(i.path for i in adjoining)]:
+        for path in [*(idle.path for idle in adjoining), sealed.path]:
             path.unlink(missing_ok=True)
 
     def begin_snapshot(self, snapshot: OffsetAndEpoch) -> None:

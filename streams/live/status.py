@@ -28,6 +28,15 @@ class FollowerConfig:
     max_bytes: int = 8 * 1024 * 1024
     connect_timeout_ms: int = 3000
 
+    def __post_init__(self) -> None:
+        """Refuse what could only fail later.
+
+        Raises:
+            ValueError: no controller is named.
+        """
+        if not self.controllers:
+            raise ValueError("no controller is named: there is nobody to ask first")
+
 
 @dataclass(frozen=True, slots=True)
 class Reason:

@@ -244,6 +244,11 @@ def test_stopping_wakes_who_waits(script: Callable[[Script], None], spool: Spool
     follower.stop()
 
 
+def test_a_follower_must_have_somebody_to_ask() -> None:
+    with pytest.raises(ValueError, match="no controller is named"):
+        FollowerConfig(controllers=())
+
+
 def test_a_follower_is_started_once(script: Callable[[Script], None], spool: Spool) -> None:
     script(lambda *_: idle())
     with Follower(CONFIG, spool) as follower, pytest.raises(RuntimeError, match="started once"):

@@ -85,7 +85,8 @@ def test_a_log_trimmed_meanwhile_is_replaced_by_its_snapshot(lab: Lab, tmp_path:
         assert snapshot.path.read_bytes() == same.path.read_bytes()
         log = b"".join(segment.path.read_bytes() for segment in theirs.segments)
         assert ours.segments[-1].path.read_bytes() in log
-        assert lab.dump_log(snapshot.path)
+        for path in (snapshot.path, ours.segments[-1].path):
+            assert "baseOffset" in lab.dump_log(path)
 
 
 def test_an_empty_spool_begins_with_the_snapshot(lab: Lab, spool: Spool) -> None:

@@ -163,6 +163,20 @@ def test_a_snapshot_without_log_behind_it_is_the_position(tmp_path: Path) -> Non
         assert spool.position == Position(520, 3)
 
 
+def test_a_crash_right_after_a_snapshot_does_not_mix_the_old_segment_with_the_new_log(
+    tmp_path: Path,
+) -> None:
+    with Spool(tmp_path) as spool:
+        fill(spool, 4)
+        take_snapshot(spool, 520, 3)
+    (tmp_path / f"{520:020d}.log").unlink()
+    with Spool(tmp_path) as spool:
+        assert spool.position == Position(520, 3)
+        fill(spool, 2, epoch=3)
+    assert (tmp_path / f"{0:020d}.log").read_bytes() == log(4)
+    assert (tmp_path / f"{520:020d}.log").read_bytes() == batch(520, 2, epoch=3)
+
+
 def test_a_crash_within_a_snapshot_leaves_nothing_of_it(tmp_path: Path) -> None:
     with Spool(tmp_path) as spool:
         fill(spool, 4)
