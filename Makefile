@@ -46,7 +46,7 @@ venv: $(READY) ## the virtual environment, from the lock
 
 $(READY): requirements-dev.lock pyproject.toml
 	@python=$$(.ci/python)
-	echo "setting up $(VENV) from requirements-dev.lock"
+	echo "setting up $(VENV) from requirements-dev.lock (Spark is large: some minutes the first time)"
 	"$$python" -m venv $(VENV)
 	$(PIP) install --require-hashes --requirement requirements-dev.lock
 	$(PIP) install --no-build-isolation --no-deps --editable .
