@@ -1,1 +1,1 @@
-"""What is true: directory ids, the metadata image, phases, holds. Pure values and functions, no I/O."""
+"""What is true: directory ids, the metadata image, phases, holds. Pure: no I/O, no clock."""

@@ -30,9 +30,9 @@ from migration.records import (
     ZkMigrationState,
 )
 from migration.shard import Note, ShardReport, Stamped
-from migration.transitions import Crossing, Movement
 from migration.summary import Event, Mode
 from migration.transactions import Admission
+from migration.transitions import Crossing, Movement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,7 +294,7 @@ class _Step:
         self._event(at.offset, at.timestamp_ms, "broker_unregistered", record.broker_id)
 
     def _current(self, at: Moment, broker_id: int, epoch: int) -> Broker | None:
-        """The broker, if the record speaks of its latest registration (ClusterDelta checks alike)."""
+        """The broker, if the record speaks of its latest registration (as ClusterDelta checks)."""
         broker = self.brokers.get(broker_id)
         if broker is not None and broker.epoch == epoch:
             return broker
@@ -330,7 +330,7 @@ class _Step:
             self._event(at.offset, at.timestamp_ms, "log_dirs_added", broker, directories=new)
 
     def _cross(self, crossings: list[tuple[int, int, Crossing]]) -> None:
-        """All shards' crossings at one record; then whoever has no pending shard left is complete."""
+        """Take all crossings at one record; whoever has no pending shard left is complete."""
         touched: dict[int, Moment] = {}
         for _, shard, crossing in crossings:
             broker = crossing.broker
@@ -460,7 +460,7 @@ class _Step:
             },
             unknown_records=self.unknown,
         )
-        # Held-back records are applied at their transaction's end but stand where they were written.
+        # Held-back records take effect at their transaction's end but stand where they were.
         return image, tuple(sorted(self.events, key=lambda event: event.offset))
 
     def _note(self, note: Note) -> None:

@@ -63,7 +63,7 @@ class Broker:
 
 
 def registered(record: RegisterBroker, at: Moment, pending: int) -> Broker:
-    """Begin an incarnation; `pending` is the broker's replicas without a directory at the record."""
+    """Begin an incarnation; `pending`: the broker's replicas without a directory by then."""
     mode = Mode.MIGRATING if record.is_migrating_zk_broker else Mode.KRAFT
     broker = Broker(
         id=record.broker_id,

@@ -1,4 +1,4 @@
-"""Directory ids: which log directory of a broker holds a replica (KIP-858, org.apache.kafka.common.DirectoryId).
+"""Directory ids: which log directory of a broker holds a replica (KIP-858, Kafka's DirectoryId).
 
 A directory id travels as its 16 raw bytes, big-endian, as on the wire: it hashes fast and needs no
 conversion in the hot path. It prints as Kafka prints it: 22 characters of unpadded URL-safe base64.
@@ -11,7 +11,7 @@ from typing import Final, NewType
 DirectoryId = NewType("DirectoryId", bytes)
 
 MIGRATING: Final = DirectoryId(bytes(16))
-"""Uuid(0, 0): the replica existed before the broker could say where (the shipped id, not the KIP's)."""
+"""Uuid(0, 0): there before the broker could say where (the shipped id, not the KIP's)."""
 UNASSIGNED: Final = DirectoryId(bytes(15) + b"\x01")
 """Uuid(0, 1): a new replica whose broker has not yet placed it."""
 LOST: Final = DirectoryId(bytes(15) + b"\x02")
@@ -29,7 +29,7 @@ class InvalidDirectoryId(ValueError):
 
 
 def is_reserved(directory: DirectoryId) -> bool:
-    """Whether the id is one of the first 100, which no real directory gets (DirectoryId.reserved)."""
+    """Whether the id is one of the first 100, which no directory gets (DirectoryId.reserved)."""
     return directory[:15] == bytes(15) and directory[15] < RESERVED
 
 

@@ -48,7 +48,7 @@ class Replicas(NamedTuple):
 
 
 def register(record: Partition, numbers: Numbers) -> Replicas:
-    """Take a PartitionRecord; no directories: all MIGRATING (PartitionRegistration.defaultToMigrating).
+    """Take a PartitionRecord; no directories: all MIGRATING (defaultToMigrating).
 
     Raises:
         InvalidReplicaDirectories: the counts differ.
@@ -63,7 +63,7 @@ def register(record: Partition, numbers: Numbers) -> Replicas:
 
 
 def merge(before: Replicas, record: PartitionChange, numbers: Numbers) -> Replicas:
-    """Take a PartitionChangeRecord (PartitionRegistration.merge, DirectoryId.createDirectoriesFrom).
+    """Take a PartitionChangeRecord (its merge, and DirectoryId.createDirectoriesFrom).
 
     New replicas without directories: those that stay keep theirs, the others are UNASSIGNED.
     The same object comes back when neither replicas nor directories are in the record.

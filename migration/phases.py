@@ -1,4 +1,4 @@
-"""The phases of the migration, from the metadata log's side (ZkMigrationState.java, MigrationDriverState).
+"""The phases of the migration, from the metadata log's side (ZkMigrationState.java).
 
 The numbers of ZkMigrationStateRecord are not in order: PRE_MIGRATION is 2, MIGRATION 1,
 POST_MIGRATION 3; NONE (0) is written by a cluster that never had a ZooKeeper.
@@ -15,7 +15,7 @@ PRE_MIGRATION: Final = 2
 POST_MIGRATION: Final = 3
 
 COPY_TRANSACTION: Final = "ZK Migration"
-"""The name of the transaction that copies ZooKeeper's content (KRaftMigrationZkWriter's counterpart)."""
+"""The name of the transaction that copies ZooKeeper's content."""
 
 
 class HasMode(Protocol):

@@ -25,7 +25,7 @@ class RemoveTopic(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """PartitionRecord (3). `directories` None: the field is absent or empty, every replica MIGRATING."""
+    """PartitionRecord (3). `directories` None: absent or empty, every replica MIGRATING."""
 
     partition_id: int
     topic_id: bytes
@@ -41,7 +41,7 @@ class Partition(NamedTuple):
 
 
 class PartitionChange(NamedTuple):
-    """PartitionChangeRecord (5). `leader` -2: did not change; `leader_recovery_state` -1: likewise."""
+    """PartitionChangeRecord (5). `leader` -2, `leader_recovery_state` -1: did not change."""
 
     partition_id: int
     topic_id: bytes
@@ -110,7 +110,7 @@ class FeatureLevel(NamedTuple):
 
 
 class ZkMigrationState(NamedTuple):
-    """ZkMigrationStateRecord (21): 0 none, 2 pre-migration, 1 migration, 3 post-migration, in that order."""
+    """ZkMigrationStateRecord (21), in order: 0 none, 2 pre-, 1 in and 3 post-migration."""
 
     zk_migration_state: int
 
@@ -150,7 +150,7 @@ class LeaderChange(NamedTuple):
 
 
 class Unrelated(NamedTuple):
-    """One of the record types of Kafka 3.9 that say nothing about replicas or brokers (configs, ACLs, ...)."""
+    """A record type of Kafka 3.9 that says nothing of replicas or brokers (configs, ACLs, ...)."""
 
     api_key: int
 

@@ -15,10 +15,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 from migration.directory_ids import DirectoryId, to_text
 from migration.partitions import (
+    LOST_NUMBER,
     MIGRATING_NUMBER,
     UNASSIGNED_NUMBER,
     InvalidReplicaDirectories,
-    LOST_NUMBER,
     Numbers,
     Replicas,
     merge,
@@ -109,7 +109,7 @@ class ShardReport:
 
     Attributes:
         directories: (broker, directory) -> change of the number of replicas in it.
-        movements: (offset of the broker's next barrier, broker) -> movement of its pending before it.
+        movements: (offset of the broker's next barrier, broker) -> how its pending moved before.
         crossings: in log order.
     """
 

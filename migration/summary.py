@@ -1,7 +1,8 @@
-"""What is told of a cluster at one metadata offset: the shapes that `replay`, `status` and the screens print.
+"""What is told of a cluster at one metadata offset: what `replay`, `status` and screens print.
 
-All values here are results; the rules that make them are in `migration.image` and `migration.replicas`.
-Timestamps are milliseconds since the epoch, UTC, as the records carry them; durations are milliseconds.
+All values here are results; the rules that make them are in `migration.advance` and
+`migration.image`. Timestamps are ms since the epoch, UTC, as the records carry them; durations
+are ms.
 """
 
 import enum

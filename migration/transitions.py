@@ -33,7 +33,7 @@ _OFFSET_MASK: Final = 2**_OFFSET_BITS - 1
 """A trillion records: at a thousand a second, thirty years."""
 
 COLUMNS: Final = 7
-"""Metadata offset, timestamp in ms, topic's number, partition, broker, place before, place after."""
+"""Metadata offset, timestamp (ms), number of the topic, partition, broker, place before, after."""
 
 
 def place(directory: int, state: int) -> int:

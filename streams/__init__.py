@@ -1,1 +1,1 @@
-"""How facts arrive: the Kafka wire, the Spark data source, the one Structured Streaming job and its sinks."""
+"""How facts arrive: the Kafka wire, the Spark data source, the one streaming job, its sinks."""

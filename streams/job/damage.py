@@ -1,4 +1,4 @@
-"""Finding the first record of a log that cannot be decoded, one by one: slow, for when it matters."""
+"""Finding the first record of a log that cannot be decoded: one by one, for when it matters."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,8 @@
 """Starting the job: live over clusters (`follow`), or over files to their end (`replay`).
 
 Both build the same query. Under a state directory: `checkpoint/` (Spark's), `store.db`,
-`transitions/` (Parquet) and `clusters/NAME/` (the spool of the live log, the source's status).
+`transitions/` (Parquet), `clusters/NAME/` (the spool of the live log, the source's status) and
+`spark.log` (what the JVM and its workers print).
 """
 
 import fcntl
@@ -35,7 +36,7 @@ _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$
 
 
 class JobFailed(Exception):
-    """The query ended with an error, or could not start; the message is the cause's, in one line."""
+    """The query ended with an error, or could not start; the message is the cause, in a line."""
 
 
 class StateInUse(JobFailed):
@@ -137,7 +138,7 @@ def follow(settings: JobSettings, state_dir: Path) -> Job:
     held = ExitStack()
     try:
         held.enter_context(_lock(state_dir))
-        spark = session(state_dir / "scratch")
+        spark = session(state_dir / "spark.log")
         streams = [_live(spark, source, state_dir) for source in settings.sources]
         return _start(streams, state_dir, held, available_now=False)
     except BaseException:
@@ -172,7 +173,7 @@ def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -
 def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None) -> ReplayOutcome:
     held = ExitStack()
     held.enter_context(_lock(state_dir))
-    spark = session(state_dir / "scratch")
+    spark = session(state_dir / "spark.log")
     options = _options(cluster, state_dir) | {"path": str(path.absolute())}
     if until is not None:
         options["until"] = str(until)

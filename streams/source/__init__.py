@@ -1,1 +1,1 @@
-"""The Spark data source `kraft_metadata`: a metadata log, live or from files, as rows for the job."""
+"""The Spark data source `kraft_metadata`: a metadata log, live or from files, as rows."""

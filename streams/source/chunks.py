@@ -58,7 +58,7 @@ class ShardChunk(NamedTuple):
 
 
 class ClusterChunk(NamedTuple):
-    """Cluster-wide records of one slice, each with its Admission, and the slice's place in the log."""
+    """Cluster-wide records of one slice, each with its Admission, and the slice's place."""
 
     snapshot: bool
     start: int

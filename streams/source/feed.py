@@ -1,4 +1,4 @@
-"""What brings a log to the source: files that are all there is, or a follower that mirrors a live log.
+"""What brings a log to the source: files that are all there is, or a follower of a live log.
 
 Either also says how it is, in `source.json` of the state directory, for whoever shows or judges
 the data's age.

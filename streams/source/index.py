@@ -1,4 +1,4 @@
-"""Where each record batch of a log lies, how far it can be trusted, and which transaction is open there.
+"""Where each record batch of a log lies, whether it is whole, which transaction is open there.
 
 The planner's knowledge, built by reading headers and CRCs once. It grows with what is not yet
 committed: `forget` drops the rest, and runs of batches that hold nothing but no-op records are
@@ -122,7 +122,7 @@ class LogIndex:
         return growing
 
     def _skip(self, idle: Idle) -> None:
-        """Take a stretch that was let go for what it was: no-op records, and no transaction mark."""
+        """Take a stretch that was let go for what it was: no-op records and nothing else."""
         last = self._entries[-1].next if self._entries else self._start
         if idle.from_offset <= last.offset < idle.to_offset:
             end = last._replace(offset=idle.to_offset)

@@ -114,9 +114,9 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
-        self._feed: "Feed | None" = None
-        self._index: "LogIndex | None" = None
-        self._planner: "Planner | None" = None
+        self._feed: Feed | None = None
+        self._index: LogIndex | None = None
+        self._planner: Planner | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """Where a new query starts: at the log's beginning, or at the only segment's."""

@@ -1,4 +1,4 @@
-"""What a metadata log on disk consists of: a directory as Kafka or our spool keeps it, or one file."""
+"""What a metadata log on disk consists of: a directory, Kafka's or our spool's, or one file."""
 
 from pathlib import Path
 
