@@ -15,21 +15,21 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --pyth
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 PYTEST_ARGS ?=
 
-.PHONY: help venv java jars test test-fast lint types imports demo bench lock clean
+.PHONY: help venv java jars warm test test-fast lint types imports demo bench lock clean
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
 
-demo: venv jars ## migrate a small real cluster from ZooKeeper to KRaft and watch it
+demo: jars warm ## migrate a small real cluster from ZooKeeper to KRaft and watch it
 	@exec $(BIN)/python -m orchestrator.demo
 
-test: lint types imports jars ## everything: tools, then all tests
+test: lint types imports jars warm ## everything: tools, then all tests
 	@exec $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-fast: venv ## the tests that need neither Spark nor a cluster
 	@exec $(BIN)/python -m pytest -m "not spark and not lab" $(PYTEST_ARGS)
 
-bench: venv jars ## measure the figures that the README names
+bench: jars warm ## measure the figures that the README names
 	@exec $(BIN)/python -m tests.bench
 
 lint: venv
@@ -57,6 +57,9 @@ java: ## Java 17 and Maven
 
 jars: venv java ## Kafka's jars, fetched once and held against their lock
 	@$(BIN)/python -c 'from orchestrator.lab.jars import ensure_jars; ensure_jars()'
+
+warm: venv java ## an archive of Spark's classes, which halves its start
+	@$(BIN)/python -m streams.job.warm || true # nothing depends on it
 
 lock: venv ## renew both lock files
 	@$(COMPILE) --upgrade --output-file requirements.lock
