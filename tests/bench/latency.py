@@ -2,8 +2,8 @@
 
 A stub broker has its replicas assigned at a steady rate, in at most ten requests a second. The
 append is the record's own timestamp, which the controller sets; the effect is the commit of the
-store's first batch that reaches the record's offset (table `batches`). Both clocks are this
-machine's.
+store's first batch that reaches the record's offset (table `batches`, whose clock is read right
+before SQLite's COMMIT). Both clocks are this machine's.
 """
 
 import time

@@ -153,9 +153,14 @@ def measured(
         )
         watch = _MemoryWatch(process.pid)
         watch.start()
-        code = process.wait()
-        wall_s = time.perf_counter() - began
-        watch.stop()
+        try:
+            code = process.wait()
+            wall_s = time.perf_counter() - began
+        finally:
+            watch.stop()
+            if process.poll() is None:
+                process.kill()
+                process.wait()
     linger_s = _reap_rest(command)
     if code != 0:
         tail = "\n".join(log.read_text("utf-8", "replace").splitlines()[-15:])
