@@ -1,0 +1,110 @@
+"""kill -9 in the middle of a real migration: nothing is lost, and nothing is counted twice.
+
+The judge is a replay of the controller's own log, which was never interrupted.
+"""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from migration.summary import Phase
+from orchestrator.lab import Lab, LabSpec
+from streams.job.query import ReplayOutcome, replay
+from streams.store.store import Store
+from tests.job.killing import CLUSTER, Killed
+
+pytestmark = [pytest.mark.lab, pytest.mark.spark]
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(LabSpec(brokers=2, directories=2, controllers=1)) as lab:
+        lab.start_zookeeper()
+        lab.start_brokers()
+        lab.create_topic("orders", 12, 2)
+        lab.create_topic("single", 4, 1)
+        yield lab
+
+
+def _rows(state: Path, cluster: str) -> list[tuple[object, ...]]:
+    """All transitions of committed batches."""
+    with Store.open_readonly(state / "store.db") as store:
+        files = store.transition_files(cluster)
+    rows: list[tuple[object, ...]] = []
+    for file in files:
+        table = pq.read_table(state / "transitions" / file.path)
+        assert table.num_rows == file.rows
+        rows += zip(*(column.to_pylist() for column in table.columns), strict=True)
+    return sorted(rows, key=repr)
+
+
+def _replayed(log: Path, folder: Path) -> ReplayOutcome:
+    shutil.copytree(log, folder / "__cluster_metadata-0")
+    return replay(folder / "__cluster_metadata-0", folder / "replayed", CLUSTER)
+
+
+def test_killed_three_times_and_yet_the_same_story(lab: Lab, tmp_path: Path) -> None:
+    lab.start_controllers()
+    run = Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id)
+    failures: list[BaseException] = []
+
+    def migrate() -> None:
+        try:
+            for broker in lab.spec.broker_ids:
+                lab.enter_migration(broker)
+            lab.wait_copied()
+            lab.create_topic("hybrid", 6, 2)
+            for broker in lab.spec.broker_ids:
+                lab.move_to_kraft(broker)
+            lab.delete_topic("single")
+            lab.finalize()
+        except BaseException as error:  # noqa: BLE001  # told by the test's own thread
+            failures.append(error)
+
+    run.start()
+    run.wait_for(lambda now: now.phase is Phase.PRE_MIGRATION)
+    migration = threading.Thread(target=migrate)
+    migration.start()
+    run.wait_for(lambda now: any(each.mode == "migrating" for each in now.brokers))
+    run.kill()
+    run.start()
+    run.wait_for(lambda now: now.phase is Phase.HYBRID or now.phase is Phase.DUAL_WRITE)
+    run.kill()
+    run.start()
+    run.wait_for(lambda now: any(each.mode == "kraft" for each in now.brokers))
+    run.kill()
+    migration.join(300)
+    assert not failures
+    assert not migration.is_alive()
+    run.start()
+    settled = run.wait_for(
+        lambda now: (
+            now.phase is Phase.FINALIZED
+            and all(each.mode == "kraft" and not each.held for each in now.brokers)
+        )
+    )
+    assert settled.metadata_offset is not None
+    for controller in lab.spec.controller_ids:
+        lab.stop(f"controller-{controller}")
+    log = lab.metadata_log_dir(f"controller-{lab.spec.controller_ids[0]}")
+    outcome = _replayed(log, tmp_path)
+    assert outcome.damage is None
+    assert outcome.summary is not None
+    assert outcome.summary.metadata_offset is not None
+    # No-op records at the end are not worth a batch of their own.
+    end = outcome.summary.metadata_offset - 40
+    live = run.wait_for(lambda now: (now.metadata_offset or 0) >= end)
+    assert run.interrupt() == 0
+    assert not run.leftovers()
+    assert live.brokers == outcome.summary.brokers
+    assert (live.phase, live.topics, live.partitions) == (
+        outcome.summary.phase,
+        outcome.summary.topics,
+        outcome.summary.partitions,
+    )
+    assert run.events() == list(outcome.events)
+    assert _rows(run.state, CLUSTER) == _rows(tmp_path / "replayed" / "state", CLUSTER)
