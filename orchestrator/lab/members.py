@@ -209,7 +209,9 @@ class LabMembers(LabProcesses):
         """Write the identity into the directories of nodes that begin their life in KRaft mode."""
 
         def one(file: Path) -> None:
-            arguments = ("format", "-t", cluster_id, "--release-version", "3.9", "-c", str(file))
+            # One word: a cluster id may begin with a dash.
+            named = f"--cluster-id={cluster_id}"
+            arguments = ("format", named, "--release-version", "3.9", "-c", str(file))
             self._java.run_tool(_FORMAT_MAIN, arguments, timeout_s=_FORMAT_S_MAX)
 
         with ThreadPoolExecutor(max_workers=4) as pool:
