@@ -1,0 +1,158 @@
+"""The oracle itself: Kafka's own snapshots bear it out, and no change of a log escapes it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.oracle.compare import differences
+from tests.oracle.dump import Record, read_dump
+from tests.oracle.fixtures import DATA, cut_text, dump_of
+from tests.oracle.projection import (
+    LOST,
+    MIGRATING,
+    TOLD,
+    UNASSIGNED,
+    end_offset,
+    project_texts,
+)
+
+CASES = sorted(path.name for path in DATA.iterdir())
+
+
+def texts(case: str) -> list[str]:
+    segments = sorted((DATA / case).glob("*.log.gz"))
+    return [dump_of(case)(Path(segment.name.removesuffix(".gz"))) for segment in segments]
+
+
+def checkpoints(case: str) -> list[Path]:
+    found = sorted((DATA / case).glob("*.checkpoint.gz"))
+    return [Path(file.name.removesuffix(".gz")) for file in found]
+
+
+def snapshot_view(state: dict[str, Any]) -> dict[str, Any]:
+    """What a snapshot can know; Kafka sorts a broker's directories in it."""
+    brokers = [
+        {name: broker[name] for name in ("id", "epoch", "mode", "fenced", "replicas")}
+        | {"log_dirs": sorted(broker["log_dirs"]), "registered_offset": broker["registered_offset"]}
+        for broker in state["brokers"]
+    ]
+    names = ("metadata_offset", "phase", "topics", "partitions")
+    return {name: state[name] for name in names} | {"brokers": brokers}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_log_up_to_a_snapshot_says_what_kafkas_snapshot_says(case: str) -> None:
+    for checkpoint in checkpoints(case):
+        end = end_offset(checkpoint)
+        from_log = project_texts([cut_text(text, end) for text in texts(case)])
+        from_snapshot = project_texts([], (end, dump_of(case)(checkpoint)))
+        assert snapshot_view(from_log) == snapshot_view(from_snapshot), checkpoint.name
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_snapshot_and_the_rest_of_the_log_end_where_the_whole_log_does(case: str) -> None:
+    """All but holds: a snapshot does not tell whether a hold has ended before it."""
+    whole = project_texts(texts(case))
+    for checkpoint in checkpoints(case):
+        end = end_offset(checkpoint)
+        rest = project_texts(texts(case), (end, dump_of(case)(checkpoint)))
+        assert snapshot_view(rest) == snapshot_view(whole)
+        assert facts(rest) == [event for event in facts(whole) if event["offset"] >= end]
+
+
+def facts(state: dict[str, Any]) -> list[dict[str, Any]]:
+    ours = ("assignments_complete", "broker_unfenced_early")
+    return [event for event in state["events"] if event["kind"] not in ours]
+
+
+def without(text: str, offset: int) -> str:
+    """Make one record a NoOp: it is lost, and nothing else moves."""
+    nothing = '{"type":"NO_OP_RECORD","version":0,"data":{}}'
+    return re.sub(rf"(?m)^(\| offset: {offset} .* payload: ).*$", rf"\g<1>{nothing}", text)
+
+
+def is_silent(record: Record) -> bool:
+    """Whether a record may be lost without a trace: it says nothing that the contract tells."""
+    match record.kind:
+        case "PARTITION_CHANGE_RECORD":
+            return not record.data.keys() & {"directories", "replicas"}
+        case "BROKER_REGISTRATION_CHANGE_RECORD":
+            return not record.data.keys() & {"fenced", "logDirs"}
+    return record.kind not in TOLD
+
+
+def is_overruled(record: Record, later: list[Record]) -> bool:
+    """Whether what a partition's record says is said again, or gone, further on."""
+    topic = record.data.get("topicId")
+    return record.kind.startswith("PARTITION_") and any(
+        one.data.get("topicId") == topic
+        and (
+            one.kind == "REMOVE_TOPIC_RECORD"
+            or ("directories" in one.data and one.data["partitionId"] == record.data["partitionId"])
+        )
+        for one in later
+    )
+
+
+def escapes(before: dict[str, Any], segments: list[str]) -> bool:
+    """Whether a changed log is answered like the log as it was."""
+    try:
+        return not differences(before, project_texts(segments))
+    except (ValueError, KeyError):
+        return False  # the oracle refuses: no verdict is not a wrong one
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_record_that_matters_can_be_lost_unnoticed(case: str) -> None:
+    segments = texts(case)
+    whole = project_texts(segments)
+    records = [
+        (number, record)
+        for number, text in enumerate(segments)
+        for batch in read_dump(text)
+        for record in batch.records
+    ]
+    lost = 0
+    for place, (number, record) in enumerate(records):
+        if is_silent(record) or is_overruled(record, [one for _, one in records[place + 1 :]]):
+            continue
+        changed = segments.copy()
+        changed[number] = without(segments[number], record.offset)
+        assert not escapes(whole, changed), record
+        lost += 1
+    assert lost > 20
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        pytest.param('"fenced":-1', '"fenced":1', id="unfenced to fenced"),
+        pytest.param('"fenced":1}', '"fenced":0}', id="fenced to unchanged"),
+        pytest.param('"isMigratingZkBroker":true', '"isMigratingZkBroker":false', id="mode"),
+        pytest.param('"zkMigrationState":1', '"zkMigrationState":2', id="state"),
+        pytest.param("END_TRANSACTION_RECORD", "ABORT_TRANSACTION_RECORD", id="aborted"),
+        pytest.param('"name":"ZK Migration"', '"name":"Bootstrap records"', id="name"),
+        pytest.param(MIGRATING, UNASSIGNED, id="migrating to unassigned"),
+        pytest.param(UNASSIGNED, MIGRATING, id="unassigned to migrating"),
+        pytest.param(UNASSIGNED, LOST, id="unassigned to lost"),
+        pytest.param(r"CreateTime: (\d+)\d\d ", r"CreateTime: \g<1>00 ", id="time"),
+    ],
+)
+def test_no_value_that_matters_can_change_unnoticed(was: str, becomes: str) -> None:
+    segments = [cut_text(text, 210) for text in texts("one-controller")]  # broker 2 is held
+    changed = [re.sub(was, becomes, text) for text in segments]
+    assert changed != segments
+    assert escapes(project_texts(segments), segments)
+    assert not escapes(project_texts(segments), changed)
+
+
+def test_a_log_with_a_hole_gets_no_verdict() -> None:
+    first, *rest = texts("one-controller")
+    with pytest.raises(ValueError, match="are missing"):
+        project_texts([first, *rest[1:]])
+    with pytest.raises(ValueError, match="are missing"):
+        project_texts(rest, (100, ""))
+    with pytest.raises(ValueError, match="lacks records"):
+        project_texts([first.replace("\n| offset: 5 ", "\n| control: 5 ")])
