@@ -8,7 +8,7 @@ it, all gzipped. The fixtures beside the tests were made by this.
 import gzip
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +211,33 @@ def native(target: Path) -> None:
         store(lab, kept, target)
 
 
+class _OldLab(Lab):
+    """A KRaft cluster whose metadata is older than directory assignments (3.7-IV2)."""
+
+    def _format(self, files: Sequence[Path], cluster_id: str) -> None:
+        for file in files:
+            arguments = ("format", "-t", cluster_id, "--release-version", "3.6", "-c", str(file))
+            self._java.run_tool("kafka.tools.StorageTool", arguments, timeout_s=60.0)
+
+
+def upgrade(target: Path) -> None:
+    """Raise the metadata version past 3.7-IV2: brokers amend the registrations they have."""
+    spec = LabSpec(brokers=2, directories=1, controller_properties=_SNAPSHOTS_OFTEN)
+    with _OldLab(spec) as lab:
+        lab.start_kraft()
+        _create(lab, "orders", 4, 2)
+        _log("the upgrade")
+        arguments = ("--bootstrap-server", lab.broker_bootstrap, "upgrade", "--metadata", "3.9")
+        lab._java.run_tool("org.apache.kafka.tools.FeatureCommand", arguments, timeout_s=60.0)
+        time.sleep(5.0)
+        _create(lab, "after", 4, 2)
+        lab.restart(2)
+        lab.wait_in_sync()
+        kept = lab.active_controller()
+        _stop_controllers(lab)
+        store(lab, kept, target)
+
+
 def fresh(target: Path) -> None:
     """Record what a test can wait for: a directory fails, a broker returns."""
     spec = LabSpec(brokers=2, controller_properties=_SNAPSHOTS_OFTEN)
@@ -224,7 +251,7 @@ def fresh(target: Path) -> None:
         _create(lab, "given", assignments=[[2, 1], [2, 1]])
         lab.kill("broker-1")
         lab.start_broker(1)
-        lab.wait_in_sync()
+        time.sleep(3.0)  # nobody waits for the replicas in the failed directory
         kept = lab.active_controller()
         _stop_controllers(lab)
         store(lab, kept, target)
@@ -261,6 +288,7 @@ CASES: dict[str, Callable[[Path], None]] = {
     "fresh": fresh,
     "migration": migration,
     "native": native,
+    "upgrade": upgrade,
 }
 
 

@@ -98,6 +98,7 @@ LOGS = [
     pytest.param(Log("bad-directory", since=228), id="a snapshot of a broker held and fenced"),
     pytest.param(Log("bad-directory", since=185, only=HELD_SNAPSHOT), id="one checkpoint"),
     pytest.param(Log("native"), id="a life in KRaft"),
+    pytest.param(Log("upgrade"), id="registrations that were amended"),
     pytest.param(Log("native", until=200), id="an end while a directory is offline"),
     pytest.param(Log("native", since=408, until=490), id="an end without one of the brokers"),
 ]
