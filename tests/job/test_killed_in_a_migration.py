@@ -5,13 +5,13 @@ The judge is a replay of the controller's own log, which was never interrupted.
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from migration.summary import Phase
+from migration.summary import ClusterSummary, Mode, Phase
 from orchestrator.lab import Lab, LabSpec
 from streams.job.query import ReplayOutcome, replay
 from streams.store.store import Store
@@ -47,40 +47,58 @@ def _replayed(log: Path, folder: Path) -> ReplayOutcome:
     return replay(folder / "__cluster_metadata-0", folder / "replayed", CLUSTER)
 
 
-def test_killed_three_times_and_yet_the_same_story(lab: Lab, tmp_path: Path) -> None:
+class _Step(threading.Thread):
+    """A step of the migration that goes on while the run is killed."""
+
+    def __init__(self, *parts: Callable[[], object]) -> None:
+        super().__init__()
+        self._parts = parts
+        self._failure: BaseException | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            for part in self._parts:
+                part()
+        except BaseException as error:  # noqa: BLE001  # told by the test's own thread
+            self._failure = error
+
+    def done(self) -> None:
+        self.join(300)
+        assert not self.is_alive()
+        assert self._failure is None, self._failure
+
+
+def _in_mode(mode: Mode, count: int) -> Callable[[ClusterSummary], bool]:
+    return lambda now: sum(each.mode is mode for each in now.brokers) >= count
+
+
+def test_killed_in_every_phase_and_yet_the_same_story(lab: Lab, tmp_path: Path) -> None:
     lab.start_controllers()
     run = Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id)
-    failures: list[BaseException] = []
-
-    def migrate() -> None:
-        try:
-            for broker in lab.spec.broker_ids:
-                lab.enter_migration(broker)
-            lab.wait_copied()
-            lab.create_topic("hybrid", 6, 2)
-            for broker in lab.spec.broker_ids:
-                lab.move_to_kraft(broker)
-            lab.delete_topic("single")
-            lab.finalize()
-        except BaseException as error:  # noqa: BLE001  # told by the test's own thread
-            failures.append(error)
-
     run.start()
     run.wait_for(lambda now: now.phase is Phase.PRE_MIGRATION)
-    migration = threading.Thread(target=migrate)
-    migration.start()
-    run.wait_for(lambda now: any(each.mode == "migrating" for each in now.brokers))
-    run.kill()
-    run.start()
-    run.wait_for(lambda now: now.phase is Phase.HYBRID or now.phase is Phase.DUAL_WRITE)
-    run.kill()
-    run.start()
-    run.wait_for(lambda now: any(each.mode == "kraft" for each in now.brokers))
-    run.kill()
-    migration.join(300)
-    assert not failures
-    assert not migration.is_alive()
-    run.start()
+    for parts, until in (
+        (
+            (lambda: lab.enter_migration(1), lambda: lab.enter_migration(2), lab.wait_copied),
+            _in_mode(Mode.MIGRATING, 1),
+        ),
+        (
+            (lambda: lab.create_topic("hybrid", 6, 2), lambda: lab.move_to_kraft(1)),
+            _in_mode(Mode.KRAFT, 1),
+        ),
+        ((lambda: lab.move_to_kraft(2),), _in_mode(Mode.KRAFT, 2)),
+        (
+            (lambda: lab.delete_topic("single"), lab.finalize),
+            lambda now: now.phase is Phase.FINALIZED,
+        ),
+    ):
+        step = _Step(*parts)
+        run.wait_for(until)
+        run.kill()
+        step.done()
+        run.start()
+        run.wait_for(until)
     settled = run.wait_for(
         lambda now: (
             now.phase is Phase.FINALIZED
@@ -97,7 +115,8 @@ def test_killed_three_times_and_yet_the_same_story(lab: Lab, tmp_path: Path) -> 
     assert outcome.summary.metadata_offset is not None
     # No-op records at the end are not worth a batch of their own.
     end = outcome.summary.metadata_offset - 40
-    live = run.wait_for(lambda now: (now.metadata_offset or 0) >= end)
+    assert settled.metadata_offset <= outcome.summary.metadata_offset, outcome.summary
+    live = run.wait_for(lambda now: (now.metadata_offset or 0) >= end, 60)
     assert run.interrupt() == 0
     assert not run.leftovers()
     assert live.brokers == outcome.summary.brokers
