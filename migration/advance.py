@@ -13,7 +13,7 @@ from migration import brokers as broker_rules
 from migration.brokers import Broker, Early, Moment
 from migration.directory_ids import DirectoryId, to_text
 from migration.image import ClusterImage, Provenance
-from migration.phases import COPY_TRANSACTION
+from migration.phases import COPY_TRANSACTION, phase_of
 from migration.records import (
     AbortTransaction,
     BeginTransaction,
@@ -30,7 +30,7 @@ from migration.records import (
     ZkMigrationState,
 )
 from migration.shard import Note, ShardReport, Stamped
-from migration.summary import Event, Mode
+from migration.summary import Event, Mode, Phase
 from migration.transactions import Admission
 from migration.transitions import Crossing, Movement
 
@@ -224,6 +224,9 @@ class _Step:
         at = _moment(stamped)
         pending = self.pending.get(record.broker_id, 0)
         before = self.brokers.get(record.broker_id)
+        if before is not None and before.incarnation == record.incarnation_id:
+            self._amended(at, before, record)
+            return
         broker = broker_rules.registered(record, at, pending)
         self.brokers[broker.id] = broker
         self._event(
@@ -245,6 +248,18 @@ class _Step:
             self._event(at.offset, at.timestamp_ms, "assignments_complete", broker.id)
         if not record.fenced:
             self._tell_unfenced(at, broker, pending)
+
+    def _amended(self, at: Moment, before: Broker, record: RegisterBroker) -> None:
+        self.brokers[before.id] = broker_rules.amended(before, record)
+        self._event(
+            at.offset,
+            at.timestamp_ms,
+            "broker_amended",
+            before.id,
+            epoch=record.broker_epoch,
+            log_dirs=[to_text(each) for each in record.log_dirs],
+        )
+        self._directories_changed(at, before.id, before.log_dirs, record.log_dirs)
 
     def _changed(self, stamped: Stamped, record: BrokerRegistrationChange) -> None:
         at = _moment(stamped)
@@ -370,17 +385,11 @@ class _Step:
     def load_snapshot(self) -> None:
         """Replace what was known; what a snapshot cannot say (when, how long) stays unknown.
 
-        A broker whose registration is the one already known keeps its history.
+        A snapshot is one event: what changed before it did not happen at its end. A broker whose
+        registration is the one already known keeps its history.
         """
         end = self.batch.end
         at = Moment(offset=end.offset, timestamp_ms=end.timestamp_ms)
-        came_from = self.before.provenance
-        self._event(
-            at.offset,
-            at.timestamp_ms,
-            "snapshot_loaded",
-            skipped=at.offset - came_from.offset if came_from else None,
-        )
         self.held_back = []
         self.copying = False
         for barrier in list(self.movements):
@@ -396,13 +405,23 @@ class _Step:
                 self._from_snapshot(at, record, known.get(record.broker_id))
             else:
                 self._cluster_wide(stamped)
-        for broker_id in known.keys() - self.brokers.keys():
-            self._event(at.offset, at.timestamp_ms, "broker_unregistered", broker_id)
+        self.events.clear()
+        self.phase = self._phase()
+        came_from = self.before.provenance
+        self._event(
+            at.offset,
+            at.timestamp_ms,
+            "snapshot_loaded",
+            skipped=at.offset - came_from.offset if came_from else None,
+            phase=str(self.phase),
+            held=[each.id for each in self.brokers.values() if each.held],
+            unfenced_early=[each.id for each in self.brokers.values() if each.early],
+            unregistered=sorted(known.keys() - self.brokers.keys()),
+        )
         for report in self.batch.reports.values():
             for note in report.notes:
                 if note.kind == "record_contradicts":
                     self._note(note)
-        self._phase_check(Stamped(at.offset, at.timestamp_ms, EndTransaction()))
 
     def _from_snapshot(self, at: Moment, record: RegisterBroker, known: Broker | None) -> None:
         pending = self.pending.get(record.broker_id, 0)
@@ -431,12 +450,10 @@ class _Step:
                 # (ClusterControlManager.registerBroker); its time is not in a snapshot.
                 registered=Moment(offset=record.broker_epoch, timestamp_ms=0),
                 held=held,
+                unfenced_before=not record.fenced,
             )
         if broker.held and not record.fenced and broker.early is None:
             broker = replace(broker, early=Early(at=None, pending=pending))
-            self._event(
-                at.offset, at.timestamp_ms, "broker_unfenced_early", broker.id, pending=pending
-            )
         self.brokers[broker.id] = broker
 
     # -- the end ------------------------------------------------------------------------------
@@ -473,14 +490,11 @@ class _Step:
             )
         )
 
+    def _phase(self) -> Phase:
+        return phase_of(self.zk_migration_state, self.copying, self.brokers.values())
+
     def _phase_check(self, stamped: Stamped) -> None:
-        image = replace(
-            self.before,
-            zk_migration_state=self.zk_migration_state,
-            copying=self.copying,
-            brokers=self.brokers,
-        )
-        phase = image.phase
+        phase = self._phase()
         if phase is not self.phase:
             self._event(
                 stamped.offset,

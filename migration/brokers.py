@@ -43,6 +43,7 @@ class Broker:
     Attributes:
         registered: the RegisterBrokerRecord; from a snapshot the timestamp is unknown (0).
         unfenced: the first unfencing since, None: none seen.
+        unfenced_before: a snapshot showed the broker unfenced, so the first unfencing is unknown.
         complete: the record with which no replica was pending any more, None: held or not KRaft.
         held: KRaft, and not complete yet.
     """
@@ -57,6 +58,7 @@ class Broker:
     registered: Moment
     held: bool
     unfenced: Moment | None = None
+    unfenced_before: bool = False
     complete: Moment | None = None
     early: Early | None = None
     progress: Progress | None = None
@@ -85,7 +87,23 @@ def unfence(broker: Broker, at: Moment, pending: int) -> Broker:
     early = broker.early
     if broker.held and early is None:
         early = Early(at=at, pending=pending)
-    return replace(broker, fenced=False, unfenced=broker.unfenced or at, early=early)
+    first = None if broker.unfenced_before else broker.unfenced or at
+    return replace(broker, fenced=False, unfenced=first, early=early)
+
+
+def amended(broker: Broker, record: RegisterBroker) -> Broker:
+    """Take a registration of the same process again: what it says of itself changed, no more.
+
+    ClusterControlManager.registerBroker writes such a record when a broker that is registered
+    already tells more of itself after an upgrade ("Amending registration"); nothing restarted.
+    """
+    return replace(
+        broker,
+        epoch=record.broker_epoch,
+        fenced=record.fenced,
+        in_controlled_shutdown=record.in_controlled_shutdown,
+        log_dirs=record.log_dirs,
+    )
 
 
 def complete(broker: Broker, at: Moment) -> Broker:

@@ -181,9 +181,13 @@ class _Cluster:
     def register(self, record: Record) -> None:
         data = record.data
         kraft = not data.get("isMigratingZkBroker", False)
-        before = self.brokers.get(data["brokerId"], {"log_dirs": []})
+        before = self.brokers.get(data["brokerId"], {"log_dirs": [], "incarnation": None})
+        if before["incarnation"] == data["incarnationId"]:
+            self.amend(before, record)
+            return
         self.brokers[data["brokerId"]] = {
             "id": data["brokerId"],
+            "incarnation": data["incarnationId"],
             "epoch": data["brokerEpoch"],
             "mode": "kraft" if kraft else "migrating",
             "fenced": True,
@@ -200,6 +204,14 @@ class _Cluster:
         self.compare_log_dirs(before["log_dirs"], data.get("logDirs", []), record)
         if not data["fenced"]:
             self.unfence(self.brokers[data["brokerId"]], record)
+
+    def amend(self, broker: Json, record: Record) -> None:
+        """The same process says more of itself ("Amending registration"): nothing restarted."""
+        data = record.data
+        self.compare_log_dirs(broker["log_dirs"], data.get("logDirs", []), record)
+        broker["epoch"] = data["brokerEpoch"]
+        broker["fenced"] = data["fenced"]
+        broker["log_dirs"] = data.get("logDirs", [])
 
     def change_registration(self, record: Record) -> None:
         broker = self.registered(record, record.data["brokerId"], record.data["brokerEpoch"])

@@ -87,14 +87,7 @@ LOGS = [
     pytest.param(Log("migration", until=294), id="an end while a broker is held and unfenced"),
     pytest.param(Log("migration", since=348), id="a snapshot with new replicas after a hold"),
     pytest.param(Log("bad-directory"), id="a hold that a deleted topic ends"),
-    pytest.param(
-        Log("bad-directory", since=185),
-        id="a snapshot of a broker held and unfenced",
-        marks=pytest.mark.xfail(
-            strict=True,
-            reason="unfenced_offset is 230, a later unfencing: the first, 142, is before it",
-        ),
-    ),
+    pytest.param(Log("bad-directory", since=185), id="a snapshot of a broker held and unfenced"),
     pytest.param(Log("bad-directory", since=228), id="a snapshot of a broker held and fenced"),
     pytest.param(Log("bad-directory", since=185, only=HELD_SNAPSHOT), id="one checkpoint"),
     pytest.param(Log("native"), id="a life in KRaft"),
@@ -110,11 +103,6 @@ def test_replay_says_what_the_oracle_says(log: Log, replays: Replays) -> None:
     assert differences(product, oracle, since=log.since) == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="phase_changed and broker_unfenced_early are dated at the snapshot's end, where neither"
-    " happened (80 and 142 in the log)",
-)
 def test_a_snapshot_is_no_event(replays: Replays) -> None:
     product, oracle = replays.both(Log("bad-directory", since=185, only=HELD_SNAPSHOT))
     assert differences(product, oracle) == []
