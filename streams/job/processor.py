@@ -12,6 +12,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from migration.shard import Shard, ShardBatch
+from streams.garbage import without_garbage_collection
 from streams.job.packing import pack_report, pack_shard, unpack_shard
 from streams.job.transitions import write_transitions
 from streams.source.chunks import CLUSTER, Kind, ShardChunk, decoded
@@ -36,6 +37,10 @@ class ReplicaTracker(StatefulProcessor):
         timerValues: Any,  # noqa: ANN401, ARG002, N803
     ) -> Iterator[Row]:
         """Apply one batch's rows of one key."""
+        with without_garbage_collection():
+            yield from self._handle(key, rows)
+
+    def _handle(self, key: tuple[str, int], rows: Iterator[Row]) -> Iterator[Row]:
         cluster, shard = key
         if shard == CLUSTER:
             for row in rows:

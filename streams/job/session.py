@@ -5,12 +5,13 @@ makes an archive of the JVM's classes, with which it starts in half the time.
 """
 
 import atexit
+import hashlib
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -58,10 +59,17 @@ SETTINGS: Final = {
 
 
 def class_archive() -> Path:
-    """Where the archive of the JVM's classes is, or would be: one for each PySpark."""
+    """Where the archive of the JVM's classes is, or would be: one for each installed PySpark."""
+    return _cache().with_suffix(".jsa")
+
+
+def _cache() -> Path:
+    """The stem of what is kept between runs for the PySpark that is installed here."""
     cache = os.environ.get("KRAFTGATE_CACHE") or os.environ.get("XDG_CACHE_HOME")
     base = Path(cache) if cache else Path.home() / ".cache"
-    return base / "kraftgate" / f"spark-{pyspark.__version__}.jsa"
+    installed = str(Path(pyspark.__file__).parent)
+    place = hashlib.sha256(installed.encode()).hexdigest()[:8]
+    return base / "kraftgate" / f"spark-{pyspark.__version__.replace('.', '_')}-{place}"
 
 
 def session(log: Path, *, java_options: tuple[str, ...] = ()) -> SparkSession:
@@ -92,13 +100,44 @@ def _start(log: Path, java_options: tuple[str, ...]) -> SparkSession:
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
     log.parent.mkdir(parents=True, exist_ok=True)
-    with _output_to(log):
+    home = _home_without_archives()
+    with _output_to(log), _environment("SPARK_HOME", str(home)):
         return (
             builder.config("spark.driver.extraJavaOptions", " ".join(java))
             .config("spark.local.dir", scratch)
             .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
             .getOrCreate()
         )
+
+
+def _home_without_archives() -> Path:
+    """A SPARK_HOME in which the workers find no pyspark.zip, and so take the installed package.
+
+    From the archive every one of the dozen Python processes would compile PySpark anew, since a
+    zip keeps no byte code: 0.6 s each. The path stays the same, or the archive of classes would
+    not fit.
+    """
+    installed = Path(pyspark.__file__).parent
+    home = _cache().with_suffix(".home")
+    home.mkdir(parents=True, exist_ok=True)
+    for part in ("bin", "jars"):
+        with suppress(FileExistsError):
+            (home / part).symlink_to(installed / part)
+    return home
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """Set a variable for the JVM that is started meanwhile, and only for it."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
 from migration.records import Topic
 from migration.shard import barrier
 from migration.transactions import Admission, Transaction, admit
+from streams.garbage import without_garbage_collection
 from streams.source.chunks import (
     CLUSTER,
     SHARDS,
@@ -52,16 +53,18 @@ def rows(cluster: str, part: Slice) -> Iterator[Row]:
     Raises:
         WireError: bytes that the planner's headers and CRCs could not show to be damaged.
     """
-    router = _Router(cluster, part)
-    buffer = read_bytes(part.path, part.position, part.size)
-    for batch in read_batches(buffer, file=str(part.path), position=part.position):
-        try:
-            router.take(batch)
-        except WireError as error:
-            if error.file is None:
-                error.locate(file=str(part.path), position=batch.position, offset=batch.base_offset)
-            raise
-    yield from router.finish()
+    with without_garbage_collection():
+        router = _Router(cluster, part)
+        buffer = read_bytes(part.path, part.position, part.size)
+        for batch in read_batches(buffer, file=str(part.path), position=part.position):
+            try:
+                router.take(batch)
+            except WireError as error:
+                if error.file is None:
+                    at = batch.position
+                    error.locate(file=str(part.path), position=at, offset=batch.base_offset)
+                raise
+        yield from router.finish()
 
 
 class _Router:
