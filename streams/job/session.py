@@ -67,7 +67,7 @@ def _cache() -> Path:
     """The stem of what is kept between runs for the PySpark that is installed here."""
     cache = os.environ.get("KRAFTGATE_CACHE") or os.environ.get("XDG_CACHE_HOME")
     base = Path(cache) if cache else Path.home() / ".cache"
-    installed = str(Path(pyspark.__file__).parent)
+    installed = str(Path(pyspark.__file__).resolve().parent)
     place = hashlib.sha256(installed.encode()).hexdigest()[:8]
     return base / "kraftgate" / f"spark-{pyspark.__version__.replace('.', '_')}-{place}"
 
@@ -117,7 +117,7 @@ def _home_without_archives() -> Path:
     zip keeps no byte code: 0.6 s each. The path stays the same, or the archive of classes would
     not fit.
     """
-    installed = Path(pyspark.__file__).parent
+    installed = Path(pyspark.__file__).resolve().parent
     home = _cache().with_suffix(".home")
     home.mkdir(parents=True, exist_ok=True)
     for part in ("bin", "jars"):
