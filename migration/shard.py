@@ -47,10 +47,12 @@ from migration.transitions import (
     Crossing,
     Movement,
     PendingSteps,
+    Registrations,
     Transitions,
     directory_changes,
     place,
 )
+from migration.transitions import Numbers as Table
 
 NOT_REGISTERED: Final[frozenset[int]] = frozenset()
 
@@ -156,6 +158,8 @@ class ShardBatch:
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
         self.transitions = Transitions()
+        self.table: Table | None = None
+        self._registrations = Registrations(shard.registered)
         self._report = ShardReport()
         self._barriers: dict[int, list[int]] = {}
         self._ends: list[int] = []
@@ -184,6 +188,7 @@ class ShardBatch:
         scratch.apply(((offset, timestamp_ms, each) for each in records), offset + 1)
         before, self.shard.topics = self.shard.topics, loaded.topics
         self.shard.registered = loaded.registered
+        self._registrations = Registrations(loaded.registered)
         self._report.notes.extend(scratch._report.notes)
         self._report.topics += len(loaded.topics) - len(before)
         for topic_id in before.keys() | loaded.topics.keys():
@@ -199,14 +204,15 @@ class ShardBatch:
         self._ends.append(offset + 1)
 
     def finish(self) -> ShardReport:
-        """Tell what the batch changed; once, at its end."""
+        """Tell what the batch changed; once, at its end. `table` then has the transitions."""
         report = self._report
-        if len(self.transitions):
-            table = self.transitions.columns()
+        if self.transitions.brokers or self.transitions.restated:
+            table = self.transitions.columns(self._registrations)
             report.directories = directory_changes(table, self.shard.numbers.ids())
             steps = PendingSteps(table)
             report.movements = steps.movements(self._barriers, self._ends)
             report.crossings = steps.crossings(self.shard.pending)
+            self.table = table
         return report
 
     def _seldom(self, offset: int, timestamp_ms: int, record: ShardRecord) -> None:
@@ -297,6 +303,7 @@ class ShardBatch:
             registered[broker] = directories
         else:
             registered.pop(broker, None)
+        self._registrations.change(broker, len(self.transitions.brokers), directories)
         for topic_id, topic in self.shard.topics.items():
             number = self._topic_number(topic_id, topic.name)
             for partition_id, replicas in topic.partitions.items():
@@ -305,7 +312,7 @@ class ShardBatch:
                 directory = replicas.directories[replicas.brokers.index(broker)]
                 was, now = _place(directory, before), _place(directory, directories)
                 if was != now:
-                    self.transitions.flat += (
+                    self.transitions.restated += (
                         offset,
                         timestamp_ms,
                         number,
@@ -318,26 +325,24 @@ class ShardBatch:
     def _moved(
         self, at: tuple[int, int, int, int], before: Replicas | None, after: Replicas | None
     ) -> None:
-        registered = self.shard.registered
-        flat = self.transitions.flat
+        told = self.transitions
         if before is None and after is not None:
-            for broker, now in zip(*after, strict=True):
-                flat += (*at, broker, ABSENT, _place(now, registered.get(broker, NOT_REGISTERED)))
+            count = len(after.brokers)
+            told.heads += (*at, count)
+            told.brokers += after.brokers
+            told.was += (ABSENT,) * count
+            told.now += after.directories
         elif before is not None and after is not None and before.brokers == after.brokers:
-            places = zip(before.brokers, before.directories, after.directories, strict=True)
-            for broker, was, now in places:
-                if was != now:
-                    online = registered.get(broker, NOT_REGISTERED)
-                    flat += (*at, broker, _place(was, online), _place(now, online))
+            told.heads += (*at, len(after.brokers))
+            told.brokers += after.brokers
+            told.was += before.directories
+            told.now += after.directories
         else:
-            for broker, old, new in moves(before, after):
-                online = registered.get(broker, NOT_REGISTERED)
-                flat += (
-                    *at,
-                    broker,
-                    ABSENT if old is None else _place(old, online),
-                    ABSENT if new is None else _place(new, online),
-                )
+            for broker, was, now in moves(before, after):
+                told.heads += (*at, 1)
+                told.brokers.append(broker)
+                told.was.append(ABSENT if was is None else was)
+                told.now.append(ABSENT if now is None else now)
 
     def _topic_number(self, topic_id: bytes, name: str) -> int:
         number = self._topic_numbers.get(topic_id)

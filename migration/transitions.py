@@ -32,6 +32,8 @@ _OFFSET_BITS: Final = 40
 _OFFSET_MASK: Final = 2**_OFFSET_BITS - 1
 """A trillion records: at a thousand a second, thirty years."""
 
+_RESERVED_STATES: Final = np.array([MIGRATING_STATE, UNASSIGNED_STATE, LOST_STATE])
+"""The states of the reserved directories, by their numbers (`migration.partitions`)."""
 COLUMNS: Final = 7
 """Metadata offset, timestamp (ms), number of the topic, partition, broker, place before, after."""
 
@@ -78,21 +80,79 @@ class Crossing(NamedTuple):
 
 @dataclass(slots=True)
 class Transitions:
-    """Rows of COLUMNS numbers, flat and in log order, and what the numbers name."""
+    """Changes in log order, as flat lists that the hot path only ever extends.
 
-    flat: list[int] = field(default_factory=list)
+    One record changes `count` replicas; for each of them `brokers`, `was` and `now` go on by one.
+    A replica that did not move is among them and left out by `columns`.
+
+    Attributes:
+        heads: metadata offset, timestamp, topic's number, partition and count, record by record.
+        was: directory's number before, or ABSENT.
+        now: directory's number after, or ABSENT.
+        restated: rows of COLUMNS, for replicas that stayed where they are while their broker's
+            registration changed.
+        topics: id and name by number.
+    """
+
+    heads: list[int] = field(default_factory=list)
+    brokers: list[int] = field(default_factory=list)
+    was: list[int] = field(default_factory=list)
+    now: list[int] = field(default_factory=list)
+    restated: list[int] = field(default_factory=list)
     topics: list[tuple[bytes, str]] = field(default_factory=list)
-    _table: Numbers | None = None
 
-    def __len__(self) -> int:
-        """How many rows."""
-        return len(self.flat) // COLUMNS
+    def columns(self, registered: "Registrations") -> Numbers:
+        """A table of COLUMNS, a row for each change."""
+        heads = np.array(self.heads, dtype=np.int64).reshape(-1, 5)
+        table = np.empty((len(self.brokers), COLUMNS), dtype=np.int64)
+        table[:, :4] = np.repeat(heads[:, :4], heads[:, 4], axis=0)
+        table[:, 4] = self.brokers
+        table[:, 5] = self.was
+        table[:, 6] = self.now
+        registered.place(table)
+        table = table[table[:, 5] != table[:, 6]]
+        if self.restated:
+            restated = np.array(self.restated, dtype=np.int64).reshape(-1, COLUMNS)
+            table = np.concatenate([table, restated])
+            table = table[np.argsort(table[:, 0], kind="stable")]
+        return table
 
-    def columns(self) -> Numbers:
-        """The rows as a table; to be asked for when the last row is there."""
-        if self._table is None:
-            self._table = np.array(self.flat, dtype=np.int64).reshape(-1, COLUMNS)
-        return self._table
+
+class Registrations:
+    """Which directories each broker had registered, from which row of a batch on."""
+
+    def __init__(self, before: Mapping[int, frozenset[int]]) -> None:
+        self._versions: dict[int, list[tuple[int, frozenset[int]]]] = {
+            broker: [(0, directories)] for broker, directories in before.items()
+        }
+
+    def change(self, broker: int, row: int, directories: frozenset[int]) -> None:
+        """From the given row on the broker has these."""
+        self._versions.setdefault(broker, [(0, frozenset())]).append((row, directories))
+
+    def place(self, table: Numbers) -> None:
+        """Turn the table's directories into places, in the two last columns."""
+        order = np.argsort(table[:, 4], kind="stable")
+        brokers = table[order, 4]
+        starts = np.flatnonzero(np.r_[len(brokers) > 0, brokers[1:] != brokers[:-1]])
+        ends = np.r_[starts[1:], len(brokers)]
+        states = np.full((len(table), 2), ASSIGNED_STATE, dtype=np.int64)
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            rows = order[start:end]
+            versions = self._versions.get(int(brokers[start]), [])
+            bounds = [*np.searchsorted(rows, [row for row, _ in versions]), len(rows)]
+            for number, (_, online) in enumerate(versions):
+                part = rows[bounds[number] : bounds[number + 1]]
+                if online and len(part):
+                    known = np.isin(table[part, 5:7], list(online))
+                    states[part] = np.where(known, ASSIGNED_STATE, OFFLINE_STATE)
+        directories = table[:, 5:7]
+        reserved = directories < len(_RESERVED_STATES)
+        states = np.where(
+            reserved, np.take(_RESERVED_STATES, np.maximum(directories, 0) % 3), states
+        )
+        there = directories != ABSENT
+        table[:, 5:7] = np.where(there, (directories << _STATE_BITS) | states, ABSENT)
 
 
 def directory_of(places: Numbers) -> Numbers:

@@ -14,7 +14,6 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from migration.shard import Shard, ShardBatch
 from streams.garbage import without_garbage_collection
 from streams.job.packing import pack_report, pack_shard, unpack_shard
-from streams.job.transitions import write_transitions
 from streams.source.chunks import CLUSTER, Kind, ShardChunk, decoded
 
 OUTPUT: Final = "cluster STRING, shard INT, ordinal BIGINT, payload BINARY"
@@ -57,19 +56,24 @@ class ReplicaTracker(StatefulProcessor):
         report = batch.finish()
         self._state.update((pack_shard(state, held),))
         path = None
-        if len(batch.transitions):
+        table = batch.table
+        if table is not None and len(table):
+            # The process that only looks at the operator need not wait for Arrow.
+            from streams.job.transitions import write_transitions
+
             path = write_transitions(
                 self._transitions,
                 cluster,
                 shard,
                 chunks[-1].until,
-                batch.transitions,
+                table,
+                batch.transitions.topics,
                 state.numbers.ids(),
             )
         payload = pack_report(
             report,
             str(path.relative_to(self._transitions)) if path else None,
-            len(batch.transitions),
+            0 if table is None else len(table),
         )
         yield Row(cluster=cluster, shard=shard, ordinal=0, payload=payload)
 

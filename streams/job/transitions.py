@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from migration.directory_ids import DirectoryId, to_text
-from migration.transitions import ABSENT, STATES, Numbers, Transitions, directory_of, state_of
+from migration.transitions import ABSENT, STATES, Numbers, directory_of, state_of
 
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 
@@ -38,29 +38,29 @@ def write_transitions(
     cluster: str,
     shard: int,
     until: int,
-    transitions: Transitions,
+    table: Numbers,
+    topics: list[tuple[bytes, str]],
     ids: list[DirectoryId],
 ) -> Path:
     """Write one shard's transitions of one batch, which ends before the metadata offset `until`.
 
-    `ids`: the directory ids by their numbers.
+    `topics` and `ids`: what the table's numbers stand for.
     """
     folder = directory / f"cluster={cluster}"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{until:020d}-{shard:03d}.parquet"
     fresh = path.with_suffix(f".{os.getpid()}.tmp")
-    pq.write_table(_table(transitions, ids), fresh)
+    pq.write_table(_arrow(table, topics, ids), fresh)
     fresh.replace(path)
     return path
 
 
-def _table(transitions: Transitions, ids: list[DirectoryId]) -> pa.Table:
-    rows = transitions.columns()
-    offsets, moments, topics, partitions, brokers, was, now = rows.T
+def _arrow(table: Numbers, named: list[tuple[bytes, str]], ids: list[DirectoryId]) -> pa.Table:
+    offsets, moments, topics, partitions, brokers, was, now = table.T
     directories = pa.array([to_text(each) for each in ids], pa.string())
     states = pa.array([str(each) for each in STATES], pa.string())
-    topic_ids = pa.array([to_text(each) for each, _ in transitions.topics], pa.string())
-    topic_names = pa.array([name for _, name in transitions.topics], pa.string())
+    topic_ids = pa.array([to_text(each) for each, _ in named], pa.string())
+    topic_names = pa.array([name for _, name in named], pa.string())
     return pa.table(
         [
             pa.array(offsets),

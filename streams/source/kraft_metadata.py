@@ -178,7 +178,6 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _open(self, start: StreamOffset) -> "tuple[Feed, LogIndex, Planner]":
         from streams.source.feed import FileFeed
         from streams.source.index import LogIndex
-        from streams.source.live_feed import LiveFeed
         from streams.source.plan import Planner
 
         if self._feed is None or self._index is None or self._planner is None:
@@ -186,6 +185,8 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if options.controllers is None:
                 self._feed = FileFeed(options.state)
             else:
+                from streams.source.live_feed import LiveFeed
+
                 self._feed = LiveFeed(options.controllers, options.path, options.state)
             self._index = LogIndex(options.path, start)
             finite = options.controllers is None

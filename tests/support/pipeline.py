@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from migration.advance import Batch, advance
 from migration.image import ClusterImage, Provenance, summarize
 from migration.shard import Shard, ShardBatch, ShardReport
@@ -86,7 +88,9 @@ class Run:
             broker,
             was,
             now,
-        ) in batch.transitions.columns().tolist():
+        ) in (
+            batch.table if batch.table is not None else np.empty((0, 7), dtype=np.int64)
+        ).tolist():
             places = tuple(
                 None if each == ABSENT else (ids[each >> 3], STATES[each & 7])
                 for each in (was, now)
