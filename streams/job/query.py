@@ -17,7 +17,7 @@ from functools import reduce
 from pathlib import Path
 from typing import IO, Final
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -138,7 +138,7 @@ def follow(settings: JobSettings, state_dir: Path) -> Job:
     held = ExitStack()
     try:
         held.enter_context(_lock(state_dir))
-        spark = session(state_dir / "spark.log")
+        spark = _session(state_dir)
         streams = [_live(spark, source, state_dir) for source in settings.sources]
         return _start(streams, state_dir, held, available_now=False)
     except BaseException:
@@ -173,7 +173,7 @@ def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -
 def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None) -> ReplayOutcome:
     held = ExitStack()
     held.enter_context(_lock(state_dir))
-    spark = session(state_dir / "spark.log")
+    spark = _session(state_dir)
     options = _options(cluster, state_dir) | {"path": str(path.absolute())}
     if until is not None:
         options["until"] = str(until)
@@ -189,6 +189,21 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
     status_file = state_dir / "clusters" / cluster / STATUS_FILE
     damage = from_json(json.loads(status_file.read_text("utf-8"))).error
     return ReplayOutcome(summary=summary, events=events, damage=damage)
+
+
+def _session(state_dir: Path) -> SparkSession:
+    log = state_dir / "spark.log"
+    try:
+        return session(log)
+    except PySparkException as error:
+        said = (
+            log.read_text("utf-8", errors="replace").strip().splitlines() if log.is_file() else []
+        )
+        last = said[-1] if said else "it said nothing"
+        raise JobFailed(
+            f"Spark's JVM does not start: {last}. It needs Java 17 or later on the PATH or in "
+            "JAVA_HOME (Debian: apt-get install openjdk-17-jre-headless)"
+        ) from error
 
 
 def _live(spark: SparkSession, source: LogSource, state_dir: Path) -> DataFrame:

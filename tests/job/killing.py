@@ -31,6 +31,15 @@ class Killed:
         )
         self._process: subprocess.Popen[bytes] | None = None
 
+    def __enter__(self) -> "Killed":
+        """Nothing runs yet."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave nothing behind, whatever failed."""
+        if self._process is not None and self._process.poll() is None:
+            self.kill()
+
     def start(self) -> None:
         """Begin to follow, or go on."""
         with self._output.open("ab") as output:

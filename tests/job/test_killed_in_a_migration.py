@@ -75,7 +75,11 @@ def _in_mode(mode: Mode, count: int) -> Callable[[ClusterSummary], bool]:
 
 def test_killed_in_every_phase_and_yet_the_same_story(lab: Lab, tmp_path: Path) -> None:
     lab.start_controllers()
-    run = Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id)
+    with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id) as run:
+        _walk(lab, run, tmp_path)
+
+
+def _walk(lab: Lab, run: Killed, tmp_path: Path) -> None:
     run.start()
     run.wait_for(lambda now: now.phase is Phase.PRE_MIGRATION)
     for parts, until in (

@@ -108,7 +108,7 @@ def test_they_die_with_their_lab_however_it_ends(tmp_path: Path, ending: signal.
     children = [psutil.Process(int(pid)) for pid in holder.stdout.readline().split()]
     assert [child.is_running() for child in children] == [True, True]
     holder.send_signal(ending)
-    holder.wait(30)
+    holder.wait(90)
     holder.stdout.close()
-    _, alive = psutil.wait_procs(children, timeout=30)
+    _, alive = psutil.wait_procs(children, timeout=90)
     assert alive == []
