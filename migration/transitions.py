@@ -132,9 +132,11 @@ class Registrations:
 
     def place(self, table: Numbers) -> None:
         """Turn the table's directories into places, in the two last columns."""
+        if not len(table):
+            return
         order = np.argsort(table[:, 4], kind="stable")
         brokers = table[order, 4]
-        starts = np.flatnonzero(np.r_[len(brokers) > 0, brokers[1:] != brokers[:-1]])
+        starts = np.flatnonzero(np.r_[True, brokers[1:] != brokers[:-1]])
         ends = np.r_[starts[1:], len(brokers)]
         states = np.full((len(table), 2), ASSIGNED_STATE, dtype=np.int64)
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):

@@ -3,7 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from migration.directory_ids import PENDING
@@ -67,8 +67,13 @@ def test_any_size_of_the_controllers_batches_gives_the_same(
     ]
 
 
+_ONLY_RESTATED: list[Action] = [(0, 0, 0, 0), (4, 0, 0, 3), (9, 0, 1, 2), (11, 0, 7, 1)]
+"""The last batch moves no replica, and yet changes a state: its directory goes."""
+
+
 @_quick
 @given(actions, st.integers(1, 2000))
+@example(_ONLY_RESTATED, 1)
 def test_counts_are_those_of_the_replicas(drawn: list[Action], max_bytes: int) -> None:
     run = _run(write_segment(values(drawn), [3]), max_bytes)
     image = unpack_image(run.image)
