@@ -1,0 +1,74 @@
+"""Kafka's rules for the directories of a partition's replicas."""
+
+import pytest
+
+from migration.directory_ids import LOST, MIGRATING, UNASSIGNED, DirectoryId, from_text, to_text
+from migration.partitions import (
+    InvalidReplicaDirectories,
+    Numbers,
+    Replicas,
+    classify,
+    merge,
+    moves,
+    register,
+)
+from migration.records import Partition, PartitionChange
+from migration.summary import ReplicaState
+
+A, B, C = (DirectoryId(bytes([each]) * 16) for each in (1, 2, 3))
+TOPIC = bytes(16)
+
+
+def _partition(directories: tuple[DirectoryId, ...] | None) -> Partition:
+    return Partition(0, TOPIC, (1, 2), (1, 2), (), (), 1, 0, 0, directories=directories)
+
+
+@pytest.mark.parametrize("absent", [None, ()])
+def test_no_directories_are_all_migrating(absent: tuple[DirectoryId, ...] | None) -> None:
+    assert register(_partition(absent), Numbers()) == Replicas((1, 2), (0, 0))
+
+
+def test_directories_of_another_number_than_replicas_are_refused() -> None:
+    with pytest.raises(InvalidReplicaDirectories, match="2 replicas and 1 directories"):
+        register(_partition((A,)), Numbers())
+    with pytest.raises(InvalidReplicaDirectories, match="2 replicas and 3 directories"):
+        merge(Replicas((1, 2), (0, 0)), PartitionChange(0, TOPIC, directories=(A, B, C)), Numbers())
+
+
+def test_replicas_that_stay_keep_their_directory_and_new_ones_are_unassigned() -> None:
+    numbers = Numbers([A, B])
+    before = Replicas((1, 2), (numbers[A], numbers[B]))
+    after = merge(before, PartitionChange(0, TOPIC, replicas=(2, 3)), numbers)
+    assert after == Replicas((2, 3), (numbers[B], numbers[UNASSIGNED]))
+    assert set(moves(before, after)) == {
+        (1, numbers[A], None),
+        (3, None, numbers[UNASSIGNED]),
+    }
+
+
+def test_a_change_that_names_neither_changes_nothing() -> None:
+    before = Replicas((1, 2), (0, 1))
+    assert merge(before, PartitionChange(0, TOPIC, isr=(1,), leader=1), Numbers()) is before
+
+
+@pytest.mark.parametrize(
+    ("directory", "registered", "state"),
+    [
+        (MIGRATING, {A}, ReplicaState.MIGRATING),
+        (UNASSIGNED, {A}, ReplicaState.UNASSIGNED),
+        (LOST, {A}, ReplicaState.LOST),
+        (A, {A, B}, ReplicaState.ASSIGNED),
+        (C, {A, B}, ReplicaState.OFFLINE),
+        (C, {A}, ReplicaState.OFFLINE),
+        (C, set(), ReplicaState.ASSIGNED),
+    ],
+)
+def test_states(directory: DirectoryId, registered: set[DirectoryId], state: ReplicaState) -> None:
+    assert classify(directory, frozenset(registered)) is state
+
+
+def test_ids_print_as_kafka_prints_them() -> None:
+    text = "uSLaubyUxZGsRKrz8FtoCw"
+    assert to_text(from_text(text)) == text
+    assert to_text(MIGRATING) == "AAAAAAAAAAAAAAAAAAAAAA"
+    assert to_text(UNASSIGNED) == "AAAAAAAAAAAAAAAAAAAAAQ"

@@ -1,0 +1,93 @@
+"""When a broker is held, when its assignments are complete, and when it was unfenced early."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from migration.summary import BrokerSummary, Phase, UnfencedEarly
+from tests.support.logs import Action, values, write_segment
+from tests.support.pipeline import Run
+
+TOPIC: Action = (0, 0, 0, 0)
+PARTITION_0: Action = (2, 0, 0, 0)
+PARTITION_1: Action = (2, 0, 1, 0)
+"""Without directories, on broker 1."""
+KRAFT: Action = (9, 0, 1, 5)
+"""Broker 1 registers in KRaft mode, fenced, with three directories."""
+MIGRATING: Action = (9, 0, 0, 5)
+UNFENCE: Action = (11, 0, 0, 0)
+FENCE: Action = (11, 0, 2, 0)
+ASSIGN_0: Action = (5, 0, 0, 0)
+ASSIGN_1: Action = (5, 0, 1, 0)
+BEGIN: Action = (14, 0, 0, 1)
+END: Action = (14, 0, 0, 1)
+ABORT: Action = (14, 0, 0, 0)
+REMOVE: Action = (13, 0, 0, 0)
+
+
+def _run(tmp_path: Path, drawn: Sequence[Action]) -> Run:
+    (tmp_path / f"{0:020d}.log").write_bytes(write_segment(values(drawn), [1]))
+    return Run().follow(tmp_path, 1)
+
+
+def _broker(run: Run) -> BrokerSummary:
+    (broker,) = run.summary.brokers
+    return broker
+
+
+def test_a_broker_is_held_from_its_kraft_registration_to_its_last_assignment(
+    tmp_path: Path,
+) -> None:
+    drawn = [TOPIC, PARTITION_0, PARTITION_1, KRAFT, ASSIGN_0]
+    held = _broker(_run(tmp_path, drawn))
+    assert (held.held, held.pending, held.assignments_complete_offset) == (True, 1, None)
+    done = _broker(_run(tmp_path, [*drawn, ASSIGN_1, UNFENCE]))
+    assert (done.held, done.pending, done.assignments_complete_offset) == (False, 0, 6)
+    assert (done.unfenced_offset, done.unfenced_early) == (7, None)
+
+
+def test_a_broker_in_migration_mode_is_not_held(tmp_path: Path) -> None:
+    broker = _broker(_run(tmp_path, [TOPIC, PARTITION_0, MIGRATING, UNFENCE]))
+    assert (broker.held, broker.pending, broker.unfenced_early) == (False, 1, None)
+    assert broker.assignments_complete_offset is None
+
+
+def test_unfenced_early_counts_the_pending_then_and_lasts_until_the_last(tmp_path: Path) -> None:
+    drawn = [TOPIC, PARTITION_0, PARTITION_1, KRAFT, ASSIGN_0, UNFENCE]
+    early = _broker(_run(tmp_path, drawn))
+    assert early.unfenced_early == UnfencedEarly(pending=1, duration_ms=None)
+    drawn += [FENCE, UNFENCE, ASSIGN_1]
+    over = _broker(_run(tmp_path, drawn))
+    # Ten ms a record in these logs: from the first unfencing, at 6, to 9.
+    assert over.unfenced_early == UnfencedEarly(pending=1, duration_ms=30)
+    assert over.unfenced_offset == 6
+
+
+def test_a_hold_also_ends_when_the_pending_topic_goes(tmp_path: Path) -> None:
+    broker = _broker(_run(tmp_path, [TOPIC, PARTITION_0, KRAFT, REMOVE]))
+    assert (broker.held, broker.assignments_complete_offset) == (False, 4)
+
+
+def test_new_replicas_do_not_hold_a_complete_broker_again(tmp_path: Path) -> None:
+    drawn = [TOPIC, PARTITION_0, KRAFT, ASSIGN_0, PARTITION_1]
+    broker = _broker(_run(tmp_path, drawn))
+    assert (broker.held, broker.pending, broker.assignments_complete_offset) == (False, 1, 4)
+
+
+def test_a_broker_without_pending_replicas_is_complete_at_once(tmp_path: Path) -> None:
+    broker = _broker(_run(tmp_path, [KRAFT]))
+    assert (broker.held, broker.assignments_complete_offset) == (False, 1)
+
+
+@pytest.mark.parametrize(
+    ("over", "partitions", "phase"),
+    [(END, 1, Phase.ZOOKEEPER), (ABORT, 0, Phase.ZOOKEEPER), (None, 0, Phase.COPYING)],
+)
+def test_a_transaction_counts_whole_or_not_at_all(
+    tmp_path: Path, over: Action | None, partitions: int, phase: Phase
+) -> None:
+    drawn = [TOPIC, BEGIN, PARTITION_0, *([over] if over else [])]
+    summary = _run(tmp_path, drawn).summary
+    assert (summary.partitions, summary.phase) == (partitions, phase)
+    assert summary.metadata_offset == len(drawn)
