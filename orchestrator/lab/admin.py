@@ -1,6 +1,7 @@
 """Topics and records: what the lab asks the brokers, with typed errors and bounded calls."""
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import TypeVar
@@ -12,7 +13,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 from orchestrator.lab.errors import RequestRefusedError
 from orchestrator.lab.reassignment import reassign
 
-_CALL_S_MAX = 30.0
+_CALL_S_MAX = 60.0
 _PRODUCE_S_MAX = 120.0
 
 T = TypeVar("T")
@@ -30,6 +31,9 @@ class Admin:
         self._config: dict[str, str | int | float | bool] = {
             "bootstrap.servers": bootstrap,
             "log_level": 0,
+            # librdkafka asks for the controller when it looks at the cluster anew, which is every
+            # five minutes unless told otherwise: too seldom for a cluster that has just started.
+            "topic.metadata.refresh.interval.ms": 500,
         }
         self._client: AdminClient | None = None
         self._making = threading.Lock()
@@ -148,10 +152,22 @@ class Admin:
 
     def _one(self, what: str, ask: Callable[[AdminClient], dict[str, Future[None]]]) -> None:
         def call() -> None:
+            self._await_controller()
             for answer in ask(self._admin()).values():
                 answer.result(timeout=_CALL_S_MAX)
 
         self._refusing(what, call)
+
+    def _await_controller(self) -> None:
+        """Wait until the brokers name a controller that is among them; bounded as any call."""
+        deadline = time.monotonic() + _CALL_S_MAX
+        while True:
+            seen = self._admin().list_topics(timeout=_CALL_S_MAX)
+            if seen.controller_id in seen.brokers:
+                return
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the brokers name no controller for {_CALL_S_MAX:.0f} s")
+            time.sleep(0.1)
 
     def _refusing(self, what: str, call: Callable[[], T]) -> T:
         try:
@@ -160,8 +176,9 @@ class Admin:
             raise self._refusal(what, error) from error
 
     def _refusal(self, what: str, why: object) -> RequestRefusedError:
+        said = str(why) or f"no answer within {_CALL_S_MAX:.0f} s"
         return RequestRefusedError(
-            f"Kafka did not {what}: {why}",
+            f"Kafka did not {what}: {said}",
             where=self._bootstrap,
             mend="Are enough brokers up and thawed? See kraftgate lab status.",
         )

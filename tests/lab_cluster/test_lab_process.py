@@ -15,12 +15,14 @@ from orchestrator.lab.errors import BindRefusedError, ProcessDiedError, WrongSta
 from orchestrator.lab.process import Process
 
 _HOLDER = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from orchestrator.lab.process import Process
 first = Process("one", ["sleep", "600"], Path(sys.argv[1]))
 second = Process("two", ["sleep", "600"], Path(sys.argv[1]))
 second.freeze()
+# A shell that started the tests in the background lets them, and us, inherit an ignored Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print(first.pid, second.pid, flush=True)
 time.sleep(600)
 """

@@ -91,8 +91,9 @@ def test_a_home_serves_one_lab(tmp_path: Path) -> None:
 def test_no_process_outlives_the_command(tmp_path: Path, ending: signal.Signals, code: int) -> None:
     home = tmp_path / "home"
     command = [*_KRAFTGATE_LAB, "start", "--home", str(home), "--brokers", "1", "--topics", "1"]
-    log = (tmp_path / "start.log").open("w")
-    holder = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | {"TERM": "dumb"})
+    with (tmp_path / "start.log").open("w") as log:
+        environment = os.environ | {"TERM": "dumb"}
+        holder = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
     try:
         wait_ready(holder, tmp_path / "start.log")
         assert yaml.safe_load((home / "kraftgate.yaml").read_text())["cluster"]["name"] == "lab"
@@ -109,7 +110,6 @@ def test_no_process_outlives_the_command(tmp_path: Path, ending: signal.Signals,
     finally:
         holder.send_signal(ending)
         assert holder.wait(90) == code
-        log.close()
     _, alive = psutil.wait_procs(members, timeout=30)
     assert alive == []
     assert run(home, "status").returncode == 1
