@@ -16,7 +16,7 @@ from migration.shard import Shard, ShardBatch, ShardReport
 from migration.summary import ClusterSummary, Event
 from migration.transitions import ABSENT, STATES
 from streams.job.packing import pack_report, pack_shard, unpack_report, unpack_shard
-from streams.job.processor import take
+from streams.job.tracking import take
 from streams.source.chunks import CLUSTER, ClusterChunk, ShardChunk
 from streams.source.index import LogIndex
 from streams.source.offsets import START, StreamOffset
