@@ -11,7 +11,7 @@ from streams.source.index import Entry, LogIndex
 from streams.source.log_files import Checkpoint
 from streams.source.offsets import NONE, StreamOffset
 
-SLICE_BYTES: Final = 4 * 2**20
+SLICE_BYTES: Final = 16 * 2**20
 """From this size on a batch is read by more than one task."""
 IDLE_RECORDS: Final = 20
 """So many no-op records (10 s of an idle controller) make a batch of their own, and no fewer."""

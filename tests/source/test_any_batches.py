@@ -3,6 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -105,6 +106,19 @@ def test_counts_are_those_of_the_replicas(drawn: list[Action], max_bytes: int) -
         if known_broker.mode is Mode.KRAFT and not known_broker.held:
             assert known_broker.assignments_complete_offset is not None
         assert not (known_broker.held and not known_broker.pending)
+
+
+@_quick
+@given(actions, st.lists(st.integers(1, 5), min_size=1))
+def test_any_slices_of_a_batch_give_the_same(drawn: list[Action], sizes: list[int]) -> None:
+    segment = write_segment(values(drawn), sizes)
+    whole = _run(segment, _WHOLE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streams.source.plan.SLICE_BYTES", 1)
+        sliced = _run(segment, _WHOLE)
+    assert sliced.summary == whole.summary
+    assert sliced.events == whole.events
+    assert sorted(sliced.transitions, key=repr) == sorted(whole.transitions, key=repr)
 
 
 def test_the_empty_log_is_the_empty_image() -> None:
