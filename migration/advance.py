@@ -114,8 +114,7 @@ class _Step:
             self._brokers.pass_(barrier)
         for shard, report in self._batch.reports.items():
             for crossing in report.crossings:
-                shards = self._brokers.shards.setdefault(crossing.broker, set())
-                (shards.add if crossing.pending else shards.discard)(shard)
+                self._brokers.note_pending(shard, crossing)
         records = [stamped.record for stamped, _ in self._batch.records]
         gone = self._brokers.replace(
             at, (record for record in records if isinstance(record, RegisterBroker))

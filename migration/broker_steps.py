@@ -77,14 +77,18 @@ class BrokerSteps:
         """
         touched: dict[int, Moment] = {}
         for shard, crossing in crossings:
-            shards = self.shards.setdefault(crossing.broker, set())
-            (shards.add if crossing.pending else shards.discard)(shard)
+            self.note_pending(shard, crossing)
             touched[crossing.broker] = Moment(
                 offset=crossing.offset, timestamp_ms=crossing.timestamp_ms
             )
         for broker_id, at in touched.items():
             if not self.shards[broker_id]:
                 self._completed(at, broker_id)
+
+    def note_pending(self, shard: int, crossing: Crossing) -> None:
+        """Keep which shards have pending replicas of the broker."""
+        shards = self.shards.setdefault(crossing.broker, set())
+        (shards.add if crossing.pending else shards.discard)(shard)
 
     def replace(self, at: Moment, registrations: Iterable[RegisterBroker]) -> list[int]:
         """Load a snapshot's registrations; the brokers that it no longer has come back.

@@ -20,17 +20,9 @@ LOST: Final = DirectoryId(bytes(15) + b"\x02")
 PENDING: Final = frozenset((MIGRATING, UNASSIGNED))
 """The ids that hold a broker: no real directory is known yet."""
 
-RESERVED: Final = 100
-"""DirectoryId.RESERVED: ids whose value is below this are never a real directory."""
-
 
 class InvalidDirectoryId(ValueError):
     """The text is not a directory id as Kafka prints one."""
-
-
-def is_reserved(directory: DirectoryId) -> bool:
-    """Whether the id is one of the first 100, which no directory gets (DirectoryId.reserved)."""
-    return directory[:15] == bytes(15) and directory[15] < RESERVED
 
 
 def to_text(raw: bytes) -> str:

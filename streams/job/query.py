@@ -7,7 +7,6 @@ Both build the same query. Under a state directory: `checkpoint/` (Spark's), `st
 
 import fcntl
 import json
-import logging
 import os
 import re
 import tempfile
@@ -32,7 +31,6 @@ from streams.source.feed import STATUS_FILE, now_ms
 from streams.source.log_files import list_log
 from streams.store.store import Store
 
-_log: Final = logging.getLogger(__name__)
 _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)
 
 

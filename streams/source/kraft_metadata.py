@@ -11,7 +11,6 @@ Options: `cluster` (name), `path` (a log's directory or file; for a live source 
 not to read beyond), `max.batch.bytes`.
 """
 
-import logging
 import time
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
@@ -38,8 +37,6 @@ MAX_BATCH_BYTES: Final = 64 * 2**20
 """How much of the log goes into one micro-batch at the most."""
 WAIT_S: Final = 0.8
 """How long one question for the latest offset waits for news, instead of spinning."""
-
-_log = logging.getLogger(__name__)
 
 
 class InvalidOption(ValueError):
