@@ -15,7 +15,7 @@ from migration.shard import Note, Shard, ShardReport, ShardTopic
 from migration.transitions import Crossing, Movement
 from streams.source.chunks import Kind, ShardChunk
 
-STATE_FORMAT: Final = 1
+STATE_FORMAT: Final = 2
 
 
 class UnknownStateFormat(Exception):

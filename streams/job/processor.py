@@ -12,9 +12,9 @@ from typing import Any, Final
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from streams.source.shards import CLUSTER
+
 OUTPUT: Final = "cluster STRING, shard INT, ordinal BIGINT, payload BINARY"
-_CLUSTER: Final = -1
-"""As `streams.source.chunks.CLUSTER`, without what that imports."""
 
 
 class ReplicaTracker(StatefulProcessor):
@@ -35,7 +35,7 @@ class ReplicaTracker(StatefulProcessor):
     ) -> Iterator[Row]:
         """Apply one batch's rows of one key."""
         cluster, shard = key
-        if shard == _CLUSTER:
+        if shard == CLUSTER:
             for row in rows:
                 payload = bytes(row.chunk)
                 yield Row(cluster=cluster, shard=shard, ordinal=row.ordinal, payload=payload)

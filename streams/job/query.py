@@ -23,7 +23,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from migration.source_status import from_json
 from migration.summary import ClusterSummary, Event
-from streams.job.damage import first_damage
 from streams.job.processor import OUTPUT, ReplicaTracker
 from streams.job.session import session
 from streams.job.sink import StoreSink
@@ -161,7 +160,10 @@ def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -
         try:
             return _replay_to_end(path, state_dir / "state", cluster, until=None)
         except JobFailed:
-            # The planner's checks cover headers and CRCs; values are decoded by the job.
+            # The planner's checks cover headers and CRCs; values are decoded by the job. Nothing
+            # else on the driver needs what this imports, and the start waits for imports.
+            from streams.job.damage import first_damage
+
             damage = first_damage(path)
             if damage is None:
                 raise

@@ -10,13 +10,16 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
 import pyspark
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from streams.source.kraft_metadata import KraftMetadataSource
@@ -34,6 +37,9 @@ _JAVA: Final = (
 )
 SETTINGS: Final = {
     "spark.app.name": "kraftgate",
+    "spark.python.daemon.module": "streams.job.worker_daemon",
+    # It sets a variable for some workers and not for others, so that they could not be shared.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
@@ -83,9 +89,28 @@ def session(log: Path, *, java_options: tuple[str, ...] = ()) -> SparkSession:
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if house not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([house, *filter(None, paths)])
-    spark = SparkSession.getActiveSession() or _start(log, java_options)
+    # PySpark sets it for some of the workers only, which then could not be shared either.
+    os.environ.setdefault("PYTHONHASHSEED", "0")
+    spark = SparkSession.getActiveSession()
+    if spark is None:
+        spark = _start(log, java_options)
+        spark.sparkContext.environment.clear()
+        threading.Thread(target=_start_workers, args=[spark], daemon=True).start()
     spark.dataSource.register(KraftMetadataSource)
     return spark
+
+
+def _start_workers(spark: SparkSession) -> None:
+    """Let the workers start, and import what they need, while the query is being planned."""
+    context = spark.sparkContext
+    # Whatever hinders them hinders the query too, which reports it.
+    with suppress(Py4JError, PySparkException, OSError):
+        tasks = context.defaultParallelism
+        context.parallelize(range(tasks), tasks).foreachPartition(_nothing)
+
+
+def _nothing(rows: Iterable[int]) -> None:
+    """What a task does that is only there for its worker."""
 
 
 def _start(log: Path, java_options: tuple[str, ...]) -> SparkSession:

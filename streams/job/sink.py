@@ -15,7 +15,8 @@ from migration.image import ClusterImage, Provenance, summarize
 from migration.shard import ShardReport
 from migration.summary import ClusterSummary
 from streams.job.packing import unpack_report
-from streams.source.chunks import CLUSTER, ClusterChunk
+from streams.source.chunks import ClusterChunk
+from streams.source.shards import CLUSTER
 from streams.store.store import Outcome, Store, StoreError, TransitionFile
 
 

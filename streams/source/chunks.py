@@ -6,7 +6,7 @@ with their offsets and timestamps, packed by msgpack, and are decoded where they
 
 import enum
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import msgpack
 
@@ -14,11 +14,6 @@ from migration.records import LeaderChange, Record
 from migration.shard import Barrier, ShardRecord, Stamped
 from migration.transactions import Admission
 from streams.wire.records import read_record
-
-SHARDS: Final = 16
-"""How many shards a cluster's topics hash to; part of the checkpoint's format."""
-CLUSTER: Final = -1
-"""The `shard` of rows with records about the cluster itself."""
 
 RawValue = bytes | int
 """A record's bytes; the leader's id stands for the LeaderChange control record."""

@@ -17,8 +17,6 @@ from migration.shard import barrier
 from migration.transactions import Admission, Transaction, admit
 from streams.garbage import without_garbage_collection
 from streams.source.chunks import (
-    CLUSTER,
-    SHARDS,
     ClusterChunk,
     Kind,
     RawBarrier,
@@ -29,6 +27,7 @@ from streams.source.chunks import (
 from streams.source.log_files import read_bytes
 from streams.source.offsets import NONE
 from streams.source.plan import Slice
+from streams.source.shards import CLUSTER, SHARDS, shard_numbers
 from streams.wire.batches import Batch, read_batches
 from streams.wire.errors import WireError
 from streams.wire.records import read_record
@@ -73,6 +72,7 @@ class _Router:
     def __init__(self, cluster: str, part: Slice) -> None:
         self._cluster = cluster
         self._part = part
+        self._shards = shard_numbers(cluster)
         begin = part.start.transaction
         self._transaction = None if begin == NONE else Transaction(begin)
         self._timestamp_ms = part.timestamp_ms
@@ -92,13 +92,14 @@ class _Router:
         snapshot = self._part.snapshot
         fixed_offset = self._part.end.offset - 1
         target = self._now if self._transaction is None or snapshot else self._held
+        shards = self._shards
         for offset, timestamp, value in batch.records():
             at = fixed_offset if snapshot else offset
             key = value[1] if len(value) > _TOPIC_ID_END_REMOVE and value[0] == 1 else None
             if key in _PARTITION_KEYS and len(value) > _TOPIC_ID_END_PARTITION:
-                shard = value[_TOPIC_ID_END_PARTITION] % SHARDS
+                shard = shards[value[_TOPIC_ID_END_PARTITION] % SHARDS]
             elif key == _REMOVE_TOPIC_KEY:
-                shard = value[_TOPIC_ID_END_REMOVE] % SHARDS
+                shard = shards[value[_TOPIC_ID_END_REMOVE] % SHARDS]
             else:
                 target = self._other(at, timestamp, value, target)
                 continue
@@ -111,7 +112,7 @@ class _Router:
         """All rows of the slice, the cluster's last."""
         part = self._part
         if part.snapshot:
-            for shard in range(SHARDS):
+            for shard in self._shards:
                 self._now.setdefault(shard, [])
             self._flush(Kind.SNAPSHOT, self._now)
         else:
@@ -136,7 +137,7 @@ class _Router:
         record = read_record(value)
         key = value[1]
         if isinstance(record, Topic):
-            shard = record.topic_id[-1] % SHARDS
+            shard = self._shards[record.topic_id[-1] % SHARDS]
             target.setdefault(shard, []).append((offset, timestamp, value))
         elif key in _TRANSACTION_KEYS and not self._part.snapshot:
             return self._mark(offset, timestamp, value)
@@ -151,7 +152,7 @@ class _Router:
     def _tell_shards(self, told: RawRecord, target: dict[int, list[RawRecord]]) -> None:
         if target is self._held:
             # Seldom enough to be told to every shard.
-            for shard in range(SHARDS):
+            for shard in self._shards:
                 self._held.setdefault(shard, []).append(told)
             return
         self._barriers.append(told)
@@ -170,7 +171,7 @@ class _Router:
             self._flush(Kind.COMMITTED, self._now)
             self._flush(Kind.HELD, self._held)
             kind = Kind.RELEASE if what is Admission.RELEASE else Kind.DROP
-            for shard in range(SHARDS):
+            for shard in self._shards:
                 self._row(shard, ShardChunk(kind, offset + 1, timestamp, []))
         elif what is Admission.RELEASE:
             for shard, records in self._held.items():
@@ -194,7 +195,7 @@ class _Router:
         barriers = self._barriers
         if kind in (Kind.COMMITTED, Kind.SNAPSHOT) and barriers:
             if self._everywhere:
-                for shard in range(SHARDS):
+                for shard in self._shards:
                     by_shard.setdefault(shard, [])
             for records in by_shard.values():
                 records.extend(barriers)

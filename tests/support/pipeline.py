@@ -17,11 +17,12 @@ from migration.summary import ClusterSummary, Event
 from migration.transitions import ABSENT, STATES
 from streams.job.packing import pack_report, pack_shard, unpack_report, unpack_shard
 from streams.job.tracking import take
-from streams.source.chunks import CLUSTER, ClusterChunk, ShardChunk
+from streams.source.chunks import ClusterChunk, ShardChunk
 from streams.source.index import LogIndex
 from streams.source.offsets import START, StreamOffset
 from streams.source.plan import Planner
 from streams.source.rows import rows
+from streams.source.shards import CLUSTER
 from streams.store.codec import pack_image, unpack_image
 
 

@@ -1,0 +1,71 @@
+"""The numbers of a cluster's shards, chosen so that Spark deals them out evenly.
+
+Spark gives a key to a task by its hash (`HashPartitioning`), which leaves one of two tasks with
+eleven of sixteen shards as like as not, and the other one waiting. As a shard's number means
+nothing, each is the first one that the hash sends to its place: any power of two of tasks up to
+`SHARDS` gets as many shards each. Nothing but speed depends on it.
+"""
+
+import struct
+from functools import cache
+from itertools import count
+from typing import Final
+
+SHARDS: Final = 16
+"""How many shards a cluster's topics hash to; part of the checkpoint's format."""
+CLUSTER: Final = -1
+"""The `shard` of rows with records about the cluster itself."""
+
+_SEED: Final = 42
+_MASK: Final = 0xFFFFFFFF
+
+
+@cache
+def shard_numbers(cluster: str) -> tuple[int, ...]:
+    """The `SHARDS` numbers of a cluster's shards, by place; the same ones always."""
+    prefix = _hash_string(cluster, _SEED)
+    found: dict[int, int] = {}
+    for number in count():
+        found.setdefault(_hash_int(number, prefix) % SHARDS, number)
+        if len(found) == SHARDS:
+            return tuple(found[place] for place in range(SHARDS))
+    raise AssertionError
+
+
+def spark_hash(cluster: str, shard: int) -> int:
+    """`hash(cluster, shard)` of Spark SQL (catalyst's `Murmur3Hash`), as an unsigned number."""
+    return _hash_int(shard, _hash_string(cluster, _SEED))
+
+
+def _hash_int(value: int, seed: int) -> int:
+    """`Murmur3_x86_32.hashInt`."""
+    return _finish(_mix(seed, value), 4)
+
+
+def _hash_string(value: str, seed: int) -> int:
+    """`Murmur3_x86_32.hashUnsafeBytes`: whole words, then each byte that is left, signed."""
+    raw = value.encode()
+    whole = len(raw) & ~3
+    mixed = seed
+    for (word,) in struct.iter_unpack("<I", raw[:whole]):
+        mixed = _mix(mixed, word)
+    for (byte,) in struct.iter_unpack("<b", raw[whole:]):
+        mixed = _mix(mixed, byte)
+    return _finish(mixed, len(raw))
+
+
+def _mix(mixed: int, word: int) -> int:
+    word = (word & _MASK) * 0xCC9E2D51 & _MASK
+    mixed ^= _rotated(word, 15) * 0x1B873593 & _MASK
+    return _rotated(mixed, 13) * 5 + 0xE6546B64 & _MASK
+
+
+def _rotated(word: int, by: int) -> int:
+    return (word << by | word >> 32 - by) & _MASK
+
+
+def _finish(mixed: int, length: int) -> int:
+    mixed ^= length
+    mixed = (mixed ^ mixed >> 16) * 0x85EBCA6B & _MASK
+    mixed = (mixed ^ mixed >> 13) * 0xC2B2AE35 & _MASK
+    return mixed ^ mixed >> 16
