@@ -1,0 +1,187 @@
+"""What is seen of a cluster beside its metadata log: znodes and the brokers' disks.
+
+Facts as they were observed, not yet interpreted: `migration.zookeeper` and `migration.disks` say
+what they mean. `seen_ms` is Kraftgate's clock, in ms since the epoch; every other time is the
+cluster's own. Named tuples of plain values, so that a journal can keep them.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+
+class ZnodeSeen(NamedTuple):
+    """A znode's content, whenever it differs from what was seen before.
+
+    Attributes:
+        path: absolute, below the chroot (`/controller`).
+        data: as it is stored; empty when there is none.
+        version: of the data.
+        mzxid: the ZooKeeper transaction that wrote it last.
+        mtime_ms: ZooKeeper's time of that.
+        session: of the owner of an ephemeral znode; 0: the znode is persistent.
+    """
+
+    seen_ms: int
+    path: str
+    data: bytes
+    version: int
+    mzxid: int
+    mtime_ms: int
+    session: int
+
+
+class ZnodeGone(NamedTuple):
+    """A znode that was seen before is not there any more."""
+
+    seen_ms: int
+    path: str
+
+
+class NotificationsMissed(NamedTuple):
+    """Log directory notifications came and went without their content being read.
+
+    Attributes:
+        first: sequence number of the first one missed.
+        count: how many, counted by the parent's cversion.
+    """
+
+    seen_ms: int
+    first: int
+    count: int
+
+
+class ZooKeeperBlind(NamedTuple):
+    """The connection to ZooKeeper is lost: from here on changes may go unseen.
+
+    Attributes:
+        why: in words.
+    """
+
+    seen_ms: int
+    why: str
+
+
+class ZooKeeperSeen(NamedTuple):
+    """Everything was read (again), up to `zxid`.
+
+    Attributes:
+        server: host:port that answers.
+        session: the session's id; another one than before when it had expired.
+        blind_since_ms: when the view was lost, None for the first reading.
+        zxid: the latest transaction that server had applied.
+    """
+
+    seen_ms: int
+    server: str
+    session: int
+    blind_since_ms: int | None
+    zxid: int
+
+
+class LogDirSeen(NamedTuple):
+    """One log directory of one broker (DescribeLogDirsResponse).
+
+    Attributes:
+        path: as the broker configures it.
+        error: 0, or Kafka's error code; 56 (KAFKA_STORAGE_ERROR) for an offline directory.
+        total_bytes: of the volume; None when the broker does not tell (before v4).
+        usable_bytes: the same of what is free.
+        replicas: current ones.
+        bytes: their size.
+        futures: future replicas, which a move between directories is filling.
+        future_lag_max: the largest lag of one of them, in messages.
+        directory_id: 22 characters, when Kraftgate could read `meta.properties` there itself.
+        readable: whether Kraftgate, on the broker's own host, can read it; None on another host.
+    """
+
+    path: str
+    error: int
+    total_bytes: int | None
+    usable_bytes: int | None
+    replicas: int
+    bytes: int
+    futures: int
+    future_lag_max: int
+    directory_id: str | None
+    readable: bool | None
+
+
+class DisksSeen(NamedTuple):
+    """A broker's answer to DescribeLogDirs."""
+
+    seen_ms: int
+    broker: int
+    log_dirs: tuple[LogDirSeen, ...]
+
+
+class DisksUnreachable(NamedTuple):
+    """A broker that is expected did not answer.
+
+    Attributes:
+        log_dirs: what can still be said of its directories, read on the broker's own host.
+    """
+
+    seen_ms: int
+    broker: int
+    why: str
+    log_dirs: tuple[LogDirSeen, ...]
+
+
+class ReplicaSeen(NamedTuple):
+    """A replica as it was last seen on a disk.
+
+    Attributes:
+        bytes: its log's size.
+        end_offset: the partition's, as its leader last told; None when it was never told.
+        replicas: how many replicas the partition has.
+    """
+
+    topic: str
+    partition: int
+    bytes: int
+    end_offset: int | None
+    replicas: int
+
+
+class ReplicasCutOff(NamedTuple):
+    """The replicas that lay in a directory when it was last readable; it is not any more."""
+
+    seen_ms: int
+    broker: int
+    path: str
+    replicas: tuple[ReplicaSeen, ...]
+
+
+class ReplicasBack(NamedTuple):
+    """A directory that had been cut off is readable again, or its broker gave it up."""
+
+    seen_ms: int
+    broker: int
+    path: str
+
+
+class OffsetsFell(NamedTuple):
+    """A partition's log ends before where it ended: acknowledged records are gone.
+
+    Attributes:
+        broker: the leader that tells so.
+        was_end: the largest end offset that was seen.
+        was_seen_ms: when.
+        now_start: the log's start offset now.
+        now_end: the log's end offset now.
+    """
+
+    seen_ms: int
+    topic: str
+    partition: int
+    broker: int
+    was_end: int
+    was_seen_ms: int
+    now_start: int
+    now_end: int
+
+
+ZooKeeperFact: TypeAlias = (
+    ZnodeSeen | ZnodeGone | NotificationsMissed | ZooKeeperBlind | ZooKeeperSeen
+)
+DiskFact: TypeAlias = DisksSeen | DisksUnreachable | ReplicasCutOff | ReplicasBack | OffsetsFell
+Observation: TypeAlias = ZooKeeperFact | DiskFact
