@@ -41,12 +41,12 @@ class NotificationsMissed(NamedTuple):
 
     Attributes:
         first: sequence number of the first one missed.
-        count: how many, counted by the parent's cversion.
+        number: how many, counted by the parent's cversion.
     """
 
     seen_ms: int
     first: int
-    count: int
+    number: int
 
 
 class ZooKeeperBlind(NamedTuple):
