@@ -39,6 +39,8 @@ class ZnodeGone(NamedTuple):
 class NotificationsMissed(NamedTuple):
     """Log directory notifications came and went without their content being read.
 
+    None of them (`number` 0) only says that counting goes on at `first`.
+
     Attributes:
         first: sequence number of the first one missed.
         number: how many, counted by the parent's cversion.
@@ -180,8 +182,119 @@ class OffsetsFell(NamedTuple):
     now_end: int
 
 
+class ZkPartition(NamedTuple):
+    """A partition as ZooKeeper has it.
+
+    Attributes:
+        replicas: of the topic's znode.
+        leader: of the partition's state znode; -1: none; None: there is no state znode.
+        isr: of the same.
+    """
+
+    partition: int
+    replicas: tuple[int, ...]
+    leader: int | None
+    isr: tuple[int, ...]
+
+
+class ZkTopic(NamedTuple):
+    """A topic as ZooKeeper has it; `topic_id`: 16 bytes."""
+
+    topic_id: bytes
+    name: str
+    partitions: tuple[ZkPartition, ...]
+
+
+class ZkConfig(NamedTuple):
+    """A znode below /config, without its values, which may be secrets.
+
+    Attributes:
+        entity: `topics` or `brokers`.
+        entries: key -> digest of the value.
+    """
+
+    entity: str
+    name: str
+    entries: tuple[tuple[str, bytes], ...]
+
+
+class ZkContentSeen(NamedTuple):
+    """What ZooKeeper holds of one shard's topics, for a comparison with the metadata log.
+
+    Every shard gets one in every comparison, also when it holds nothing.
+
+    Attributes:
+        comparison: when the reading of all content began, ms; names the comparison.
+    """
+
+    seen_ms: int
+    comparison: int
+    shard: int
+    topics: tuple[ZkTopic, ...]
+    configs: tuple[ZkConfig, ...]
+
+
+class ZkContentRead(NamedTuple):
+    """All content of ZooKeeper was read, and every shard got its part.
+
+    Attributes:
+        zxid: what the server had applied when the reading began.
+        brokers: ids below /brokers/ids.
+        unreadable: path and reason, of what says nothing; at most 20.
+    """
+
+    seen_ms: int
+    comparison: int
+    zxid: int
+    topics: int
+    partitions: int
+    brokers: tuple[int, ...]
+    unreadable: tuple[tuple[str, str], ...]
+
+
+class ReplicaOnDisk(NamedTuple):
+    """One replica in one log directory.
+
+    Attributes:
+        path: its place in the fact's `paths`.
+        lag: of a future replica, in messages; -1: the broker does not know.
+    """
+
+    partition: int
+    path: int
+    future: bool
+    lag: int
+
+
+class TopicOnDisk(NamedTuple):
+    """A topic's replicas on all disks; `topic_id`: 16 bytes, zero when no broker knows its id."""
+
+    topic_id: bytes
+    name: str
+    replicas: tuple[ReplicaOnDisk, ...]
+
+
+class DiskContentSeen(NamedTuple):
+    """What lies on the disks of one shard's topics, for a comparison with the metadata log.
+
+    Every shard gets one in every comparison, also when it holds nothing.
+
+    Attributes:
+        comparison: when the comparison began, ms; names it.
+        paths: (broker, path) of every directory that could be read, the same in every shard.
+    """
+
+    seen_ms: int
+    comparison: int
+    shard: int
+    paths: tuple[tuple[int, str], ...]
+    topics: tuple[TopicOnDisk, ...]
+
+
 ZooKeeperFact: TypeAlias = (
-    ZnodeSeen | ZnodeGone | NotificationsMissed | ZooKeeperBlind | ZooKeeperSeen
+    ZnodeSeen | ZnodeGone | NotificationsMissed | ZooKeeperBlind | ZooKeeperSeen | ZkContentRead
 )
 DiskFact: TypeAlias = DisksSeen | DisksUnreachable | ReplicasCutOff | ReplicasBack | OffsetsFell
-Observation: TypeAlias = ZooKeeperFact | DiskFact
+ShardFact: TypeAlias = ZkContentSeen | DiskContentSeen
+"""What goes to a shard, instead of to the cluster's image."""
+Observation: TypeAlias = ZooKeeperFact | DiskFact | ShardFact

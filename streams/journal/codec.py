@@ -1,0 +1,67 @@
+"""Observations as bytes, in the journal and in rows."""
+
+from typing import Any, Final, cast, get_args
+
+import msgpack
+from pydantic import TypeAdapter
+
+from migration.observations import (
+    DiskContentSeen,
+    DisksSeen,
+    DisksUnreachable,
+    NotificationsMissed,
+    Observation,
+    OffsetsFell,
+    ReplicasBack,
+    ReplicasCutOff,
+    ZkContentRead,
+    ZkContentSeen,
+    ZnodeGone,
+    ZnodeSeen,
+    ZooKeeperBlind,
+    ZooKeeperSeen,
+)
+
+NOTIFICATIONS: Final = "/log_dir_event_notification/"
+
+_READERS: Final[dict[str, TypeAdapter[Any]]] = {
+    kind.__name__: TypeAdapter(kind) for kind in get_args(Observation)
+}
+
+
+def pack(fact: Observation) -> bytes:
+    """A fact as bytes."""
+    return cast(bytes, msgpack.packb((type(fact).__name__, fact)))
+
+
+def unpack(packed: bytes) -> Observation:
+    """What `pack` packed.
+
+    Raises:
+        KeyError: a fact of a later version.
+    """
+    name, fields = msgpack.unpackb(packed, use_list=False)
+    return cast(Observation, _READERS[name].validate_python(fields))
+
+
+def key(fact: Observation) -> str | None:
+    """What the fact is about: a later one of the same key says all that is still true of it.
+
+    None: it is an incident, which nothing follows from once it has taken effect.
+    """
+    match fact:
+        case ZnodeSeen() | ZnodeGone():
+            # The last of them tells the sequence number that all the earlier ones are below.
+            return "notifications" if fact.path.startswith(NOTIFICATIONS) else fact.path
+        case NotificationsMissed():
+            return "notifications"
+        case ZooKeeperBlind() | ZooKeeperSeen():
+            return "session"
+        case DisksSeen() | DisksUnreachable():
+            return f"disks {fact.broker}"
+        case ReplicasCutOff() | ReplicasBack():
+            return f"cut off {fact.broker} {fact.path}"
+        case ZkContentRead():
+            return "content"
+        case OffsetsFell() | ZkContentSeen() | DiskContentSeen():
+            return None

@@ -1,0 +1,153 @@
+"""The journal keeps what it was given, in order, and forgets only what says nothing any more."""
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migration.observations import (
+    DisksSeen,
+    DisksUnreachable,
+    LogDirSeen,
+    NotificationsMissed,
+    Observation,
+    OffsetsFell,
+    ReplicasBack,
+    ReplicasCutOff,
+    ReplicaSeen,
+    ZnodeGone,
+    ZnodeSeen,
+    ZooKeeperBlind,
+    ZooKeeperSeen,
+)
+from streams.journal.codec import key, pack, unpack
+from streams.journal.journal import Journal, JournalError, last_sequence, read
+
+_MS = st.integers(0, 2**40)
+_TEXT = st.text(max_size=5)
+_PATHS = st.sampled_from(
+    ["/controller", "/migration", "/log_dir_event_notification/log_dir_event_1"]
+)
+_LOG_DIR = st.builds(
+    LogDirSeen,
+    _TEXT,
+    st.sampled_from([0, 56]),
+    st.none() | _MS,
+    st.none() | _MS,
+    *[st.integers(0, 9)] * 4,
+    st.none() | _TEXT,
+    st.none() | st.booleans(),
+)
+_LOG_DIRS = st.lists(_LOG_DIR, max_size=2).map(tuple)
+_REPLICAS = st.lists(
+    st.builds(ReplicaSeen, _TEXT, _MS, _MS, st.none() | _MS, st.integers(1, 3)), max_size=2
+).map(tuple)
+FACTS: st.SearchStrategy[Observation] = st.one_of(
+    st.builds(ZnodeSeen, _MS, _PATHS, st.binary(max_size=9), *[_MS] * 4),
+    st.builds(ZnodeGone, _MS, _PATHS),
+    st.builds(NotificationsMissed, _MS, _MS, _MS),
+    st.builds(ZooKeeperBlind, _MS, _TEXT),
+    st.builds(ZooKeeperSeen, _MS, _TEXT, _MS, st.none() | _MS, _MS),
+    st.builds(DisksSeen, _MS, st.integers(0, 2), _LOG_DIRS),
+    st.builds(DisksUnreachable, _MS, st.integers(0, 2), _TEXT, _LOG_DIRS),
+    st.builds(ReplicasCutOff, _MS, st.integers(0, 2), _TEXT, _REPLICAS),
+    st.builds(ReplicasBack, _MS, st.integers(0, 2), _TEXT),
+    st.builds(OffsetsFell, _MS, _TEXT, *[st.integers(0, 9)] * 6),
+)
+
+
+@given(FACTS)
+def test_a_fact_comes_back_as_it_was(fact: Observation) -> None:
+    assert unpack(pack(fact)) == fact
+
+
+@given(st.lists(FACTS, min_size=1, max_size=20), st.integers(0, 20))
+def test_compaction_leaves_the_last_fact_of_each_key(
+    tmp_path_factory: pytest.TempPathFactory, facts: list[Observation], until: int
+) -> None:
+    journal = Journal(tmp_path_factory.mktemp("journal") / "facts.db")
+    assert journal.append(facts) == len(facts)
+    journal.compact(until)
+    kept = list(journal.kept())
+    journal.close()
+    assert kept[len(kept) - len(facts[until:]) :] == facts[until:]
+    committed = kept[: len(kept) - len(facts[until:])]
+    latest = {key(fact): fact for fact in facts}
+    for fact in committed:
+        assert key(fact) is not None
+        assert latest[key(fact)] == fact
+    over = {key(f) for f in facts if isinstance(f, ReplicasBack) or _ends_a_znode(f)}
+    told = {key(fact) for fact in kept}
+    assert {k for k in latest if k is not None} - told <= over
+
+
+def _ends_a_znode(fact: Observation) -> bool:
+    return isinstance(fact, ZnodeGone) and "notification" not in fact.path
+
+
+def _facts(count: int) -> list[Observation]:
+    return [ZooKeeperBlind(number, "why") for number in range(count)]
+
+
+def test_what_was_offered_is_read_again_the_same(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "facts.db")
+    journal.append(_facts(5))
+    first = read(journal.path, 1, 4)
+    assert [(sequence, unpack(packed)) for sequence, _, packed in first] == list(
+        zip((2, 3, 4), _facts(5)[1:4], strict=True)
+    )
+    journal.append(_facts(5))
+    assert read(journal.path, 1, 4) == first
+
+
+def test_numbers_go_on_although_everything_was_compacted(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "facts.db")
+    journal.append([ZnodeSeen(0, "/controller", b"", 0, 0, 0, 0), ZnodeGone(1, "/controller")])
+    journal.compact(2)
+    journal.close()
+    assert last_sequence(tmp_path / "facts.db") == 2
+    again = Journal(tmp_path / "facts.db")
+    assert (list(again.kept()), again.last) == ([], 2)
+    assert again.append(_facts(1)) == 3
+
+
+def test_another_journal_than_the_one_that_offered_is_told(tmp_path: Path) -> None:
+    Journal(tmp_path / "facts.db").append(_facts(2))
+    with pytest.raises(JournalError, match=r"2 of the facts 1 to 7 .* restore the state directory"):
+        read(tmp_path / "facts.db", 0, 7)
+    with pytest.raises(JournalError, match="is not there"):
+        read(tmp_path / "other.db", 0, 1)
+    (tmp_path / "other.db").write_bytes(b"no database, whatever it is" * 100)
+    with pytest.raises(JournalError, match="cannot be opened"):
+        Journal(tmp_path / "other.db")
+
+
+def test_nothing_is_kept_of_an_append_that_failed(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "facts.db")
+    journal.append(_facts(1))
+    other = sqlite3.connect(tmp_path / "facts.db", isolation_level=None)
+    other.execute(
+        "CREATE TRIGGER full BEFORE INSERT ON facts WHEN NEW.sequence > 2 OR"
+        " (SELECT count(*) FROM facts) > 1 BEGIN SELECT RAISE(ABORT, 'no room'); END"
+    )
+    with pytest.raises(JournalError, match="no room"):
+        journal.append(_facts(3))
+    other.execute("DROP TRIGGER full")
+    assert journal.append(_facts(1)) == 2
+    assert len(list(journal.kept())) == 2
+
+
+def test_what_was_appended_outlives_the_process(tmp_path: Path) -> None:
+    script = (
+        "import os, sys\nfrom pathlib import Path\n"
+        "from migration.observations import ZooKeeperBlind\n"
+        "from streams.journal.journal import Journal\n"
+        "Journal(Path(sys.argv[1])).append([ZooKeeperBlind(7, 'x')])\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, tmp_path / "facts.db"], check=False)
+    assert list(Journal(tmp_path / "facts.db").kept()) == [ZooKeeperBlind(7, "x")]
