@@ -1,0 +1,41 @@
+"""`/migration` as a liveness beacon: which of its changes can wait.
+
+In dual write the active KRaft controller rewrites it for every batch of the metadata log, about
+twice a second; only the offset and the epochs differ then (KRaftMigrationDriver).
+"""
+
+import json
+from typing import Final
+
+COALESCE_MS: Final = 5000
+"""Longest that a beat is held back."""
+
+_OFFSET: Final = "kraft_metadata_offset"
+_BEATING: Final = frozenset({_OFFSET, "kraft_metadata_epoch", "kraft_controller_epoch"})
+
+
+def is_beat(before: bytes, now: bytes) -> bool:
+    """Whether the change tells no more than that a controller still writes.
+
+    The first move of the offset above 0 tells that the copy is complete, and so is no beat; nor is
+    anything that cannot be read.
+    """
+    was, is_ = _fields(before), _fields(now)
+    if was is None or is_ is None or was.keys() != is_.keys():
+        return False
+    if _copied(was) is None or _copied(was) != _copied(is_):
+        return False
+    return all(is_[name] == value for name, value in was.items() if name not in _BEATING)
+
+
+def _copied(fields: dict[str, object]) -> bool | None:
+    offset = fields.get(_OFFSET)
+    return offset > 0 if isinstance(offset, int) else None
+
+
+def _fields(data: bytes) -> dict[str, object] | None:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None  # not JSON: the caller emits such data at once
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,120 @@
+"""What the facts so far add up to: the state a watcher begins from. Pure."""
+
+from collections.abc import Iterable
+from typing import Self
+
+from migration.observations import (
+    NotificationsMissed,
+    Observation,
+    ZnodeGone,
+    ZnodeSeen,
+    ZooKeeperBlind,
+    ZooKeeperFact,
+    ZooKeeperSeen,
+)
+from streams.zookeeper.paths import NOTIFICATIONS, parent
+from streams.zookeeper.sequence import notification_number
+
+
+class Known:
+    """The last state of every znode, and up to where notifications are accounted for.
+
+    `facts` gives a short list of facts that adds up to the same, for a journal's snapshot. So does
+    the last fact of each kind of subject alone: of each path; of the session; and of notifications,
+    of which the last one, of whatever type, tells by its number that all before it are counted.
+    """
+
+    def __init__(self, facts: Iterable[Observation] = ()) -> None:
+        self._znodes: dict[str, ZnodeSeen] = {}
+        self._next: int | None = None
+        self._seen: ZooKeeperSeen | None = None
+        self._blind: ZooKeeperBlind | None = None
+        self._latest_ms: int | None = None
+        for fact in facts:
+            self.take(fact)
+
+    def take(self, fact: Observation) -> Self:
+        """Add a fact, in the order of emission; those of other sources change nothing."""
+        match fact:
+            case ZnodeSeen():
+                self._znodes[fact.path] = fact
+                self._account_for(fact.path)
+            case ZnodeGone():
+                self._znodes.pop(fact.path, None)
+                self._account_for(fact.path)
+                if fact.path == NOTIFICATIONS:
+                    # A parent that is made anew counts its children from 0.
+                    self._next = 0
+            case NotificationsMissed():
+                if fact.number == 0:
+                    # None missed: it only says where the counting stands.
+                    self._next = fact.first
+                self._account_up_to(fact.first + fact.number)
+            case ZooKeeperBlind():
+                self._blind = self._blind or fact
+            case ZooKeeperSeen():
+                self._seen, self._blind = fact, None
+            case _:
+                return self
+        self._latest_ms = max(fact.seen_ms, self._latest_ms or fact.seen_ms)
+        return self
+
+    def _account_for(self, path: str) -> None:
+        number = notification_number(path)
+        if number is not None:
+            self._account_up_to(number + 1)
+
+    def _account_up_to(self, number: int) -> None:
+        self._next = number if self._next is None else max(number, self._next)
+
+    def znode(self, path: str) -> ZnodeSeen | None:
+        """Return a znode as it was emitted last; None when it never was, or is gone."""
+        return self._znodes.get(path)
+
+    def below(self, path: str) -> set[str]:
+        """Return the paths of the znodes directly below, as far as they were emitted."""
+        return {each for each in self._znodes if parent(each) == path}
+
+    @property
+    def next_notification(self) -> int | None:
+        """The first sequence number not accounted for; None before notifications were ever read."""
+        return self._next
+
+    @property
+    def ever_seen(self) -> bool:
+        """Whether everything was read at least once."""
+        return self._seen is not None
+
+    @property
+    def sees(self) -> bool:
+        """Whether, as told, every change is being seen."""
+        return self._seen is not None and self._blind is None
+
+    @property
+    def blind_since_ms(self) -> int | None:
+        """When the view was lost; None while it holds, or when there never was one."""
+        return None if self._blind is None else self._blind.seen_ms
+
+    @property
+    def latest_ms(self) -> int | None:
+        """When the latest fact was learned; None before the first."""
+        return self._latest_ms
+
+    def facts(self) -> tuple[ZooKeeperFact, ...]:
+        """Return as few facts as add up to this state."""
+        counted = () if self._next is None else (self._counted(self._next),)
+        said = (self._seen, self._blind)
+        return (
+            *sorted(self._znodes.values(), key=lambda znode: znode.path),
+            *counted,
+            *(fact for fact in said if fact is not None),
+        )
+
+    def _counted(self, number: int) -> NotificationsMissed:
+        return NotificationsMissed(seen_ms=self._latest_ms or 0, first=number, number=0)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both would make a watcher do the same."""
+        return isinstance(other, Known) and self.facts() == other.facts()
+
+    __hash__ = None  # type: ignore[assignment] # it changes

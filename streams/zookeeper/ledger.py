@@ -1,0 +1,119 @@
+"""The ledger: what was emitted, and so what is left to emit when a znode is read again."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from kazoo.protocol.states import ZnodeStat
+
+from migration.observations import (
+    NotificationsMissed,
+    ZnodeGone,
+    ZnodeSeen,
+    ZooKeeperFact,
+)
+from streams.zookeeper.beacon import COALESCE_MS, is_beat
+from streams.zookeeper.known import Known
+from streams.zookeeper.paths import MIGRATION
+from streams.zookeeper.sequence import notification_number
+
+Clock: TypeAlias = Callable[[], int]
+"""Gives Kraftgate's time, ms since the epoch."""
+
+
+class Write(Protocol):
+    """Takes facts on, in the order of the calls; does not block."""
+
+    def __call__(self, facts: Sequence[ZooKeeperFact], /) -> object:
+        """Take them."""
+
+
+class Ledger:
+    """Turns what is read into facts: only what differs from what was emitted last."""
+
+    def __init__(self, known: Known, write: Write, clock: Clock) -> None:
+        """Begin.
+
+        Args:
+            known: What was emitted so far; kept up to date from here on.
+            write: Takes each fact once.
+            clock: Dates the facts.
+        """
+        self.known = known
+        self.clock = clock
+        self.notifications_seen = 0
+        self.notifications_missed = 0
+        self._write = write
+        self._held: ZnodeSeen | None = None
+
+    def say(self, *facts: ZooKeeperFact) -> None:
+        """Emit facts; those of one call stay together."""
+        for fact in facts:
+            self.known.take(fact)
+            match fact:
+                case ZnodeSeen() if notification_number(fact.path) is not None:
+                    self.notifications_seen += 1
+                case NotificationsMissed():
+                    self.notifications_missed += fact.number
+                case _:
+                    pass
+        if facts:
+            self._write(facts)
+
+    def znode(self, path: str, data: bytes | None, stat: ZnodeStat) -> ZnodeSeen:
+        """Put what was read of a znode together."""
+        return ZnodeSeen(
+            seen_ms=self.clock(),
+            path=path,
+            data=data or b"",
+            version=stat.version,
+            mzxid=stat.mzxid,
+            mtime_ms=stat.mtime,
+            session=stat.ephemeralOwner,
+        )
+
+    def found(self, path: str, data: bytes | None, stat: ZnodeStat) -> None:
+        """Emit a znode if it differs; if it is another one than the last, that one's end first."""
+        last, now = self.known.znode(path), self.znode(path, data, stat)
+        if path == MIGRATION:
+            self._held = None
+        if last is None:
+            self.say(now)
+        elif is_another(last, stat):
+            self.say(ZnodeGone(now.seen_ms, path), now)
+        elif (last.mzxid, last.version) == (now.mzxid, now.version):
+            return
+        elif path == MIGRATION and self._may_wait(last, now):
+            self._held = now
+        else:
+            self.say(now)
+
+    def gone(self, *paths: str) -> None:
+        """Emit that znodes are not there any more, if they were emitted."""
+        now = self.clock()
+        if MIGRATION in paths:
+            self._held = None
+        self.say(*(ZnodeGone(now, path) for path in paths if self.known.znode(path)))
+
+    def tick(self) -> None:
+        """Emit the beat that was held back, once it was held long enough."""
+        last = self.known.znode(MIGRATION)
+        if self._held is not None and (last is None or not self._may_wait(last, self._held)):
+            self.flush()
+
+    def flush(self) -> None:
+        """Emit the beat that was held back."""
+        held, self._held = self._held, None
+        if held is not None:
+            self.say(held._replace(seen_ms=self.clock()))
+
+    def _may_wait(self, last: ZnodeSeen, now: ZnodeSeen) -> bool:
+        return 0 <= self.clock() - last.seen_ms < COALESCE_MS and is_beat(last.data, now.data)
+
+
+def is_another(last: ZnodeSeen, stat: ZnodeStat) -> bool:
+    """Whether the znode at this path is not the one that was emitted, but was created since.
+
+    A znode is created before it is modified: one created later than the last modification that was
+    seen is another. One modified earlier than that lives in a ZooKeeper that lost its data.
+    """
+    return bool(stat.czxid > last.mzxid or stat.mzxid < last.mzxid)

@@ -1,0 +1,24 @@
+"""The znodes that are watched, below the chroot (Kafka 3.9, ZkData.scala)."""
+
+from typing import Final
+
+CONTROLLER: Final = "/controller"
+CONTROLLER_EPOCH: Final = "/controller_epoch"
+MIGRATION: Final = "/migration"
+CLUSTER_ID: Final = "/cluster/id"
+REASSIGN_PARTITIONS: Final = "/admin/reassign_partitions"
+BROKER_IDS: Final = "/brokers/ids"
+DELETE_TOPICS: Final = "/admin/delete_topics"
+TOPICS: Final = "/brokers/topics"
+NOTIFICATIONS: Final = "/log_dir_event_notification"
+
+DATA: Final = (CONTROLLER, CONTROLLER_EPOCH, MIGRATION, CLUSTER_ID, REASSIGN_PARTITIONS)
+"""Read for their data, whether they exist or not."""
+
+BRANCHES: Final = (BROKER_IDS, DELETE_TOPICS)
+"""Read for their children, each with its data."""
+
+
+def parent(path: str) -> str:
+    """Return the path of the znode above."""
+    return path.rpartition("/")[0]

@@ -1,0 +1,153 @@
+"""One connected stretch: what is asked of ZooKeeper in it, and when everything was read once.
+
+Requests are asynchronous. Their answers and the watches are handed to the watcher's thread by
+`post`, in the order in which ZooKeeper gave them; kazoo's threads do no more than that.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import (
+    AuthFailedError,
+    ConnectionLoss,
+    NoNodeError,
+    OperationTimeoutError,
+    SessionExpiredError,
+    SessionMovedError,
+    ZookeeperError,
+)
+from kazoo.interfaces import IAsyncResult
+from kazoo.protocol.states import EventType, WatchedEvent
+
+_CONNECTION_ERRORS: Final = (
+    AuthFailedError,
+    ConnectionLoss,
+    OperationTimeoutError,
+    SessionExpiredError,
+    SessionMovedError,
+)
+
+Action: TypeAlias = Callable[[], None]
+
+
+class Session:
+    """Asks, watches, and counts what is still to be answered."""
+
+    def __init__(
+        self,
+        client: KazooClient,
+        post: Callable[["Session", Action], None],
+        on_complete: Callable[["Session"], None],
+        on_broken: Callable[[str], None],
+    ) -> None:
+        """Prepare; nothing is asked before `begin`.
+
+        Args:
+            client: A connected client.
+            post: Called by kazoo's threads: has the action done by the watcher's.
+            on_complete: Called once, when all that `begin` asked for was answered.
+            on_broken: Called with the reason when the connection fails a request.
+        """
+        self.client = client
+        self._post = post
+        self._on_complete = on_complete
+        self._on_broken = on_broken
+        self._watches: dict[str, Callable[[WatchedEvent], None]] = {}
+        self._asked_at: dict[int, float] = {}
+        self._unread: set[int] = set()
+        self._reading = False
+        self._requests = 0
+        self.began_at = time.monotonic()
+        self.heard_at = -math.inf
+        self.complete = False
+        self.refusals: dict[str, str] = {}
+
+    def begin(self, *readings: Action) -> None:
+        """Read everything, of the leader's present state."""
+
+        def synced(_path: object) -> None:
+            for reading in readings:
+                reading()
+
+        self._reading = True
+        # Without it a server that lags behind could show a state older than what was emitted.
+        self.ask(self.client.sync_async, "/", synced)
+        self._reading = False
+
+    def ask(
+        self,
+        request: Callable[..., IAsyncResult],
+        path: str,
+        answered: Callable[[Any], None],
+        **options: Any,  # noqa: ANN401 each of kazoo's requests has its own
+    ) -> None:
+        """Send a request.
+
+        Args:
+            request: A method of the client, one that ends in `_async`.
+            path: Its path.
+            answered: Called with the answer by the watcher's thread; with None for no such znode.
+            **options: Its further arguments.
+        """
+        self._requests += 1
+        number = self._requests
+        self._asked_at[number] = time.monotonic()
+        if self._reading:
+            self._unread.add(number)
+
+        def ready(result: IAsyncResult) -> None:
+            self._post(self, lambda: self._take(number, path, result, answered))
+
+        request(path, **options).rawlink(ready)
+
+    def watch(self, path: str, look: Action) -> Callable[[WatchedEvent], None]:
+        """Return the watch for a path, always the same one, so that kazoo keeps it once."""
+
+        def fired(event: WatchedEvent) -> None:
+            # kazoo fires every watch with NONE when the connection is lost: no news of the znode.
+            if event.type != EventType.NONE:
+                self._post(self, look)
+
+        return self._watches.setdefault(path, fired)
+
+    @property
+    def open(self) -> int:
+        """How many requests were not answered yet."""
+        return len(self._asked_at)
+
+    def unanswered_s(self) -> float:
+        """For how long the oldest open request has been waiting, seconds."""
+        now = time.monotonic()
+        return now - min(self._asked_at.values(), default=now)
+
+    def _take(
+        self, number: int, path: str, result: IAsyncResult, answered: Callable[[Any], None]
+    ) -> None:
+        del self._asked_at[number]
+        error = result.exception
+        if isinstance(error, _CONNECTION_ERRORS):
+            self._on_broken(type(error).__name__)
+            return
+        self.heard_at = time.monotonic()
+        self._reading = number in self._unread
+        try:
+            if error is None or isinstance(error, NoNodeError):
+                self.refusals.pop(path, None)
+                answered(None if error else result.value)
+            else:
+                self.refusals[path] = _words(error)
+        finally:
+            self._reading = False
+            self._unread.discard(number)
+        if not self._unread and not self.complete:
+            self.complete = True
+            self._on_complete(self)
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, ZookeeperError):
+        return type(error).__name__
+    return f"an answer that cannot be read: {error!r}"

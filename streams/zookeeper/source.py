@@ -1,0 +1,69 @@
+"""`zookeeper`: the PySpark Python Data Source over what a ZooKeeper shows.
+
+Options: those of `streams.journal.source`, and `connect` ("host:port,host:port/chroot").
+"""
+
+from collections.abc import MutableMapping
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
+
+from migration.source_status import SourceStatus
+from streams.journal.source import SCHEMA, JournalOptions, JournalReader, Watcher
+from streams.source.shards import ZOOKEEPER
+
+if TYPE_CHECKING:
+    from streams.journal.journal import Journal
+    from streams.zookeeper.watcher import ZooKeeperWatcher
+
+
+class ZooKeeperSource(DataSource):
+    """Registers as `zookeeper`."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._options = JournalOptions.parse(options, watched="connect")
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return "zookeeper"
+
+    def schema(self) -> str:
+        """Rows are facts, packed."""
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> "ZooKeeperReader":  # noqa: ARG002, N802
+        """The reader; nothing is opened yet."""
+        return ZooKeeperReader(self._options, ZOOKEEPER, self.name())
+
+
+class ZooKeeperReader(JournalReader):
+    """Offers what was seen in ZooKeeper."""
+
+    def watch(self, journal: "Journal") -> Watcher:
+        """Begin to watch from where the journal's facts end."""
+        from streams.source.status_file import now_ms
+        from streams.zookeeper.config import WatcherConfig
+        from streams.zookeeper.known import Known
+        from streams.zookeeper.watcher import ZooKeeperWatcher
+
+        config = WatcherConfig(connect=self.options.watched)
+        known = Known(journal.kept())
+        return _Watching(ZooKeeperWatcher(config, known, journal.append, now_ms).start())
+
+
+class _Watching:
+    """A watcher, as every journalled source has it."""
+
+    def __init__(self, watcher: "ZooKeeperWatcher") -> None:
+        self._watcher = watcher
+
+    def status(self) -> SourceStatus:
+        from streams.zookeeper.status import source_status
+
+        return source_status(self._watcher.status())
+
+    def stop(self) -> None:
+        self._watcher.stop()

@@ -1,0 +1,138 @@
+"""What the watcher says of itself: plain values, and where they are kept."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from migration.source_status import SourceStatus
+
+
+class Reason(NamedTuple):
+    """Why nothing can be said of the present, or what a person has to mend.
+
+    Attributes:
+        name: Stable, for alerts. Waits: `starting`, `no_zookeeper_reachable`, `reading`,
+            `chroot_missing`. Errors: `refused`, `facts_not_kept`, `unexpected`.
+        detail: A sentence for the operator.
+        since_ms: Kraftgate's clock, ms since the epoch, when this name began.
+    """
+
+    name: str
+    detail: str
+    since_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatcherStatus:
+    """How it stands. Times are Kraftgate's clock in ms since the epoch.
+
+    Attributes:
+        observed_ms: When this was put together.
+        last_reply_ms: When ZooKeeper last answered; None before the first answer.
+        server: host:port that is connected; None while none is.
+        session: The session's id; None while there is none.
+        sees: Whether every change is being seen.
+        blind_since_ms: When the view was lost; None while it holds, or when there never was one.
+        notifications_seen: Log directory notifications read since the start.
+        notifications_missed: Those that came and went unread, likewise.
+        waiting: Why nothing is seen although all may be well soon.
+        error: What a person has to mend.
+    """
+
+    observed_ms: int
+    last_reply_ms: int | None = None
+    server: str | None = None
+    session: int | None = None
+    sees: bool = False
+    blind_since_ms: int | None = None
+    notifications_seen: int = 0
+    notifications_missed: int = 0
+    waiting: Reason | None = None
+    error: Reason | None = None
+
+
+def source_status(said: WatcherStatus) -> SourceStatus:
+    """Say it as every source does; what only a metadata log has stays None."""
+    return SourceStatus(
+        observed_ms=said.observed_ms,
+        last_reply_ms=said.last_reply_ms,
+        endpoint=said.server,
+        waiting=None if said.waiting is None else said.waiting.detail,
+        error=None if said.error is None else said.error.detail,
+    )
+
+
+class StatusBoard:
+    """Where the watcher's thread writes its status, and anyone reads it."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        """Begin.
+
+        Args:
+            clock: Gives Kraftgate's time, ms since the epoch.
+        """
+        self._clock = clock
+        self._lock = threading.Lock()
+        now = clock()
+        starting = Reason("starting", "the watcher has not begun yet", now)
+        self._status = WatcherStatus(observed_ms=now, waiting=starting)
+        self._unkept: Reason | None = None
+
+    def read(self, unkept: str | None = None) -> WatcherStatus:
+        """Return the status as of now.
+
+        Args:
+            unkept: Why facts cannot be kept at present, which is then the error.
+        """
+        now = self._clock()
+        with self._lock:
+            words = None if unkept is None else ("facts_not_kept", unkept)
+            self._unkept = words and _reason(words, self._unkept, now)
+            error = self._unkept or self._status.error
+            return replace(self._status, observed_ms=now, error=error)
+
+    def settle(self, waiting: tuple[str, str] | None) -> None:
+        """Say that all is read: whatever was waited for, and any error, is over.
+
+        Args:
+            waiting: Name and words of what is waited for even so.
+        """
+        now = self._clock()
+        with self._lock:
+            still = None if waiting is None else _reason(waiting, self._status.waiting, now)
+            self._status = replace(self._status, waiting=still, error=None)
+
+    def tell(
+        self,
+        *,
+        answered: bool,
+        waiting: tuple[str, str] | None,
+        error: tuple[str, str] | None,
+        **fields: Any,  # noqa: ANN401 WatcherStatus names and types them
+    ) -> None:
+        """Write the status anew; a wait or an error that is not told stays.
+
+        Args:
+            answered: Whether ZooKeeper answered just now.
+            waiting: Name and words of what is waited for.
+            error: Name and words of what has to be mended.
+            **fields: The status' other fields.
+        """
+        now = self._clock()
+        with self._lock:
+            was = self._status
+            self._status = WatcherStatus(
+                observed_ms=now,
+                last_reply_ms=now if answered else was.last_reply_ms,
+                waiting=_reason(waiting, was.waiting, now) if waiting else was.waiting,
+                error=_reason(error, was.error, now) if error else was.error,
+                **fields,
+            )
+
+
+def _reason(words: tuple[str, str], before: Reason | None, now_ms: int) -> Reason:
+    """Date a reason: it began when its name did, although its words may change."""
+    name, detail = words
+    since = before.since_ms if before is not None and before.name == name else now_ms
+    return Reason(name, detail, since)

@@ -1,0 +1,106 @@
+"""The znodes that are watched for their data, and the branches for their children.
+
+Every read leaves its watch, and every watch that fires reads again, so nothing changes between a
+read and its watch. A path that is not there is watched for its creation.
+"""
+
+from collections.abc import Sequence
+
+from kazoo.protocol.states import ZnodeStat
+
+from streams.zookeeper.ledger import Ledger
+from streams.zookeeper.session import Action, Session
+
+
+class Tree:
+    """Reads paths for one session and keeps the ledger up to date with them."""
+
+    def __init__(
+        self, session: Session, ledger: Ledger, data: Sequence[str], branches: Sequence[str]
+    ) -> None:
+        """Prepare.
+
+        Args:
+            session: To ask.
+            ledger: Told of everything that is found or gone.
+            data: Paths of znodes.
+            branches: Paths of znodes whose children are wanted, each with its data.
+        """
+        self._session = session
+        self._client = session.client
+        self._ledger = ledger
+        self._data = data
+        self._branches = branches
+        self._watched: set[str] = set()
+
+    def read(self) -> None:
+        """Read everything."""
+        for path in self._data:
+            self._read(path)
+        for branch in self._branches:
+            self._list(branch)
+
+    def _read(self, path: str) -> None:
+        def answered(found: tuple[bytes | None, ZnodeStat] | None) -> None:
+            if found is None:
+                self._ledger.gone(path)
+                await_creation(self._session, path, look)
+            else:
+                self._ledger.found(path, *found)
+
+        def look() -> None:
+            self._read(path)
+
+        self._session.ask(
+            self._client.get_async, path, answered, watch=self._session.watch(path, look)
+        )
+
+    def _list(self, branch: str) -> None:
+        def answered(names: list[str] | None) -> None:
+            there = {f"{branch}/{name}" for name in names or ()}
+            self._ledger.gone(*sorted(self._ledger.known.below(branch) - there))
+            for path in sorted(there - self._watched):
+                self._read_child(path)
+            if names is None:
+                await_creation(self._session, branch, look)
+
+        def look() -> None:
+            self._list(branch)
+
+        self._session.ask(
+            self._client.get_children_async,
+            branch,
+            answered,
+            watch=self._session.watch(branch, look),
+        )
+
+    def _read_child(self, path: str) -> None:
+        """Read a child. While it is not there only its branch is watched."""
+
+        def answered(found: tuple[bytes | None, ZnodeStat] | None) -> None:
+            if found is None:
+                self._watched.discard(path)
+                self._ledger.gone(path)
+            else:
+                self._watched.add(path)
+                self._ledger.found(path, *found)
+
+        self._session.ask(
+            self._client.get_async,
+            path,
+            answered,
+            watch=self._session.watch(path, lambda: self._read_child(path)),
+        )
+
+
+def await_creation(session: Session, path: str, look: Action) -> None:
+    """Watch a path that is not there; look at once if it is by now.
+
+    A watch stays on an absent znode only by `exists` (DataTree.getData and getChildren leave none).
+    """
+
+    def answered(stat: ZnodeStat | None) -> None:
+        if stat is not None:
+            look()
+
+    session.ask(session.client.exists_async, path, answered, watch=session.watch(path, look))
