@@ -1,0 +1,246 @@
+"""What a broker's answer means beside what is remembered: facts, and what to remember from now on.
+
+Pure. A directory is **cut off** from when it is offline (error 56), vanishes from the answer, or
+cannot be read on this host any more, until it answers well and is not unreadable. While its broker
+is down, being readable again ends it only where being unreadable was seen before. Errors other
+than 56 say that the broker could not tell, so they change nothing.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from migration.observations import (
+    DiskFact,
+    DisksSeen,
+    DisksUnreachable,
+    LogDirSeen,
+    ReplicasBack,
+    ReplicasCutOff,
+    ReplicaSeen,
+)
+from streams.log_dirs.known import CutOff, KnownBroker, KnownDir, KnownPartition, Look
+from streams.log_dirs.values import (
+    KAFKA_STORAGE_ERROR,
+    LogDirAnswer,
+    ReplicaPlace,
+    TopicPartition,
+)
+
+_FINE: Final = (True, None)
+_VIEW_OLD_MS_MAX: Final = 30_000
+"""A broker's view may be that old, and not know of a topic that was created since."""
+_NEVER: Final = KnownDir(0, None, None, 0, None, False, ())
+
+
+class Hosted(NamedTuple):
+    """Who has replicas of what.
+
+    Attributes:
+        replicas: the brokers of each partition.
+        as_of_ms: when it was so, wall clock.
+    """
+
+    replicas: Mapping[TopicPartition, Collection[int]]
+    as_of_ms: int
+
+
+class Around(NamedTuple):
+    """What else is needed to tell of a broker's directories.
+
+    Attributes:
+        broker: its id.
+        now_ms: the wall clock.
+        looks: what lies at its paths, by path; empty on another host.
+        partitions: for the end offset and the number of replicas.
+        hosted: as a broker that has been up for a while told; None: none did yet.
+    """
+
+    broker: int
+    now_ms: int
+    looks: Mapping[str, Look]
+    partitions: Mapping[TopicPartition, KnownPartition]
+    hosted: Hosted | None = None
+
+
+class Compared(NamedTuple):
+    """What follows.
+
+    Attributes:
+        disks: what is seen now, whether or not it differs from before.
+        facts: what changed besides.
+        known: what to remember.
+    """
+
+    disks: DisksSeen | DisksUnreachable
+    facts: tuple[DiskFact, ...]
+    known: KnownBroker
+
+
+def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], around: Around) -> Compared:
+    """Compare a broker's answer with what is remembered of it."""
+    change = _Change(known, around)
+    good = {each.path for each in answer if each.error == 0 and change.readable(each.path) in _FINE}
+    seen = []
+    for each in answer:
+        change.describe(each, good=each.path in good)
+        seen.append(change.shown(each.path, each.replicas))
+        if each.path in good:
+            change.give_back(each.path)
+        elif each.error in (0, KAFKA_STORAGE_ERROR):
+            lay = each.replicas if each.error == 0 else change.replicas(each.path)
+            change.cut(each.path, lay)
+    for path in known.log_dirs.keys() - {each.path for each in answer} if answer else ():
+        change.cut(path, change.replicas(path))
+    here = [r for each in answer if each.path in good for r in each.replicas if not r.future]
+    change.settle({(each.topic, each.partition) for each in here})
+    if answer:
+        change.forget_all_but({each.path for each in answer})
+    disks = DisksSeen(around.now_ms, around.broker, tuple(sorted(seen)))
+    return change.result(disks)
+
+
+def unanswered(known: KnownBroker, why: str, around: Around) -> Compared:
+    """Say what can be said of a broker that does not answer: what this host shows of its disks."""
+    change = _Change(known, around)
+    seen = []
+    for path in sorted(known.log_dirs):
+        readable = change.readable(path)
+        if readable is None:
+            continue
+        change.look(path)
+        if not readable:
+            change.cut(path, change.replicas(path))
+        elif change.was_unreadable(path):
+            change.give_back(path)
+        seen.append(change.shown(path, change.replicas(path)))
+    change.settle(())
+    return change.result(DisksUnreachable(around.now_ms, around.broker, why, tuple(seen)))
+
+
+class _Change:
+    """One comparison under way."""
+
+    def __init__(self, known: KnownBroker, around: Around) -> None:
+        self._before = known
+        self._around = around
+        self._log_dirs = dict(known.log_dirs)
+        self._cut_off = dict(known.cut_off)
+        self._facts: list[DiskFact] = []
+
+    def result(self, disks: DisksSeen | DisksUnreachable) -> Compared:
+        return Compared(disks, tuple(self._facts), KnownBroker(self._log_dirs, self._cut_off))
+
+    def readable(self, path: str) -> bool | None:
+        """None: nothing can be said; never False for a path that was not verified before."""
+        look = self._around.looks.get(path)
+        if look is None:
+            return None
+        return True if look.ours else (False if self._known(path).local else None)
+
+    def replicas(self, path: str) -> tuple[ReplicaPlace, ...]:
+        return self._known(path).replicas
+
+    def was_unreadable(self, path: str) -> bool:
+        return path in self._cut_off and self._cut_off[path].unreadable
+
+    def look(self, path: str) -> None:
+        """Take over what this host shows of the path; the last id stays when it shows none."""
+        known, look = self._known(path), self._around.looks.get(path)
+        self._log_dirs[path] = known._replace(
+            local=look is not None and (look.ours or known.local),
+            directory_id=None
+            if look is None
+            else (look.directory_id if look.ours else known.directory_id),
+        )
+
+    def describe(self, each: LogDirAnswer, *, good: bool) -> None:
+        self.look(each.path)
+        known = self._known(each.path)
+        self._log_dirs[each.path] = known._replace(
+            error=each.error,
+            total_bytes=each.total_bytes,
+            usable_bytes=each.usable_bytes,
+            seen_ms=self._around.now_ms if good else known.seen_ms,
+            replicas=each.replicas if good else known.replicas,
+        )
+
+    def shown(self, path: str, replicas: Sequence[ReplicaPlace]) -> LogDirSeen:
+        known = self._known(path)
+        current = [each for each in replicas if not each.future]
+        futures = [each for each in replicas if each.future]
+        return LogDirSeen(
+            path=path,
+            error=known.error,
+            total_bytes=known.total_bytes,
+            usable_bytes=known.usable_bytes,
+            replicas=len(current),
+            bytes=sum(each.bytes for each in current),
+            futures=len(futures),
+            future_lag_max=max((each.lag for each in futures), default=0),
+            directory_id=known.directory_id,
+            readable=self.readable(path),
+        )
+
+    def cut(self, path: str, lay: Sequence[ReplicaPlace]) -> None:
+        """Cut off what lay there; for a directory that is cut off already, only note how."""
+        before = self._cut_off.get(path)
+        unreadable = self.readable(path) is False or self.was_unreadable(path)
+        told = self._told(path, lay) if before is None else before.told
+        self._cut_off[path] = CutOff(told, unreadable)
+
+    def give_back(self, path: str) -> None:
+        if self._cut_off.pop(path, None) is not None:
+            self._log_dirs[path] = self._known(path)._replace(error=0)
+            self._facts.append(self._back(path))
+
+    def settle(self, elsewhere: Collection[TopicPartition]) -> None:
+        """Leave out what is cut off no more, and say what is new about the rest."""
+        for path, cut in sorted(self._cut_off.items()):
+            before = self._before.cut_off.get(path)
+            gone = {*elsewhere, *self._not_hosted(cut.told)}
+            left = tuple(each for each in cut.told.replicas if _place(each) not in gone)
+            if not left:
+                del self._cut_off[path]
+                if path in self._log_dirs:
+                    self._log_dirs[path] = self._known(path)._replace(replicas=())
+                if before is not None:
+                    self._facts.append(self._back(path))
+            elif before is None or left != cut.told.replicas:
+                told = cut.told._replace(seen_ms=self._around.now_ms, replicas=left)
+                self._cut_off[path] = cut._replace(told=told)
+                self._facts.append(told)
+
+    def forget_all_but(self, paths: Collection[str]) -> None:
+        """Drop what the broker does not name any more, unless its replicas are missed."""
+        for path in self._log_dirs.keys() - paths - self._cut_off.keys():
+            del self._log_dirs[path]
+
+    def _known(self, path: str) -> KnownDir:
+        return self._log_dirs.get(path, _NEVER)
+
+    def _back(self, path: str) -> ReplicasBack:
+        return ReplicasBack(self._around.now_ms, self._around.broker, path)
+
+    def _not_hosted(self, told: ReplicasCutOff) -> set[TopicPartition]:
+        """What was deleted or moved to other brokers, by a view that must know of the rest."""
+        hosted = self._around.hosted
+        if hosted is None or hosted.as_of_ms - told.seen_ms < _VIEW_OLD_MS_MAX:
+            return set()
+        keys = map(_place, told.replicas)
+        return {key for key in keys if self._around.broker not in hosted.replicas.get(key, ())}
+
+    def _told(self, path: str, lay: Sequence[ReplicaPlace]) -> ReplicasCutOff:
+        known, nothing = self._around.partitions, KnownPartition(0)
+        replicas = []
+        for each in lay:
+            partition = known.get((each.topic, each.partition), nothing)
+            if not each.future:
+                end, count = partition.end_offset, partition.replicas
+                replicas.append(ReplicaSeen(each.topic, each.partition, each.bytes, end, count))
+        return ReplicasCutOff(
+            self._around.now_ms, self._around.broker, path, tuple(sorted(replicas, key=_place))
+        )
+
+
+def _place(replica: ReplicaSeen) -> TopicPartition:
+    return replica.topic, replica.partition

@@ -1,0 +1,176 @@
+"""What is remembered of the disks, in SQLite, together with the facts that are still to be told.
+
+A poll's outcome and its facts are committed in one transaction, the facts in an outbox; then they
+are appended; then the outbox is emptied. Killed before the commit, the poll never was: the next one
+finds the same change. Killed after it, the very same facts are appended at the next start, at worst
+a second time, which changes nothing: each says what is so, not what to do. (Appending first would
+lose a `ReplicasBack` whose `ReplicasCutOff` was appended and then forgotten.)
+
+`synchronous=FULL`: NORMAL survives kill -9 as well, but after a power cut it may return to a state
+before facts that the journal has kept. It costs two fsyncs a poll.
+"""
+
+import sqlite3
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from migration.observations import Observation
+from streams.journal.codec import pack, unpack
+from streams.log_dirs import rows
+from streams.log_dirs.errors import MemoryUnusable, WrongCluster
+from streams.log_dirs.known import NOTHING, KnownBroker, KnownPartition
+from streams.log_dirs.values import BrokerAddress, TopicPartition
+
+_FORGET_MS: Final = 30 * 24 * 3_600_000
+_BUSY_S: Final = 10.0
+
+
+class Memory:
+    """The memory of one cluster's disks. Not thread-safe, but for `partition`."""
+
+    def __init__(self, path: Path) -> None:
+        """Open; made if it is not there.
+
+        Raises:
+            MemoryUnusable: the file is no memory, or cannot be made.
+        """
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(
+                path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
+            )
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.executescript(rows.SCHEMA)
+            self._brokers = rows.read_brokers(self._db)
+            self._addresses = rows.read_addresses(self._db)
+            self._partitions = rows.read_partitions(self._db)
+            self._cluster_id = rows.read_cluster_id(self._db)
+            self._outbox: list[Observation] = [unpack(each) for each in rows.read_outbox(self._db)]
+        except (sqlite3.Error, OSError, KeyError, ValueError) as error:
+            raise MemoryUnusable(
+                f"{path} cannot be opened as the disks' memory: {error}"
+            ) from error
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster that is remembered; None before the first answer."""
+        return self._cluster_id
+
+    @property
+    def addresses(self) -> Mapping[int, BrokerAddress]:
+        """Where every broker that was ever in METADATA was last said to listen."""
+        return self._addresses
+
+    def broker(self, id_: int) -> KnownBroker:
+        """What is remembered of a broker's disks."""
+        return self._brokers.get(id_, NOTHING)
+
+    def partition(self, key: TopicPartition) -> KnownPartition | None:
+        """What is remembered of a partition; None: nothing."""
+        return self._partitions.get(key)
+
+    @property
+    def partitions(self) -> Mapping[TopicPartition, KnownPartition]:
+        """What is remembered of all partitions."""
+        return self._partitions
+
+    def claim(self, cluster_id: str) -> None:
+        """Tie the memory to a cluster.
+
+        Raises:
+            WrongCluster: it was filled by another one.
+            MemoryUnusable: it cannot be written.
+        """
+        if self._cluster_id is None:
+            with self._transaction():
+                self._db.execute("INSERT INTO meta VALUES ('cluster_id', ?)", (cluster_id,))
+            self._cluster_id = cluster_id
+        elif self._cluster_id != cluster_id:
+            raise WrongCluster(
+                f"the brokers are of cluster {cluster_id}, {self.path} is of {self._cluster_id}"
+            )
+
+    def keep_addresses(self, found: Mapping[int, BrokerAddress]) -> None:
+        """Remember where brokers listen.
+
+        Raises:
+            MemoryUnusable: it cannot be written.
+        """
+        fresh = {id_: each for id_, each in found.items() if self._addresses.get(id_) != each}
+        if not fresh:
+            return
+        with self._transaction():
+            rows.write_addresses(self._db, fresh.values())
+        self._addresses = {**self._addresses, **fresh}
+
+    def commit(
+        self,
+        facts: Sequence[Observation],
+        brokers: Mapping[int, KnownBroker],
+        partitions: Mapping[TopicPartition, KnownPartition],
+    ) -> None:
+        """Remember what changed and what is to be told of it, all or nothing.
+
+        Raises:
+            MemoryUnusable: it cannot be written; nothing changed then.
+        """
+        with self._transaction():
+            for id_, known in brokers.items():
+                rows.write_broker(self._db, id_, self.broker(id_), known)
+            rows.write_partitions(self._db, partitions)
+            rows.write_outbox(self._db, [pack(each) for each in facts])
+        self._brokers.update(brokers)
+        self._partitions.update(partitions)
+        self._outbox += facts
+
+    def deliver(self, append: Callable[[Sequence[Observation]], object]) -> None:
+        """Append what is in the outbox, then empty it.
+
+        Raises:
+            MemoryUnusable: it cannot be emptied: the same facts will be appended once more.
+        """
+        if not self._outbox:
+            return
+        append(tuple(self._outbox))
+        with self._transaction():
+            self._db.execute("DELETE FROM outbox")
+        self._outbox = []
+
+    def prune(self, listed: Container[TopicPartition], now_ms: int) -> None:
+        """Drop the partitions that are not listed any more and whose end is 30 days old.
+
+        Raises:
+            MemoryUnusable: it cannot be written.
+        """
+        old = [
+            key
+            for key, each in self._partitions.items()
+            if key not in listed and each.seen_ms < now_ms - _FORGET_MS
+        ]
+        if not old:
+            return
+        with self._transaction():
+            rows.delete_partitions(self._db, old)
+        for key in old:
+            del self._partitions[key]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise MemoryUnusable(f"{self.path} cannot be written: {error}") from error

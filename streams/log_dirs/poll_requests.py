@@ -1,0 +1,155 @@
+"""Requests for a poll at once, from any process: a table in `requests.db` of the state directory.
+
+A request is answered when every broker that it is about was asked after it was made, and what
+came of that is appended: a broker that did not answer in time counts, as unreachable.
+"""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from streams.log_dirs.errors import RequestsUnusable
+
+FILE: Final = "requests.db"
+_LOOK_S: Final = 0.05
+_BUSY_S: Final = 5.0
+_KEPT_MS: Final = 3_600_000
+"""Answered requests are kept for an hour, to look at."""
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS requests (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, broker INTEGER, why TEXT NOT NULL,
+    asked_ms INTEGER NOT NULL, answered_ms INTEGER
+) STRICT;
+CREATE INDEX IF NOT EXISTS requests_pending ON requests (id) WHERE answered_ms IS NULL;
+"""
+
+
+class PollRequest(NamedTuple):
+    """A request that was not answered yet.
+
+    Attributes:
+        broker: which one is asked about; None: all of them.
+        why: in words, for whoever looks at the table.
+        asked_ms: wall clock.
+    """
+
+    id: int
+    broker: int | None
+    why: str
+    asked_ms: int
+
+
+class PollRequests:
+    """The table of requests. Thread-safe; every process opens it for itself."""
+
+    def __init__(
+        self, path: Path, clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+    ) -> None:
+        """Open; made if it is not there. `clock`: wall clock, ms since the epoch.
+
+        Raises:
+            RequestsUnusable: the file is no such table, or cannot be made.
+        """
+        self.path = path
+        self._clock = clock
+        self._lock = threading.Lock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(
+                path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
+            )
+        except (sqlite3.Error, OSError) as error:
+            raise RequestsUnusable(f"{path} cannot be opened: {error}") from error
+        with self._use() as db:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def __enter__(self) -> "PollRequests":
+        """Use as a context manager; closes at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def ask(self, broker: int | None, why: str) -> int:
+        """Ask for a poll of one broker, or of all; the request's id comes back.
+
+        Raises:
+            RequestsUnusable: the file cannot be written.
+        """
+        row = (broker, why, self._clock())
+        with self._use() as db:
+            added = db.execute(
+                "INSERT INTO requests (broker, why, asked_ms) VALUES (?, ?, ?)", row
+            ).lastrowid
+        if added is None:
+            raise RequestsUnusable(f"{self.path} gave the request no id")
+        return added
+
+    def is_answered(self, id_: int) -> bool:
+        """Whether the request was answered; one that was never made was not.
+
+        Raises:
+            RequestsUnusable: the file cannot be read.
+        """
+        with self._use() as db:
+            row = db.execute("SELECT answered_ms FROM requests WHERE id = ?", (id_,)).fetchone()
+        return row is not None and row[0] is not None
+
+    def wait_answered(self, id_: int, timeout_s: float) -> bool:
+        """Wait until the request is answered; False: it is not, after the time-out.
+
+        Raises:
+            RequestsUnusable: the file cannot be read.
+        """
+        deadline_s = time.monotonic() + timeout_s
+        while not self.is_answered(id_):
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                return False
+            time.sleep(min(_LOOK_S, left_s))
+        return True
+
+    def pending(self) -> tuple[PollRequest, ...]:
+        """The requests without an answer, oldest first.
+
+        Raises:
+            RequestsUnusable: the file cannot be read.
+        """
+        with self._use() as db:
+            found = db.execute(
+                "SELECT id, broker, why, asked_ms FROM requests WHERE answered_ms IS NULL"
+                " ORDER BY id"
+            ).fetchall()
+        return tuple(PollRequest(*row) for row in found)
+
+    def answer(self, ids: Collection[int], now_ms: int) -> None:
+        """Mark requests as answered, and drop those that were answered long ago.
+
+        Raises:
+            RequestsUnusable: the file cannot be written.
+        """
+        with self._use() as db:
+            db.executemany(
+                "UPDATE requests SET answered_ms = ? WHERE id = ? AND answered_ms IS NULL",
+                [(now_ms, each) for each in ids],
+            )
+            db.execute("DELETE FROM requests WHERE answered_ms < ?", (now_ms - _KEPT_MS,))
+
+    @contextmanager
+    def _use(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._lock:
+                yield self._db
+        except sqlite3.Error as error:
+            raise RequestsUnusable(f"{self.path} cannot be used: {error}") from error

@@ -1,0 +1,290 @@
+"""The poller: a thread that asks all brokers in turn and appends what their disks show.
+
+In: a configuration, an open memory, where facts go, a clock. Out: facts, and `status`. Each poll
+runs in a thread of its own, so that a broker that hangs holds nobody else up; all that is decided,
+remembered and appended is done by the poller's one thread, a reply at a time.
+"""
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Final, Self
+
+from migration.observations import Observation
+from migration.source_status import SourceStatus
+from streams.log_dirs import compare, ends
+from streams.log_dirs.asking import Asker, LogDirsConfig, Question, Reply
+from streams.log_dirs.errors import LogDirsError, RequestsUnusable
+from streams.log_dirs.memory import Memory
+from streams.log_dirs.poll_requests import PollRequests
+from streams.log_dirs.standing import Standing
+from streams.log_dirs.telling import Disks, is_news
+from streams.log_dirs.turns import Turns
+from streams.log_dirs.values import ClusterView
+from streams.log_dirs.views import Views
+
+_LOOK_S: Final = 0.2
+"""Between two looks at the requests of other processes."""
+_STOP_S: Final = 10.0
+_WORKERS_STOP_S: Final = 3.0
+
+_log: Final = logging.getLogger(__name__)
+
+
+class LogDirsPoller:
+    """Polls one cluster's brokers, in a thread of its own."""
+
+    def __init__(
+        self,
+        config: LogDirsConfig,
+        memory: Memory,
+        append: Callable[[Sequence[Observation]], object],
+        clock: Callable[[], int],
+    ) -> None:
+        """Prepare; nothing is asked before `start`.
+
+        Args:
+            config: What to poll.
+            memory: Open; it stays the caller's to close, after `stop`. `requests.db` lies beside.
+            append: Keeps facts durably, all or none, before it returns; called by the thread.
+            clock: The wall clock, ms since the epoch.
+
+        Raises:
+            RequestsUnusable: `requests.db` cannot be opened.
+        """
+        self._config = config
+        self._memory = memory
+        self._append = append
+        self._clock = clock
+        self._asker = Asker(config, memory.partition)
+        self._turns = Turns(config.interval_s, config.eager_s, config.eager_for_s)
+        self._requests = PollRequests(memory.path.with_name("requests.db"), clock)
+        self._standing = Standing(memory.cluster_id or config.cluster_id)
+        self._inbox: queue.SimpleQueue[Reply | ClusterView | LogDirsError | None] = (
+            queue.SimpleQueue()
+        )
+        self._views = Views(memory, config.cluster_id)
+        self._discovering = False
+        self._discovered = False
+        self._discovered_s = float("-inf")
+        self._last: dict[int, Disks] = {}
+        self._stopping = threading.Event()
+        self._workers: set[threading.Thread] = set()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> Self:
+        """Begin to poll; a second time does nothing."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="log-dirs", daemon=True)
+            self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Stop polling; polls under way are waited for a few seconds, and what they bring drops."""
+        self._stopping.set()
+        self._inbox.put(None)
+        if self._thread is not None:
+            self._thread.join(_STOP_S)
+        deadline_s = time.monotonic() + _WORKERS_STOP_S
+        for worker in list(self._workers):
+            worker.join(max(0.0, deadline_s - time.monotonic()))
+        self._requests.close()
+
+    def __enter__(self) -> Self:
+        """Start."""
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop."""
+        self.stop()
+
+    def request(self, broker: int | None, why: str) -> int:
+        """Ask for a poll of one broker, or of all, at once; a ticket comes back.
+
+        Raises:
+            RequestsUnusable: the request cannot be kept.
+        """
+        ticket = self._requests.ask(broker, why)
+        self._inbox.put(None)
+        return ticket
+
+    def answered(self, ticket: int) -> bool:
+        """Whether those asked about were asked since, and what came of it is appended.
+
+        Being unreachable is an outcome, too. A broker that is back may not lead its partitions yet:
+        what their offsets show then follows, as it is polled every `eager_s` for a while.
+
+        Raises:
+            RequestsUnusable: the requests cannot be read.
+        """
+        return self._requests.is_answered(ticket)
+
+    def status(self) -> SourceStatus:
+        """How it stands. Thread-safe."""
+        return self._standing.status(self._clock())
+
+    # The thread
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                self._round()
+        except BaseException as error:
+            self._standing.refused(f"the poller of the disks ended: {error!r}")
+            _log.exception("the poller of the disks of %s ended", self._config.brokers)
+            raise
+
+    def _round(self) -> None:
+        """Deliver what is left, take requests, ask who is due, and handle what has come."""
+        now_s = time.monotonic()
+        if self._deliver():
+            expected = self._config.expected if self._discovered else frozenset[int]()
+            self._turns.expect({*self._memory.addresses, *expected}, now_s)
+            self._discover(now_s)
+            self._take_requests(now_s)
+            for broker in self._turns.due(now_s, self._config.parallel):
+                self._ask(broker, now_s)
+        try:
+            item = self._inbox.get(timeout=_LOOK_S)
+            while not self._stopping.is_set():
+                self._handle(item)
+                item = self._inbox.get_nowait()
+        except queue.Empty:
+            return
+
+    def _handle(self, item: Reply | ClusterView | LogDirsError | None) -> None:
+        try:
+            if isinstance(item, Reply):
+                self._replied(item)
+            elif item is not None:
+                self._discovering, self._discovered = False, True
+                if isinstance(item, ClusterView):
+                    self._take_view(item, None)
+                else:
+                    self._standing.undiscovered(item)
+        except LogDirsError as error:
+            _log.warning("%s", error)
+            self._standing.refused(str(error))
+
+    def _deliver(self) -> bool:
+        """Append what is to be told; False: it could not be, and nothing else is asked."""
+        try:
+            self._memory.deliver(self._append)
+        except Exception as error:  # noqa: BLE001 the sink is not ours; it is tried again and told
+            _log.warning("what was seen of the disks cannot be kept: %s", error)
+            self._standing.refused(f"what was seen of the disks cannot be kept: {error}")
+            return False
+        return True
+
+    def _discover(self, now_s: float) -> None:
+        """Ask the configured brokers when no polled one told of the cluster for a while."""
+        old_s = min(self._views.age_s(now_s), now_s - self._discovered_s)
+        every_s = self._config.interval_s if self._views.latest else self._config.eager_s
+        if self._discovering or old_s < every_s * 2:
+            return
+        self._discovering = True
+        self._discovered_s = now_s
+
+        def discover() -> None:
+            try:
+                self._inbox.put(self._asker.discover())
+            except LogDirsError as error:
+                self._inbox.put(error)
+
+        self._start(discover, "discover")
+
+    def _take_requests(self, now_s: float) -> None:
+        if not self._turns.brokers:
+            return
+        try:
+            for each in self._requests.pending():
+                if each.id not in self._turns.open_tickets:
+                    brokers = set(self._turns.brokers)
+                    if each.broker is not None:
+                        brokers &= self._views.concerned(each.broker)
+                    self._views.expire()
+                    self._turns.request(each.id, brokers, now_s, about=each.broker)
+            self._answer(self._turns.take_answered())
+        except RequestsUnusable as error:
+            _log.warning("%s", error)
+            self._standing.refused(str(error))
+
+    def _ask(self, broker: int, now_s: float) -> None:
+        own = self._turns.is_eager(broker, now_s) or self._views.latest is None
+        if not own:
+            own = self._views.begin(broker, now_s, self._config.interval_s)
+        question = Question(
+            broker=broker,
+            address=self._memory.addresses.get(broker),
+            view=None if own else self._views.latest,
+            cluster_id=self._views.cluster_id,
+            paths=tuple(self._memory.broker(broker).log_dirs),
+        )
+        self._turns.begin(broker)
+        self._start(lambda: self._inbox.put(self._asker.ask(question)), f"ask broker {broker}")
+
+    def _start(self, work: Callable[[], None], name: str) -> None:
+        self._workers = {each for each in self._workers if each.is_alive()}
+        worker = threading.Thread(target=work, name=f"log-dirs: {name}", daemon=True)
+        self._workers.add(worker)
+        worker.start()
+
+    def _replied(self, reply: Reply) -> None:
+        broker = reply.question.broker
+        self._views.end(broker)
+        delivered = False
+        try:
+            if reply.view is not None:
+                self._take_view(reply.view, broker)
+            news = self._keep(reply)
+            self._standing.replied(reply, self._clock())
+            delivered = self._deliver()
+            if delivered and news is not None:
+                self._last[broker] = news
+        finally:
+            paths = None
+            if reply.log_dirs is not None:
+                paths = frozenset(each.path for each in reply.log_dirs)
+            done = self._turns.finish(broker, time.monotonic(), paths)
+        if delivered:  # else the requests are taken up again
+            self._answer(done)
+
+    def _keep(self, reply: Reply) -> Disks | None:
+        """Work out what the reply means and commit it; the disks come back when they are news."""
+        broker, now_ms = reply.question.broker, self._clock()
+        known = self._memory.broker(broker)
+        around = compare.Around(
+            broker=broker,
+            now_ms=now_ms,
+            looks=reply.looks,
+            partitions=self._memory.partitions,
+            hosted=self._views.hosted,
+        )
+        if reply.log_dirs is None:
+            compared = compare.unanswered(known, str(reply.failure), around)
+        else:
+            compared = compare.answered(known, reply.log_dirs, around)
+        found = ends.compare_ends(self._memory.partition, reply.ends, now_ms)
+        news = compared.disks if is_news(self._last.get(broker), compared.disks) else None
+        facts = (*((news,) if news else ()), *compared.facts, *found.facts)
+        self._memory.commit(facts, {broker: compared.known}, found.changed)
+        return news
+
+    def _take_view(self, view: ClusterView, broker: int | None) -> None:
+        now_s = time.monotonic()
+        if self._views.take(view, now_s):
+            self._standing.seen_cluster(view)
+            if broker is not None and self._turns.is_settled(broker, now_s):
+                self._views.note_hosted(view, self._clock())
+
+    def _answer(self, done: Sequence[int]) -> None:
+        if done:
+            self._requests.answer(done, self._clock())

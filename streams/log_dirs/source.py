@@ -1,0 +1,80 @@
+"""`log_dirs`: the PySpark Python Data Source over what the brokers' disks show.
+
+Options: those of `streams.journal.source`, and `brokers` (JSON of `streams.live.listener`). Beside
+the journal, in `disks/`, lie what is remembered of the disks, and the requests for a poll at once.
+"""
+
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
+
+from migration.source_status import SourceStatus
+from streams.journal.source import SCHEMA, JournalOptions, JournalReader, Watcher
+from streams.source.shards import LOG_DIRS
+
+if TYPE_CHECKING:
+    from streams.journal.journal import Journal
+    from streams.log_dirs.memory import Memory
+    from streams.log_dirs.poller import LogDirsPoller
+
+REQUESTS: Final = Path("disks", "requests.db")
+"""In the cluster's directory."""
+_MEMORY: Final = Path("disks", "disks.db")
+
+
+class LogDirsSource(DataSource):
+    """Registers as `log_dirs`."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._options = JournalOptions.parse(options, watched="brokers")
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return "log_dirs"
+
+    def schema(self) -> str:
+        """Rows are facts, packed."""
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> "LogDirsReader":  # noqa: ARG002, N802
+        """The reader; nothing is opened yet."""
+        return LogDirsReader(self._options, LOG_DIRS, self.name())
+
+
+class LogDirsReader(JournalReader):
+    """Offers what was seen on the brokers' disks."""
+
+    def watch(self, journal: "Journal") -> Watcher:
+        """Begin to poll, with what is remembered."""
+        from streams.live.listener import parse_listener
+        from streams.log_dirs.asking import LogDirsConfig
+        from streams.log_dirs.memory import Memory
+        from streams.log_dirs.poller import LogDirsPoller
+        from streams.source.status_file import now_ms
+
+        asked = parse_listener(self.options.watched)
+        config = LogDirsConfig(
+            brokers=asked.endpoints, cluster_id=asked.cluster_id, security=asked.security
+        )
+        memory = Memory(self.options.state / _MEMORY)
+        return _Watching(LogDirsPoller(config, memory, journal.append, now_ms).start(), memory)
+
+
+class _Watching:
+    """A poller and its memory, as every journalled source has it."""
+
+    def __init__(self, poller: "LogDirsPoller", memory: "Memory") -> None:
+        self._poller = poller
+        self._memory = memory
+
+    def status(self) -> SourceStatus:
+        return self._poller.status()
+
+    def stop(self) -> None:
+        self._poller.stop()
+        self._memory.close()

@@ -1,0 +1,47 @@
+"""Whether what a broker's disks show is worth a fact again. Pure."""
+
+from typing import Final, TypeAlias
+
+from migration.observations import DisksSeen, DisksUnreachable, LogDirSeen
+
+AGAIN_MS: Final = 60_000
+"""A broker that answers is told of at least this often."""
+_SMALL: Final = 0.01
+"""A size that changed by less than this share of what it was is not news."""
+
+Disks: TypeAlias = DisksSeen | DisksUnreachable
+
+
+def is_news(last: Disks | None, now: Disks) -> bool:
+    """Whether the fact says what the last one of this broker did not."""
+    match last, now:
+        case DisksSeen(), DisksSeen():
+            return now.seen_ms - last.seen_ms >= AGAIN_MS or _differ(last.log_dirs, now.log_dirs)
+        case DisksUnreachable(), DisksUnreachable():
+            return now.why != last.why or now.log_dirs != last.log_dirs
+        case _:
+            return True
+
+
+def _differ(last: tuple[LogDirSeen, ...], now: tuple[LogDirSeen, ...]) -> bool:
+    if [_shape(each) for each in last] != [_shape(each) for each in now]:
+        return True
+    return any(
+        _grew(was, size)
+        for before, after in zip(last, now, strict=True)
+        for was, size in zip(_sizes(before), _sizes(after), strict=True)
+    )
+
+
+def _shape(log_dir: LogDirSeen) -> LogDirSeen:
+    return log_dir._replace(total_bytes=None, usable_bytes=None, bytes=0)
+
+
+def _sizes(log_dir: LogDirSeen) -> tuple[int | None, ...]:
+    return log_dir.total_bytes, log_dir.usable_bytes, log_dir.bytes
+
+
+def _grew(was: int | None, size: int | None) -> bool:
+    if was is None or size is None:
+        return was != size
+    return size != was and abs(size - was) >= _SMALL * was

@@ -1,0 +1,165 @@
+"""Whose turn it is: when each broker is asked next, and which requests that answers. Pure.
+
+Times are of the monotonic clock, in seconds. A broker that is down, has just come, or was asked for
+is asked every `eager_s`; every other one every `interval_s`.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+_DOWN_EAGER_S = 600.0
+"""A broker that stays down longer is asked as seldom as any other: it has left."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """How one broker stands.
+
+    Attributes:
+        due_s: when it is to be asked.
+        asked: the number of the poll that is under way; None: none is.
+        eager_until_s: until when it is asked often.
+        down_since_s: when it stopped answering; None while it answers, or before any poll.
+        polled: whether any poll came to its end.
+        paths: those that it last named.
+    """
+
+    due_s: float
+    asked: int | None = None
+    eager_until_s: float = 0.0
+    down_since_s: float | None = None
+    polled: bool = False
+    paths: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class _Ticket:
+    since: int
+    needs: set[int] = field(default_factory=set)
+
+
+class Turns:
+    """The turns of all brokers."""
+
+    def __init__(self, interval_s: float, eager_s: float, eager_for_s: float) -> None:
+        self._interval_s = interval_s
+        self._eager_s = eager_s
+        self._eager_for_s = eager_for_s
+        self._turns: dict[int, Turn] = {}
+        self._tickets: dict[int, _Ticket] = {}
+        self._polls = 0
+
+    @property
+    def brokers(self) -> Collection[int]:
+        """All that take turns."""
+        return self._turns.keys()
+
+    @property
+    def open_tickets(self) -> Collection[int]:
+        """Requests that were taken and not answered."""
+        return self._tickets.keys()
+
+    def expect(self, brokers: Iterable[int], now_s: float) -> None:
+        """Let brokers take turns from now on, as far as they do not yet."""
+        for each in brokers:
+            self._turns.setdefault(each, Turn(due_s=now_s))
+
+    def due(self, now_s: float, at_most: int) -> list[int]:
+        """Who is to be asked now, the longest overdue first; never one that is being asked."""
+        waiting = [
+            (turn.due_s, id_)
+            for id_, turn in self._turns.items()
+            if turn.asked is None and turn.due_s <= now_s
+        ]
+        asked = sum(turn.asked is not None for turn in self._turns.values())
+        return [id_ for _, id_ in sorted(waiting)][: max(0, at_most - asked)]
+
+    def begin(self, broker: int) -> None:
+        """A poll of the broker starts."""
+        self._polls += 1
+        self._turns[broker].asked = self._polls
+
+    def finish(self, broker: int, now_s: float, paths: frozenset[str] | None) -> list[int]:
+        """A poll of the broker ended and what came of it is appended.
+
+        Args:
+            broker: its id.
+            now_s: now.
+            paths: of its log directories; None when it did not answer.
+
+        Returns:
+            The requests that are answered thereby.
+        """
+        turn = self._turns[broker]
+        number, turn.asked = turn.asked or 0, None
+        wanted_again = any(
+            broker in ticket.needs and ticket.since >= number for ticket in self._tickets.values()
+        )
+        self._note(turn, now_s, paths)
+        eager = now_s < turn.eager_until_s or (
+            turn.down_since_s is not None and now_s - turn.down_since_s < _DOWN_EAGER_S
+        )
+        every_s = min(self._eager_s, self._interval_s) if eager else self._interval_s
+        turn.due_s = now_s if wanted_again else now_s + every_s
+        return self._answered(broker, number)
+
+    def is_settled(self, broker: int, now_s: float) -> bool:
+        """Whether the broker answers, and has for a while: its view of the cluster is whole."""
+        turn = self._turns.get(broker)
+        return (
+            turn is not None
+            and turn.polled
+            and turn.down_since_s is None
+            and now_s >= turn.eager_until_s
+        )
+
+    def is_eager(self, broker: int, now_s: float) -> bool:
+        """Whether its own view of the cluster is wanted: it has just come, or was asked for."""
+        turn = self._turns[broker]
+        return turn.down_since_s is not None or not turn.polled or now_s < turn.eager_until_s
+
+    def request(
+        self, ticket: int, brokers: Iterable[int], now_s: float, *, about: int | None
+    ) -> None:
+        """Take a request: it is answered when polls of the brokers that begin now have ended.
+
+        Args:
+            ticket: its id.
+            brokers: who has to be asked.
+            now_s: now.
+            about: the one that is asked eagerly for a while; None: none is.
+        """
+        needs = {each for each in brokers if each in self._turns}
+        self._tickets[ticket] = _Ticket(self._polls, needs)
+        for each in needs:
+            turn = self._turns[each]
+            turn.due_s = min(turn.due_s, now_s)
+            if each == about:
+                turn.eager_until_s = max(turn.eager_until_s, now_s + self._eager_for_s)
+
+    def take_answered(self) -> list[int]:
+        """The requests that need no poll (any more)."""
+        return self._drop_answered()
+
+    def _answered(self, broker: int, number: int) -> list[int]:
+        for ticket in self._tickets.values():
+            if number > ticket.since:
+                ticket.needs.discard(broker)
+        return self._drop_answered()
+
+    def _drop_answered(self) -> list[int]:
+        done = [id_ for id_, ticket in self._tickets.items() if not ticket.needs]
+        for id_ in done:
+            del self._tickets[id_]
+        return done
+
+    def _note(self, turn: Turn, now_s: float, paths: frozenset[str] | None) -> None:
+        if paths is None:
+            turn.down_since_s = now_s if turn.down_since_s is None else turn.down_since_s
+        else:
+            came = turn.down_since_s is not None or (turn.polled and paths != turn.paths)
+            if came:
+                turn.eager_until_s = max(turn.eager_until_s, now_s + self._eager_for_s)
+            turn.down_since_s = None
+            turn.paths = paths
+        turn.polled = True

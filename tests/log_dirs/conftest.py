@@ -1,0 +1,7 @@
+"""kafka-python warns of its own use of importlib when first imported; no test is about that."""
+
+import warnings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import streams.log_dirs.connection  # noqa: F401

@@ -1,0 +1,178 @@
+"""What a broker's replies become, and what its refusals are called."""
+
+import datetime
+import uuid
+from importlib import import_module
+from typing import Any
+
+import pytest
+from kio.schema.errors import ErrorCode
+from kio.static.primitive import i32Timedelta
+
+from streams.live.errors import AuthenticationFailed, ConnectionFailed
+from streams.live.messages import Endpoint
+from streams.live.security import Security
+from streams.log_dirs import client, connection
+from streams.log_dirs.asking import Asker, LogDirsConfig, Question
+from streams.log_dirs.client import LATEST, BrokerClient
+from streams.log_dirs.errors import (
+    BrokerUnreachable,
+    CredentialsRefused,
+    LogDirsError,
+    NotAuthorized,
+    RequestRefused,
+)
+from streams.log_dirs.values import BrokerAddress, ClusterView, LogDirAnswer, ReplicaPlace
+
+AT = Endpoint("b1", 9092)
+NO_TIME = i32Timedelta.parse(datetime.timedelta())
+
+
+class Scripted:
+    """In the place of a BrokerConnection: gives its replies in turn, and keeps the requests."""
+
+    def __init__(self) -> None:
+        self.versions = {3: 12, 2: 7, 35: 4}
+        self.replies: list[Any] = []
+        self.asked: list[Any] = []
+
+    def version(self, api_key: int) -> int:
+        return self.versions[api_key]
+
+    def ask(self, request: Any) -> Any:
+        self.asked.append(request)
+        return self.replies.pop(0)
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
+    made = Scripted()
+    monkeypatch.setattr(client, "BrokerConnection", lambda *_, **__: made)
+    return made
+
+
+def kinds(api: str, version: int) -> Any:
+    return import_module(f"kio.schema.{api}.v{version}.response")
+
+
+def described(version: int, error: ErrorCode = ErrorCode.none, **sizes: int) -> Any:
+    of = kinds("describe_log_dirs", version)
+    partition = of.DescribeLogDirsPartition(
+        partition_index=3, partition_size=70, offset_lag=2, is_future_key=True
+    )
+    topic = of.DescribeLogDirsTopic(name="t", partitions=(partition,))
+    result = of.DescribeLogDirsResult(
+        error_code=ErrorCode.none, log_dir="/a", topics=(topic,), **sizes
+    )
+    results = () if error else (result,)
+    return of.DescribeLogDirsResponse(throttle_time=NO_TIME, error_code=error, results=results)
+
+
+def test_a_log_directory_with_its_volume(scripted: Scripted) -> None:
+    scripted.replies = [described(4, total_bytes=100, usable_bytes=-1)]
+    replicas = (ReplicaPlace("t", 3, 70, 2, True),)
+    assert BrokerClient(AT, Security()).log_dirs() == (LogDirAnswer("/a", 0, 100, None, replicas),)
+    assert scripted.asked[0].topics is None
+
+
+def test_a_broker_before_version_4_tells_no_volume(scripted: Scripted) -> None:
+    scripted.versions = {35: 3}
+    scripted.replies = [described(3)]
+    (found,) = BrokerClient(AT, Security()).log_dirs()
+    assert (found.total_bytes, found.usable_bytes) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (ErrorCode.cluster_authorization_failed, NotAuthorized),
+        (ErrorCode.unknown_server_error, RequestRefused),
+    ],
+)
+def test_a_refusal_is_typed(scripted: Scripted, code: ErrorCode, kind: type[LogDirsError]) -> None:
+    scripted.replies = [described(4, code)]
+    with pytest.raises(kind, match="b1:9092 does not tell its log directories"):
+        BrokerClient(AT, Security()).log_dirs()
+
+
+def test_a_view_says_absent_by_none(scripted: Scripted) -> None:
+    of = kinds("metadata", 12)
+    partition = of.MetadataResponsePartition(
+        error_code=ErrorCode.leader_not_available, partition_index=0, leader_id=-1, leader_epoch=4,
+        replica_nodes=(1, 2), isr_nodes=(2,),
+    )  # fmt: skip
+    id_ = uuid.UUID(int=7)
+    topics = (
+        of.MetadataResponseTopic(
+            error_code=ErrorCode.none, name="t", topic_id=id_, partitions=(partition,)
+        ),
+        of.MetadataResponseTopic(
+            error_code=ErrorCode.topic_authorization_failed, name="x", topic_id=None, partitions=()
+        ),
+    )
+    broker = of.MetadataResponseBroker(node_id=1, host="b1", port=9092)
+    scripted.replies = [
+        of.MetadataResponse(throttle_time=NO_TIME, brokers=(broker,), cluster_id="c", topics=topics)
+    ]
+    view = BrokerClient(AT, Security()).metadata()
+    assert view.brokers == {1: BrokerAddress(1, "b1", 9092)}
+    assert view.errors == {"x": 29}
+    found = view.partitions["t", 0]
+    assert (found.leader, found.leader_epoch, found.topic_id) == (None, 4, id_.hex)
+    assert [each.partition for each in view.hosted_by(2)] == [0]
+    assert view.led_by(2) == ()
+
+
+def test_many_partitions_are_asked_for_in_parts(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_PARTITIONS_MAX", 2)
+    of = kinds("list_offsets", 7)
+
+    def reply(*partitions: int) -> Any:
+        told = tuple(
+            of.ListOffsetsPartitionResponse(
+                partition_index=each, error_code=ErrorCode.none, offset=each * 10
+            )
+            for each in partitions
+        )
+        topic = of.ListOffsetsTopicResponse(name="t", partitions=told)
+        return of.ListOffsetsResponse(throttle_time=NO_TIME, topics=(topic,))
+
+    scripted.replies = [reply(0, 1), reply(2)]
+    found = BrokerClient(AT, Security()).offsets([("t", each) for each in (2, 0, 1)], LATEST)
+    assert [(each.partition, each.offset, each.leader_epoch) for each in found] == [
+        (0, 0, None),
+        (1, 10, None),
+        (2, 20, None),
+    ]
+    assert BrokerClient(AT, Security()).offsets([], LATEST) == ()
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [(ConnectionFailed, BrokerUnreachable), (AuthenticationFailed, CredentialsRefused)],
+)
+def test_errors_of_the_connection_come_out_as_ours(
+    monkeypatch: pytest.MonkeyPatch, theirs: type[Exception], ours: type[Exception]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise theirs("b1:9092 said so")
+
+    monkeypatch.setattr(connection, "_Connection", fail)
+    with pytest.raises(ours, match="said so"):
+        BrokerClient(AT, Security())
+
+
+def test_an_error_that_nobody_foresaw_is_a_reply_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("streams.log_dirs.asking.BrokerClient", fail)
+    asker = Asker(LogDirsConfig(brokers=(AT,)), lambda _: None)
+    view = ClusterView("c", {}, {}, {})
+    reply = asker.ask(Question(1, BrokerAddress(1, "b1.invalid", 9092), view, "c", ()))
+    assert isinstance(reply.failure, BrokerUnreachable)
+    assert "ZeroDivisionError" in str(reply.failure)
+    with pytest.raises(BrokerUnreachable, match="ZeroDivisionError"):
+        asker.discover()

@@ -1,0 +1,100 @@
+"""Whether a path of this host is a broker's log directory."""
+
+import os
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from streams.log_dirs import local
+from streams.log_dirs.known import Look
+from streams.log_dirs.local import Looker, is_own_host, look_at, properties
+
+ID = "uSLaubyUxZGsRKrz8FtoCw"
+VERSION_0 = "#\n#Sat Nov 21 2026\nversion=0\nbroker.id=2\ncluster.id=c\n"
+VERSION_1 = f"version=1\nnode.id=2\ncluster.id=c\ndirectory.id={ID}\n"
+
+
+def with_meta(path: Path, text: str) -> Path:
+    (path / "meta.properties").write_text(text)
+    return path
+
+
+def test_a_zookeeper_brokers_directory(tmp_path: Path) -> None:
+    assert look_at(with_meta(tmp_path, VERSION_0), 2, "c") == Look(ours=True)
+
+
+def test_a_kraft_brokers_directory(tmp_path: Path) -> None:
+    assert look_at(with_meta(tmp_path, VERSION_1), 2, "c") == Look(ours=True, directory_id=ID)
+
+
+def test_a_migrating_brokers_directory(tmp_path: Path) -> None:
+    text = VERSION_0 + f"directory.id={ID}\n"
+    assert look_at(with_meta(tmp_path, text), 2, "c").directory_id == ID
+
+
+@pytest.mark.parametrize(("broker", "cluster"), [(3, "c"), (2, "d")])
+def test_anothers_directory_is_not_ours(tmp_path: Path, broker: int, cluster: str) -> None:
+    found = look_at(with_meta(tmp_path, VERSION_0), broker, cluster)
+    assert not found.ours
+    assert "broker 2 of cluster c" in str(found.trouble)
+
+
+def test_an_empty_mount_point_is_not_ours(tmp_path: Path) -> None:
+    assert not look_at(tmp_path, 2, "c").ours
+
+
+def test_a_file_in_its_place_is_not_ours(tmp_path: Path) -> None:
+    path = tmp_path / "d0"
+    path.touch()
+    assert not look_at(path, 2, "c").ours
+
+
+def test_the_draft_of_kip_858_is_worth_saying(tmp_path: Path) -> None:
+    found = look_at(with_meta(tmp_path, VERSION_1 + f"directory.ids={ID}\n"), 2, "c")
+    assert found.ours
+    assert "KIP-858" in str(found.trouble)
+
+
+def test_properties_as_java_writes_them() -> None:
+    assert properties("#a=b\n!c=d\n e = f\\:g \nh=i=j\n") == {"e": "f:g", "h": "i=j"}
+
+
+def test_which_hosts_are_this_one() -> None:
+    assert is_own_host("127.0.0.1")
+    assert is_own_host("localhost")
+    assert not is_own_host("192.0.2.1")
+    assert not is_own_host("no-such-host.invalid")
+
+
+def test_a_hosts_name_may_map_to_another_loopback_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.1.1", 0))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    assert is_own_host("b1")
+
+
+def test_a_disk_that_hangs_holds_one_look_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released, started = threading.Event(), list[str]()
+
+    def hang(path: Path, *_: object) -> Look:
+        started.append(os.fspath(path))
+        released.wait()
+        return Look(ours=True)
+
+    looker = Looker(timeout_s=0.05)
+    with monkeypatch.context() as patched:
+        patched.setattr(local, "look_at", hang)
+        for _ in range(3):
+            found = looker.look(str(tmp_path), 2, "c")
+            assert (found.ours, "takes over" in str(found.trouble)) == (False, True)
+        assert started == [str(tmp_path)]
+        released.set()
+        held = next(iter(looker._held.values()))
+        held.join()
+    with_meta(tmp_path, VERSION_0)
+    assert looker.look(str(tmp_path), 2, "c").ours

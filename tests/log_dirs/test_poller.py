@@ -1,0 +1,247 @@
+"""The poller over brokers that are made up: what it appends, and what it says of itself."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from migration.observations import (
+    DisksSeen,
+    DisksUnreachable,
+    Observation,
+    OffsetsFell,
+    ReplicasBack,
+    ReplicasCutOff,
+)
+from streams.live.messages import Endpoint
+from streams.log_dirs.asking import LogDirsConfig, Question, Reply
+from streams.log_dirs.errors import (
+    BrokerUnreachable,
+    LogDirsError,
+    MemoryUnusable,
+    NotAuthorized,
+)
+from streams.log_dirs.memory import Memory
+from streams.log_dirs.poller import LogDirsPoller
+from streams.log_dirs.values import (
+    BrokerAddress,
+    ClusterView,
+    LogDirAnswer,
+    PartitionEnd,
+    PartitionView,
+)
+from tests.log_dirs.journal import Facts, now_ms, until
+from tests.log_dirs.world import A, B, log_dir
+
+CONFIG = LogDirsConfig(brokers=(Endpoint("b1", 9092),), interval_s=0.05, eager_s=0.05)
+BROKERS = {id_: BrokerAddress(id_, f"b{id_}.invalid", 9092) for id_ in (1, 2)}
+WELL = (log_dir(A, 0), log_dir(B, 1))
+FAILED = (log_dir(A, 0), log_dir(B, error=56))
+
+
+class MadeUp:
+    """Answers as it is told to, in the place of an `Asker`."""
+
+    def __init__(self) -> None:
+        self.answers: dict[int, tuple[LogDirAnswer, ...] | LogDirsError] = {1: WELL, 2: WELL}
+        self.end = 100
+        self.cluster_id = "c"
+        self.undiscovered: LogDirsError | None = None
+        self.hanging: dict[int, threading.Event] = {}
+
+    def view(self) -> ClusterView:
+        partitions = {
+            ("t", each): PartitionView("t", each, "id", 1, 1, (1, 2), (1, 2)) for each in (0, 1)
+        }
+        return ClusterView(self.cluster_id, BROKERS, partitions, {})
+
+    def discover(self) -> ClusterView:
+        if self.undiscovered is not None:
+            raise self.undiscovered
+        return self.view()
+
+    def ask(self, question: Question) -> Reply:
+        if question.broker in self.hanging:
+            self.hanging[question.broker].wait()
+        answer = self.answers[question.broker]
+        if isinstance(answer, LogDirsError):
+            return Reply(question=question, failure=answer)
+        ends = (PartitionEnd("t", 0, "id", 0, self.end, 1, 1),) if question.broker == 1 else ()
+        return Reply(question=question, view=self.view(), log_dirs=answer, ends=ends)
+
+
+class World:
+    """A poller, its brokers, its memory, its journal."""
+
+    def __init__(self, state: Path) -> None:
+        self.state = state
+        self.brokers = MadeUp()
+        self.facts = Facts()
+        self.refuses: Exception | None = None
+        self.memory = Memory(state / "disks.db")
+        self.poller = self.made()
+
+    def made(self, config: LogDirsConfig = CONFIG) -> LogDirsPoller:
+        poller = LogDirsPoller(config, self.memory, self.append, now_ms)
+        poller._asker = self.brokers  # type: ignore[assignment] # it has the same two methods
+        return poller
+
+    def append(self, facts: Sequence[Observation]) -> None:
+        if self.refuses is not None:
+            raise self.refuses
+        self.facts.append(facts)
+
+    def poll(self, broker: int | None = None) -> None:
+        ticket = self.poller.request(broker, "a test")
+        until(lambda: self.poller.answered(ticket))
+
+    def start_again(self, config: LogDirsConfig = CONFIG) -> None:
+        self.poller.stop()
+        self.memory.close()
+        self.memory = Memory(self.state / "disks.db")
+        self.poller = self.made(config)
+        self.poller.start()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    made.poller.start()
+    made.poll()
+    yield made
+    for each in made.brokers.hanging.values():
+        each.set()
+    made.poller.stop()
+    made.memory.close()
+
+
+def test_one_fact_a_broker_until_something_changes(world: World) -> None:
+    for _ in range(3):
+        world.poll()
+    assert sorted(each.broker for each in world.facts.of(DisksSeen)) == [1, 2]
+    assert world.poller.status().waiting is None
+    assert world.poller.status().cluster_id == "c"
+    world.brokers.answers[2] = (log_dir(A, 0, 5), log_dir(B, 1))
+    world.poll(2)
+    assert world.facts.of(DisksSeen)[-1].log_dirs[0].replicas == 2
+
+
+def test_a_failed_directory_and_lost_records_are_told_once(world: World) -> None:
+    world.brokers.answers[1], world.brokers.end = FAILED, 30
+    for _ in range(3):
+        world.poll()
+    (cut,) = world.facts.of(ReplicasCutOff)
+    assert [(each.partition, each.replicas) for each in cut.replicas] == [(1, 2)]
+    (fell,) = world.facts.of(OffsetsFell)
+    assert (fell.was_end, fell.now_end) == (100, 30)
+    world.brokers.answers[1] = WELL
+    world.poll()
+    (back,) = world.facts.of(ReplicasBack)
+    assert (back.broker, back.path) == (1, B)
+
+
+def test_a_broker_that_is_down_is_told_of_once_for_each_reason(world: World) -> None:
+    for why in ("refused", "refused", "timed out"):
+        world.brokers.answers[2] = BrokerUnreachable(why)
+        world.poll(2)
+    assert [each.why for each in world.facts.of(DisksUnreachable)] == ["refused", "timed out"]
+    assert world.poller.status().waiting == "broker 2: timed out"
+    world.brokers.answers[2] = WELL
+    world.poll(2)
+    assert world.facts.all()[-1] == world.facts.of(DisksSeen)[-1]
+    assert world.poller.status().waiting is None
+
+
+def test_who_hangs_holds_nobody_else(world: World) -> None:
+    world.brokers.hanging[2] = threading.Event()
+    open_ = world.poller.request(2, "it hangs")
+    world.brokers.answers[1] = FAILED
+    world.facts.wait(ReplicasCutOff, lambda each: each.broker == 1)
+    world.poll(1)
+    assert not world.poller.answered(open_)
+    world.brokers.hanging[2].set()
+    until(lambda: world.poller.answered(open_))
+
+
+def test_missing_authorization_is_an_error_for_a_person(world: World) -> None:
+    world.brokers.answers[2] = NotAuthorized("DESCRIBE on CLUSTER is needed")
+    world.poll(2)
+    assert "DESCRIBE on CLUSTER" in str(world.poller.status().error)
+    world.brokers.answers[2] = WELL
+    world.poll(2)
+    assert world.poller.status().error is None
+
+
+def test_an_expected_broker_that_was_never_listed(world: World) -> None:
+    world.brokers.answers[9] = BrokerUnreachable("never listed")
+    config = LogDirsConfig(brokers=CONFIG.brokers, expected=frozenset({9}), interval_s=0.05)
+    world.start_again(config)
+    gone = world.facts.wait(DisksUnreachable, lambda each: each.broker == 9)
+    assert gone.log_dirs == ()
+
+
+def test_a_request_about_nobody_is_answered(world: World) -> None:
+    world.poll(77)
+
+
+def test_the_memory_outlives_the_process(world: World) -> None:
+    world.poller.stop()
+    world.brokers.answers[1], world.brokers.end = FAILED, 30
+    mark = len(world.facts)
+    world.start_again()
+    world.poll()
+    assert len(world.facts.of(ReplicasCutOff, after=mark)) == 1
+    assert len(world.facts.of(OffsetsFell, after=mark)) == 1
+
+
+def test_another_cluster_is_refused(world: World) -> None:
+    world.brokers.cluster_id = "d"
+    mark = len(world.facts)
+    until(lambda: "cluster d" in str(world.poller.status().error))
+    assert len(world.facts) == mark
+
+
+def test_nobody_answers_at_first(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.brokers.undiscovered = BrokerUnreachable("b1:9092 refused")
+    with world.poller:
+        until(lambda: world.poller.status().waiting == "b1:9092 refused")
+        ticket = world.poller.request(None, "nobody is there")
+        world.brokers.undiscovered = None
+        until(lambda: world.poller.answered(ticket))
+    world.memory.close()
+
+
+def refuse_to_append(world: World) -> Callable[[], None]:
+    world.refuses = OSError("no space left")
+    return lambda: setattr(world, "refuses", None)
+
+
+def refuse_to_commit(world: World) -> Callable[[], None]:
+    commit = world.memory.commit
+
+    def refuse(*_: object) -> None:
+        raise MemoryUnusable("disks.db cannot be written: no space left")
+
+    world.memory.commit = refuse  # type: ignore[method-assign,assignment]
+    return lambda: setattr(world.memory, "commit", commit)
+
+
+@pytest.mark.parametrize("refuse", [refuse_to_append, refuse_to_commit])
+@pytest.mark.parametrize("crash", [False, True], ids=["mended", "killed"])
+def test_a_full_disk_loses_no_fact_and_answers_no_request(
+    world: World, refuse: Callable[[World], Callable[[], None]], *, crash: bool
+) -> None:
+    mend = refuse(world)
+    world.brokers.answers[1], world.brokers.end = FAILED, 30
+    ticket = world.poller.request(1, "it was restarted")
+    until(lambda: "no space left" in str(world.poller.status().error))
+    assert not world.poller.answered(ticket)
+    mend()
+    if crash:
+        world.start_again()
+    until(lambda: world.poller.answered(ticket))
+    assert len(world.facts.of(ReplicasCutOff)) == 1
+    assert len(world.facts.of(OffsetsFell)) == 1
+    until(lambda: world.poller.status().error is None)

@@ -1,0 +1,291 @@
+"""Two real brokers in ZooKeeper mode, two directories each: what the poller tells of them."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from migration.observations import (
+    DisksSeen,
+    DisksUnreachable,
+    LogDirSeen,
+    OffsetsFell,
+    ReplicasBack,
+    ReplicasCutOff,
+)
+from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.errors import RequestRefusedError
+from streams.live.messages import Endpoint
+from streams.live.security import Security
+from streams.log_dirs.asking import LogDirsConfig
+from streams.log_dirs.client import EARLIEST, LATEST, BrokerClient
+from streams.log_dirs.errors import BrokerUnreachable, RequestRefused
+from streams.log_dirs.memory import Memory
+from streams.log_dirs.poller import LogDirsPoller
+from tests.log_dirs.journal import PATIENCE_S, Facts, now_ms, until
+
+pytestmark = pytest.mark.lab
+
+QUICK = {"zookeeper.session.timeout.ms": "9000"}
+NOT_LEADER = 6
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab(LabSpec(brokers=2, directories=2, broker_properties=QUICK)) as made:
+        made.start_zookeeper()
+        made.start_brokers()
+        made.create_topic("spread", 8, 2)
+        yield made
+
+
+class Followed:
+    """A poller of the lab, and what it appended."""
+
+    def __init__(self, lab: Lab, state: Path) -> None:
+        self.lab = lab
+        self.facts = Facts()
+        self.requests = state / "requests.db"
+        self.memory = Memory(state / "disks.db")
+        config = LogDirsConfig(brokers=Endpoint.parse_list(lab.broker_bootstrap))
+        self.poller = LogDirsPoller(config, self.memory, self.facts.append, now_ms)
+
+    def poll(self, broker: int | None = None) -> int:
+        """Ask for a poll and wait for its end; how many facts there were before."""
+        before = len(self.facts)
+        ticket = self.poller.request(broker, "a test")
+        until(lambda: self.poller.answered(ticket))
+        return before
+
+    def last_seen(self, broker: int) -> DisksSeen:
+        return [each for each in self.facts.of(DisksSeen) if each.broker == broker][-1]
+
+    def end(self, topic: str, partition: int) -> int | None:
+        known = self.memory.partition((topic, partition))
+        return None if known is None else known.end_offset
+
+
+@pytest.fixture
+def followed(lab: Lab, tmp_path: Path) -> Iterator[Followed]:
+    made = Followed(lab, tmp_path)
+    with made.poller:
+        made.poll()
+        yield made
+    made.memory.close()
+
+
+def log_dirs(lab: Lab, broker: int) -> dict[str, Path]:
+    return {str(path): path for path in (lab.directory(broker, 0), lab.directory(broker, 1))}
+
+
+def folders(path: Path) -> set[str]:
+    """The partitions that lie in a log directory."""
+    return {each.name for each in path.iterdir() if each.is_dir() and "delete" not in each.name}
+
+
+def partition_of(folder: str) -> tuple[str, int]:
+    topic, _, partition = folder.rpartition("-")
+    return topic, int(partition)
+
+
+def folder_of(lab: Lab, broker: int, partition: str) -> Path:
+    return next(
+        path / partition for path in log_dirs(lab, broker).values() if partition in folders(path)
+    )
+
+
+def at(lab: Lab, broker: int) -> Endpoint:
+    return Endpoint.parse_list(lab.broker_bootstrap)[broker - 1]
+
+
+def by_path(disks: DisksSeen | DisksUnreachable) -> dict[str, LogDirSeen]:
+    return {each.path: each for each in disks.log_dirs}
+
+
+def test_a_poll_is_what_lies_in_the_directories(lab: Lab, followed: Followed) -> None:
+    for broker in (1, 2):
+        seen = by_path(followed.last_seen(broker))
+        assert seen.keys() == log_dirs(lab, broker).keys()
+        for path, each in seen.items():
+            assert each.replicas == len(folders(Path(path)))
+            assert (each.error, each.readable, each.directory_id) == (0, True, None)
+            assert each.total_bytes
+            assert each.usable_bytes
+    assert sum(each.replicas for b in (1, 2) for each in followed.last_seen(b).log_dirs) >= 16
+
+
+def test_sizes_grow_with_what_is_produced(lab: Lab, followed: Followed) -> None:
+    def size(disks: DisksSeen) -> int:
+        return sum(each.bytes for each in disks.log_dirs)
+
+    before = size(followed.last_seen(2))
+    lab.produce("spread", 0, 500, size_bytes=1000)
+    followed.facts.wait(DisksSeen, lambda e: e.broker == 2 and size(e) >= before + 500 * 1000)
+    followed.poll(2)
+    assert followed.end("spread", 0) == lab.watermarks("spread", 0)[1]
+
+
+def test_the_client_asks_each_broker_of_its_own(lab: Lab) -> None:
+    lab.create_topic("placed", assignments=[[1], [2]])
+    lab.produce("placed", 1, 7)
+    with BrokerClient(at(lab, 2), Security()) as broker:
+        view = broker.metadata()
+        assert view.cluster_id == lab.cluster_id
+        assert view.brokers.keys() == {1, 2}
+        assert view.partitions["placed", 1].replicas == (2,)
+        assert view.partitions["placed", 1].topic_id
+        lying = {(r.topic, r.partition) for each in broker.log_dirs() for r in each.replicas}
+        assert ("placed", 1) in lying
+        assert ("placed", 0) not in lying
+        asked = [("placed", 0), ("placed", 1)]
+        other, own = broker.offsets(asked, LATEST)
+        assert other.error == NOT_LEADER
+        assert (own.error, own.offset, own.leader_epoch) == (0, 7, 0)
+        assert broker.offsets(asked, EARLIEST)[1].offset == 0
+
+
+def test_what_is_no_broker_is_a_typed_error(lab: Lab) -> None:
+    with pytest.raises(BrokerUnreachable, match="refused"):
+        BrokerClient(Endpoint("127.0.0.1", 1), Security())
+    zookeeper = Endpoint.parse_list(lab.zookeeper_connect.partition("/")[0])[0]
+    with pytest.raises((BrokerUnreachable, RequestRefused)):
+        BrokerClient(zookeeper, Security(), connect_timeout_ms=500)
+
+
+def test_a_frozen_broker_delays_nobody_else(lab: Lab, followed: Followed) -> None:
+    lab.create_topic("mine", assignments=[[1]])
+    followed.poll(1)
+    mark = len(followed.facts)
+    lab.freeze("broker-2")
+    try:
+        lab.produce("mine", 0, 3000)
+        followed.poller.request(None, "one of them is frozen")
+        gone = followed.facts.wait(DisksUnreachable, lambda each: each.broker == 2, after=mark)
+        told = followed.facts.all()[mark:]
+        other = next(each for each in told if isinstance(each, DisksSeen) and each.broker == 1)
+        assert told.index(other) < told.index(gone)
+        assert "timed out" in gone.why
+        assert [each.readable for each in gone.log_dirs] == [True, True]
+        status = followed.poller.status()
+        assert status.error is None
+        assert "broker 2: " in str(status.waiting)
+    finally:
+        lab.thaw("broker-2")
+    followed.facts.wait(DisksSeen, lambda each: each.broker == 2, after=mark)
+    lab.wait_in_sync()
+
+
+def test_a_killed_broker_is_unreachable_once_and_comes_back(lab: Lab, followed: Followed) -> None:
+    mark = len(followed.facts)
+    lab.kill("broker-2")
+    gone = followed.facts.wait(DisksUnreachable, lambda each: each.broker == 2, after=mark)
+    assert {path: each.readable for path, each in by_path(gone).items()} == dict.fromkeys(
+        log_dirs(lab, 2), True
+    )
+    lab.start(2)
+    followed.poll(2)
+    followed.facts.wait(DisksSeen, lambda each: each.broker == 2, after=mark)
+    told = followed.facts.of(DisksUnreachable, after=mark)
+    assert len({each.why for each in told}) == len(told)
+    assert not followed.facts.of(ReplicasCutOff)
+    assert not followed.facts.of(OffsetsFell)
+    lab.wait_in_sync()
+
+
+def test_a_failed_directory_cuts_off_what_lay_in_it(lab: Lab, followed: Followed) -> None:
+    path = str(lab.directory(2, 1))
+    lay = folders(Path(path))
+    lab.produce("spread", 1, 20)
+    ends = {each: lab.watermarks(*partition_of(each))[1] for each in lay}
+    mark = followed.poll(2)
+    lab.fail_directory(2, 1)
+    assert lab.wait_directory_noticed(2, 1)
+    followed.poll(2)
+    seen = followed.facts.wait(
+        DisksSeen,
+        lambda each: each.broker == 2 and by_path(each)[path].error == 56,
+        after=mark,
+    )
+    assert by_path(seen)[path].readable is False
+    (cut,) = followed.facts.of(ReplicasCutOff, after=mark)
+    assert (cut.broker, cut.path) == (2, path)
+    assert {f"{each.topic}-{each.partition}": each.end_offset for each in cut.replicas} == ends
+    assert {each.replicas for each in cut.replicas if each.topic == "spread"} == {2}
+    lab.heal_directory(2, 1)
+    lab.stop(2)
+    followed.facts.wait(ReplicasBack, lambda each: each.path == path, after=mark)
+    lab.start(2)
+    lab.wait_in_sync()
+    followed.poll(2)
+    assert by_path(followed.last_seen(2))[path].error == 0
+    assert len(followed.facts.of(ReplicasCutOff, after=mark)) == 1
+    assert len(followed.facts.of(ReplicasBack, after=mark)) == 1
+    assert not followed.facts.of(OffsetsFell)
+
+
+def test_a_wiped_replica_without_a_copy_is_a_fall_of_its_offsets(
+    lab: Lab, followed: Followed
+) -> None:
+    lab.create_topic("single", assignments=[[2], [2]])
+    lab.produce("single", 0, 120)
+    lab.produce("single", 1, 30)
+    followed.poll(2)
+    lab.stop(2)
+    shutil.rmtree(folder_of(lab, 2, "single-0"))
+    lab.start(2)
+    lab.wait_in_sync()
+    followed.poll(2)
+    fell = followed.facts.wait(OffsetsFell, lambda each: each.topic == "single")
+    assert (fell.partition, fell.broker) == (0, 2)
+    assert (fell.was_end, fell.now_start, fell.now_end) == (120, 0, 0)
+    assert fell.was_seen_ms <= fell.seen_ms
+    followed.poll(2)
+    assert followed.facts.of(OffsetsFell) == [fell]
+    assert followed.end("single", 1) == 30
+
+
+def create_again(lab: Lab) -> None:
+    """Create it as soon as its namesake is gone from ZooKeeper; METADATA forgets that earlier."""
+
+    def created() -> bool:
+        try:
+            lab.create_topic("again", assignments=[[1], [2]])
+        except RequestRefusedError as error:
+            if "marked for deletion" not in str(error):
+                raise
+            return False
+        return True
+
+    until(created)
+
+
+def test_a_topic_created_again_lost_nothing(lab: Lab, followed: Followed) -> None:
+    for count in (90, 40, 40):
+        create_again(lab)
+        lab.produce("again", 0, count)
+        lab.produce("again", 1, count)
+        followed.poll()
+        assert followed.end("again", 0) == count
+        lab.delete_topic("again")
+    followed.poll()
+    assert not followed.facts.of(OffsetsFell)
+    lying = [path for broker in (1, 2) for path in log_dirs(lab, broker).values()]
+    until(lambda: not any(each.startswith("again") for path in lying for each in folders(path)))
+
+
+ASK = """
+import sys
+from pathlib import Path
+from streams.log_dirs.poll_requests import PollRequests
+with PollRequests(Path(sys.argv[1])) as requests:
+    ticket = requests.ask(None, "from another process")
+    sys.exit(0 if requests.wait_answered(ticket, float(sys.argv[2])) else 3)
+"""
+
+
+def test_another_process_asks_and_is_answered(followed: Followed) -> None:
+    asked = [sys.executable, "-c", ASK, str(followed.requests), str(PATIENCE_S)]
+    assert subprocess.run(asked, check=False, timeout=2 * PATIENCE_S).returncode == 0

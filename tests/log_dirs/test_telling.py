@@ -1,0 +1,61 @@
+"""Which disks are news."""
+
+from typing import Any
+
+import pytest
+
+from migration.observations import DisksSeen, DisksUnreachable, LogDirSeen
+from streams.log_dirs.telling import is_news
+
+DIR = LogDirSeen("/a", 0, 10_000, 5_000, 3, 1_000, 0, 0, None, True)
+LAST = DisksSeen(1000, 2, (DIR,))
+DOWN = DisksUnreachable(1000, 2, "refused", (DIR,))
+
+
+def seen(now_ms: int = 2000, **changed: Any) -> DisksSeen:
+    return DisksSeen(now_ms, 2, (DIR._replace(**changed),))
+
+
+def test_the_first_answer_is_news() -> None:
+    assert is_news(None, LAST)
+    assert is_news(DOWN, LAST)
+    assert is_news(LAST, DOWN)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"bytes": 1_009}, {"usable_bytes": 4_951}, {"bytes": 991}, {}],
+    ids=str,
+)
+def test_small_changes_of_size_are_none(changed: dict[str, Any]) -> None:
+    assert not is_news(LAST, seen(**changed))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"bytes": 1_010},
+        {"total_bytes": None},
+        {"usable_bytes": 4_950},
+        {"error": 56},
+        {"replicas": 4},
+        {"futures": 1},
+        {"readable": False},
+        {"directory_id": "uSLaubyUxZGsRKrz8FtoCw"},
+        {"path": "/b"},
+    ],
+    ids=str,
+)
+def test_all_else_is(changed: dict[str, Any]) -> None:
+    assert is_news(LAST, seen(**changed))
+
+
+def test_it_is_told_again_after_a_minute() -> None:
+    assert not is_news(LAST, seen(60_999))
+    assert is_news(LAST, seen(61_000))
+
+
+def test_being_down_is_told_once_for_each_reason() -> None:
+    assert not is_news(DOWN, DOWN._replace(seen_ms=900_000))
+    assert is_news(DOWN, DOWN._replace(why="timed out"))
+    assert is_news(DOWN, DOWN._replace(log_dirs=(DIR._replace(readable=False),)))

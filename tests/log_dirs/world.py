@@ -1,0 +1,34 @@
+"""Short ways to say what a broker answers."""
+
+from collections.abc import Iterable, Mapping
+
+from streams.log_dirs.compare import Around, Hosted
+from streams.log_dirs.known import KnownPartition, Look
+from streams.log_dirs.values import LogDirAnswer, ReplicaPlace, TopicPartition
+
+A, B = "/a", "/b"
+OURS = Look(ours=True, directory_id="uSLaubyUxZGsRKrz8FtoCw")
+NOT_OURS = Look(ours=False, trouble="no such directory")
+
+
+def place(
+    partition: int, topic: str = "t", *, size: int = 10, future: bool = False
+) -> ReplicaPlace:
+    return ReplicaPlace(topic, partition, size, 0, future)
+
+
+def log_dir(
+    path: str, *partitions: int, error: int = 0, futures: Iterable[int] = ()
+) -> LogDirAnswer:
+    lying = [*map(place, partitions), *(place(each, future=True) for each in futures)]
+    return LogDirAnswer(path, error, 1000, 900, tuple(lying))
+
+
+def around(
+    now_ms: int = 1000,
+    *,
+    looks: Mapping[str, Look] | None = None,
+    partitions: Mapping[TopicPartition, KnownPartition] | None = None,
+    hosted: Hosted | None = None,
+) -> Around:
+    return Around(2, now_ms, looks or {}, partitions or {}, hosted)
