@@ -1,0 +1,88 @@
+"""Gathers the facts of one cluster: ZooKeeper and the brokers at once, then the controllers.
+
+In: where to ask. Out: `Facts`, always; what was not to be had is unknown in them, with its reason.
+Nothing is written anywhere, no znode is created, no watch is left behind.
+"""
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from migration.preflight.facts import Facts, Maybe, Topics, Unknown, ZooKeeper, ZooKeeperServer
+from streams.live.messages import Endpoint
+from streams.live.security import Security
+from streams.preflight.brokers import Told, ask_brokers, with_absent
+from streams.preflight.controllers import ask_controllers
+from streams.preflight.ensemble import ask_ensemble
+from streams.preflight.zookeeper import ask_zookeeper
+
+_PLAINTEXT: Final = Security()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where to ask; what is not configured is None or empty.
+
+    Attributes:
+        cluster: its name in the configuration.
+        cluster_id: the id that it must have, if the configuration names one.
+        zookeeper: as Kafka's zookeeper.connect.
+    """
+
+    cluster: str
+    cluster_id: str | None = None
+    zookeeper: str | None = None
+    brokers: Sequence[Endpoint] = ()
+    brokers_security: Security = _PLAINTEXT
+    controllers: Sequence[Endpoint] = ()
+    controllers_security: Security = _PLAINTEXT
+
+
+def gather(target: Target) -> Facts:
+    """Ask everything; takes a few seconds, and at most about a minute when nothing answers."""
+    with ThreadPoolExecutor(3) as pool:
+        asked = pool.submit(ask_brokers, target.brokers, target.brokers_security)
+        znodes = pool.submit(_zookeeper, target.zookeeper)
+        servers = pool.submit(_ensemble, target.zookeeper)
+        told, zookeeper, ensemble = asked.result(), znodes.result(), servers.result()
+    id_ = target.cluster_id or _cluster_id(told, zookeeper)
+    controllers = ask_controllers(target.controllers, target.controllers_security, id_)
+    return Facts(
+        cluster=target.cluster,
+        wanted_id=target.cluster_id,
+        zookeeper_connect=target.zookeeper,
+        zookeeper=zookeeper,
+        ensemble=ensemble,
+        topics=told.topics,
+        brokers=tuple(with_absent(told.brokers, _ids(zookeeper))),
+        controllers=controllers,
+    )
+
+
+def _zookeeper(connect: str | None) -> Maybe[ZooKeeper]:
+    if connect is None:
+        return Unknown("the configuration names no ZooKeeper")
+    return ask_zookeeper(connect)
+
+
+def _ensemble(connect: str | None) -> tuple[ZooKeeperServer, ...]:
+    return () if connect is None else ask_ensemble(connect)
+
+
+def _ids(zookeeper: Maybe[ZooKeeper]) -> frozenset[int]:
+    if isinstance(zookeeper, Unknown):
+        return frozenset()
+    return zookeeper.broker_ids.union(*zookeeper.assignments.values())
+
+
+def _cluster_id(told: Told, zookeeper: Maybe[ZooKeeper]) -> str | None:
+    if isinstance(told.topics, Topics) and told.topics.cluster_id:
+        return told.topics.cluster_id
+    if isinstance(zookeeper, Unknown) or not zookeeper.cluster_id:
+        return None
+    try:
+        return str(json.loads(zookeeper.cluster_id)["id"])
+    except (ValueError, KeyError, TypeError):
+        return None
