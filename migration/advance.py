@@ -6,13 +6,14 @@ the former as movements before each barrier, the latter as crossings; both are m
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
 from migration.broker_steps import BrokerSteps
 from migration.brokers import Moment
 from migration.directory_ids import DirectoryId
+from migration.event import Event
 from migration.events import Events
 from migration.image import ClusterImage, Provenance
 from migration.phases import COPY_TRANSACTION, phase_of
@@ -28,7 +29,7 @@ from migration.records import (
     ZkMigrationState,
 )
 from migration.shard import ShardReport, Stamped
-from migration.summary import Event, Phase
+from migration.summary import Phase
 from migration.transactions import Admission
 
 
@@ -86,8 +87,7 @@ class _Step:
         self._brokers = BrokerSteps(image, batch.reports, self._events)
         self._unknown = dict(image.unknown_records)
         self._held_back = list(image.held_back)
-        self._zk_migration_state = image.zk_migration_state
-        self._copying = image.copying
+        self._migration_state = image.migration_state
         self._active_controller = image.active_controller
         self._metadata_version = image.metadata_version
         self._told_phase = image.phase
@@ -124,7 +124,7 @@ class _Step:
             self._cluster_wide(stamped)
         self._events = quiet
         self._held_back = []
-        self._copying = False
+        self._migration_state = replace(self._migration_state, copying=False)
         brokers = self._brokers.brokers.values()
         self._told_phase = self._phase()
         self._events.tell(
@@ -144,10 +144,10 @@ class _Step:
     def finish(self) -> tuple[ClusterImage, tuple[Event, ...]]:
         """The next image, and the events told."""
         reports = self._batch.reports.values()
-        image = ClusterImage(
+        image = replace(
+            self._before,
             provenance=self._batch.end,
-            zk_migration_state=self._zk_migration_state,
-            copying=self._copying,
+            migration_state=self._migration_state,
             held_back=tuple(self._held_back),
             active_controller=self._active_controller,
             metadata_version=self._metadata_version,
@@ -182,7 +182,8 @@ class _Step:
     def _admit(self, stamped: Stamped, what: Admission) -> None:
         if isinstance(stamped.record, BeginTransaction):
             name = stamped.record.name or ""
-            self._copying = name == COPY_TRANSACTION
+            copying = name == COPY_TRANSACTION
+            self._migration_state = replace(self._migration_state, copying=copying)
             self._events.tell(_moment(stamped), "transaction_opened", name=name)
         elif what is Admission.HELD:
             self._held_back.append(stamped)
@@ -194,7 +195,7 @@ class _Step:
 
     def _transaction_over(self, stamped: Stamped, what: Admission) -> None:
         held_back, self._held_back = self._held_back, []
-        self._copying = False
+        self._migration_state = replace(self._migration_state, copying=False)
         if what is Admission.RELEASE:
             for each in held_back:
                 self._apply(each)
@@ -217,7 +218,9 @@ class _Step:
         at, record = _moment(stamped), stamped.record
         match record:
             case ZkMigrationState():
-                self._zk_migration_state = record.zk_migration_state
+                self._migration_state = self._migration_state.now(
+                    record.zk_migration_state, at.timestamp_ms
+                )
             case FeatureLevel(name="metadata.version"):
                 if record.feature_level != self._metadata_version:
                     self._metadata_version = record.feature_level
@@ -240,7 +243,8 @@ class _Step:
                 pass
 
     def _phase(self) -> Phase:
-        return phase_of(self._zk_migration_state, self._copying, self._brokers.brokers.values())
+        brokers = self._brokers.brokers.values()
+        return phase_of(self._migration_state, brokers, self._before.zk_controller)
 
     def _phase_check(self, stamped: Stamped) -> None:
         phase = self._phase()

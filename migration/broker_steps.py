@@ -108,7 +108,7 @@ class BrokerSteps:
         if before is not None and before.incarnation == record.incarnation_id:
             self._amended(at, before, record)
             return
-        broker = rules.registered(record, at, pending)
+        broker = rules.registered(record, at, pending, before)
         self.brokers[broker.id] = broker
         self._tell(
             at,
@@ -146,7 +146,10 @@ class BrokerSteps:
             return
         if record.log_dirs:
             self._directories_changed(at, broker.id, broker.log_dirs, record.log_dirs)
-            self.brokers[broker.id] = broker = replace(broker, log_dirs=record.log_dirs)
+            pending = self._pending.get(broker.id, 0)
+            gone = rules.without(broker, record.log_dirs, at, pending, at_registration=False)
+            broker = replace(broker, log_dirs=record.log_dirs, gone=gone)
+            self.brokers[broker.id] = broker
         if record.in_controlled_shutdown == 1 and not broker.in_controlled_shutdown:
             self.brokers[broker.id] = replace(broker, in_controlled_shutdown=True)
             self._tell(at, "broker_controlled_shutdown", broker.id)

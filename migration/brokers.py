@@ -7,9 +7,9 @@ early; that is kept with the number of pending replicas then, and how long it la
 
 from dataclasses import dataclass, replace
 
-from migration.directory_ids import DirectoryId
+from migration.directory_ids import DirectoryId, to_text
 from migration.records import RegisterBroker
-from migration.summary import Mode, Progress, UnfencedEarly
+from migration.summary import DirectoriesGone, Mode, Progress, UnfencedEarly
 from migration.transitions import Movement
 
 
@@ -37,6 +37,30 @@ class Early:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """Log directories that are not registered any more, while replicas had no known one.
+
+    Attributes:
+        pending: the broker's replicas without a directory, then.
+        at_registration: it came back without them; False: they failed while it ran.
+    """
+
+    directories: tuple[DirectoryId, ...]
+    pending: int
+    at: Moment
+    at_registration: bool
+
+    def told(self) -> DirectoriesGone:
+        """As the summary has it."""
+        return DirectoriesGone(
+            directories=tuple(to_text(each) for each in self.directories),
+            pending=self.pending,
+            at_ms=self.at.timestamp_ms or None,
+            at_registration=self.at_registration,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Broker:
     """The latest registration of a broker, and what came after it.
 
@@ -46,6 +70,7 @@ class Broker:
         unfenced_before: a snapshot showed the broker unfenced, so the first unfencing is unknown.
         complete: the record with which no replica was pending any more, None: held or not KRaft.
         held: KRaft, and not complete yet.
+        gone: directories that it had before and lacks, if that is dangerous.
     """
 
     id: int
@@ -62,9 +87,38 @@ class Broker:
     complete: Moment | None = None
     early: Early | None = None
     progress: Progress | None = None
+    gone: Gone | None = None
 
 
-def registered(record: RegisterBroker, at: Moment, pending: int) -> Broker:
+def without(
+    before: Broker | None,
+    now: tuple[DirectoryId, ...],
+    at: Moment,
+    pending: int,
+    *,
+    at_registration: bool,
+) -> Gone | None:
+    """The directories that a broker lacks from `at` on, while some of its replicas have none.
+
+    What was gone and stays so is told as of its own time, unless the broker has restarted since.
+    """
+    if before is None:
+        return None
+    earlier = before.gone.directories if before.gone is not None else ()
+    missing = tuple(each for each in (*before.log_dirs, *earlier) if each not in now)
+    if not missing:
+        return None
+    known = before.gone
+    if known is not None and known.directories == missing and not at_registration:
+        return known
+    if not pending:
+        return None
+    return Gone(directories=missing, pending=pending, at=at, at_registration=at_registration)
+
+
+def registered(
+    record: RegisterBroker, at: Moment, pending: int, before: Broker | None = None
+) -> Broker:
     """Begin an incarnation; `pending`: the broker's replicas without a directory by then."""
     mode = Mode.MIGRATING if record.is_migrating_zk_broker else Mode.KRAFT
     broker = Broker(
@@ -78,6 +132,7 @@ def registered(record: RegisterBroker, at: Moment, pending: int) -> Broker:
         registered=at,
         held=mode is Mode.KRAFT and pending > 0,
         complete=at if mode is Mode.KRAFT and pending == 0 else None,
+        gone=without(before, record.log_dirs, at, pending, at_registration=True),
     )
     return broker if record.fenced else unfence(broker, at, pending)
 

@@ -1,8 +1,8 @@
 """The events of one batch, as they are told."""
 
 from migration.brokers import Moment
+from migration.event import Event
 from migration.shard import Note
-from migration.summary import Event
 
 
 class Events:
@@ -39,4 +39,4 @@ class Events:
 
         Held-back records take effect at their transaction's end but stand where they were.
         """
-        return tuple(sorted(self._told, key=lambda event: event.offset))
+        return tuple(sorted(self._told, key=lambda event: event.offset or 0))

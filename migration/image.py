@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 
 from migration.brokers import Broker
 from migration.directory_ids import PENDING, DirectoryId, to_text
+from migration.disks import DisksImage
 from migration.partitions import classify
-from migration.phases import phase_of
+from migration.phases import MigrationState, phase_of
 from migration.shard import Stamped
-from migration.summary import BrokerSummary, ClusterSummary, Phase, ReplicaState
+from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, ReplicaState
+from migration.zookeeper import ZkController, ZooKeeperImage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,17 +32,16 @@ class ClusterImage:
 
     Attributes:
         provenance: None before the first record.
-        zk_migration_state: the value of the latest ZkMigrationStateRecord, None before one.
-        copying: the transaction "ZK Migration" is open.
         held_back: cluster-wide records of an open transaction, in order.
         directories: broker -> directory -> number of replicas in it, never zero.
         pending_shards: broker -> shards in which replicas of it are pending.
         unknown_records: api key -> how many were skipped.
+        zookeeper: as last seen; None: it is not followed.
+        disks: as last seen; None: they are not followed.
     """
 
     provenance: Provenance | None = None
-    zk_migration_state: int | None = None
-    copying: bool = False
+    migration_state: MigrationState = field(default_factory=MigrationState)
     held_back: tuple[Stamped, ...] = ()
     active_controller: int | None = None
     metadata_version: int | None = None
@@ -50,11 +51,18 @@ class ClusterImage:
     directories: Mapping[int, Mapping[DirectoryId, int]] = field(default_factory=dict)
     pending_shards: Mapping[int, frozenset[int]] = field(default_factory=dict)
     unknown_records: Mapping[int, int] = field(default_factory=dict)
+    zookeeper: ZooKeeperImage | None = None
+    disks: DisksImage | None = None
 
     @property
     def phase(self) -> Phase:
         """Where the migration stands."""
-        return phase_of(self.zk_migration_state, self.copying, self.brokers.values())
+        return phase_of(self.migration_state, self.brokers.values(), self.zk_controller)
+
+    @property
+    def zk_controller(self) -> ZkController | None:
+        """Who holds /controller, as last seen."""
+        return None if self.zookeeper is None else self.zookeeper.controller
 
     def pending(self, broker: int) -> int:
         """The broker's replicas without a real directory id."""
@@ -86,12 +94,38 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
         assignments_complete_ms=complete.timestamp_ms if complete else None,
         unfenced_early=broker.early.told() if broker.early else None,
         progress=broker.progress,
+        gone=broker.gone.told() if broker.gone else None,
+    )
+
+
+def only_in_zookeeper(broker: int) -> BrokerSummary:
+    """Tell a broker that has registered nowhere but in ZooKeeper."""
+    return BrokerSummary(
+        id=broker,
+        epoch=None,
+        mode=Mode.ZOOKEEPER,
+        fenced=False,
+        in_controlled_shutdown=False,
+        held=False,
+        log_dirs=(),
+        replicas=dict.fromkeys(ReplicaState, 0),
+        registered_offset=None,
+        registered_ms=None,
+        unfenced_offset=None,
+        unfenced_ms=None,
+        assignments_complete_offset=None,
+        assignments_complete_ms=None,
+        unfenced_early=None,
+        progress=None,
     )
 
 
 def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
     """Tell the whole image, brokers in the order of their ids."""
     at = image.provenance
+    brokers = {each.id: broker_summary(image, each) for each in image.brokers.values()}
+    for each in image.zookeeper.brokers if image.zookeeper else ():
+        brokers.setdefault(each, only_in_zookeeper(each))
     return ClusterSummary(
         cluster=cluster,
         metadata_offset=at.offset if at else None,
@@ -103,5 +137,7 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
         topics=image.topics,
         partitions=image.partitions,
         unknown_records=sum(image.unknown_records.values()),
-        brokers=tuple(broker_summary(image, image.brokers[each]) for each in sorted(image.brokers)),
+        brokers=tuple(brokers[each] for each in sorted(brokers)),
+        zookeeper=image.zookeeper,
+        disks=image.disks,
     )

@@ -7,8 +7,11 @@ are ms.
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from migration.disks import DisksImage
+from migration.zookeeper import ZooKeeperImage
 
 
 class Mode(enum.StrEnum):
@@ -77,11 +80,32 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DirectoriesGone:
+    """A broker lacks log directories that it had, since a moment when replicas had no known one.
+
+    Attributes:
+        directories: their ids.
+        pending: the broker's migrating plus unassigned replicas at that moment.
+        at_ms: the record's timestamp; None: unknown.
+        at_registration: it came back without them; False: they failed while it ran.
+    """
+
+    directories: tuple[str, ...]
+    pending: int
+    at_ms: int | None
+    at_registration: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerSummary:
-    """One broker at one metadata offset; incarnation fields describe its latest registration."""
+    """One broker at one metadata offset; incarnation fields describe its latest registration.
+
+    Attributes:
+        epoch: None for a broker that only ZooKeeper knows.
+    """
 
     id: int
-    epoch: int
+    epoch: int | None
     mode: Mode
     fenced: bool
     in_controlled_shutdown: bool
@@ -96,22 +120,12 @@ class BrokerSummary:
     assignments_complete_ms: int | None
     unfenced_early: UnfencedEarly | None
     progress: Progress | None
+    gone: DirectoriesGone | None = None
 
     @property
     def pending(self) -> int:
         """Replicas without a real directory id."""
         return self.replicas[ReplicaState.MIGRATING] + self.replicas[ReplicaState.UNASSIGNED]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """Something that happened at one metadata offset. `fields` are JSON values, by kind."""
-
-    offset: int
-    timestamp_ms: int
-    kind: str
-    broker: int | None = None
-    fields: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +135,8 @@ class ClusterSummary:
     Attributes:
         metadata_offset: the last record seen, no-op records included; None before the first.
         observed_ms: that record's timestamp.
+        zookeeper: as last seen; None: it is not followed.
+        disks: as last seen; None: they are not followed.
     """
 
     cluster: str
@@ -134,3 +150,5 @@ class ClusterSummary:
     partitions: int
     unknown_records: int
     brokers: tuple[BrokerSummary, ...]
+    zookeeper: ZooKeeperImage | None = None
+    disks: DisksImage | None = None

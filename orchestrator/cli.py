@@ -113,6 +113,57 @@ def status(config_path: Path, *, as_json: bool, verbose: int) -> None:
 
 
 @main.command()
+@_config
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@_verbose
+def preflight(config_path: Path, *, as_json: bool, verbose: int) -> None:
+    """Check, before the window, whether the migration may begin.
+
+    Asks ZooKeeper, every broker and, once they exist, the controllers; reads only. Ends with 5
+    when something blocks or cannot be told, with 4 when nothing at all could be reached.
+
+    \b
+    Examples:
+      kraftgate preflight --config kraftgate.yaml
+      kraftgate preflight --json | jq -r '.checks[] | select(.blocking).id'
+    """  # noqa: D301  # click wants the backspace
+    _log(verbose)
+    from orchestrator.commands import preflight as command
+
+    command.preflight(config_path, as_json=as_json)
+
+
+@main.command()
+@_config
+@click.option(
+    "--before",
+    "action",
+    type=click.Choice(["restart", "migrate", "finalize"]),
+    help="Only what blocks this step.",
+)
+@click.option("--broker", type=int, metavar="ID", help="Only what is about this broker.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@_verbose
+def hazards(
+    config_path: Path, action: str | None, broker: int | None, *, as_json: bool, verbose: int
+) -> None:
+    """Print what would lose data, with its evidence and the way out.
+
+    Has the brokers' disks looked at now, by the `kraftgate run` that runs. Ends with 5 when a
+    hazard blocks, with 4 when what would show one is not known.
+
+    \b
+    Example:
+      kraftgate hazards --before restart --broker 3 && systemctl restart kafka
+    """  # noqa: D301  # click wants the backspace
+    _log(verbose)
+    from migration.hazards import Action
+    from orchestrator.commands import hazards as command
+
+    command.show(config_path, None if action is None else Action(action), broker, as_json=as_json)
+
+
+@main.command()
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(

@@ -6,8 +6,10 @@ Offsets are the metadata log's; times are ISO 8601 in UTC with milliseconds.
 
 from collections.abc import Iterable, Sequence
 
+from migration.event import Event
+from migration.hazards import Hazard, hazards
 from migration.source_status import SourceStatus, is_current, stale_ms
-from migration.summary import BrokerSummary, ClusterSummary, Event, ReplicaState, iso
+from migration.summary import BrokerSummary, ClusterSummary, ReplicaState, iso
 from migration.wait import Wait, WaitKind
 from migration.waits import cluster_eta_seconds, eta_seconds, rate_per_second
 
@@ -68,6 +70,7 @@ def status_json(
         "stale_seconds": None if age is None else age / 1000,
         "alerts": [_alert_json(w) for w in reasons if w.kind is WaitKind.BROKER_STALLED],
         "waits": [_wait_json(wait) for wait in reasons],
+        "hazards": [hazard_json(each) for each in hazards(summary, now_ms)],
         "broker_eta_seconds": {
             str(broker.id): _rounded(eta_seconds(broker, now_ms))
             for broker in summary.brokers
@@ -116,11 +119,13 @@ def _broker_json(broker: BrokerSummary) -> dict[str, object]:
 def _event_json(event: Event) -> dict[str, object]:
     fixed: dict[str, object] = {
         "offset": event.offset,
-        "timestamp": iso(event.timestamp_ms),
+        "timestamp": _iso_or_none(event.timestamp_ms),
         "kind": event.kind,
         "broker": event.broker,
     }
-    return fixed | {name: value for name, value in event.fields.items() if name not in fixed}
+    seen = {"source": str(event.source), "seen_at": _iso_or_none(event.seen_ms)}
+    known = fixed | seen
+    return fixed | {k: v for k, v in event.fields.items() if k not in known} | seen
 
 
 def _wait_json(wait: Wait) -> dict[str, object]:
@@ -129,6 +134,20 @@ def _wait_json(wait: Wait) -> dict[str, object]:
         "reason": wait.text,
         "broker": wait.broker,
         "since": _iso_or_none(wait.since_ms),
+    }
+
+
+def hazard_json(hazard: Hazard) -> dict[str, object]:
+    """Give one hazard."""
+    return {
+        "id": str(hazard.kind),
+        "severity": str(hazard.severity),
+        "blocks": None if hazard.blocks is None else str(hazard.blocks),
+        "broker": hazard.broker,
+        "text": hazard.text,
+        "evidence": list(hazard.evidence),
+        "way_out": hazard.way_out,
+        "since": _iso_or_none(hazard.since_ms),
     }
 
 

@@ -7,7 +7,8 @@
     |- DamagedFileError       1 FAILED      a metadata log or snapshot could not be read to its end
     |- FollowingError         1 FAILED      the query that follows the clusters died
     |- GateNotMetError        3 GATE_NOT_MET
-    `- NoDataError            4 NO_DATA     nothing was observed, or it is too old to be shown
+    |- NoDataError            4 NO_DATA     nothing was observed, or it is too old to be shown
+    `- HazardError            5 HAZARD      a hazard blocks the step
 
 click's own usage errors end with 2 as well.
 """
@@ -78,3 +79,9 @@ class NoDataError(KraftgateError):
     """There is nothing to show, or it is older than what may be shown as the present."""
 
     code = ExitCode.NO_DATA
+
+
+class HazardError(KraftgateError):
+    """A hazard blocks; the message is its reason."""
+
+    code = ExitCode.HAZARD

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from migration.event import Event
 from migration.source_status import NO_STATUS, SourceStatus, SourceStatusError, from_json
-from migration.summary import ClusterSummary, Event
+from migration.summary import ClusterSummary
 from migration.waits import nothing_seen
 
 _LOG = logging.getLogger(__name__)
@@ -49,16 +50,21 @@ class Snapshot:
 
     Attributes:
         events: the latest ones, oldest first, with their sequence numbers.
+        status: of the metadata log's source.
+        zookeeper: of ZooKeeper's.
+        log_dirs: of the disks'.
     """
 
     summary: ClusterSummary
     events: tuple[tuple[int, Event], ...]
     status: SourceStatus
+    zookeeper: SourceStatus = NO_STATUS
+    log_dirs: SourceStatus = NO_STATUS
 
 
-def read_status(state_dir: Path, cluster: str) -> SourceStatus:
+def read_status(state_dir: Path, cluster: str, file: str = "source.json") -> SourceStatus:
     """Read what the cluster's source last said; what cannot be read was never said."""
-    path = state_dir / "clusters" / cluster / "source.json"
+    path = state_dir / "clusters" / cluster / file
     try:
         return from_json(json.loads(path.read_bytes()))
     except FileNotFoundError:
@@ -86,4 +92,6 @@ def snapshot(
         summary=nothing_seen(cluster) if summary is None else summary,
         events=tuple(events),
         status=read_status(state_dir, cluster),
+        zookeeper=read_status(state_dir, cluster, "zookeeper.json"),
+        log_dirs=read_status(state_dir, cluster, "log_dirs.json"),
     )

@@ -6,13 +6,15 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orchestrator import config_models
 from orchestrator.config import Config
-from orchestrator.config_models import ClusterEntry, Security
+from orchestrator.config_models import Security
 from orchestrator.errors import FollowingError, KraftgateError
 from orchestrator.following import Following
 
 if TYPE_CHECKING:
-    from streams.job.query import JobSettings, LogSource, ReplayOutcome
+    from streams.job.query import ReplayOutcome
+    from streams.job.settings import JobSettings, Listener
 
 _LOG = logging.getLogger(__name__)
 
@@ -21,12 +23,12 @@ Follow = Callable[[Config], AbstractContextManager[Following | None]]
 
 @contextmanager
 def followed(config: Config) -> Iterator[Following | None]:
-    """Follow every cluster that has controllers while the block runs; None when none has.
+    """Follow every cluster of which anything can be asked; None when there is none.
 
     Raises:
         FollowingError: the query could not start.
     """
-    if all(cluster.controllers is None for cluster in config.clusters):
+    if not any(each.controllers or each.zookeeper or each.brokers for each in config.clusters):
         yield None
         return
     following = _start(config)
@@ -48,24 +50,29 @@ def _start(config: Config) -> Following:
 
 def job_settings(config: Config) -> "JobSettings":
     """Say to the job what to follow."""
-    from streams.job.query import JobSettings
+    from streams.job.settings import ClusterSources, JobSettings
 
-    sources = [_source(cluster) for cluster in config.clusters if cluster.controllers is not None]
-    return JobSettings(sources=sources)
-
-
-def _source(cluster: ClusterEntry) -> "LogSource":
-    from streams.job.query import LogSource
-
-    controllers = cluster.controllers
-    if controllers is None:
-        raise FollowingError(f"{cluster.name} has no controllers to follow")
-    return LogSource(
-        cluster=cluster.name,
-        bootstrap=",".join(map(str, controllers.bootstrap)),
-        cluster_id=cluster.id,
-        security=_security(controllers.security),
+    return JobSettings(
+        clusters=[
+            ClusterSources(
+                cluster=each.name,
+                cluster_id=each.id,
+                controllers=_listener(each.controllers),
+                zookeeper=None if each.zookeeper is None else str(each.zookeeper.connect),
+                brokers=_listener(each.brokers),
+            )
+            for each in config.clusters
+        ]
     )
+
+
+def _listener(given: config_models.Listener | None) -> "Listener | None":
+    from streams.job.settings import Listener
+
+    if given is None:
+        return None
+    bootstrap = ",".join(map(str, given.bootstrap))
+    return Listener(bootstrap=bootstrap, security=_security(given.security))
 
 
 def _security(security: Security) -> dict[str, str | bool]:

@@ -7,7 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from migration.durations import duration_text
-from migration.summary import BrokerSummary, ClusterSummary, Event, iso
+from migration.event import Event
+from migration.summary import BrokerSummary, ClusterSummary, iso
 from orchestrator.view.words import clock, event_fields, pairs
 
 

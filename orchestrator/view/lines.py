@@ -2,40 +2,57 @@
 
     2026-11-21T00:30:01.123Z cluster=prod change=phase phase=hybrid was=copying offset=413
 
-`change` is one of cluster, phase, controller, broker, event, waiting; the time in front is when
-the change was seen, `at` in an event is the record's own. Ages and estimates make no line.
+`change` is one of cluster, phase, controller, broker, event, hazard, waiting; the time in front is
+when the change was seen, `at` in an event is the record's own. Ages and estimates make no line.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from migration.hazards import Hazard, HazardKind, hazards
 from migration.rates import eta_seconds, rate_per_second
 from migration.summary import BrokerSummary, ClusterSummary, ReplicaState, iso
 from migration.wait import Wait
-from migration.waits import headline
+from migration.waits import headline, waits
 from orchestrator.following import Snapshot
 from orchestrator.view.words import event_fields, pairs
 
 
-def changes(
-    before: Snapshot | None,
-    after: Snapshot,
-    reasons_before: tuple[Wait, ...],
-    reasons_after: tuple[Wait, ...],
-    now_ms: int,
-) -> list[str]:
-    """Tell what changed between two snapshots of one cluster; all of it when there was none."""
-    head = f"{iso(now_ms)} cluster={after.summary.cluster}"
-    was = None if before is None else before.summary
-    told: list[str] = [f"change=event {pairs(fields)}" for fields in _new_events(before, after)]
-    told += _cluster_changes(was, after.summary)
-    told += _broker_changes(was, after.summary, now_ms)
-    if before is None or _names(reasons_before) != _names(reasons_after):
-        first = reasons_after[0] if reasons_after else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A snapshot, and what it meant at the time it was looked at: time alone changes that too."""
+
+    snapshot: Snapshot
+    reasons: tuple[Wait, ...]
+    hazards: tuple[Hazard, ...]
+
+
+def judged(snapshot: Snapshot, now_ms: int, stall_after_ms: int) -> Judged:
+    """Judge a snapshot now."""
+    return Judged(
+        snapshot=snapshot,
+        reasons=waits(snapshot.summary, snapshot.status, now_ms, stall_after_ms),
+        hazards=hazards(snapshot.summary, now_ms),
+    )
+
+
+def changes(before: Judged | None, after: Judged, now_ms: int) -> list[str]:
+    """Tell what changed between two looks at one cluster; all of it when there was none."""
+    summary, reasons = after.snapshot.summary, after.reasons
+    head = f"{iso(now_ms)} cluster={summary.cluster}"
+    was = None if before is None else before.snapshot.summary
+    events = _new_events(None if before is None else before.snapshot, after.snapshot)
+    told: list[str] = [f"change=event {pairs(fields)}" for fields in events]
+    told += _cluster_changes(was, summary)
+    told += _broker_changes(was, summary, now_ms)
+    told += _hazard_changes(() if before is None else before.hazards, after.hazards)
+    if before is None or _names(before.reasons) != _names(reasons):
+        first = reasons[0] if reasons else None
         fields = {
             "reason": "nothing" if first is None else str(first.kind),
             "broker": None if first is None else first.broker,
-            "more": max(0, len(reasons_after) - 1),
-            "text": headline(after.summary, reasons_after[:1]),
+            "more": max(0, len(reasons) - 1),
+            "text": headline(summary, reasons[:1]),
         }
         told.append(f"change=waiting {pairs(fields)}")
     return [f"{head} {line}" for line in told]
@@ -76,6 +93,29 @@ def _broker_changes(
     for broker_id in sorted(known):
         fields = {"broker": broker_id, "gone": True, "offset": after.metadata_offset}
         yield f"change=broker {pairs(fields)}"
+
+
+def _hazard_changes(before: tuple[Hazard, ...], after: tuple[Hazard, ...]) -> Iterator[str]:
+    known = {_which(each) for each in before}
+    for each in after:
+        if _which(each) in known:
+            known.discard(_which(each))
+            continue
+        fields = {
+            "hazard": str(each.kind),
+            "broker": each.broker,
+            "severity": str(each.severity),
+            "blocks": None if each.blocks is None else str(each.blocks),
+            "text": each.text,
+        }
+        yield f"change=hazard {pairs(fields)}"
+    for kind, broker in sorted(known, key=str):
+        yield f"change=hazard {pairs({'hazard': str(kind), 'broker': broker, 'over': True})}"
+
+
+def _which(hazard: Hazard) -> tuple[HazardKind, int | None]:
+    """What a hazard is, without its words: they carry ages and counts."""
+    return hazard.kind, hazard.broker
 
 
 def broker_fields(broker: BrokerSummary, now_ms: int) -> dict[str, object]:

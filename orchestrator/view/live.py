@@ -16,10 +16,9 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from migration.wait import Wait
 from migration.waits import waits
 from orchestrator.following import Snapshot
-from orchestrator.view.lines import changes
+from orchestrator.view.lines import Judged, changes, judged
 from orchestrator.view.table import render
 
 _EVERY_S: Final = 0.25
@@ -142,16 +141,15 @@ class LineView:
     def __init__(self, out: IO[str], stall_after_ms: int) -> None:
         self._out = out
         self._stall_after_ms = stall_after_ms
-        self._before: dict[str, tuple[Snapshot, tuple[Wait, ...]]] = {}
+        self._before: dict[str, Judged] = {}
 
     def show(self, snapshots: Sequence[Snapshot], now_ms: int) -> None:
         """Write what changed since the last call."""
         for one in snapshots:
-            reasons = waits(one.summary, one.status, now_ms, self._stall_after_ms)
-            before, reasons_before = self._before.get(one.summary.cluster, (None, ()))
-            for line in changes(before, one, reasons_before, reasons, now_ms):
+            after = judged(one, now_ms, self._stall_after_ms)
+            for line in changes(self._before.get(one.summary.cluster), after, now_ms):
                 self._out.write(line + "\n")
-            self._before[one.summary.cluster] = (one, reasons)
+            self._before[one.summary.cluster] = after
         self._out.flush()
 
     def close(self) -> None:

@@ -14,9 +14,11 @@ from typing import Final
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from migration.event import Event
+from migration.hazards import Severity, hazards
 from migration.rates import cluster_eta_seconds
 from migration.source_status import SourceStatus, behind, is_current, stale_ms
-from migration.summary import ClusterSummary, Event, Phase
+from migration.summary import ClusterSummary, Phase
 from migration.wait import Wait, WaitKind
 from migration.waits import headline
 from orchestrator.view.bars import legend
@@ -31,6 +33,7 @@ STEPS: Final = (
     Phase.DUAL_WRITE,
     Phase.FINALIZED,
 )
+_HAZARDS_MAX: Final = 3
 _EVENTS_MAX: Final = 12
 _EVENTS_MIN: Final = 3
 _FRAME_LINES: Final = 5
@@ -52,7 +55,7 @@ def render(
     """Draw one cluster, at most `width` columns wide and, if given, `height` lines high."""
     title = _wrapped(_title(summary, status, now_ms), width)
     steps, facts = _steps(summary.phase, width), _wrapped(_facts(summary, status), width)
-    waiting = _waiting(summary, reasons, now_ms, width)
+    waiting = [*_hazards(summary, now_ms, width), *_waiting(summary, reasons, now_ms, width)]
     frame = len(title) + len(steps) + len(facts) + len(waiting) + _FRAME_LINES
     room = _NO_LIMIT if height is None else height - frame
     if room < _ROOM_MIN:
@@ -150,11 +153,27 @@ def _event_lines(events: Sequence[tuple[int, Event]], width: int) -> list[Text]:
     lines = []
     for _, event in events:
         fields = {k: v for k, v in event_fields(event).items() if k not in {"at", "kind"}}
-        line = Text(f"{clock(event.timestamp_ms)} ", style="dim", no_wrap=True)
+        moment = event.moment_ms
+        at = "-" if moment is None else clock(moment)
+        line = Text(f"{at} ", style="dim", no_wrap=True)
         line.append(event.kind, style="bold not dim")
         line.append(f" {pairs(fields)}", style="not dim")
         line.truncate(width, overflow="ellipsis")
         lines.append(line)
+    return lines
+
+
+def _hazards(summary: ClusterSummary, now_ms: int, width: int) -> list[Text]:
+    """The gravest ones, a line each, and how many more there are."""
+    found = [each for each in hazards(summary, now_ms) if each.severity is Severity.CRITICAL]
+    lines = []
+    for each in found[:_HAZARDS_MAX]:
+        line = Text(f"HAZARD {each.text}", style="bold red", no_wrap=True)
+        line.truncate(width, overflow="ellipsis")
+        lines.append(line)
+    if len(found) > _HAZARDS_MAX:
+        more = f"and {len(found) - _HAZARDS_MAX} more: kraftgate hazards"
+        lines.append(Text(more[:width], style="bold red"))
     return lines
 
 

@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from migration.summary import Event, iso
+from migration.event import Event
+from migration.summary import iso
 
 
 def clock(timestamp_ms: int) -> str:
@@ -59,5 +60,9 @@ def pairs(values: Mapping[str, object]) -> str:
 def event_fields(event: Event) -> dict[str, object]:
     """An event's own fields behind the ones that every event has."""
     broker: dict[str, object] = {} if event.broker is None else {"broker": event.broker}
-    fixed = {"at": iso(event.timestamp_ms), "offset": event.offset, "kind": event.kind}
+    moment = event.moment_ms
+    place: dict[str, object] = {"offset": event.offset}
+    if event.offset is None:
+        place = {"source": str(event.source)}
+    fixed = {"at": None if moment is None else iso(moment), **place, "kind": event.kind}
     return fixed | broker | {k: v for k, v in event.fields.items() if k not in fixed | broker}

@@ -1,8 +1,9 @@
 """The stateful operator: one shard of one cluster's replicas a key, its state one packed value.
 
-In: the source's rows of the shard. Out: one row a shard and batch, the report; the cluster's own
-rows pass unchanged. The work is in `streams.job.tracking`, which is imported when there are rows:
-one of the processes that get this operator only asks for its state's schema.
+In: the sources' rows of the shard. Out: one row a shard and batch, the report; rows about the
+cluster as a whole, whose number is negative, pass unchanged. The work is in `streams.job.tracking`,
+which is imported when there are rows: one of the processes that get this operator only asks for its
+state's schema.
 """
 
 from collections.abc import Iterator
@@ -11,8 +12,6 @@ from typing import Any, Final
 
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
-
-from streams.source.shards import CLUSTER
 
 OUTPUT: Final = "cluster STRING, shard INT, ordinal BIGINT, payload BINARY"
 
@@ -35,7 +34,7 @@ class ReplicaTracker(StatefulProcessor):
     ) -> Iterator[Row]:
         """Apply one batch's rows of one key."""
         cluster, shard = key
-        if shard == CLUSTER:
+        if shard < 0:
             for row in rows:
                 payload = bytes(row.chunk)
                 yield Row(cluster=cluster, shard=shard, ordinal=row.ordinal, payload=payload)

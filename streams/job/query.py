@@ -10,9 +10,9 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import IO, Final
@@ -21,16 +21,24 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from migration.event import Event
 from migration.source_status import from_json
-from migration.summary import ClusterSummary, Event
+from migration.summary import ClusterSummary
 from streams.job.processor import OUTPUT, ReplicaTracker
 from streams.job.session import session
+from streams.job.settings import JobSettings
 from streams.job.sink import StoreSink
-from streams.source.feed import STATUS_FILE, now_ms
+from streams.log_dirs.poll_requests import PollRequests
+from streams.log_dirs.source import REQUESTS
 from streams.source.log_files import list_log
+from streams.source.status_file import STATUS_FILE, now_ms
 from streams.store.store import Store
 
 _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)
+
+
+Look = Callable[[str, int, str], None]
+"""Asks for a look at a broker's disks: cluster, broker, why."""
 
 
 class JobFailed(Exception):
@@ -39,39 +47,6 @@ class JobFailed(Exception):
 
 class StateInUse(JobFailed):
     """Another process follows with this state directory."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogSource:
-    """One cluster's controllers.
-
-    Attributes:
-        bootstrap: "host:port,host:port".
-        cluster_id: refused if the controllers have another one; None: not checked.
-        security: fields of `streams.live.security.Security`; names of files, never secrets.
-    """
-
-    cluster: str
-    bootstrap: str
-    cluster_id: str | None = None
-    security: Mapping[str, str | bool] = field(default_factory=dict)
-
-    def controllers(self) -> str:
-        """As the source's option."""
-        return json.dumps(
-            {
-                "bootstrap": self.bootstrap,
-                "cluster_id": self.cluster_id,
-                "security": dict(self.security),
-            }
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobSettings:
-    """What to follow."""
-
-    sources: Sequence[LogSource]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,8 +112,9 @@ def follow(settings: JobSettings, state_dir: Path) -> Job:
     try:
         held.enter_context(_lock(state_dir))
         spark = _session(state_dir)
-        streams = [_live(spark, source, state_dir) for source in settings.sources]
-        return _start(streams, state_dir, held, available_now=False)
+        streams = _live(spark, settings, state_dir)
+        look = _looks(settings, state_dir, held)
+        return _start(streams, state_dir, held, look, available_now=False)
     except BaseException:
         held.close()
         raise
@@ -175,7 +151,11 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
     held = ExitStack()
     held.enter_context(_lock(state_dir))
     spark = _session(state_dir)
-    options = _options(cluster, state_dir) | {"path": str(path.absolute())}
+    options = {
+        "cluster": cluster,
+        "state": str((state_dir / "clusters" / cluster).absolute()),
+        "path": str(path.absolute()),
+    }
     if until is not None:
         options["until"] = str(until)
     stream = spark.readStream.format("kraft_metadata").options(**options).load()
@@ -186,7 +166,8 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
         job.stop()
     with Store.open_readonly(state_dir / "store.db") as store:
         summary = store.summary(cluster)
-        events = [event for _, event in store.events(cluster)]
+        # Nobody saw it happen; when the file was read is not the file's to tell.
+        events = [replace(event, seen_ms=None) for _, event in store.events(cluster)]
     status_file = state_dir / "clusters" / cluster / STATUS_FILE
     damage = from_json(json.loads(status_file.read_text("utf-8"))).error
     return ReplayOutcome(summary=summary, events=events, damage=damage)
@@ -207,24 +188,40 @@ def _session(state_dir: Path) -> SparkSession:
         ) from error
 
 
-def _live(spark: SparkSession, source: LogSource, state_dir: Path) -> DataFrame:
-    state = state_dir / "clusters" / source.cluster
-    options = _options(source.cluster, state_dir) | {
-        "path": str((state / "__cluster_metadata-0").absolute()),
-        "controllers": source.controllers(),
-    }
-    return spark.readStream.format("kraft_metadata").options(**options).load()
+def _live(spark: SparkSession, settings: JobSettings, state_dir: Path) -> list[DataFrame]:
+    asked = [each for cluster in settings.clusters for each in cluster.options(state_dir)]
+    # Spark asks one source after the other: the first one waits for news on behalf of all.
+    waits = ("true", *("false" for _ in asked[1:]))
+    return [
+        spark.readStream.format(name).options(**options, waits=each).load()
+        for (name, options), each in zip(asked, waits, strict=True)
+    ]
 
 
-def _options(cluster: str, state_dir: Path) -> dict[str, str]:
-    return {
-        "cluster": cluster,
-        "state": str((state_dir / "clusters" / cluster).absolute()),
+def _looks(settings: JobSettings, state_dir: Path, held: ExitStack) -> Look:
+    """How the driver asks the source `log_dirs`, in its own process, for a poll at once."""
+    requests = {
+        each.cluster: held.enter_context(
+            PollRequests(state_dir / "clusters" / each.cluster / REQUESTS)
+        )
+        for each in settings.clusters
+        if each.brokers is not None
     }
+
+    def look(cluster: str, broker: int, why: str) -> None:
+        if cluster in requests:
+            requests[cluster].ask(broker, why)
+
+    return look
 
 
 def _start(
-    streams: Sequence[DataFrame], state_dir: Path, held: ExitStack, *, available_now: bool
+    streams: Sequence[DataFrame],
+    state_dir: Path,
+    held: ExitStack,
+    look: Look | None = None,
+    *,
+    available_now: bool,
 ) -> Job:
     store = held.enter_context(Store.open(state_dir / "store.db"))
     transitions = state_dir.absolute() / "transitions"
@@ -239,7 +236,7 @@ def _start(
     writer = (
         tracked.writeStream.outputMode("update")
         .option("checkpointLocation", str(checkpoint))
-        .foreachBatch(StoreSink(store, now_ms))
+        .foreachBatch(StoreSink(store, now_ms, look))
     )
     if (checkpoint / "metadata").is_file():
         store.claim(_query_id(checkpoint))

@@ -22,7 +22,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from streams.log_dirs.source import LogDirsSource
 from streams.source.kraft_metadata import KraftMetadataSource
+from streams.zookeeper.source import ZooKeeperSource
 
 _STREAMING: Final = "org.apache.spark.sql.execution.streaming"
 _JAVA: Final = (
@@ -78,7 +80,7 @@ def _cache() -> Path:
 
 
 def session(log: Path, *, java_options: tuple[str, ...] = ()) -> SparkSession:
-    """Start, or find, the session, with the source `kraft_metadata` registered.
+    """Start, or find, the session, with our sources registered.
 
     `log`: the file that gets what the JVM and its Python workers print.
     """
@@ -96,7 +98,8 @@ def session(log: Path, *, java_options: tuple[str, ...] = ()) -> SparkSession:
         spark = _start(log, java_options)
         spark.sparkContext.environment.clear()
         threading.Thread(target=_start_workers, args=[spark], daemon=True).start()
-    spark.dataSource.register(KraftMetadataSource)
+    for source in (KraftMetadataSource, ZooKeeperSource, LogDirsSource):
+        spark.dataSource.register(source)
     return spark
 
 

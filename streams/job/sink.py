@@ -7,17 +7,33 @@ but is still evaluated, since the shards' state depends on it.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from pyspark.sql import DataFrame, Row
 
 from migration.advance import Batch, advance
 from migration.image import ClusterImage, Provenance, summarize
+from migration.observations import Observation
+from migration.observe import observe
 from migration.shard import ShardReport
 from migration.summary import ClusterSummary
 from streams.job.packing import unpack_report
+from streams.journal.row import Told, unpack_row
 from streams.source.chunks import ClusterChunk
-from streams.source.shards import CLUSTER
+from streams.source.shards import CLUSTER, LOG_DIRS, ZOOKEEPER
 from streams.store.store import Outcome, Store, StoreError, TransitionFile
+
+_FACTS: Final = {ZOOKEEPER: "zookeeper", LOG_DIRS: "log_dirs"}
+_ASKS_FOR_A_LOOK: Final = frozenset(
+    {
+        "broker_registered",
+        "broker_fenced",
+        "log_dir_failure_notified",
+        "log_dirs_lost",
+        "zk_broker_appeared",
+        "zk_broker_gone",
+    }
+)
 
 
 @dataclass(slots=True)
@@ -27,9 +43,24 @@ class _Collected:
     chunks: list[tuple[int, ClusterChunk]] = field(default_factory=list)
     reports: dict[int, ShardReport] = field(default_factory=dict)
     files: list[TransitionFile] = field(default_factory=list)
+    facts: list[tuple[int, Told]] = field(default_factory=list)
 
-    def batch(self) -> Batch:
-        """As the image takes it."""
+    def place(self) -> dict[str, int]:
+        """Up to where each source is read by this batch: the same ones when it is repeated."""
+        ends = {_FACTS[shard]: told.until for shard, told in self.facts}
+        if self.chunks:
+            ends["kraft_metadata"] = max(chunk.end_offset for _, chunk in self.chunks)
+        return ends
+
+    def observations(self) -> list[Observation]:
+        """What was seen beside the metadata log, in the order it was seen."""
+        facts = [fact for _, told in self.facts for fact in told.facts]
+        return sorted(facts, key=lambda fact: fact.seen_ms)
+
+    def batch(self) -> Batch | None:
+        """As the image takes it; None: the batch holds nothing of the metadata log."""
+        if not self.chunks:
+            return None
         chunks = [chunk for _, chunk in sorted(self.chunks, key=lambda each: each[0])]
         last = chunks[-1]
         return Batch(
@@ -44,11 +75,20 @@ class _Collected:
 
 
 class StoreSink:
-    """Writes batches to a store; the function for `foreachBatch`."""
+    """Writes batches to a store; the function for `foreachBatch`.
 
-    def __init__(self, store: Store, clock: Callable[[], int]) -> None:
+    `look`: asks, by cluster and broker and with a reason, for a look at the broker's disks.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], int],
+        look: Callable[[str, int, str], None] | None = None,
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._look = look
         self._images: dict[str, tuple[ClusterImage, ClusterSummary]] = {}
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
@@ -66,12 +106,27 @@ class StoreSink:
         self._store.commit(batch_id, outcomes, self._clock())
         for outcome in outcomes:
             self._images[outcome.cluster] = (outcome.image, outcome.summary)
+            self._ask(outcome)
+
+    def _ask(self, outcome: Outcome) -> None:
+        """Have the disks looked at where something happened that they must be judged after."""
+        if self._look is None:
+            return
+        wanted = {
+            each.broker: each.kind
+            for each in outcome.events
+            if each.kind in _ASKS_FOR_A_LOOK and each.broker is not None
+        }
+        for broker, kind in wanted.items():
+            self._look(outcome.cluster, broker, kind)
 
     def _outcome(self, cluster: str, collected: _Collected) -> Outcome:
         known = self._images.get(cluster)
         image = known[0] if known else self._store.image(cluster)
         before = known[1] if known else summarize(cluster, image)
-        after_image, events = advance(image, collected.batch())
+        batch = collected.batch()
+        after_image, events = (image, ()) if batch is None else advance(image, batch)
+        after_image, seen = observe(after_image, collected.observations())
         after = summarize(cluster, after_image)
         was = {each.id: each for each in before.brokers}
         return Outcome(
@@ -79,8 +134,9 @@ class StoreSink:
             image=after_image,
             summary=after,
             brokers=[each for each in after.brokers if was.get(each.id) != each],
-            gone=sorted(was.keys() - after_image.brokers.keys()),
-            events=events,
+            gone=sorted(was.keys() - {each.id for each in after.brokers}),
+            events=(*events, *seen),
+            place=collected.place(),
             files=collected.files,
         )
 
@@ -92,6 +148,8 @@ def _collect(rows: Iterable[Row]) -> Mapping[str, _Collected]:
         if row.shard == CLUSTER:
             chunk = ClusterChunk.unpack(bytes(row.payload))
             collected.chunks.append((row.ordinal, chunk))
+        elif row.shard in _FACTS:
+            collected.facts.append((row.shard, unpack_row(bytes(row.payload))))
         else:
             report, path, count = unpack_report(bytes(row.payload))
             collected.reports[row.shard] = report
@@ -101,12 +159,14 @@ def _collect(rows: Iterable[Row]) -> Mapping[str, _Collected]:
 
 
 def _check_same(
-    batch_id: int, applied: Mapping[str, int], collected: Mapping[str, _Collected]
+    batch_id: int,
+    applied: Mapping[str, Mapping[str, int]],
+    collected: Mapping[str, _Collected],
 ) -> None:
-    repeated = {cluster: each.batch().end.offset for cluster, each in collected.items()}
+    repeated = {cluster: each.place() for cluster, each in collected.items()}
     if repeated != applied:
         raise StoreError(
-            f"batch {batch_id} ended at metadata offsets {dict(applied)} when it was written and "
+            f"batch {batch_id} ended at {dict(applied)} when it was written and "
             f"now ends at {repeated}: the checkpoint is older than the store; restore both "
             "from one moment, or remove the state directory to start afresh"
         )

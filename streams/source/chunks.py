@@ -24,13 +24,14 @@ RawRecord = tuple[int, int, bytes | RawBarrier]
 
 
 class Kind(enum.IntEnum):
-    """What a shard does with the records of a chunk."""
+    """What a shard does with the records of a chunk; SEEN: they are facts of a journal."""
 
     COMMITTED = 0
     HELD = 1
     RELEASE = 2
     DROP = 3
     SNAPSHOT = 4
+    SEEN = 5
 
 
 class ShardChunk(NamedTuple):

@@ -1,21 +1,15 @@
 """What brings a log to the source: files that are all there is, or a follower of a live log.
 
-Either also says how it is, in `source.json` of the state directory, for whoever shows or judges
-the data's age.
+Either also says how it is (`streams.source.status_file`).
 """
 
-import json
-import os
-import threading
-import time
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
-from migration.source_status import SourceStatus, to_json
+from migration.source_status import SourceStatus
 from migration.transactions import IllegalTransaction
+from streams.source.status_file import STATUS_FILE, now_ms, write_status
 from streams.wire.errors import WireError
-
-STATUS_FILE: Final = "source.json"
 
 Damage = WireError | IllegalTransaction | None
 
@@ -39,26 +33,13 @@ class Feed(Protocol):
         """Let go of everything."""
 
 
-def now_ms() -> int:
-    """The wall clock, in ms since the epoch."""
-    return time.time_ns() // 1_000_000
-
-
-def write_status(state: Path, status: SourceStatus) -> None:
-    """Replace the status file, so that a reader sees the old one or the new one."""
-    state.mkdir(parents=True, exist_ok=True)
-    fresh = state / f"{STATUS_FILE}.{os.getpid()}.{threading.get_ident()}.tmp"
-    fresh.write_text(json.dumps(to_json(status)), encoding="utf-8")
-    fresh.replace(state / STATUS_FILE)
-
-
 class FileFeed:
     """Files that are all there is."""
 
     def __init__(self, state: Path) -> None:
-        self._state = state
+        self._file = state / STATUS_FILE
         self._said: str | None = None
-        write_status(state, SourceStatus(observed_ms=now_ms(), finished=True))
+        write_status(self._file, SourceStatus(observed_ms=now_ms(), finished=True))
 
     def available(self) -> int | None:
         """Whatever is there."""
@@ -76,7 +57,7 @@ class FileFeed:
         if damage is not None and self._said is None:
             self._said = str(damage)
             status = SourceStatus(observed_ms=now_ms(), error=self._said, finished=True)
-            write_status(self._state, status)
+            write_status(self._file, status)
 
     def stop(self) -> None:
         """Nothing is held."""

@@ -7,13 +7,15 @@ offered; from there on a live log and a file are read by the same code.
 
 Options: `cluster` (name), `path` (a log's directory or file; for a live source the spool),
 `state` (directory where the source says how it is), `controllers` (JSON of what
-`streams.live.FollowerConfig` takes; absent: the files are all there is), `until` (a metadata offset
-not to read beyond), `max.batch.bytes`.
+`streams.live.FollowerConfig` takes; absent: the files are all there is; empty: there are none yet),
+`bell` and `waits` (`streams.journal.doorbell`), `until` (a metadata offset not to read beyond),
+`max.batch.bytes`.
 """
 
 import time
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +28,7 @@ from streams.source.offsets import START, StreamOffset
 # Spark unpickles the source in half a dozen processes that never read a byte of the log; what
 # reads it is imported where it is used, since it takes longer to import than a batch takes.
 if TYPE_CHECKING:
+    from streams.journal.doorbell import Doorbell
     from streams.source.feed import Feed
     from streams.source.index import LogIndex
     from streams.source.plan import Planner, Slice
@@ -51,8 +54,15 @@ class SourceOptions:
     path: Path
     state: Path
     controllers: str | None
+    bell: Path | None
+    waits: bool
     until: int | None
     max_batch_bytes: int
+
+    @property
+    def absent(self) -> bool:
+        """There is nothing to follow yet."""
+        return self.controllers is not None and not self.controllers
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "SourceOptions":
@@ -71,6 +81,8 @@ class SourceOptions:
                 path=Path(options["path"]),
                 state=Path(options["state"]),
                 controllers=options.get("controllers"),
+                bell=Path(options["bell"]) if "bell" in options else None,
+                waits=options.get("waits") == "true",
                 until=None if until is None else int(until),
                 max_batch_bytes=int(options.get("max.batch.bytes", str(MAX_BATCH_BYTES))),
             )
@@ -114,6 +126,7 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._feed: Feed | None = None
         self._index: LogIndex | None = None
         self._planner: Planner | None = None
+        self._bell: Doorbell | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """Where a new query starts: at the log's beginning, or at the only segment's."""
@@ -136,6 +149,9 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     ) -> dict[str, int]:
         """The end of the next batch; waits a little for one while the log is live."""
         at = StreamOffset.from_json(dict(start))
+        if self._options.absent:
+            self._wait(lambda _: False, WAIT_S)
+            return at.to_json()
         feed, index, planner = self._open(at)
         deadline = time.monotonic() + WAIT_S
         while True:
@@ -143,7 +159,7 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             latest = planner.latest(at, self._options.max_batch_bytes)
             feed.note_damage(index.damage)
             left = deadline - time.monotonic()
-            if latest != at or left <= 0 or not feed.wait_beyond(feed.available(), left):
+            if latest != at or left <= 0 or not self._wait(partial(_news, feed), left):
                 return latest.to_json()
 
     def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[SlicePartition]:
@@ -172,6 +188,16 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._feed is not None:
             self._feed.stop()
 
+    def _wait(self, news: Callable[[float], bool], timeout_s: float) -> bool:
+        """Whether there are news of this log; a bell that was rung by another source ends it."""
+        if not self._options.waits or self._options.bell is None:
+            return False
+        if self._bell is None:
+            from streams.journal.doorbell import Doorbell
+
+            self._bell = Doorbell(self._options.bell)
+        return self._bell.wait(news, timeout_s)
+
     def _open(self, start: StreamOffset) -> "tuple[Feed, LogIndex, Planner]":
         from streams.source.feed import FileFeed
         from streams.source.index import LogIndex
@@ -184,8 +210,14 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             else:
                 from streams.source.live_feed import LiveFeed
 
-                self._feed = LiveFeed(options.controllers, options.path, options.state)
+                # Whoever does not wait itself wakes the one that does.
+                rings = None if options.waits else options.bell
+                self._feed = LiveFeed(options.controllers, options.path, options.state, rings)
             self._index = LogIndex(options.path, start)
             finite = options.controllers is None
             self._planner = Planner(self._index, finite=finite, until=options.until)
         return self._feed, self._index, self._planner
+
+
+def _news(feed: "Feed", timeout_s: float) -> bool:
+    return feed.wait_beyond(feed.available(), timeout_s)

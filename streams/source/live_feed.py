@@ -1,40 +1,47 @@
 """The live feed: a follower of the controllers that mirrors their log into the spool.
 
-Only what is in the spool, and on disk, is offered to Spark. How the follower fares is written to
-the status file once a second, from a thread, so that it ages visibly when this process dies.
+Only what is in the spool, and on disk, is offered to Spark.
 """
 
-import json
-import logging
 import threading
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from migration.source_status import SourceStatus
+from streams.journal.doorbell import Doorbell
 from streams.live.follower import Follower
-from streams.live.messages import Endpoint
-from streams.live.security import Security
+from streams.live.listener import parse_listener
 from streams.live.spool import Spool
 from streams.live.status import FollowerConfig, FollowerStatus, Reason
-from streams.source.feed import Damage, now_ms, write_status
+from streams.source.feed import Damage
+from streams.source.status_file import STATUS_FILE, StatusTeller, now_ms
 
-_STATUS_EVERY_S: Final = 1.0
-_PATHS: Final = ("password_file", "ca_file", "cert_file", "key_file", "key_password_file")
-
-_log: Final = logging.getLogger(__name__)
+_LOOK_EVERY_S: Final = 1.0
 
 
 class LiveFeed:
-    """One cluster's follower, its spool, and its status file."""
+    """One cluster's follower, its spool, and its status file.
 
-    def __init__(self, controllers: str, spool: Path, state: Path) -> None:
-        self._state = state
+    `bell`: rung at each news, for the source that waits on behalf of this one.
+    """
+
+    def __init__(self, controllers: str, spool: Path, state: Path, bell: Path | None) -> None:
         self._damage: str | None = None
+        asked = parse_listener(controllers)
+        config = FollowerConfig(
+            controllers=asked.endpoints, cluster_id=asked.cluster_id, security=asked.security
+        )
         self._spool = Spool(spool)
-        self._follower = Follower(_config(json.loads(controllers)), self._spool).start()
+        self._follower = Follower(config, self._spool).start()
         self._stopping = threading.Event()
-        self._teller = threading.Thread(target=self._tell, name="source-status", daemon=True)
-        self._teller.start()
+        self._teller = StatusTeller(
+            state / STATUS_FILE, lambda: self._status(self._follower.status())
+        )
+        if bell is not None:
+            ringer = threading.Thread(
+                target=self._ring, args=[Doorbell(bell)], name="ringer", daemon=True
+            )
+            ringer.start()
 
     def available(self) -> int | None:
         """What is durably in the spool."""
@@ -57,18 +64,15 @@ class LiveFeed:
         """Stop following."""
         self._stopping.set()
         self._follower.stop()
-        self._teller.join(_STATUS_EVERY_S * 2)
+        self._teller.stop()
         self._spool.close()
 
-    def _tell(self) -> None:
-        while True:
-            try:
-                write_status(self._state, self._status(self._follower.status()))
-            except OSError as error:
-                # The status ages, which is what a reader is to see when it cannot be written.
-                _log.warning("the source's status cannot be written: %s", error)
-            if self._stopping.wait(_STATUS_EVERY_S):
-                return
+    def _ring(self, bell: Doorbell) -> None:
+        known = self._follower.position.next_offset
+        while not self._stopping.is_set():
+            if self._follower.wait_for(known, _LOOK_EVERY_S):
+                known = self._follower.position.next_offset
+                bell.ring()
 
     def _status(self, said: FollowerStatus) -> SourceStatus:
         return SourceStatus(
@@ -87,15 +91,3 @@ class LiveFeed:
 
 def _words(reason: Reason | None) -> str | None:
     return None if reason is None else reason.detail
-
-
-def _config(options: dict[str, Any]) -> FollowerConfig:
-    security: dict[str, Any] = {
-        key: Path(value) if key in _PATHS and value is not None else value
-        for key, value in options["security"].items()
-    }
-    return FollowerConfig(
-        controllers=Endpoint.parse_list(options["bootstrap"]),
-        cluster_id=options["cluster_id"],
-        security=Security(**security),
-    )

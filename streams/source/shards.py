@@ -15,6 +15,10 @@ SHARDS: Final = 16
 """How many shards a cluster's topics hash to; part of the checkpoint's format."""
 CLUSTER: Final = -1
 """The `shard` of rows with records about the cluster itself."""
+ZOOKEEPER: Final = -2
+"""The `shard` of rows with what was seen in ZooKeeper."""
+LOG_DIRS: Final = -3
+"""The `shard` of rows with what was seen on the brokers' disks."""
 
 _SEED: Final = 42
 _MASK: Final = 0xFFFFFFFF

@@ -1,7 +1,7 @@
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 -- One row a batch and cluster: what was applied, so that a repeated batch changes nothing.
 CREATE TABLE IF NOT EXISTS batches (
-    batch_id INTEGER NOT NULL, cluster TEXT NOT NULL, metadata_offset INTEGER NOT NULL,
+    batch_id INTEGER NOT NULL, cluster TEXT NOT NULL, place TEXT NOT NULL,
     committed_ms INTEGER NOT NULL, PRIMARY KEY (batch_id, cluster)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS clusters (
@@ -12,8 +12,8 @@ CREATE TABLE IF NOT EXISTS brokers (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS events (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT, cluster TEXT NOT NULL, batch_id INTEGER NOT NULL,
-    metadata_offset INTEGER NOT NULL, timestamp_ms INTEGER NOT NULL, kind TEXT NOT NULL,
-    broker INTEGER, fields TEXT NOT NULL
+    source TEXT NOT NULL, metadata_offset INTEGER, timestamp_ms INTEGER, seen_ms INTEGER NOT NULL,
+    kind TEXT NOT NULL, broker INTEGER, fields TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS events_of_cluster ON events (cluster, sequence);
 -- The Parquet files of replica transitions that belong to a committed batch; others are remains.

@@ -6,14 +6,16 @@ committed batch survives a power cut.
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Final
 
+from migration.event import Event, Source
 from migration.image import ClusterImage
-from migration.summary import BrokerSummary, ClusterSummary, Event
+from migration.summary import BrokerSummary, ClusterSummary
 from streams.store.codec import (
     broker_json,
     pack_image,
@@ -21,6 +23,9 @@ from streams.store.codec import (
     summary_json,
     unpack_image,
 )
+
+FORMAT: Final = 2
+"""Of the tables and of what is packed in them."""
 
 
 class StoreError(Exception):
@@ -41,7 +46,8 @@ class Outcome:
 
     Attributes:
         brokers: the summaries that changed.
-        gone: brokers that are no longer registered.
+        gone: brokers that are no longer there.
+        place: up to where each source was read, by its name.
     """
 
     cluster: str
@@ -49,6 +55,7 @@ class Outcome:
     summary: ClusterSummary
     brokers: Sequence[BrokerSummary]
     gone: Sequence[int]
+    place: Mapping[str, int]
     events: Sequence[Event]
     files: Sequence[TransitionFile]
 
@@ -71,8 +78,9 @@ class Store:
             db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=FULL")
+            _check_format(db, path)
             schema = resources.files("streams.store").joinpath("schema.sql").read_text("utf-8")
-            db.executescript(schema)
+            db.executescript(f"{schema}PRAGMA user_version = {FORMAT};")
         except sqlite3.Error as error:
             raise StoreError(f"{path} cannot be opened as the audit store: {error}") from error
         return cls(db)
@@ -93,6 +101,7 @@ class Store:
                 f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None
             )
             db.execute("SELECT 1 FROM clusters LIMIT 1").fetchall()
+            _check_format(db, path)
         except sqlite3.Error as error:
             raise StoreError(f"{path} cannot be read as the audit store: {error}") from error
         return cls(db)
@@ -125,12 +134,19 @@ class Store:
                 f"(query {row[0]}, checkpoint {query_id}): restore both, or remove both"
             )
 
-    def applied(self, batch_id: int) -> dict[str, int]:
-        """Metadata offset by cluster, for a batch that is in the store; empty: it is not."""
+    def applied(self, batch_id: int) -> dict[str, dict[str, int]]:
+        """The place by cluster, for a batch that is in the store; empty: it is not."""
         rows = self._db.execute(
-            "SELECT cluster, metadata_offset FROM batches WHERE batch_id = ?", (batch_id,)
+            "SELECT cluster, place FROM batches WHERE batch_id = ?", (batch_id,)
         )
-        return dict(rows.fetchall())
+        return {cluster: json.loads(place) for cluster, place in rows}
+
+    def place(self, cluster: str, source: str) -> int:
+        """Up to where a source was read; 0: not at all yet."""
+        rows = self._db.execute(
+            "SELECT place FROM batches WHERE cluster = ? ORDER BY batch_id DESC", (cluster,)
+        )
+        return next((int(each[source]) for (p,) in rows if source in (each := json.loads(p))), 0)
 
     def image(self, cluster: str) -> ClusterImage:
         """The latest image, or the empty one."""
@@ -178,7 +194,8 @@ class Store:
         """
         order = "DESC" if newest else "ASC"
         rows = self._db.execute(
-            "SELECT sequence, metadata_offset, timestamp_ms, kind, broker, fields FROM events "  # noqa: S608
+            "SELECT sequence, metadata_offset, timestamp_ms, kind, broker, fields, source, seen_ms "  # noqa: S608
+            "FROM events "
             f"WHERE cluster = ? AND sequence > ? ORDER BY sequence {order} LIMIT ?",
             (cluster, after, -1 if limit is None else limit),
         ).fetchall()
@@ -191,9 +208,13 @@ class Store:
                     kind=kind,
                     broker=broker,
                     fields=json.loads(fields),
+                    source=Source(source),
+                    seen_ms=seen_ms,
                 ),
             )
-            for sequence, offset, timestamp_ms, kind, broker, fields in sorted(rows)
+            for sequence, offset, timestamp_ms, kind, broker, fields, source, seen_ms in sorted(
+                rows, key=lambda row: int(row[0])
+            )
         ]
 
     def transition_files(self, cluster: str) -> list[TransitionFile]:
@@ -206,9 +227,9 @@ class Store:
 
     def _write(self, batch_id: int, outcome: Outcome, now_ms: int) -> None:
         cluster = outcome.cluster
-        offset = outcome.summary.metadata_offset or 0
         self._db.execute(
-            "INSERT INTO batches VALUES (?, ?, ?, ?)", (batch_id, cluster, offset, now_ms)
+            "INSERT INTO batches VALUES (?, ?, ?, ?)",
+            (batch_id, cluster, json.dumps(dict(outcome.place)), now_ms),
         )
         self._db.execute(
             "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?)",
@@ -223,14 +244,16 @@ class Store:
             [(cluster, each) for each in outcome.gone],
         )
         self._db.executemany(
-            "INSERT INTO events (cluster, batch_id, metadata_offset, timestamp_ms, kind, broker, "
-            "fields) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO events (cluster, batch_id, source, metadata_offset, timestamp_ms, "
+            "seen_ms, kind, broker, fields) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
                     cluster,
                     batch_id,
+                    event.source,
                     event.offset,
                     event.timestamp_ms,
+                    now_ms if event.seen_ms is None else event.seen_ms,
                     event.kind,
                     event.broker,
                     json.dumps(dict(event.fields)),
@@ -253,3 +276,13 @@ class Store:
             self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
+
+
+def _check_format(db: sqlite3.Connection, path: Path) -> None:
+    (found,) = db.execute("PRAGMA user_version").fetchone()
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if tables and found != FORMAT:
+        raise StoreError(
+            f"{path} has format {found}, this Kraftgate reads {FORMAT}: finish with the version "
+            "that began, or remove the state directory to start afresh"
+        )

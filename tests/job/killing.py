@@ -10,7 +10,8 @@ from pathlib import Path
 
 import psutil
 
-from migration.summary import ClusterSummary, Event
+from migration.event import Event
+from migration.summary import ClusterSummary
 from streams.store.store import Store, StoreError
 
 CLUSTER = "lab"

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from migration.event import Event
 from migration.source_status import SourceStatus, to_json
-from migration.summary import ClusterSummary, Event
+from migration.summary import ClusterSummary
 from orchestrator.config import Config
 from orchestrator.following import Following
 

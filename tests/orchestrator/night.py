@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from migration.event import Event
 from migration.source_status import SourceStatus
 from migration.summary import (
     BrokerSummary,
     ClusterSummary,
-    Event,
     Mode,
     Phase,
     Progress,

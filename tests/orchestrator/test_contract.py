@@ -2,7 +2,8 @@
 
 import json
 
-from migration.summary import Event, Phase, UnfencedEarly
+from migration.event import Event
+from migration.summary import Phase, UnfencedEarly
 from migration.waits import nothing_seen, waits
 from orchestrator.contract import cluster_json, several_json, status_json
 from tests.orchestrator.night import (
@@ -56,6 +57,8 @@ def test_an_event_keeps_its_own_fields_behind_the_fixed_ones() -> None:
             "kind": "x",
             "broker": 1,
             "mode": "k",
+            "source": "kraft_metadata",
+            "seen_at": None,
         }
     ]
 

@@ -196,14 +196,17 @@ def test_the_job_is_told_addresses_and_names_of_secrets(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("hunter2\n")
     file = tmp_path / "kraftgate.yaml"
     file.write_text(
-        "cluster: {name: prod, id: abc}\ncontrollers:\n  bootstrap: 'c1:9093,[::1]:9093'\n"
+        "cluster: {name: prod, id: abc}\nzookeeper: {connect: 'z1,z2:2182/kafka'}\n"
+        "controllers:\n  bootstrap: 'c1:9093,[::1]:9093'\n"
         "  security: {protocol: SASL_PLAINTEXT, sasl_mechanism: PLAIN, username: u,"
         " password_file: secret}\n"
     )
-    (source,) = job.job_settings(load_config(file)).sources
+    (source,) = job.job_settings(load_config(file)).clusters
     assert (source.cluster, source.cluster_id) == ("prod", "abc")
-    assert source.bootstrap == "c1:9093,[::1]:9093"
-    assert source.security == {
+    assert (source.zookeeper, source.brokers) == ("z1:2181,z2:2182/kafka", None)
+    assert source.controllers is not None
+    assert source.controllers.bootstrap == "c1:9093,[::1]:9093"
+    assert source.controllers.security == {
         "protocol": "SASL_PLAINTEXT",
         "sasl_mechanism": "PLAIN",
         "username": "u",

@@ -12,11 +12,11 @@ from rich.console import Console, RenderableType
 
 from migration.source_status import NO_STATUS
 from migration.summary import BrokerSummary, Phase, Progress, ReplicaState, UnfencedEarly
-from migration.waits import nothing_seen, waits
+from migration.waits import nothing_seen
 from orchestrator.following import Snapshot
 from orchestrator.view.bars import LETTERS, bar, cells
 from orchestrator.view.closing import closing, event_lines
-from orchestrator.view.lines import changes
+from orchestrator.view.lines import changes, judged
 from orchestrator.view.live import picture
 from orchestrator.view.table import save_svg
 from orchestrator.view.words import pairs, quoted, short_age, short_rate
@@ -196,12 +196,8 @@ def test_a_value_is_quoted_when_it_must_be(value: object, text: str) -> None:
 
 
 def told(before: Snapshot | None, after: Snapshot) -> list[str]:
-    def reasons(one: Snapshot | None) -> tuple[object, ...]:
-        if one is None:
-            return ()
-        return waits(one.summary, one.status, NOW_MS, FIVE_MINUTES_MS)
-
-    lines = changes(before, after, reasons(before), reasons(after), NOW_MS)  # type: ignore[arg-type]
+    was = None if before is None else judged(before, NOW_MS, FIVE_MINUTES_MS)
+    lines = changes(was, judged(after, NOW_MS, FIVE_MINUTES_MS), NOW_MS)
     head = "2026-09-21T14:13:20.000Z cluster=prod "
     assert all(line.startswith(head) for line in lines)
     return [line.removeprefix(head) for line in lines]
@@ -216,10 +212,10 @@ def test_no_change_makes_no_line() -> None:
 
 
 def test_ages_make_no_line() -> None:
-    reasons = waits(HYBRID.summary, FRESH, NOW_MS, FIVE_MINUTES_MS)
-    later = waits(HYBRID.summary, FRESH, NOW_MS + 5_000, FIVE_MINUTES_MS)
-    assert reasons != later
-    assert changes(HYBRID, HYBRID, reasons, later, NOW_MS + 5_000) == []
+    before = judged(HYBRID, NOW_MS, FIVE_MINUTES_MS)
+    later = judged(HYBRID, NOW_MS + 5_000, FIVE_MINUTES_MS)
+    assert before.reasons != later.reasons
+    assert changes(before, later, NOW_MS + 5_000) == []
 
 
 def test_each_change_is_one_line_with_stable_fields() -> None:
@@ -230,6 +226,8 @@ def test_each_change_is_one_line_with_stable_fields() -> None:
             " migrating=0 unassigned=0 assigned=32 offline=0 lost=0 rate=- eta_seconds=-"
             " unfenced_early=false offset=1439"
         ),
+        "change=hazard hazard=finalize_too_early broker=- over=true",
+        "change=hazard hazard=unfenced_early broker=3 over=true",
         (
             'change=waiting reason=finalize broker=- more=0 text="the migration to be finalized:'
             ' restart the controllers without zookeeper.metadata.migration.enable"'

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from migration.advance import Batch, advance
+from migration.event import Event
 from migration.image import ClusterImage, Provenance, summarize
 from migration.shard import Shard, ShardBatch, ShardReport
-from migration.summary import ClusterSummary, Event
+from migration.summary import ClusterSummary
 from migration.transitions import ABSENT, STATES
 from streams.job.packing import pack_report, pack_shard, unpack_report, unpack_shard
 from streams.job.tracking import take

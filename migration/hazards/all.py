@@ -1,0 +1,62 @@
+"""All hazards of one cluster, most important first."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from migration.disks import DisksImage, Loss
+from migration.hazards import directories, phases
+from migration.hazards.hazard import Hazard, HazardKind, Severity, bounded
+from migration.summary import ClusterSummary
+from migration.zookeeper import ZooKeeperImage
+
+_RANK: Final = {kind: rank for rank, kind in enumerate(HazardKind)}
+
+
+def hazards(summary: ClusterSummary, now_ms: int) -> tuple[Hazard, ...]:
+    """Everything that is dangerous in what is known. What is not known is not safe: see waits."""
+    found = sorted(
+        _all(summary, now_ms), key=lambda each: (_RANK[each.kind], each.broker or 0, each.text)
+    )
+    return tuple(found)
+
+
+def _all(summary: ClusterSummary, now_ms: int) -> Iterator[Hazard]:
+    disks = summary.disks or DisksImage()
+    zookeeper = summary.zookeeper or ZooKeeperImage()
+    yield from _records_lost(disks.losses)
+    yield from directories.restart_loses_replicas(summary, disks)
+    yield from directories.halted_in_migration(summary, disks)
+    yield from directories.replicas_recreated(summary)
+    yield from directories.one_directory_left(summary, disks)
+    yield from directories.directory_ids(summary, disks)
+    yield from phases.finalize(summary)
+    yield from phases.stale_migration_znode(summary, zookeeper)
+    yield from phases.metadata_version(summary)
+    yield from phases.dual_write_stuck(summary, zookeeper, now_ms)
+    yield from phases.unfenced_early(summary)
+
+
+def _records_lost(losses: tuple[Loss, ...]) -> Iterator[Hazard]:
+    if not losses:
+        return
+    lines = [
+        f"{each.topic}-{each.partition}: offsets {each.now_end} to {each.was_end - 1}"
+        for each in reversed(losses)
+    ]
+    yield Hazard(
+        kind=HazardKind.RECORDS_LOST,
+        severity=Severity.CRITICAL,
+        blocks=None,
+        text=f"acknowledged records are gone, of {_partitions(losses)}",
+        evidence=bounded(lines),
+        way_out=(
+            "Stop producers to these partitions and keep the failed directory: the records may"
+            " still be in it. Restore them from there or from a backup."
+        ),
+        since_ms=losses[0].seen_ms,
+    )
+
+
+def _partitions(losses: tuple[Loss, ...]) -> str:
+    count = len({(each.topic, each.partition) for each in losses})
+    return "one partition" if count == 1 else f"{count} partitions"

@@ -1,0 +1,71 @@
+"""One hazard: its name for scripts and alerts, its words for a person."""
+
+import enum
+from dataclasses import dataclass
+from typing import Final
+
+EVIDENCE_MAX: Final = 20
+
+
+class HazardKind(enum.StrEnum):
+    """Which hazard; the name stays when its words change. In order of importance."""
+
+    RECORDS_LOST = "records_lost"
+    REPLICAS_RECREATED = "replicas_recreated"
+    FINALIZED_TOO_EARLY = "finalized_too_early"
+    RESTART_LOSES_REPLICAS = "restart_loses_replicas"
+    HALTED_IN_MIGRATION = "halted_in_migration"
+    STALE_MIGRATION_ZNODE = "stale_migration_znode"
+    DIRECTORY_FAILED_UNDER_PENDING = "directory_failed_under_pending"
+    DUAL_WRITE_STUCK = "dual_write_stuck"
+    DIRECTORY_IDS = "directory_ids"
+    METADATA_VERSION = "metadata_version"
+    UNFENCED_EARLY = "unfenced_early"
+    ONE_DIRECTORY_LEFT = "one_directory_left"
+    FINALIZE_TOO_EARLY = "finalize_too_early"
+
+
+class Severity(enum.StrEnum):
+    """How bad: data is lost or about to be, or a guard is missing."""
+
+    CRITICAL = "critical"
+    WARNING = "warning"
+
+
+class Action(enum.StrEnum):
+    """What a hazard forbids."""
+
+    RESTART = "restart"
+    MIGRATE = "migrate"
+    FINALIZE = "finalize"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hazard:
+    """One hazard.
+
+    Attributes:
+        blocks: what must not be done while it stands; None: it reports what is.
+        broker: the broker it is about, if it is about one.
+        text: what is wrong and what it leads to, in a sentence.
+        evidence: the facts behind it, at most `EVIDENCE_MAX` lines.
+        way_out: what to do.
+        since_ms: since when, as well as is known.
+    """
+
+    kind: HazardKind
+    severity: Severity
+    blocks: Action | None
+    broker: int | None = None
+    text: str
+    evidence: tuple[str, ...]
+    way_out: str
+    since_ms: int | None = None
+
+
+def bounded(lines: list[str]) -> tuple[str, ...]:
+    """The first lines, and how many more there are."""
+    if len(lines) <= EVIDENCE_MAX:
+        return tuple(lines)
+    kept = lines[: EVIDENCE_MAX - 1]
+    return (*kept, f"and {len(lines) - len(kept)} more")

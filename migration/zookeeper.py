@@ -1,0 +1,313 @@
+"""What ZooKeeper says of a cluster: who controls it, how far the copy is, which brokers it knows.
+
+Interprets the facts of `migration.observations`; the shapes of the znodes are those of Kafka's
+ZkData.scala. What cannot be read is named, never guessed.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from migration.event import Event, Source, Told
+from migration.observations import (
+    NotificationsMissed,
+    ZnodeGone,
+    ZnodeSeen,
+    ZooKeeperBlind,
+    ZooKeeperFact,
+    ZooKeeperSeen,
+)
+
+CONTROLLER: Final = "/controller"
+CONTROLLER_EPOCH: Final = "/controller_epoch"
+MIGRATION: Final = "/migration"
+BROKERS: Final = "/brokers/ids/"
+NOTIFICATIONS: Final = "/log_dir_event_notification/"
+REASSIGNMENTS: Final = "/admin/reassign_partitions"
+DELETIONS: Final = "/admin/delete_topics/"
+
+BEACON_STALE_MS: Final = 30_000
+"""In dual write `/migration` is written twice a second; its facts come every 5 s."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZkController:
+    """The znode /controller.
+
+    Attributes:
+        kraft_epoch: the KRaft controller's leader epoch; -1: a ZooKeeper broker controls.
+        claimed_ms: by the clock of whoever claimed it.
+    """
+
+    id: int
+    kraft_epoch: int
+    claimed_ms: int
+
+    @property
+    def is_kraft(self) -> bool:
+        """Whether a KRaft controller has taken the cluster over."""
+        return self.kraft_epoch >= 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigrationZnode:
+    """The znode /migration (ZkMigrationLeadershipState).
+
+    Attributes:
+        offset: metadata offset up to which ZooKeeper was written; positive once copied.
+        written_ms: ZooKeeper's time of the last write that was seen.
+    """
+
+    offset: int
+    controller_id: int
+    controller_epoch: int
+    metadata_epoch: int
+    written_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZkBroker:
+    """A znode of /brokers/ids: the broker is up, and in ZooKeeper or migration mode."""
+
+    id: int
+    host: str | None
+    rack: str | None
+    since_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZooKeeperImage:
+    """ZooKeeper as it was last seen.
+
+    Attributes:
+        seen_ms: when everything was last read; None: not yet.
+        blind_since_ms: when the view was lost; None: it is there.
+        brokers: by id.
+        notifications: directory failures told under pure ZooKeeper mode, whose content was read.
+        missed: those whose content was gone when it was to be read.
+        reassigning: partitions in /admin/reassign_partitions.
+        deleting: topics in /admin/delete_topics.
+        unreadable: path -> why its content says nothing.
+    """
+
+    seen_ms: int | None = None
+    server: str | None = None
+    session: int = 0
+    blind_since_ms: int | None = None
+    controller: ZkController | None = None
+    controller_epoch: int | None = None
+    migration: MigrationZnode | None = None
+    brokers: Mapping[int, ZkBroker] = field(default_factory=dict)
+    notifications: int = 0
+    missed: int = 0
+    reassigning: int = 0
+    deleting: tuple[str, ...] = ()
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Unreadable(ValueError):
+    """A znode's content is not what Kafka writes there."""
+
+
+def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage, tuple[Event, ...]]:
+    """Take one fact in, and tell what it means."""
+    told = Told(Source.ZOOKEEPER, fact.seen_ms)
+    match fact:
+        case ZooKeeperBlind():
+            if image.blind_since_ms is None:
+                told.tell("zookeeper_blind", reason=fact.why)
+                image = replace(image, blind_since_ms=fact.seen_ms)
+        case ZooKeeperSeen():
+            image = _seen(image, fact, told)
+        case NotificationsMissed() if fact.number:
+            told.tell("notifications_missed", first=fact.first, count=fact.number)
+            image = replace(image, missed=image.missed + fact.number)
+        case ZnodeSeen():
+            image = _znode(image, fact, told)
+        case NotificationsMissed():
+            pass  # none: it only says where counting begins
+        case ZnodeGone():
+            image = _gone(image, fact.path, told)
+    return image, told.events
+
+
+def _seen(image: ZooKeeperImage, fact: ZooKeeperSeen, told: Told) -> ZooKeeperImage:
+    if image.seen_ms is None:
+        told.tell("zookeeper_seen", server=fact.server)
+    elif fact.blind_since_ms is not None:
+        told.tell(
+            "zookeeper_seen_again",
+            server=fact.server,
+            blind_ms=fact.seen_ms - fact.blind_since_ms,
+            blind_since_ms=fact.blind_since_ms,
+            session_expired=fact.session != image.session,
+        )
+    return replace(
+        image,
+        seen_ms=fact.seen_ms,
+        server=fact.server,
+        session=fact.session,
+        blind_since_ms=None,
+    )
+
+
+def _znode(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+    told.at_ms = fact.mtime_ms
+    try:
+        after = _read(image, fact, told)
+    except _Unreadable as error:
+        why = str(error)
+        if image.unreadable.get(fact.path) != why:
+            told.tell("znode_unreadable", path=fact.path, reason=why)
+        return replace(image, unreadable={**image.unreadable, fact.path: why})
+    return _readable(after, fact.path)
+
+
+def _read(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+    path = fact.path
+    if path == CONTROLLER:
+        return _controller(image, fact, told)
+    if path == CONTROLLER_EPOCH:
+        return replace(image, controller_epoch=_number(fact.data.decode("utf-8", "replace")))
+    if path == MIGRATION:
+        return _migration(image, fact, told)
+    if path == REASSIGNMENTS:
+        partitions = len(_list(_json(fact.data), "partitions"))
+        if partitions != image.reassigning:
+            told.tell("reassignment_requested", partitions=partitions)
+        return replace(image, reassigning=partitions)
+    if path.startswith(BROKERS):
+        return _broker(image, fact, told)
+    if path.startswith(DELETIONS):
+        topic = path.removeprefix(DELETIONS)
+        told.tell("topic_deletion_requested", topic=topic)
+        return replace(image, deleting=tuple(sorted({*image.deleting, topic})))
+    if path.startswith(NOTIFICATIONS):
+        return _notification(image, fact, told)
+    return image
+
+
+def _controller(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+    content = _json(fact.data)
+    now = ZkController(
+        id=_int(content, "brokerid"),
+        kraft_epoch=_int(content, "kraftControllerEpoch", -1),
+        claimed_ms=_int(content, "timestamp", fact.mtime_ms),
+    )
+    was = image.controller
+    if was is None or (was.id, was.kraft_epoch) != (now.id, now.kraft_epoch):
+        told.tell(
+            "zk_controller_changed",
+            controller=now.id,
+            kraft=now.is_kraft,
+            was=None if was is None else was.id,
+            was_kraft=None if was is None else was.is_kraft,
+        )
+    return replace(image, controller=now)
+
+
+def _migration(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+    content = _json(fact.data)
+    now = MigrationZnode(
+        offset=_int(content, "kraft_metadata_offset"),
+        controller_id=_int(content, "kraft_controller_id"),
+        controller_epoch=_int(content, "kraft_controller_epoch"),
+        metadata_epoch=_int(content, "kraft_metadata_epoch"),
+        written_ms=fact.mtime_ms,
+    )
+    was = image.migration
+    if was is None:
+        told.tell("migration_znode_found", metadata_offset=now.offset)
+    elif was.offset <= 0 < now.offset:
+        told.tell("zookeeper_copied", metadata_offset=now.offset)
+    return replace(image, migration=now)
+
+
+def _broker(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+    id_ = _number(fact.path.removeprefix(BROKERS))
+    content = _json(fact.data)
+    host, rack = content.get("host"), content.get("rack")
+    now = ZkBroker(
+        id=id_,
+        host=host if isinstance(host, str) else None,
+        rack=rack if isinstance(rack, str) else None,
+        since_ms=fact.mtime_ms,
+    )
+    if id_ not in image.brokers:
+        told.tell("zk_broker_appeared", id_)
+    return replace(image, brokers={**image.brokers, id_: now})
+
+
+def _notification(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+    sequence = fact.path.removeprefix(NOTIFICATIONS)
+    broker = _int(_json(fact.data), "broker")
+    # LogDirEventNotificationZNode knows one event: 1, a directory failed.
+    told.tell("log_dir_failure_notified", broker, notification=sequence)
+    return replace(image, notifications=image.notifications + 1)
+
+
+def _gone(image: ZooKeeperImage, path: str, told: Told) -> ZooKeeperImage:
+    image = _readable(image, path)
+    if path == CONTROLLER and image.controller is not None:
+        told.tell("zk_controller_gone", was=image.controller.id)
+        return replace(image, controller=None)
+    if path == CONTROLLER_EPOCH:
+        return replace(image, controller_epoch=None)
+    if path == MIGRATION and image.migration is not None:
+        told.tell("migration_znode_deleted", metadata_offset=image.migration.offset)
+        return replace(image, migration=None)
+    if path == REASSIGNMENTS:
+        return replace(image, reassigning=0)
+    if path.startswith(DELETIONS):
+        topic = path.removeprefix(DELETIONS)
+        return replace(image, deleting=tuple(each for each in image.deleting if each != topic))
+    if path.startswith(BROKERS):
+        id_ = path.removeprefix(BROKERS)
+        left = {each: broker for each, broker in image.brokers.items() if str(each) != id_}
+        if len(left) < len(image.brokers):
+            told.tell("zk_broker_gone", int(id_))
+        return replace(image, brokers=left)
+    return image
+
+
+def _readable(image: ZooKeeperImage, path: str) -> ZooKeeperImage:
+    if path not in image.unreadable:
+        return image
+    left = {each: why for each, why in image.unreadable.items() if each != path}
+    return replace(image, unreadable=left)
+
+
+def _json(data: bytes) -> Mapping[str, Any]:
+    if not data:
+        raise _Unreadable("it is empty")
+    try:
+        content = json.loads(data)
+    except ValueError:  # json's own error, and that of bytes that are no text
+        raise _Unreadable("its content is not JSON") from None
+    if not isinstance(content, dict):
+        raise _Unreadable("its content is not a JSON object")
+    return content
+
+
+def _int(content: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    value = content.get(name, default)
+    if value is None:
+        raise _Unreadable(f"it has no {name}")
+    return _number(value)
+
+
+def _number(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise _Unreadable(f"{value!r} is not a whole number")
+    try:
+        return int(value)
+    except ValueError:
+        raise _Unreadable(f"{value!r} is not a whole number") from None
+
+
+def _list(content: Mapping[str, Any], name: str) -> list[object]:
+    value = content.get(name)
+    if not isinstance(value, list):
+        raise _Unreadable(f"it has no list of {name}")
+    return value

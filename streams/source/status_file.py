@@ -1,0 +1,57 @@
+"""How a source says how it is: a file beside the store, for whoever judges the data's age."""
+
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from migration.source_status import SourceStatus, to_json
+
+STATUS_FILE: Final = "source.json"
+"""Of the metadata log's source, in the cluster's directory."""
+_EVERY_S: Final = 1.0
+
+_log: Final = logging.getLogger(__name__)
+
+
+def now_ms() -> int:
+    """The wall clock, in ms since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def write_status(file: Path, status: SourceStatus) -> None:
+    """Replace the status file, so that a reader sees the old one or the new one."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    fresh = file.with_name(f"{file.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+    fresh.write_text(json.dumps(to_json(status)), encoding="utf-8")
+    fresh.replace(file)
+
+
+class StatusTeller:
+    """Writes a source's status once a second, from a thread: it ages when the process dies."""
+
+    def __init__(self, file: Path, status: Callable[[], SourceStatus]) -> None:
+        self._file = file
+        self._status = status
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._tell, name="source-status", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Tell no more."""
+        self._stopping.set()
+        self._thread.join(_EVERY_S * 2)
+
+    def _tell(self) -> None:
+        while True:
+            try:
+                write_status(self._file, self._status())
+            except OSError as error:
+                # The status ages, which is what a reader is to see when it cannot be written.
+                _log.warning("the source's status cannot be written: %s", error)
+            if self._stopping.wait(_EVERY_S):
+                return

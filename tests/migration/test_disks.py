@@ -1,0 +1,105 @@
+"""What disks say: directories that go and come, what was cut off, what was lost."""
+
+from migration.disks import NAMED_MAX, DisksImage, observe
+from migration.observations import (
+    DiskFact,
+    DisksSeen,
+    DisksUnreachable,
+    LogDirSeen,
+    OffsetsFell,
+    ReplicasBack,
+    ReplicasCutOff,
+    ReplicaSeen,
+)
+
+
+def log_dir(path: str = "/d0", error: int = 0, *, readable: bool | None = None) -> LogDirSeen:
+    return LogDirSeen(path, error, 100, 50, 3, 30, 0, 0, None, readable)
+
+
+def told(*facts: DiskFact, image: DisksImage | None = None) -> tuple[DisksImage, list[str]]:
+    image = image or DisksImage()
+    kinds = []
+    for fact in facts:
+        image, events = observe(image, fact)
+        kinds += [f"{event.kind} {event.fields.get('path', '')}".strip() for event in events]
+    return image, kinds
+
+
+def test_a_directory_goes_offline_and_comes_back() -> None:
+    _, kinds = told(
+        DisksSeen(1, 1, (log_dir(), log_dir("/d1"))),
+        DisksSeen(2, 1, (log_dir(error=56), log_dir("/d1"))),
+        DisksSeen(3, 1, (log_dir(error=56), log_dir("/d1"))),
+        DisksSeen(4, 1, (log_dir(), log_dir("/d1"))),
+    )
+    assert kinds == ["log_dir_offline /d0", "log_dir_online /d0"]
+
+
+def test_directories_vanish_and_appear() -> None:
+    _, kinds = told(DisksSeen(1, 1, (log_dir(),)), DisksSeen(2, 1, (log_dir("/d1"),)))
+    assert kinds == ["log_dir_appeared /d1", "log_dir_vanished /d0"]
+
+
+def test_a_broker_that_is_down_keeps_its_directories_as_they_were_told() -> None:
+    image, kinds = told(
+        DisksSeen(1, 1, (log_dir(), log_dir("/d1", 56))),
+        DisksUnreachable(2, 1, "refused", ()),
+        DisksUnreachable(3, 1, "timed out", ()),
+    )
+    broker = image.brokers[1]
+    assert kinds == ["log_dir_offline /d1", "disks_unreachable"]
+    assert [each.error for each in broker.log_dirs] == [0, 56]
+    assert (broker.unreachable, broker.unreachable_since_ms) == ("timed out", 2)
+
+
+def test_a_look_on_the_host_finds_what_broke_and_what_was_mended() -> None:
+    image, kinds = told(
+        DisksSeen(1, 1, (log_dir(), log_dir("/d1", 56))),
+        DisksUnreachable(2, 1, "refused", (log_dir(readable=False), log_dir("/d1", readable=True))),
+    )
+    assert kinds == [
+        "log_dir_offline /d1",
+        "disks_unreachable",
+        "log_dir_offline /d0",
+        "log_dir_online /d1",
+    ]
+    _, kinds = told(DisksSeen(9, 1, (log_dir(), log_dir("/d1"))), image=image)
+    assert kinds == ["disks_answer_again", "log_dir_online /d0"]
+
+
+def replicas(count: int) -> tuple[ReplicaSeen, ...]:
+    return tuple(ReplicaSeen("t", number, 10, None, 1 + number % 2) for number in range(count))
+
+
+def test_what_was_cut_off_is_counted_and_the_sole_replicas_come_first() -> None:
+    many = NAMED_MAX + 50
+    image, _ = told(ReplicasCutOff(5, 1, "/d0", replicas(many)))
+    cut_off = image.brokers[1].cut_off["/d0"]
+    assert (cut_off.replicas, cut_off.sole, cut_off.bytes) == (many, many // 2, many * 10)
+    assert len(cut_off.named) == NAMED_MAX
+    assert cut_off.sole_names() == tuple(f"t-{number}" for number in range(0, many, 2))
+
+
+def test_whether_it_came_back_or_was_given_up() -> None:
+    cut_off = ReplicasCutOff(5, 1, "/d0", replicas(2))
+    back = ReplicasBack(7, 1, "/d0")
+    image, kinds = told(cut_off, DisksSeen(6, 1, (log_dir(),)), back)
+    assert kinds[-1] == "replicas_reachable_again /d0"
+    assert image.brokers[1].cut_off == {}
+    _, kinds = told(cut_off, DisksSeen(6, 1, (log_dir(error=56),)), back)
+    assert kinds[-1] == "replicas_given_up /d0"
+    assert told(back)[1] == []
+
+
+def test_a_loss_is_told_with_its_offsets() -> None:
+    image, (event,) = observe(DisksImage(), OffsetsFell(9, "t", 5, 1, 100, 8, 0, 40))
+    assert event.fields == {
+        "topic": "t",
+        "partition": 5,
+        "first_lost_offset": 40,
+        "last_lost_offset": 99,
+        "start_offset_now": 0,
+        "end_offset_seen_ms": 8,
+    }
+    assert [(loss.topic, loss.was_end, loss.now_end) for loss in image.losses] == [("t", 100, 40)]

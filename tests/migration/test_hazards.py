@@ -1,0 +1,334 @@
+"""Each hazard: when it stands, what it blocks, what it names, and when it does not stand."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from migration.disks import BrokerDisks, CutOff, DisksImage, Loss
+from migration.hazards import Action, Hazard, HazardKind, Severity, hazards
+from migration.hazards.hazard import EVIDENCE_MAX
+from migration.observations import LogDirSeen, ReplicaSeen
+from migration.summary import (
+    BrokerSummary,
+    ClusterSummary,
+    DirectoriesGone,
+    Mode,
+    Phase,
+    ReplicaState,
+    UnfencedEarly,
+)
+from migration.waits import nothing_seen
+from migration.zookeeper import BEACON_STALE_MS, MigrationZnode, ZkController, ZooKeeperImage
+
+NOW = 1_000_000
+
+
+def counts(**given: int) -> Mapping[ReplicaState, int]:
+    return {state: given.get(str(state), 0) for state in ReplicaState}
+
+
+def broker(mode: Mode = Mode.KRAFT, **changes: object) -> BrokerSummary:
+    well = BrokerSummary(
+        id=1,
+        epoch=5,
+        mode=mode,
+        fenced=False,
+        in_controlled_shutdown=False,
+        held=False,
+        log_dirs=("a", "b"),
+        replicas=counts(assigned=4),
+        registered_offset=5,
+        registered_ms=100,
+        unfenced_offset=6,
+        unfenced_ms=110,
+        assignments_complete_offset=7,
+        assignments_complete_ms=120,
+        unfenced_early=None,
+        progress=None,
+    )
+    return replace(well, **changes)  # type: ignore[arg-type]
+
+
+def log_dir(path: str, error: int = 0, **changes: object) -> LogDirSeen:
+    seen = LogDirSeen(path, error, None, None, 2, 20, 0, 0, f"id of {path}", None)
+    return seen._replace(**changes)  # type: ignore[arg-type]
+
+
+def disks(*log_dirs: LogDirSeen, **changes: object) -> DisksImage:
+    one = BrokerDisks(id=1, answered_ms=500, log_dirs=log_dirs)
+    return DisksImage(brokers={1: replace(one, **changes)})  # type: ignore[arg-type]
+
+
+def cluster(
+    phase: Phase,
+    *brokers: BrokerSummary,
+    disks: DisksImage | None = None,
+    zookeeper: ZooKeeperImage | None = None,
+    metadata_version: int | None = 21,
+) -> ClusterSummary:
+    return replace(
+        nothing_seen("c"),
+        phase=phase,
+        brokers=brokers,
+        disks=disks,
+        zookeeper=zookeeper,
+        metadata_version=metadata_version,
+    )
+
+
+def only(summary: ClusterSummary, kind: HazardKind) -> Hazard | None:
+    found = [each for each in hazards(summary, NOW) if each.kind is kind]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+WELL = disks(log_dir("/d0"), log_dir("/d1"))
+CUT_OFF = {
+    "/d1": CutOff(
+        since_ms=400,
+        replicas=2,
+        sole=1,
+        bytes=20,
+        named=(ReplicaSeen("one", 3, 10, 50, 1), ReplicaSeen("two", 0, 10, None, 2)),
+    )
+}
+BAD = disks(log_dir("/d0"), log_dir("/d1", 56), cut_off=CUT_OFF)
+
+
+@pytest.mark.parametrize("phase", list(Phase))
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_cluster_that_is_well_has_no_critical_hazard(phase: Phase, mode: Mode) -> None:
+    if phase is Phase.FINALIZED and mode is not Mode.KRAFT:
+        return
+    found = hazards(cluster(phase, broker(mode), disks=WELL), NOW)
+    assert not [each for each in found if each.severity is Severity.CRITICAL]
+    assert not [each for each in found if each.blocks is Action.RESTART]
+
+
+@pytest.mark.parametrize(
+    ("phase", "one", "danger"),
+    [
+        (Phase.ZOOKEEPER, broker(Mode.ZOOKEEPER), "(H1)"),
+        (Phase.HYBRID, broker(Mode.MIGRATING), "(H1; in KRaft mode H2, H3)"),
+        (Phase.HYBRID, broker(replicas=counts(unassigned=1)), "where unassigned (H2)"),
+        (Phase.HYBRID, broker(replicas=counts(migrating=1)), "where migrating (H3)"),
+        (Phase.FINALIZED, broker(replicas=counts(migrating=1)), "where migrating (H3)"),
+    ],
+)
+def test_a_directory_that_cannot_be_read_blocks_the_restart(
+    phase: Phase, one: BrokerSummary, danger: str
+) -> None:
+    found = only(cluster(phase, one, disks=BAD), HazardKind.RESTART_LOSES_REPLICAS)
+    assert found is not None
+    assert (found.blocks, found.severity, found.broker) == (
+        Action.RESTART,
+        Severity.CRITICAL,
+        1,
+    )
+    assert "/d1" in found.text
+    assert danger in found.text
+    assert "one-3: the only replica, 10 bytes, log end offset 50" in found.evidence
+    assert "two-0: one of 2 replicas, 10 bytes" in found.evidence
+    assert "/d1" in found.way_out
+
+
+def test_a_broker_nobody_knows_the_mode_of_is_taken_for_dangerous() -> None:
+    found = only(cluster(Phase.ZOOKEEPER, disks=BAD), HazardKind.RESTART_LOSES_REPLICAS)
+    assert found is not None
+
+
+def test_replicas_whose_directories_are_known_are_not_made_anew() -> None:
+    assert only(cluster(Phase.DUAL_WRITE, broker(), disks=BAD), _RESTART) is None
+
+
+_RESTART = HazardKind.RESTART_LOSES_REPLICAS
+
+
+@pytest.mark.parametrize(
+    ("log_dirs", "stands"),
+    [
+        ((log_dir("/d1", readable=False),), True),
+        ((log_dir("/d1", readable=True),), False),
+        ((log_dir("/d1", 56, readable=True),), True),
+    ],
+)
+def test_a_look_on_the_host_decides(log_dirs: tuple[LogDirSeen, ...], stands: bool) -> None:
+    one = broker(Mode.MIGRATING)
+    found = only(cluster(Phase.HYBRID, one, disks=disks(*log_dirs)), _RESTART)
+    assert (found is not None) is stands
+
+
+def test_a_directory_that_is_not_reported_any_more_is_cut_off() -> None:
+    gone = disks(log_dir("/d0"), cut_off=CUT_OFF)
+    found = only(cluster(Phase.HYBRID, broker(Mode.MIGRATING), disks=gone), _RESTART)
+    assert found is not None
+    assert "is not among those that it reports" in found.text
+
+
+def test_a_migrating_broker_that_is_gone_is_not_restarted_unseen() -> None:
+    kind = HazardKind.HALTED_IN_MIGRATION
+    one = broker(Mode.MIGRATING)
+    down = {"unreachable": "refused", "unreachable_since_ms": 300}
+    unseen = disks(log_dir("/d0"), log_dir("/d1"), **down)
+    found = only(cluster(Phase.HYBRID, one, disks=unseen), kind)
+    assert found is not None
+    assert found.blocks is Action.RESTART
+    assert found.evidence == ("not looked at: /d0", "not looked at: /d1")
+    looked_at = disks(log_dir("/d0", readable=True), log_dir("/d1", readable=True), **down)
+    assert only(cluster(Phase.HYBRID, one, disks=looked_at), kind) is None
+    assert only(cluster(Phase.HYBRID, broker(), disks=unseen), kind) is None
+
+
+def test_a_broker_that_came_back_with_fewer_directories() -> None:
+    gone = DirectoriesGone(directories=("x",), pending=11, at_ms=5, at_registration=True)
+    found = only(cluster(Phase.HYBRID, broker(gone=gone)), HazardKind.REPLICAS_RECREATED)
+    assert found is not None
+    assert (found.severity, found.evidence) == (Severity.CRITICAL, ("directory id x is gone",))
+    failed = replace(gone, at_registration=False)
+    under = only(
+        cluster(Phase.HYBRID, broker(gone=failed)), HazardKind.DIRECTORY_FAILED_UNDER_PENDING
+    )
+    assert under is not None
+    assert "their leaders are not moved" in under.text
+    assert under.blocks is Action.RESTART
+
+
+def test_records_that_were_lost_are_named() -> None:
+    losses = tuple(Loss(topic="t", partition=n, was_end=50, now_end=0, seen_ms=9) for n in (1, 2))
+    found = only(cluster(Phase.HYBRID, disks=DisksImage(losses=losses)), HazardKind.RECORDS_LOST)
+    assert found is not None
+    assert found.text == "acknowledged records are gone, of 2 partitions"
+    assert found.evidence == ("t-2: offsets 0 to 49", "t-1: offsets 0 to 49")
+
+
+def test_evidence_is_bounded_and_counted() -> None:
+    losses = tuple(Loss(topic="t", partition=n, was_end=5, now_end=0, seen_ms=9) for n in range(50))
+    found = only(cluster(Phase.HYBRID, disks=DisksImage(losses=losses)), HazardKind.RECORDS_LOST)
+    assert found is not None
+    assert len(found.evidence) == EVIDENCE_MAX
+    assert found.evidence[-1] == f"and {50 - EVIDENCE_MAX + 1} more"
+
+
+def test_one_directory_left() -> None:
+    kind = HazardKind.ONE_DIRECTORY_LEFT
+    assert only(cluster(Phase.DUAL_WRITE, broker(), disks=BAD), kind) is not None
+    assert only(cluster(Phase.DUAL_WRITE, broker(), disks=WELL), kind) is None
+    assert only(cluster(Phase.DUAL_WRITE, broker(), disks=disks(log_dir("/d0"))), kind) is None
+
+
+def test_directory_ids_that_are_there_twice_or_missing() -> None:
+    twice = disks(*(log_dir(p, directory_id="x", readable=True) for p in ("/d0", "/d1")))
+    found = only(cluster(Phase.HYBRID, broker(), disks=twice), HazardKind.DIRECTORY_IDS)
+    assert found is not None
+    assert len(found.evidence) == 2
+    missing = disks(log_dir("/d0", directory_id=None, readable=True))
+    for mode, stands in ((Mode.ZOOKEEPER, False), (Mode.MIGRATING, True), (Mode.KRAFT, True)):
+        found = only(cluster(Phase.HYBRID, broker(mode), disks=missing), HazardKind.DIRECTORY_IDS)
+        assert (found is not None) is stands
+    just_registered = broker(registered_ms=600)
+    summary = cluster(Phase.HYBRID, just_registered, disks=missing)
+    assert only(summary, HazardKind.DIRECTORY_IDS) is None
+
+
+@pytest.mark.parametrize("phase", [Phase.HYBRID, Phase.DUAL_WRITE])
+@pytest.mark.parametrize(
+    "one",
+    [
+        broker(Mode.MIGRATING),
+        broker(Mode.ZOOKEEPER),
+        broker(replicas=counts(migrating=1)),
+        broker(replicas=counts(unassigned=1)),
+        broker(replicas=counts(offline=1)),
+    ],
+)
+def test_finalizing_waits_for_every_broker_and_replica(phase: Phase, one: BrokerSummary) -> None:
+    found = only(cluster(phase, one), HazardKind.FINALIZE_TOO_EARLY)
+    assert found is not None
+    assert found.blocks is Action.FINALIZE
+    late = only(cluster(Phase.FINALIZED, one), HazardKind.FINALIZED_TOO_EARLY)
+    assert late is not None
+    assert (late.blocks, late.severity) == (None, Severity.CRITICAL)
+
+
+def test_a_migration_that_may_be_finalized() -> None:
+    for phase in (Phase.DUAL_WRITE, Phase.FINALIZED):
+        assert hazards(cluster(phase, broker(), disks=WELL), NOW) == ()
+
+
+def znode(offset: int, written_ms: int = NOW) -> ZooKeeperImage:
+    found = MigrationZnode(
+        offset=offset,
+        controller_id=3000,
+        controller_epoch=1,
+        metadata_epoch=1,
+        written_ms=written_ms,
+    )
+    holder = ZkController(id=1, kraft_epoch=-1, claimed_ms=1)
+    return ZooKeeperImage(seen_ms=1, migration=found, controller=holder)
+
+
+@pytest.mark.parametrize(
+    ("phase", "offset", "stands"),
+    [
+        (Phase.ZOOKEEPER, 283, True),
+        (Phase.PRE_MIGRATION, 283, True),
+        (Phase.ROLLED_BACK, 283, True),
+        (Phase.ZOOKEEPER, -1, False),
+        (Phase.ZOOKEEPER, 0, False),
+        (Phase.HYBRID, 283, False),
+        (Phase.FINALIZED, 283, False),
+    ],
+)
+def test_a_migration_znode_of_an_earlier_attempt(phase: Phase, offset: int, stands: bool) -> None:
+    summary = cluster(phase, zookeeper=znode(offset))
+    found = only(summary, HazardKind.STALE_MIGRATION_ZNODE)
+    assert (found is not None) is stands
+    if found is not None:
+        assert found.blocks is Action.MIGRATE
+        assert "delete /migration" in found.way_out
+
+
+@pytest.mark.parametrize(
+    ("phase", "age_ms", "blind", "stands"),
+    [
+        (Phase.DUAL_WRITE, BEACON_STALE_MS + 1, None, True),
+        (Phase.HYBRID, BEACON_STALE_MS + 1, None, True),
+        (Phase.DUAL_WRITE, BEACON_STALE_MS, None, False),
+        (Phase.DUAL_WRITE, BEACON_STALE_MS + 1, 5, False),
+        (Phase.FINALIZED, BEACON_STALE_MS + 1, None, False),
+        (Phase.PRE_MIGRATION, BEACON_STALE_MS + 1, None, False),
+    ],
+)
+def test_dual_write_that_is_stuck(
+    phase: Phase, age_ms: int, blind: int | None, stands: bool
+) -> None:
+    seen = replace(znode(283, NOW - age_ms), blind_since_ms=blind)
+    found = only(cluster(phase, zookeeper=seen), HazardKind.DUAL_WRITE_STUCK)
+    assert (found is not None) is stands
+
+
+@pytest.mark.parametrize(
+    ("level", "log_dirs", "stands"),
+    [
+        (16, ("a", "b"), True),
+        (17, ("a", "b"), False),
+        (16, ("a",), False),
+        (None, ("a", "b"), False),
+    ],
+)
+def test_a_metadata_version_without_directories(
+    level: int | None, log_dirs: tuple[str, ...], stands: bool
+) -> None:
+    summary = cluster(Phase.PRE_MIGRATION, broker(log_dirs=log_dirs), metadata_version=level)
+    assert (only(summary, HazardKind.METADATA_VERSION) is not None) is stands
+
+
+def test_a_broker_that_serves_while_held() -> None:
+    early = UnfencedEarly(pending=9, duration_ms=None)
+    one = broker(held=True, unfenced_early=early, replicas=counts(migrating=4))
+    found = only(cluster(Phase.DUAL_WRITE, one), HazardKind.UNFENCED_EARLY)
+    assert found is not None
+    assert found.evidence == ("unfenced with 9 pending, 4 are left",)
+    done = replace(one, held=False)
+    assert only(cluster(Phase.DUAL_WRITE, done), HazardKind.UNFENCED_EARLY) is None

@@ -1,0 +1,199 @@
+"""What znodes mean: controllers, the copy, brokers, notifications, content that says nothing."""
+
+import json
+from collections.abc import Iterable
+
+import pytest
+
+from migration.event import Event, Source
+from migration.image import ClusterImage, summarize
+from migration.observations import (
+    NotificationsMissed,
+    Observation,
+    ZnodeGone,
+    ZnodeSeen,
+    ZooKeeperBlind,
+    ZooKeeperSeen,
+)
+from migration.observe import observe
+from migration.phases import MIGRATION, PRE_MIGRATION, MigrationState
+from migration.summary import Mode, Phase
+
+_KAFKA = {"version": 2, "kraftControllerEpoch": -1}
+
+
+def znode(path: str, content: object, at_ms: int = 1000) -> ZnodeSeen:
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return ZnodeSeen(at_ms + 5, path, data, 0, at_ms, at_ms, 0)
+
+
+def controller(broker: int, epoch: int = -1, at_ms: int = 1000) -> ZnodeSeen:
+    content = {"version": 2, "brokerid": broker, "timestamp": str(at_ms)}
+    return znode("/controller", content | {"kraftControllerEpoch": epoch}, at_ms)
+
+
+def migration(offset: int, at_ms: int = 1000) -> ZnodeSeen:
+    content = {
+        "version": 0,
+        "kraft_metadata_offset": offset,
+        "kraft_controller_id": 3000,
+        "kraft_metadata_epoch": 1,
+        "kraft_controller_epoch": 1,
+    }
+    return znode("/migration", content, at_ms)
+
+
+def told(
+    *facts: Observation, image: ClusterImage | None = None
+) -> tuple[ClusterImage, list[tuple[str, dict[str, object]]]]:
+    after, events = observe(image or ClusterImage(), facts)
+    return after, [(event.kind, dict(event.fields)) for event in events]
+
+
+def kinds(events: Iterable[Event]) -> list[str]:
+    return [event.kind for event in events]
+
+
+def test_events_have_both_clocks() -> None:
+    _, (event,) = observe(ClusterImage(), [controller(1, at_ms=7000)])
+    assert (event.source, event.offset, event.timestamp_ms, event.seen_ms) == (
+        Source.ZOOKEEPER,
+        None,
+        7000,
+        7005,
+    )
+
+
+def test_what_zookeeper_does_not_date_has_one_clock() -> None:
+    image, _ = told(controller(1))
+    _, (event,) = observe(image, [ZnodeGone(9000, "/controller")])
+    assert (event.kind, event.timestamp_ms, event.seen_ms) == ("zk_controller_gone", None, 9000)
+    assert event.moment_ms == 9000
+
+
+def test_a_kraft_controller_takes_over() -> None:
+    image, events = told(controller(1), controller(1, at_ms=1001), controller(3000, 4))
+    assert [fields["kraft"] for _, fields in events] == [False, True]
+    assert image.zookeeper is not None
+    assert image.zookeeper.controller is not None
+    assert image.zookeeper.controller.is_kraft
+
+
+def test_the_copy_is_told_once() -> None:
+    _, events = told(migration(-1), migration(283), migration(300))
+    assert events == [
+        ("migration_znode_found", {"metadata_offset": -1}),
+        ("zookeeper_copied", {"metadata_offset": 283}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "it is empty"),
+        (b"null", "its content is not a JSON object"),
+        (b"{", "its content is not JSON"),
+        (b"\xff\xfe", "its content is not JSON"),
+        (b"[1]", "its content is not a JSON object"),
+        (b"{}", "it has no kraft_metadata_offset"),
+        (b'{"kraft_metadata_offset": "x"}', "'x' is not a whole number"),
+        (b'{"kraft_metadata_offset": true}', "True is not a whole number"),
+        (b'{"kraft_metadata_offset": 1.5}', "1.5 is not a whole number"),
+    ],
+)
+def test_content_that_says_nothing_is_told_and_changes_nothing(data: bytes, why: str) -> None:
+    before, _ = told(migration(283))
+    after, events = told(znode("/migration", data), znode("/migration", data), image=before)
+    assert events == [("znode_unreadable", {"path": "/migration", "reason": why})]
+    assert after.zookeeper is not None
+    assert after.zookeeper.unreadable == {"/migration": why}
+    assert before.zookeeper is not None
+    assert after.zookeeper.migration == before.zookeeper.migration
+    mended, _ = told(migration(284), image=after)
+    assert mended.zookeeper is not None
+    assert mended.zookeeper.unreadable == {}
+
+
+def test_a_notification_names_its_broker_and_those_missed_are_counted() -> None:
+    path = "/log_dir_event_notification/log_dir_event_0000000007"
+    image, events = told(
+        NotificationsMissed(1, 0, 0),
+        znode(path, {"version": 1, "broker": 2, "event": 1}),
+        NotificationsMissed(2, 8, 3),
+    )
+    assert events == [
+        ("log_dir_failure_notified", {"notification": "log_dir_event_0000000007"}),
+        ("notifications_missed", {"first": 8, "count": 3}),
+    ]
+    assert image.zookeeper is not None
+    assert (image.zookeeper.notifications, image.zookeeper.missed) == (1, 3)
+
+
+def test_a_blind_time_is_told_with_how_long_it_was() -> None:
+    image, events = told(
+        ZooKeeperSeen(1000, "z:2181", 5, None, 1),
+        ZooKeeperBlind(2000, "the connection is lost"),
+        ZooKeeperBlind(2500, "again"),
+        ZooKeeperSeen(5000, "z:2181", 6, 2000, 9),
+    )
+    assert events[1:] == [
+        ("zookeeper_blind", {"reason": "the connection is lost"}),
+        (
+            "zookeeper_seen_again",
+            {"server": "z:2181", "blind_ms": 3000, "blind_since_ms": 2000, "session_expired": True},
+        ),
+    ]
+    assert image.zookeeper is not None
+    assert image.zookeeper.blind_since_ms is None
+
+
+def test_brokers_that_only_zookeeper_knows_are_there() -> None:
+    image, events = told(znode("/brokers/ids/4", {"host": "h", "rack": "r1"}))
+    (broker,) = summarize("c", image).brokers
+    assert (broker.id, broker.mode, broker.epoch) == (4, Mode.ZOOKEEPER, None)
+    gone, _ = told(ZnodeGone(1, "/brokers/ids/4"), image=image)
+    assert summarize("c", gone).brokers == ()
+    assert events == [("zk_broker_appeared", {})]
+
+
+def test_requests_of_operators_are_kept() -> None:
+    image, _ = told(
+        znode("/admin/reassign_partitions", {"version": 1, "partitions": [{}, {}]}),
+        znode("/admin/delete_topics/t", b"null"),
+    )
+    assert image.zookeeper is not None
+    assert (image.zookeeper.reassigning, image.zookeeper.deleting) == (2, ("t",))
+    image, _ = told(
+        ZnodeGone(1, "/admin/reassign_partitions"),
+        ZnodeGone(1, "/admin/delete_topics/t"),
+        image=image,
+    )
+    assert image.zookeeper is not None
+    assert (image.zookeeper.reassigning, image.zookeeper.deleting) == (0, ())
+
+
+def copied(at_ms: int) -> ClusterImage:
+    return ClusterImage(migration_state=MigrationState().now(MIGRATION, at_ms))
+
+
+def test_zookeeper_that_takes_the_controller_back_has_rolled_back() -> None:
+    image, events = told(controller(3000, 4, at_ms=4900), image=copied(5000))
+    assert (image.phase, kinds_of(events)) == (Phase.DUAL_WRITE, ["zk_controller_changed"])
+    image, events = told(controller(1, at_ms=9000), image=image)
+    assert image.phase is Phase.ROLLED_BACK
+    assert events[-1] == ("phase_changed", {"was": "dual-write", "now": "rolled-back"})
+
+
+def test_a_view_of_zookeeper_that_lags_behind_the_copy_is_no_rollback() -> None:
+    image, _ = told(controller(1, at_ms=1000), image=copied(5000))
+    assert image.phase is Phase.DUAL_WRITE
+
+
+def test_before_the_copy_zookeeper_controls_and_nothing_was_rolled_back() -> None:
+    before = ClusterImage(migration_state=MigrationState().now(PRE_MIGRATION, 5000))
+    image, _ = told(controller(1, at_ms=9000), image=before)
+    assert image.phase is Phase.PRE_MIGRATION
+
+
+def kinds_of(events: list[tuple[str, dict[str, object]]]) -> list[str]:
+    return [kind for kind, _ in events]
