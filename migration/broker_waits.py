@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from migration.durations import duration_text
-from migration.summary import BrokerSummary, Mode, ReplicaState
+from migration.replica_state import ReplicaState
+from migration.summary import BrokerSummary, Mode
 from migration.wait import Wait, WaitKind
 
 

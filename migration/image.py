@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from migration.brokers import Broker
+from migration.compared import Comparing
 from migration.directory_ids import PENDING, DirectoryId, to_text
 from migration.disks import DisksImage
 from migration.partitions import classify
 from migration.phases import MigrationState, phase_of
+from migration.replica_state import ReplicaState
 from migration.shard import Stamped
-from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, ReplicaState
+from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase
 from migration.zookeeper import ZkController, ZooKeeperImage
 
 
@@ -38,6 +40,8 @@ class ClusterImage:
         unknown_records: api key -> how many were skipped.
         zookeeper: as last seen; None: it is not followed.
         disks: as last seen; None: they are not followed.
+        content: comparisons of ZooKeeper's content with the metadata log.
+        places: comparisons of what lies on the disks with the same.
     """
 
     provenance: Provenance | None = None
@@ -53,6 +57,8 @@ class ClusterImage:
     unknown_records: Mapping[int, int] = field(default_factory=dict)
     zookeeper: ZooKeeperImage | None = None
     disks: DisksImage | None = None
+    content: Comparing = field(default_factory=Comparing)
+    places: Comparing = field(default_factory=Comparing)
 
     @property
     def phase(self) -> Phase:
@@ -140,4 +146,6 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
         brokers=tuple(brokers[each] for each in sorted(brokers)),
         zookeeper=image.zookeeper,
         disks=image.disks,
+        content=image.content.last,
+        places=image.places.last,
     )

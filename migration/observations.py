@@ -282,12 +282,14 @@ class DiskContentSeen(NamedTuple):
     Attributes:
         comparison: when the comparison began, ms; names it.
         paths: (broker, path) of every directory that could be read, the same in every shard.
+        whole: brokers all of whose directories could be read.
     """
 
     seen_ms: int
     comparison: int
     shard: int
     paths: tuple[tuple[int, str], ...]
+    whole: tuple[int, ...]
     topics: tuple[TopicOnDisk, ...]
 
 

@@ -1,13 +1,14 @@
 """The next image from what was seen beside the metadata log: ZooKeeper's facts and the disks'."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from migration import disks, zookeeper
+from migration import compared, disks, zookeeper
 from migration.disks import DisksImage
 from migration.event import Event, Source, Told
 from migration.image import ClusterImage
 from migration.observations import DiskFact, Observation, ZooKeeperFact
+from migration.shard import ShardReport
 from migration.zookeeper import ZooKeeperImage
 
 
@@ -30,4 +31,30 @@ def observe(
             known, told = disks.observe(image.disks or DisksImage(), fact)
             image = replace(image, disks=known)
             events += told
+    return image, tuple(events)
+
+
+def compare(
+    image: ClusterImage, reports: Mapping[int, ShardReport], shards: int
+) -> tuple[ClusterImage, tuple[Event, ...]]:
+    """Take in what the shards found against ZooKeeper and the disks; all `shards` must tell."""
+    events: list[Event] = []
+    for source, before in ((Source.ZOOKEEPER, image.content), (Source.LOG_DIRS, image.places)):
+        parts = [
+            (shard, each)
+            for shard, report in reports.items()
+            for each in report.comparisons
+            if each.of is source
+        ]
+        if not parts:
+            continue
+        parts.sort(key=lambda part: part[1].comparison)
+        disks = image.disks if source is Source.LOG_DIRS else None
+        after, told = compared.take(before, parts, shards, source, disks)
+        events += told
+        image = (
+            replace(image, content=after)
+            if source is Source.ZOOKEEPER
+            else replace(image, places=after)
+        )
     return image, tuple(events)

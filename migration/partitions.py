@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from migration.directory_ids import LOST, MIGRATING, UNASSIGNED, DirectoryId
 from migration.records import Partition, PartitionChange
-from migration.summary import ReplicaState
+from migration.replica_state import ReplicaState
 
 MIGRATING_NUMBER: Final = 0
 UNASSIGNED_NUMBER: Final = 1
@@ -20,6 +20,10 @@ _RESERVED_STATES: Final = (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED, Repl
 
 class InvalidReplicaDirectories(Exception):
     """A record names another number of directories than of replicas (Kafka refuses it likewise)."""
+
+
+NO_LEADER_CHANGE: Final = -2
+"""In a PartitionChangeRecord (LeaderConstants)."""
 
 
 class Numbers(dict[DirectoryId, int]):
@@ -41,10 +45,18 @@ class Numbers(dict[DirectoryId, int]):
 
 
 class Replicas(NamedTuple):
-    """The brokers of a partition, in order, and the number of the directory each keeps it in."""
+    """A partition: who has it, where, and who leads.
+
+    Attributes:
+        brokers: in order of preference.
+        directories: the number of the directory each of them keeps it in.
+        leader: -1: none.
+    """
 
     brokers: tuple[int, ...]
     directories: tuple[int, ...]
+    leader: int
+    isr: tuple[int, ...]
 
 
 def register(record: Partition, numbers: Numbers) -> Replicas:
@@ -56,31 +68,38 @@ def register(record: Partition, numbers: Numbers) -> Replicas:
     brokers = record.replicas
     directories = record.directories
     if not directories:
-        return Replicas(brokers, (MIGRATING_NUMBER,) * len(brokers))
+        numbered = (MIGRATING_NUMBER,) * len(brokers)
+        return Replicas(brokers, numbered, record.leader, record.isr)
     if len(directories) != len(brokers):
         raise _uneven(record.partition_id, brokers, directories)
-    return Replicas(brokers, tuple(map(numbers.__getitem__, directories)))
+    numbered = tuple(map(numbers.__getitem__, directories))
+    return Replicas(brokers, numbered, record.leader, record.isr)
 
 
 def merge(before: Replicas, record: PartitionChange, numbers: Numbers) -> Replicas:
     """Take a PartitionChangeRecord (its merge, and DirectoryId.createDirectoriesFrom).
 
     New replicas without directories: those that stay keep theirs, the others are UNASSIGNED.
-    The same object comes back when neither replicas nor directories are in the record.
 
     Raises:
         InvalidReplicaDirectories: the counts differ.
     """
-    brokers = before.brokers if record.replicas is None else record.replicas
+    brokers, numbered, leader, isr = before
+    if record.leader != NO_LEADER_CHANGE:
+        leader = record.leader
+    if record.isr is not None:
+        isr = record.isr
     directories = record.directories
     if directories:
+        brokers = brokers if record.replicas is None else record.replicas
         if len(directories) != len(brokers):
             raise _uneven(record.partition_id, brokers, directories)
-        return Replicas(brokers, tuple(map(numbers.__getitem__, directories)))
-    if record.replicas is None:
-        return before
-    known = dict(zip(*before, strict=True))
-    return Replicas(brokers, tuple([known.get(each, UNASSIGNED_NUMBER) for each in brokers]))
+        numbered = tuple(map(numbers.__getitem__, directories))
+    elif record.replicas is not None:
+        known = dict(zip(brokers, numbered, strict=True))
+        brokers = record.replicas
+        numbered = tuple([known.get(each, UNASSIGNED_NUMBER) for each in brokers])
+    return Replicas(brokers, numbered, leader, isr)
 
 
 def moves(
@@ -90,9 +109,9 @@ def moves(
 
     None: the replica was not there, or is no more.
     """
-    was = dict(zip(*before, strict=True)) if before is not None else {}
+    was = dict(zip(*before[:2], strict=True)) if before is not None else {}
     if after is not None:
-        for broker, directory in zip(*after, strict=True):
+        for broker, directory in zip(*after[:2], strict=True):
             old = was.pop(broker, None)
             if old != directory:
                 yield broker, old, directory

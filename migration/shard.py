@@ -13,7 +13,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
+from migration.comparison import (
+    Comparisons,
+    ShardComparison,
+    against_disks,
+    against_zookeeper,
+)
 from migration.directory_ids import DirectoryId, to_text
+from migration.observations import ShardFact, ZkContentSeen
 from migration.partitions import (
     LOST_NUMBER,
     MIGRATING_NUMBER,
@@ -113,6 +120,7 @@ class ShardReport:
         directories: (broker, directory) -> change of the number of replicas in it.
         movements: (offset of the broker's next barrier, broker) -> how its pending moved before.
         crossings: in log order.
+        comparisons: with what was read beside the log.
     """
 
     topics: int = 0
@@ -121,6 +129,7 @@ class ShardReport:
     movements: dict[tuple[int, int], Movement] = field(default_factory=dict)
     crossings: list[Crossing] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    comparisons: list[ShardComparison] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -140,12 +149,14 @@ class Shard:
         topics: by topic id.
         registered: directories of each broker's latest registration, by number.
         pending: replicas without a real directory, by broker; brokers with none are absent.
+        compared: what the last comparisons found.
     """
 
     numbers: Numbers = field(default_factory=Numbers)
     topics: dict[bytes, ShardTopic] = field(default_factory=dict)
     registered: dict[int, frozenset[int]] = field(default_factory=dict)
     pending: dict[int, int] = field(default_factory=dict)
+    compared: Comparisons = field(default_factory=Comparisons)
 
 
 class ShardBatch:
@@ -202,6 +213,15 @@ class ShardBatch:
                 at = (offset, timestamp_ms, topic, partition_id)
                 self._moved(at, was.get(partition_id), now.get(partition_id))
         self._ends.append(offset + 1)
+
+    def compare(self, seen: ShardFact) -> None:
+        """Compare the shard, as it is after the records so far, with what was read beside them."""
+        shard = self.shard
+        if isinstance(seen, ZkContentSeen):
+            found = against_zookeeper(shard.topics, shard.compared, seen)
+        else:
+            found = against_disks(shard.topics, shard.numbers, shard.compared, seen)
+        self._report.comparisons.append(found)
 
     def finish(self) -> ShardReport:
         """Tell what the batch changed; once, at its end. `table` then has the transitions."""
@@ -271,8 +291,6 @@ class ShardBatch:
         self._moved((offset, timestamp_ms, number, partition_id), before, after)
 
     def _change(self, offset: int, timestamp_ms: int, record: PartitionChange) -> None:
-        if record.replicas is None and not record.directories:
-            return
         topic_id, partition_id = record.topic_id, record.partition_id
         topic = self.shard.topics.get(topic_id)
         before = topic.partitions.get(partition_id) if topic is not None else None
@@ -285,8 +303,8 @@ class ShardBatch:
         except InvalidReplicaDirectories as error:
             self._contradicts(offset, timestamp_ms, topic_id, str(error))
             return
-        if after != before:
-            topic.partitions[partition_id] = after
+        topic.partitions[partition_id] = after
+        if after[:2] != before[:2]:
             number = self._topic_number(topic_id, topic.name)
             self._moved((offset, timestamp_ms, number, partition_id), before, after)
 

@@ -7,10 +7,12 @@ are ms.
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from migration.compared import Compared
 from migration.disks import DisksImage
+from migration.replica_state import ReplicaState
 from migration.zookeeper import ZooKeeperImage
 
 
@@ -33,16 +35,6 @@ class Phase(enum.StrEnum):
     FINALIZED = "finalized"
     ROLLED_BACK = "rolled-back"
     KRAFT = "kraft"
-
-
-class ReplicaState(enum.StrEnum):
-    """What is known of the directory of one replica."""
-
-    MIGRATING = "migrating"
-    UNASSIGNED = "unassigned"
-    ASSIGNED = "assigned"
-    OFFLINE = "offline"
-    LOST = "lost"
 
 
 def iso(timestamp_ms: int) -> str:
@@ -137,6 +129,8 @@ class ClusterSummary:
         observed_ms: that record's timestamp.
         zookeeper: as last seen; None: it is not followed.
         disks: as last seen; None: they are not followed.
+        content: the last comparison of ZooKeeper's content with the metadata log.
+        places: that of what lies on the disks.
     """
 
     cluster: str
@@ -152,3 +146,5 @@ class ClusterSummary:
     brokers: tuple[BrokerSummary, ...]
     zookeeper: ZooKeeperImage | None = None
     disks: DisksImage | None = None
+    content: Compared = field(default_factory=Compared)
+    places: Compared = field(default_factory=Compared)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from migration.directory_ids import DirectoryId
-from migration.summary import ReplicaState
+from migration.replica_state import ReplicaState
 
 Numbers = NDArray[np.int64]
 

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from migration.event import Event
 from migration.hazards import Hazard, hazards
+from migration.replica_state import ReplicaState
 from migration.source_status import SourceStatus, is_current, stale_ms
-from migration.summary import BrokerSummary, ClusterSummary, ReplicaState, iso
+from migration.summary import BrokerSummary, ClusterSummary, iso
 from migration.wait import Wait, WaitKind
 from migration.waits import cluster_eta_seconds, eta_seconds, rate_per_second
 

@@ -17,7 +17,8 @@ from typing import Final
 
 from rich.console import Console
 
-from migration.summary import ClusterSummary, Mode, Phase, ReplicaState
+from migration.replica_state import ReplicaState
+from migration.summary import ClusterSummary, Mode, Phase
 from orchestrator.demo_follower import DemoFailed, Follower
 from orchestrator.demo_memory import PeakMemory
 from orchestrator.errors import KraftgateError

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from migration.disks import STORAGE_ERROR, BrokerDisks, CutOff, DisksImage, is_bad
 from migration.hazards.hazard import Action, Hazard, HazardKind, Severity, bounded
-from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, ReplicaState
+from migration.replica_state import ReplicaState
+from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase
 
 _BEFORE_KRAFT = (Mode.ZOOKEEPER, Mode.MIGRATING)
 _WAY_BACK = (

@@ -5,7 +5,8 @@ from typing import Final
 
 from migration.durations import duration_text
 from migration.hazards.hazard import Action, Hazard, HazardKind, Severity, bounded
-from migration.summary import ClusterSummary, Mode, Phase, ReplicaState
+from migration.replica_state import ReplicaState
+from migration.summary import ClusterSummary, Mode, Phase
 from migration.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 
 JBOD_VERSION: Final = 17

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from migration.hazards import Hazard, HazardKind, hazards
 from migration.rates import eta_seconds, rate_per_second
-from migration.summary import BrokerSummary, ClusterSummary, ReplicaState, iso
+from migration.replica_state import ReplicaState
+from migration.summary import BrokerSummary, ClusterSummary, iso
 from migration.wait import Wait
 from migration.waits import headline, waits
 from orchestrator.following import Snapshot

@@ -7,7 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from migration.rates import eta_seconds, rate_per_second
-from migration.summary import BrokerSummary, Mode, ReplicaState
+from migration.replica_state import ReplicaState
+from migration.summary import BrokerSummary, Mode
 from orchestrator.view.bars import bar
 from orchestrator.view.words import short_age, short_rate
 

@@ -9,13 +9,16 @@ from itertools import starmap
 from typing import Any, Final, cast
 
 import msgpack
+from pydantic import TypeAdapter
 
+from migration.comparison import Comparisons, Difference, ShardComparison
 from migration.partitions import Numbers, Replicas
 from migration.shard import Note, Shard, ShardReport, ShardTopic
 from migration.transitions import Crossing, Movement
 from streams.source.chunks import Kind, ShardChunk
 
-STATE_FORMAT: Final = 2
+STATE_FORMAT: Final = 3
+_COMPARISON: Final = TypeAdapter(ShardComparison)
 
 
 class UnknownStateFormat(Exception):
@@ -29,7 +32,16 @@ def pack_shard(shard: Shard, held: list[ShardChunk]) -> bytes:
         for topic_id, topic in shard.topics.items()
     ]
     registered = [(broker, sorted(each)) for broker, each in shard.registered.items()]
-    packed = (STATE_FORMAT, shard.numbers.ids(), topics, registered, shard.pending, held)
+    compared = (sorted(shard.compared.zookeeper), sorted(shard.compared.disks))
+    packed = (
+        STATE_FORMAT,
+        shard.numbers.ids(),
+        topics,
+        registered,
+        shard.pending,
+        held,
+        compared,
+    )
     return cast(bytes, msgpack.packb(packed))
 
 
@@ -45,7 +57,7 @@ def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
             f"the checkpoint has state format {content[0]}, this Kraftgate reads {STATE_FORMAT}: "
             "finish with the version that began, or remove the state directory to start afresh"
         )
-    _, ids, topics, registered, pending, held = content
+    _, ids, topics, registered, pending, held, compared = content
     shard = Shard(
         numbers=Numbers(ids),
         topics={
@@ -56,6 +68,7 @@ def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
         },
         registered={broker: frozenset(each) for broker, each in registered},
         pending=pending,
+        compared=Comparisons(*(frozenset(starmap(Difference, each)) for each in compared)),
     )
     return shard, [ShardChunk(Kind(kind), *rest) for kind, *rest in held]
 
@@ -72,6 +85,7 @@ def pack_report(report: ShardReport, path: str | None, rows: int) -> bytes:
                 [(*key, *movement) for key, movement in report.movements.items()],
                 report.crossings,
                 report.notes,
+                [_COMPARISON.dump_python(each) for each in report.comparisons],
                 path,
                 rows,
             )
@@ -81,9 +95,8 @@ def pack_report(report: ShardReport, path: str | None, rows: int) -> bytes:
 
 def unpack_report(packed: bytes) -> tuple[ShardReport, str | None, int]:
     """What `pack_report` packed."""
-    topics, partitions, directories, movements, crossings, notes, path, rows = msgpack.unpackb(
-        packed, use_list=False, strict_map_key=False
-    )
+    content: Any = msgpack.unpackb(packed, use_list=False, strict_map_key=False)
+    topics, partitions, directories, movements, crossings, notes, compared, path, rows = content
     report = ShardReport(
         topics=topics,
         partitions=partitions,
@@ -91,5 +104,6 @@ def unpack_report(packed: bytes) -> tuple[ShardReport, str | None, int]:
         movements={(barrier, broker): Movement(*rest) for barrier, broker, *rest in movements},
         crossings=[Crossing(*each) for each in crossings],
         notes=[Note(*each) for each in notes],
+        comparisons=[_COMPARISON.validate_python(each) for each in compared],
     )
     return report, path, rows

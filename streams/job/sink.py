@@ -14,13 +14,13 @@ from pyspark.sql import DataFrame, Row
 from migration.advance import Batch, advance
 from migration.image import ClusterImage, Provenance, summarize
 from migration.observations import Observation
-from migration.observe import observe
+from migration.observe import compare, observe
 from migration.shard import ShardReport
 from migration.summary import ClusterSummary
 from streams.job.packing import unpack_report
 from streams.journal.row import Told, unpack_row
 from streams.source.chunks import ClusterChunk
-from streams.source.shards import CLUSTER, LOG_DIRS, ZOOKEEPER
+from streams.source.shards import CLUSTER, LOG_DIRS, SHARDS, ZOOKEEPER
 from streams.store.store import Outcome, Store, StoreError, TransitionFile
 
 _FACTS: Final = {ZOOKEEPER: "zookeeper", LOG_DIRS: "log_dirs"}
@@ -127,6 +127,7 @@ class StoreSink:
         batch = collected.batch()
         after_image, events = (image, ()) if batch is None else advance(image, batch)
         after_image, seen = observe(after_image, collected.observations())
+        after_image, compared = compare(after_image, collected.reports, SHARDS)
         after = summarize(cluster, after_image)
         was = {each.id: each for each in before.brokers}
         return Outcome(
@@ -135,7 +136,7 @@ class StoreSink:
             summary=after,
             brokers=[each for each in after.brokers if was.get(each.id) != each],
             gone=sorted(was.keys() - {each.id for each in after.brokers}),
-            events=(*events, *seen),
+            events=(*events, *seen, *compared),
             place=collected.place(),
             files=collected.files,
         )

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from migration.observations import ShardFact
 from migration.shard import Shard, ShardBatch
 from streams.garbage import without_garbage_collection
 from streams.job.packing import pack_report, pack_shard, unpack_shard
 from streams.job.transitions import write_transitions
+from streams.journal.codec import unpack
 from streams.source.chunks import Kind, ShardChunk, decoded
 
 
@@ -32,15 +34,20 @@ def track(
         state, held = (Shard(), []) if before is None else unpack_shard(before)
         batch = ShardBatch(state)
         held = take(batch, held, chunks)
+        for chunk in chunks:
+            if chunk.kind is Kind.SEEN:
+                for fact in chunk.facts():
+                    batch.compare(cast(ShardFact, unpack(fact)))
         report = batch.finish()
         path = None
         table = batch.table
         if table is not None and len(table):
+            until = max(chunk.until for chunk in chunks if chunk.kind is not Kind.SEEN)
             path = write_transitions(
                 transitions,
                 cluster,
                 shard,
-                chunks[-1].until,
+                until,
                 table,
                 batch.transitions.topics,
                 state.numbers.ids(),

@@ -52,6 +52,10 @@ class ShardChunk(NamedTuple):
         kind, until, timestamp_ms, records = msgpack.unpackb(packed, use_list=False)
         return cls(Kind(kind), until, timestamp_ms, records)
 
+    def facts(self) -> list[bytes]:
+        """The packed facts of a chunk that is SEEN."""
+        return [raw for _, _, raw in self.records if isinstance(raw, bytes)]
+
 
 class ClusterChunk(NamedTuple):
     """Cluster-wide records of one slice, each with its Admission, and the slice's place."""

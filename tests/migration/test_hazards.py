@@ -9,13 +9,13 @@ from migration.disks import BrokerDisks, CutOff, DisksImage, Loss
 from migration.hazards import Action, Hazard, HazardKind, Severity, hazards
 from migration.hazards.hazard import EVIDENCE_MAX
 from migration.observations import LogDirSeen, ReplicaSeen
+from migration.replica_state import ReplicaState
 from migration.summary import (
     BrokerSummary,
     ClusterSummary,
     DirectoriesGone,
     Mode,
     Phase,
-    ReplicaState,
     UnfencedEarly,
 )
 from migration.waits import nothing_seen

@@ -13,10 +13,11 @@ from migration.partitions import (
     register,
 )
 from migration.records import Partition, PartitionChange
-from migration.summary import ReplicaState
+from migration.replica_state import ReplicaState
 
 A, B, C = (DirectoryId(bytes([each]) * 16) for each in (1, 2, 3))
 TOPIC = bytes(16)
+BEFORE = Replicas((1, 2), (0, 0), 1, (1, 2))
 
 
 def _partition(directories: tuple[DirectoryId, ...] | None) -> Partition:
@@ -25,30 +26,35 @@ def _partition(directories: tuple[DirectoryId, ...] | None) -> Partition:
 
 @pytest.mark.parametrize("absent", [None, ()])
 def test_no_directories_are_all_migrating(absent: tuple[DirectoryId, ...] | None) -> None:
-    assert register(_partition(absent), Numbers()) == Replicas((1, 2), (0, 0))
+    assert register(_partition(absent), Numbers()) == Replicas((1, 2), (0, 0), 1, (1, 2))
 
 
 def test_directories_of_another_number_than_replicas_are_refused() -> None:
     with pytest.raises(InvalidReplicaDirectories, match="2 replicas and 1 directories"):
         register(_partition((A,)), Numbers())
     with pytest.raises(InvalidReplicaDirectories, match="2 replicas and 3 directories"):
-        merge(Replicas((1, 2), (0, 0)), PartitionChange(0, TOPIC, directories=(A, B, C)), Numbers())
+        merge(BEFORE, PartitionChange(0, TOPIC, directories=(A, B, C)), Numbers())
 
 
 def test_replicas_that_stay_keep_their_directory_and_new_ones_are_unassigned() -> None:
     numbers = Numbers([A, B])
-    before = Replicas((1, 2), (numbers[A], numbers[B]))
+    before = Replicas((1, 2), (numbers[A], numbers[B]), 1, (1, 2))
     after = merge(before, PartitionChange(0, TOPIC, replicas=(2, 3)), numbers)
-    assert after == Replicas((2, 3), (numbers[B], numbers[UNASSIGNED]))
+    assert after == Replicas((2, 3), (numbers[B], numbers[UNASSIGNED]), 1, (1, 2))
     assert set(moves(before, after)) == {
         (1, numbers[A], None),
         (3, None, numbers[UNASSIGNED]),
     }
 
 
-def test_a_change_that_names_neither_changes_nothing() -> None:
-    before = Replicas((1, 2), (0, 1))
-    assert merge(before, PartitionChange(0, TOPIC, isr=(1,), leader=1), Numbers()) is before
+def test_leader_and_isr_change_when_they_are_named() -> None:
+    def merged(**changes: object) -> Replicas:
+        return merge(BEFORE, PartitionChange(0, TOPIC, **changes), Numbers())  # type: ignore[arg-type]
+
+    assert merged() == BEFORE
+    assert merged(leader=2) == BEFORE._replace(leader=2)
+    assert merged(leader=-1, isr=()) == BEFORE._replace(leader=-1, isr=())
+    assert merged(isr=(2,)) == BEFORE._replace(isr=(2,))
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from migration.replica_state import ReplicaState
 from migration.source_status import NO_STATUS, SourceStatus
-from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, Progress, ReplicaState
+from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, Progress
 from migration.waits import WaitKind, headline, is_stalled, nothing_seen, waits
 
 NOW = 1_790_000_000_000

@@ -4,16 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from migration.event import Event
+from migration.replica_state import ReplicaState
 from migration.source_status import SourceStatus
-from migration.summary import (
-    BrokerSummary,
-    ClusterSummary,
-    Mode,
-    Phase,
-    Progress,
-    ReplicaState,
-    UnfencedEarly,
-)
+from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, Progress, UnfencedEarly
 from orchestrator.following import Snapshot
 
 NOW_MS = 1_790_000_000_000

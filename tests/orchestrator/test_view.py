@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
+from migration.replica_state import ReplicaState
 from migration.source_status import NO_STATUS
-from migration.summary import BrokerSummary, Phase, Progress, ReplicaState, UnfencedEarly
+from migration.summary import BrokerSummary, Phase, Progress, UnfencedEarly
 from migration.waits import nothing_seen
 from orchestrator.following import Snapshot
 from orchestrator.view.bars import LETTERS, bar, cells

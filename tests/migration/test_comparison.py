@@ -1,0 +1,264 @@
+"""Comparisons: only what two of them find counts; nothing is guessed of which path is which id."""
+
+from dataclasses import dataclass, field, replace
+
+from migration.compared import Compared, Comparing, identify, take
+from migration.comparison import (
+    Comparisons,
+    Difference,
+    Placed,
+    ShardComparison,
+    against_disks,
+    against_zookeeper,
+)
+from migration.directory_ids import DirectoryId, to_text
+from migration.disks import BrokerDisks, DisksImage
+from migration.event import Source
+from migration.observations import (
+    DiskContentSeen,
+    LogDirSeen,
+    ReplicaOnDisk,
+    TopicOnDisk,
+    ZkContentSeen,
+    ZkPartition,
+    ZkTopic,
+)
+from migration.partitions import Numbers, Replicas
+
+A, B = (DirectoryId(bytes([0] * 15 + [200 + n])) for n in range(2))
+ID = bytes([7] * 16)
+
+
+@dataclass
+class Topic:
+    name: str
+    partitions: dict[int, Replicas] = field(default_factory=dict)
+
+
+def numbers() -> Numbers:
+    return Numbers([A, B])
+
+
+def logged(directories: tuple[DirectoryId, ...] = (A, B)) -> dict[bytes, Topic]:
+    known = numbers()
+    places = tuple(known[each] for each in directories)
+    return {ID: Topic("t", {0: Replicas((1, 2), places, 1, (1, 2))})}
+
+
+def zookeeper(comparison: int, *topics: ZkTopic) -> ZkContentSeen:
+    return ZkContentSeen(comparison, comparison, 0, topics, ())
+
+
+def zk_topic(
+    replicas: tuple[int, ...] = (1, 2), leader: int | None = 1, isr: tuple[int, ...] = (2, 1)
+) -> ZkTopic:
+    return ZkTopic(ID, "t", (ZkPartition(0, replicas, leader, isr),))
+
+
+def twice(*topics: ZkTopic) -> ShardComparison:
+    kept = Comparisons()
+    first = against_zookeeper(logged(), kept, zookeeper(1, *topics))
+    assert first.lasting == {}
+    return against_zookeeper(logged(), kept, zookeeper(2, *topics))
+
+
+def test_the_same_content_does_not_differ() -> None:
+    found = twice(zk_topic())
+    assert (found.compared, found.differing, found.named) == (1, 0, ())
+
+
+def test_the_order_of_the_replicas_counts_and_that_of_the_isr_does_not() -> None:
+    found = twice(zk_topic(replicas=(2, 1), isr=(2, 1)))
+    assert found.named == (Difference("replicas", "t-0", "[2, 1]", "[1, 2]"),)
+
+
+def test_each_field_is_compared() -> None:
+    found = twice(zk_topic(leader=2, isr=(2,)))
+    assert found.named == (
+        Difference("isr", "t-0", "[2]", "[1, 2]"),
+        Difference("leader", "t-0", "2", "1"),
+    )
+
+
+def test_a_partition_without_a_state_znode_is_compared_as_far_as_it_goes() -> None:
+    assert twice(zk_topic(leader=None, isr=())).named == ()
+
+
+def test_topics_and_partitions_on_one_side_only() -> None:
+    other = ZkTopic(bytes(16), "u", ())
+    more = ZkTopic(ID, "t", (*zk_topic().partitions, ZkPartition(1, (1,), 1, (1,))))
+    assert twice(other, more).named == (
+        Difference("partition", "t-1", "present", "absent"),
+        Difference("topic", "u", "present", "absent"),
+    )
+    assert twice().named == (Difference("topic", "t", "absent", "present"),)
+    assert twice(ZkTopic(ID, "t", ())).named == (
+        Difference("partition", "t-0", "absent", "present"),
+    )
+
+
+def test_a_difference_that_changes_passes() -> None:
+    kept = Comparisons()
+    for comparison, leader in enumerate((2, 3, 2)):
+        found = against_zookeeper(logged(), kept, zookeeper(comparison, zk_topic(leader=leader)))
+        assert (found.differing, found.lasting) == (1, {})
+
+
+PATHS = ((1, "/1/a"), (1, "/1/b"), (2, "/2/b"))
+
+
+def disks(
+    comparison: int, *replicas: ReplicaOnDisk, whole: tuple[int, ...] = (1, 2)
+) -> DiskContentSeen:
+    topics = (TopicOnDisk(ID, "t", replicas),) if replicas else ()
+    return DiskContentSeen(comparison, comparison, 0, PATHS, whole, topics)
+
+
+IN_A, IN_B, ON_2 = (ReplicaOnDisk(0, path, False, 0) for path in range(3))
+
+
+def disks_twice(*replicas: ReplicaOnDisk, whole: tuple[int, ...] = (1, 2)) -> ShardComparison:
+    kept = Comparisons()
+    against_disks(logged(), numbers(), kept, disks(1, *replicas, whole=whole))
+    return against_disks(logged(), numbers(), kept, disks(2, *replicas, whole=whole))
+
+
+def test_where_replicas_lie_against_where_they_are_assigned() -> None:
+    found = disks_twice(IN_A, ON_2)
+    assert found.placed == (
+        Placed(1, "/1/a", A, 1, ("t-0",)),
+        Placed(2, "/2/b", B, 1, ("t-0",)),
+    )
+    assert (found.compared, found.named) == (2, ())
+
+
+def test_a_replica_that_is_nowhere() -> None:
+    missing = Difference("missing", "t-0", "absent", "present", 2)
+    assert disks_twice(IN_A).named == (missing,)
+    assert disks_twice(IN_A, whole=(1,)).named == ()
+
+
+def test_a_log_that_the_metadata_does_not_know() -> None:
+    stray = ReplicaOnDisk(9, 1, False, 0)
+    assert disks_twice(IN_A, ON_2, stray).named == (
+        Difference("stray", "t-9", "present", "absent", 1, "/1/b"),
+    )
+
+
+def test_a_future_replica_that_has_caught_up_is_to_be_promoted() -> None:
+    future = ReplicaOnDisk(0, 1, True, 0)
+    assert disks_twice(IN_A, ON_2, future).named == (
+        Difference("future", "t-0", "caught up", "", 1, "/1/b"),
+    )
+    assert disks_twice(IN_A, ON_2, future._replace(lag=5)).named == ()
+
+
+def known_disks(**ids: str | None) -> DisksImage:
+    log_dirs = tuple(
+        LogDirSeen(path.replace("_", "/"), 0, None, None, 0, 0, 0, 0, id_, True)
+        for path, id_ in ids.items()
+    )
+    return DisksImage(brokers={1: BrokerDisks(id=1, log_dirs=log_dirs)})
+
+
+def placed(path: str, directory: DirectoryId, replicas: int) -> Placed:
+    return Placed(1, path, directory, replicas, tuple(f"t-{n}" for n in range(replicas)))
+
+
+def test_a_path_is_the_id_that_most_of_its_replicas_are_assigned_to() -> None:
+    (found,) = identify([placed("/a", A, 3), placed("/a", B, 2)], DisksImage())
+    assert (found.directory, found.by, found.agreeing, found.others) == (
+        to_text(A),
+        "replicas",
+        3,
+        2,
+    )
+
+
+def test_without_a_majority_nothing_is_guessed() -> None:
+    assert identify([placed("/a", A, 2), placed("/a", B, 2)], DisksImage()) == ()
+    pending = DirectoryId(bytes(16))
+    assert identify([placed("/a", pending, 9)], DisksImage()) == ()
+
+
+def test_meta_properties_decide() -> None:
+    (found,) = identify([placed("_a", A, 3)], known_disks(_a=None)) or (None,)
+    assert found is not None
+    (found,) = identify([placed("/a", A, 3)], known_disks(_a=to_text(B)))
+    assert (found.directory, found.by, found.agreeing, found.others) == (
+        to_text(B),
+        "meta.properties",
+        0,
+        3,
+    )
+
+
+def part(
+    comparison: int, *placements: Placed, named: tuple[Difference, ...] = ()
+) -> ShardComparison:
+    lasting = {each.kind: 1 for each in named}
+    return ShardComparison(
+        of=Source.ZOOKEEPER,
+        comparison=comparison,
+        seen_ms=comparison,
+        compared=1,
+        differing=len(named),
+        lasting=lasting,
+        named=named,
+        placed=placements,
+    )
+
+
+def test_a_comparison_counts_when_every_shard_has_told_its_part() -> None:
+    state = Comparing()
+    state, events = take(state, [(0, part(1))], 2, Source.ZOOKEEPER)
+    assert (state.last, events) == (Compared(), ())
+    state, _ = take(state, [(1, part(1))], 2, Source.ZOOKEEPER)
+    assert (state.last.at_ms, state.last.compared, state.parts) == (1, 2, {})
+
+
+def test_parts_of_an_older_comparison_are_dropped() -> None:
+    state, _ = take(Comparing(), [(0, part(1)), (1, part(2))], 2, Source.ZOOKEEPER)
+    assert list(state.parts) == [1]
+    state, _ = take(state, [(0, part(1)), (0, part(2))], 2, Source.ZOOKEEPER)
+    assert state.last.at_ms == 2
+
+
+def test_a_difference_is_told_once_and_so_is_its_end() -> None:
+    difference = Difference("leader", "t-0", "2", "1")
+    state, kinds = Comparing(), []
+    for comparison in range(1, 5):
+        named = (difference,) if comparison < 4 else ()
+        state, events = take(state, [(0, part(comparison, named=named))], 1, Source.ZOOKEEPER)
+        kinds.append([event.kind for event in events])
+    assert kinds == [["zookeeper_differs"], [], [], ["differences_over"]]
+
+
+def test_a_replica_that_lies_elsewhere_counts_the_second_time() -> None:
+    state, told = Comparing(), []
+    for comparison in (1, 2, 3):
+        parts = [(0, part(comparison, placed("/a", A, 3), Placed(1, "/a", B, 1, ("x-y-7",))))]
+        state, events = take(state, parts, 1, Source.LOG_DIRS, DisksImage())
+        told.append([(event.kind, dict(event.fields)) for event in events])
+    assert told[0] == [
+        (
+            "log_dir_identified",
+            {"path": "/a", "directory": to_text(A), "by": "replicas", "replicas": 3},
+        )
+    ]
+    assert told[1:] == [
+        [
+            (
+                "replica_misplaced",
+                {
+                    "topic": "x-y",
+                    "partition": 7,
+                    "path": "/a",
+                    "lies_in": to_text(A),
+                    "assigned_to": to_text(B),
+                },
+            )
+        ],
+        [],
+    ]
+    assert replace(state.last, identities=()).lasting == {"misplaced": 1}
