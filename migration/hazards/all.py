@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from migration.disks import DisksImage, Loss
-from migration.hazards import directories, phases
+from migration.hazards import contents, directories, phases
 from migration.hazards.hazard import Hazard, HazardKind, Severity, bounded
 from migration.summary import ClusterSummary
 from migration.zookeeper import ZooKeeperImage
@@ -34,6 +34,8 @@ def _all(summary: ClusterSummary, now_ms: int) -> Iterator[Hazard]:
     yield from phases.metadata_version(summary)
     yield from phases.dual_write_stuck(summary, zookeeper, now_ms)
     yield from phases.unfenced_early(summary)
+    yield from contents.on_disk(summary)
+    yield from contents.content_differs(summary)
 
 
 def _records_lost(losses: tuple[Loss, ...]) -> Iterator[Hazard]:

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from migration.compared import Compared
+from migration.comparison import Difference
 from migration.disks import BrokerDisks, CutOff, DisksImage, Loss
 from migration.hazards import Action, Hazard, HazardKind, Severity, hazards
 from migration.hazards.hazard import EVIDENCE_MAX
@@ -332,3 +334,45 @@ def test_a_broker_that_serves_while_held() -> None:
     assert found.evidence == ("unfenced with 9 pending, 4 are left",)
     done = replace(one, held=False)
     assert only(cluster(Phase.DUAL_WRITE, done), HazardKind.UNFENCED_EARLY) is None
+
+
+def difference(kind: str, **changes: object) -> Difference:
+    found = Difference(kind, "t-1", "seen", "logged", 2, "/d1")
+    return found._replace(**changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "hazard", "blocks", "line"),
+    [
+        ("missing", HazardKind.REPLICA_NOT_ON_DISK, Action.FINALIZE, "broker 2: t-1 in /d1"),
+        (
+            "misplaced",
+            HazardKind.REPLICA_MISPLACED,
+            Action.FINALIZE,
+            "broker 2: t-1 lies in /d1 (seen), assigned to logged",
+        ),
+        ("stray", HazardKind.REPLICA_NOT_IN_METADATA, None, "broker 2: t-1 in /d1"),
+        ("future", HazardKind.FUTURE_REPLICA_STUCK, None, "broker 2: t-1 in /d1"),
+    ],
+)
+def test_what_lies_elsewhere_than_the_metadata_says(
+    kind: str, hazard: HazardKind, blocks: Action | None, line: str
+) -> None:
+    places = Compared(at_ms=5, lasting={kind: 3}, named=(difference(kind),))
+    summary = replace(cluster(Phase.DUAL_WRITE, broker()), places=places)
+    found = only(summary, hazard)
+    assert found is not None
+    assert found.blocks is blocks
+    assert found.evidence == (line, "2 are not named")
+    passing = replace(summary, places=Compared(at_ms=5, differing=3))
+    assert only(passing, hazard) is None
+
+
+@pytest.mark.parametrize("phase", list(Phase))
+def test_content_that_differs_counts_while_both_are_written(phase: Phase) -> None:
+    content = Compared(at_ms=5, lasting={"leader": 1}, named=(difference("leader"),))
+    found = only(replace(cluster(phase, broker()), content=content), HazardKind.CONTENT_DIFFERS)
+    assert (found is not None) is (phase in (Phase.HYBRID, Phase.DUAL_WRITE))
+    if found is not None:
+        assert found.blocks is Action.FINALIZE
+        assert found.evidence == ("leader of t-1: ZooKeeper seen, metadata log logged",)
