@@ -20,14 +20,14 @@ CLUSTER = "lab"
 class Killed:
     """One state directory and the process that follows into it now."""
 
-    def __init__(self, folder: Path, bootstrap: str, cluster_id: str) -> None:
+    def __init__(self, folder: Path, bootstrap: str, cluster_id: str, more: str = "") -> None:
         self.state = folder / "state"
-        self._config = folder / "kraftgate.yaml"
+        self.config = folder / "kraftgate.yaml"
         self._output = folder / "run.log"
-        self._config.write_text(
+        self.config.write_text(
             f"cluster: {{name: {CLUSTER}, id: {cluster_id}}}\n"
             f'controllers: {{bootstrap: "{bootstrap}"}}\n'
-            f"state_dir: {self.state}\n",
+            f"state_dir: {self.state}\n{more}",
             encoding="utf-8",
         )
         self._process: subprocess.Popen[bytes] | None = None
@@ -45,7 +45,7 @@ class Killed:
         """Begin to follow, or go on."""
         with self._output.open("ab") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "orchestrator", "run", "--config", str(self._config)],
+                [sys.executable, "-m", "orchestrator", "run", "--config", str(self.config)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -99,6 +99,17 @@ class Killed:
         raise AssertionError(
             f"not within {timeout_s} s: {self.summary()}\n{self._output.read_text('utf-8')[-3000:]}"
         )
+
+    def wait_for_event(self, holds: Callable[[Event], bool], timeout_s: float = 180.0) -> Event:
+        """Wait until an event of which that is true is in the store."""
+        found: list[Event] = []
+
+        def told(_: ClusterSummary) -> bool:
+            found.extend(event for event in self.events() if holds(event))
+            return bool(found)
+
+        self.wait_for(told, timeout_s)
+        return found[0]
 
     def leftovers(self) -> list[int]:
         """Processes that still name the state directory."""

@@ -1,0 +1,171 @@
+"""H1, H2 and H3 on a real cluster: said and blocked before the restart, named after it.
+
+Each directory fails, Kraftgate is asked whether the broker may be restarted, somebody restarts it
+anyway; what is lost is then compared with what Kafka's own watermarks say.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from migration.event import Event, Source
+from migration.hazards import HazardKind
+from migration.summary import Phase
+from orchestrator.lab import Lab, LabSpec
+from tests.job.killing import Killed
+
+pytestmark = [pytest.mark.lab, pytest.mark.spark]
+
+RECORDS = 40
+OF_EACH = [[1], [1], [1], [1], [2], [2], [2], [2]]
+"""Partitions of one replica: Kafka spreads those of a broker over its two directories."""
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(LabSpec(brokers=3, directories=2, controllers=1)) as lab:
+        lab.start_zookeeper()
+        lab.start_brokers()
+        lab.create_topic("old", assignments=OF_EACH)
+        lab.create_topic("copied", 6, 3)
+        yield lab
+
+
+@pytest.fixture
+def run(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
+    sources = (
+        f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
+        f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
+    )
+    with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id, sources) as run:
+        run.start()
+        yield run
+
+
+def asked(run: Killed, broker: int) -> tuple[int, dict[str, Any]]:
+    """`kraftgate hazards`: may this broker be restarted?"""
+    command = [sys.executable, "-m", "orchestrator", "hazards", "--config", str(run.config)]
+    command += ["--before", "restart", "--broker", str(broker), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def of(kind: str, broker: int | None = None, **fields: object) -> Callable[[Event], bool]:
+    return lambda event: (
+        event.kind == kind
+        and broker in (None, event.broker)
+        and fields.items() <= event.fields.items()
+    )
+
+
+def lost(run: Killed, topic: str) -> set[int]:
+    return {
+        int(str(event.fields["partition"]))
+        for event in run.events()
+        if of("records_lost", topic=topic)(event)
+    }
+
+
+def on_disk(lab: Lab, broker: int, index: int, topic: str) -> set[int]:
+    folders = lab.directory(broker, index).glob(f"{topic}-*")
+    return {int(each.name.rpartition("-")[2]) for each in folders}
+
+
+def test_what_a_restart_would_lose_is_said_before_and_named_after(lab: Lab, run: Killed) -> None:
+    run.wait_for(lambda now: now.disks is not None and len(now.disks.brokers) == 3)
+    _a_directory_fails_under_zookeeper(lab, run)
+    lab.start_controllers()
+    for broker in lab.spec.broker_ids:
+        lab.enter_migration(broker)
+    lab.wait_copied()
+    run.wait_for(lambda now: now.phase is Phase.HYBRID)
+    lab.create_topic("young", assignments=OF_EACH)
+    lab.wait_in_sync()
+    for topic in ("old", "young"):
+        for partition in range(len(OF_EACH)):
+            lab.produce(topic, partition, RECORDS)
+    _h1(lab, run)
+    _h2_and_h3(lab, run)
+    assert run.interrupt() == 0
+    assert not run.leftovers()
+
+
+def _a_directory_fails_under_zookeeper(lab: Lab, run: Killed) -> None:
+    path = str(lab.directory(3, 1))
+    lab.fail_directory(3, 1)
+    told = run.wait_for_event(of("log_dir_failure_notified", 3))
+    assert told.source is Source.ZOOKEEPER
+    assert told.timestamp_ms is not None
+    offline = run.wait_for_event(of("log_dir_offline", 3, path=path))
+    assert offline.fields["error"] == 56
+    code, answer = asked(run, 3)
+    assert (code, answer["blocked"]) == (5, True)
+    lab.stop("broker-3")
+    lab.heal_directory(3, 1)
+    run.wait_for_event(of("log_dir_online", 3, path=path))
+    lab.start("broker-3")
+    run.wait_for_event(of("disks_answer_again", 3))
+    code, answer = asked(run, 3)
+    assert (code, answer["hazards"], answer["unknown"]) == (0, [], [])
+
+
+def _h1(lab: Lab, run: Killed) -> None:
+    """A broker in migration mode whose directory fails halts; its restart makes the logs anew."""
+    doomed = {topic: on_disk(lab, 1, 1, topic) for topic in ("old", "young")}
+    lab.fail_directory(1, 1)
+    lab.wait_dead("broker-1")
+    run.wait_for_event(of("replicas_cut_off", 1, path=str(lab.directory(1, 1))))
+    code, answer = asked(run, 1)
+    assert code == 5
+    (hazard,) = (each for each in answer["hazards"] if each["broker"] == 1)
+    assert hazard["id"] == HazardKind.RESTART_LOSES_REPLICAS
+    assert str(lab.directory(1, 1)) in hazard["text"]
+    assert "H1" in hazard["text"]
+    named = {line.partition(":")[0] for line in hazard["evidence"] if "the only replica" in line}
+    assert named == {f"{topic}-{each}" for topic in doomed for each in doomed[topic]}
+    lab.start("broker-1")
+    for topic, partitions in doomed.items():
+        assert partitions
+        run.wait_for(lambda _, t=topic, p=partitions: lost(run, t) >= p)  # type: ignore[misc]
+        assert lost(run, topic) == partitions
+        for partition in range(len(OF_EACH)):
+            end = 0 if partition in partitions else RECORDS
+            assert lab.watermarks(topic, partition) == (0, end)
+    event = run.wait_for_event(of("records_lost", 1))
+    assert (event.fields["first_lost_offset"], event.fields["last_lost_offset"]) == (0, RECORDS - 1)
+    _, answer = asked(run, 1)
+    assert HazardKind.REPLICAS_RECREATED in {each["id"] for each in _all(run)}
+
+
+def _h2_and_h3(lab: Lab, run: Killed) -> None:
+    """In KRaft mode the unassigned replicas are made anew, the migrating ones are refused."""
+    young, old = on_disk(lab, 2, 1, "young"), on_disk(lab, 2, 1, "old")
+    lab.stop("broker-2")
+    lab.fail_directory(2, 1)
+    run.wait_for_event(of("replicas_cut_off", 2, path=str(lab.directory(2, 1))))
+    code, answer = asked(run, 2)
+    assert code == 5
+    (hazard,) = (each for each in answer["hazards"] if each["broker"] == 2)
+    assert hazard["id"] == HazardKind.RESTART_LOSES_REPLICAS
+    lab.move_to_kraft(2)
+    run.wait_for(lambda _: lost(run, "young") >= young)
+    assert young
+    for partition in young:
+        assert lab.watermarks("young", partition) == (0, 0)
+    missing = run.wait_for_event(of("replica_not_on_disk", 2, topic="old", partition=min(old)))
+    assert missing.source is Source.LOG_DIRS
+
+
+def _all(run: Killed) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "orchestrator", "hazards", "--config", str(run.config)]
+    done = subprocess.run(
+        [*command, "--json"], capture_output=True, text=True, check=False, timeout=120
+    )
+    found: list[dict[str, Any]] = json.loads(done.stdout)["hazards"]
+    return found
