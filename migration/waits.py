@@ -87,12 +87,15 @@ def _migration_waits(summary: ClusterSummary, now_ms: int, stall_after_ms: int) 
         (t for b in summary.brokers for t in broker_waits(b, now_ms, stall_after_ms)),
         key=lambda wait: (_RANK[wait.kind], wait.broker),
     )
+    blind = tuple(_zookeeper_waits(summary, now_ms))
+    troubles.extend(_disk_waits(summary, {wait.broker for wait in troubles}))
     unsettled = sorted({wait.broker for wait in troubles if wait.broker is not None})
     restarts = tuple(_zookeeper_mode_waits(summary, unsettled))
+    yield from blind
     yield from troubles
     yield from restarts
     yield from _phase_wait(summary, unsettled)
-    if summary.phase is Phase.HYBRID and not troubles and not restarts:
+    if summary.phase is Phase.HYBRID and not troubles and not restarts and not blind:
         yield Wait(kind=WaitKind.REGISTRATIONS, text="the brokers to register in KRaft mode")
 
 
@@ -138,6 +141,31 @@ def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> W
         return Wait(kind=WaitKind.CONTROLLERS, text=text)
     text = f"a controller to answer: none has since kraftgate started{because}"
     return Wait(kind=WaitKind.NO_CONTROLLER, text=text)
+
+
+def _zookeeper_waits(summary: ClusterSummary, now_ms: int) -> Iterator[Wait]:
+    """Yield that ZooKeeper is not seen, as long as the migration needs it."""
+    zookeeper = summary.zookeeper
+    if zookeeper is None or zookeeper.blind_since_ms is None or summary.phase in _SETTLED:
+        return
+    age = duration_text(now_ms - zookeeper.blind_since_ms)
+    yield Wait(
+        kind=WaitKind.ZOOKEEPER_BLIND,
+        text=f"ZooKeeper to be seen again: what happened in it for {age} is not known",
+        since_ms=zookeeper.blind_since_ms,
+    )
+
+
+def _disk_waits(summary: ClusterSummary, named: set[int | None]) -> Iterator[Wait]:
+    """Yield the brokers whose directories cannot be told, unless they are waited for already."""
+    for one in summary.disks.brokers.values() if summary.disks else ():
+        if one.unreachable is not None and one.id not in named:
+            yield Wait(
+                kind=WaitKind.DISKS_UNKNOWN,
+                text=f"broker {one.id} to describe its log directories: {one.unreachable}",
+                broker=one.id,
+                since_ms=one.unreachable_since_ms,
+            )
 
 
 def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:

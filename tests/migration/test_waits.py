@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from migration.disks import BrokerDisks, DisksImage
 from migration.replica_state import ReplicaState
 from migration.source_status import NO_STATUS, SourceStatus
 from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, Progress
 from migration.waits import WaitKind, headline, is_stalled, nothing_seen, waits
+from migration.zookeeper import ZooKeeperImage
 
 NOW = 1_790_000_000_000
 STALL = 300_000
@@ -328,3 +330,21 @@ def test_every_held_broker_is_named(summary: ClusterSummary) -> None:
     found = waits(summary, FRESH, NOW, STALL)
     named = {w.broker for w in found if w.kind in {WaitKind.BROKER_HELD, WaitKind.BROKER_STALLED}}
     assert named == {b.id for b in summary.brokers if b.held}
+
+
+def test_zookeeper_that_is_not_seen_is_named_as_long_as_it_is_needed() -> None:
+    blind = ZooKeeperImage(seen_ms=1, blind_since_ms=NOW - 12_000)
+    for phase, needed in ((Phase.HYBRID, True), (Phase.FINALIZED, False), (Phase.KRAFT, False)):
+        summary = replace(cluster(phase, broker(3)), zookeeper=blind)
+        text = "ZooKeeper to be seen again: what happened in it for 12 s is not known"
+        assert (text in said(summary)) is needed
+    assert said(replace(cluster(Phase.HYBRID, broker(3)), zookeeper=ZooKeeperImage(seen_ms=1)))
+
+
+def test_a_broker_whose_disks_are_not_known_is_named_once() -> None:
+    down = BrokerDisks(id=3, unreachable="refused", unreachable_since_ms=NOW - 5_000)
+    disks = DisksImage(brokers={3: down})
+    summary = replace(cluster(Phase.HYBRID, broker(3)), disks=disks)
+    assert "broker 3 to describe its log directories: refused" in said(summary)
+    fenced = replace(summary, brokers=(broker(3, fenced=True),))
+    assert not any("to describe" in text for text in said(fenced))
