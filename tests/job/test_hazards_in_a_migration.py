@@ -80,6 +80,7 @@ def on_disk(lab: Lab, broker: int, index: int, topic: str) -> set[int]:
 def test_what_a_restart_would_lose_is_said_before_and_named_after(lab: Lab, run: Killed) -> None:
     run.wait_for(lambda now: now.disks is not None and len(now.disks.brokers) == 3)
     _a_directory_fails_under_zookeeper(lab, run)
+    _zookeeper_dies_and_a_broker_freezes(lab, run)
     lab.start_controllers()
     for broker in lab.spec.broker_ids:
         lab.enter_migration(broker)
@@ -112,6 +113,42 @@ def _a_directory_fails_under_zookeeper(lab: Lab, run: Killed) -> None:
     run.wait_for_event(of("disks_answer_again", 3))
     code, answer = asked(run, 3)
     assert (code, answer["hazards"], answer["unknown"]) == (0, [], [])
+
+
+def _zookeeper_dies_and_a_broker_freezes(lab: Lab, run: Killed) -> None:
+    """The job goes on; how long it was blind is on the timeline, and afterwards all is right."""
+    before = run.wait_for(lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 3)
+    lab.kill("zookeeper")
+    blind = run.wait_for_event(of("zookeeper_blind"))
+    lab.start("zookeeper")
+    again = run.wait_for_event(of("zookeeper_seen_again"))
+    assert again.fields["blind_since_ms"] == blind.seen_ms
+    after = run.wait_for(
+        lambda now: (
+            now.zookeeper is not None
+            and now.zookeeper.blind_since_ms is None
+            and len(now.zookeeper.brokers) == 3
+            and now.zookeeper.controller is not None
+        )
+    )
+    assert before.zookeeper is not None
+    assert after.zookeeper is not None
+    assert after.zookeeper.brokers.keys() == before.zookeeper.brokers.keys()
+    assert after.phase is Phase.ZOOKEEPER
+    lab.freeze("broker-3")
+    frozen = run.wait_for_event(
+        lambda event: (
+            of("disks_unreachable", 3)(event) and (event.seen_ms or 0) > (again.seen_ms or 0)
+        )
+    )
+    lab.thaw("broker-3")
+    run.wait_for_event(
+        lambda event: (
+            of("disks_answer_again", 3)(event) and (event.seen_ms or 0) > (frozen.seen_ms or 0)
+        )
+    )
+    lab.wait_in_sync()
+    run.wait_for(lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 3)
 
 
 def _h1(lab: Lab, run: Killed) -> None:

@@ -7,11 +7,13 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from migration.event import Event, Source
 from migration.summary import ClusterSummary, Mode, Phase
 from orchestrator.lab import Lab, LabSpec
 from streams.job.query import ReplayOutcome, replay
@@ -74,9 +76,35 @@ def _in_mode(mode: Mode, count: int) -> Callable[[ClusterSummary], bool]:
     return lambda now: sum(each.mode is mode for each in now.brokers) >= count
 
 
+_BLIND = "zookeeper_blind"
+_AGAIN = "zookeeper_seen_again"
+
+
+def _each_znode_comes_and_goes_in_turn(events: list[Event]) -> None:
+    """A fact that was lost or told twice would break the turn."""
+    for broker in (1, 2):
+        kinds = [
+            each.kind
+            for each in events
+            if each.broker == broker and each.kind in ("zk_broker_appeared", "zk_broker_gone")
+        ]
+        assert kinds
+        assert all(a != b for a, b in pairwise(kinds)), kinds
+        assert (kinds[0], kinds[-1]) == ("zk_broker_appeared", "zk_broker_gone")
+    copied = [each for each in events if each.kind == "zookeeper_copied"]
+    assert len(copied) == 1
+    views = [each.kind for each in events if each.kind in ("zookeeper_seen", _BLIND, _AGAIN)]
+    assert views[0] == "zookeeper_seen"
+    assert all(a != b for a, b in pairwise(views)), views
+
+
 def test_killed_in_every_phase_and_yet_the_same_story(lab: Lab, tmp_path: Path) -> None:
     lab.start_controllers()
-    with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id) as run:
+    beside = (
+        f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
+        f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
+    )
+    with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id, beside) as run:
         _walk(lab, run, tmp_path)
 
 
@@ -121,6 +149,8 @@ def _walk(lab: Lab, run: Killed, tmp_path: Path) -> None:
     # No-op records at the end are not worth a batch of their own.
     end = outcome.summary.metadata_offset - 40
     assert settled.metadata_offset <= outcome.summary.metadata_offset, outcome.summary
+    # Killed four times, and each time the gap in the view of ZooKeeper is said.
+    run.wait_for(lambda _: sum(each.kind == _AGAIN for each in run.events()) >= 4)
     live = run.wait_for(lambda now: (now.metadata_offset or 0) >= end, 60)
     assert run.interrupt() == 0
     assert not run.leftovers()
@@ -130,5 +160,8 @@ def _walk(lab: Lab, run: Killed, tmp_path: Path) -> None:
         outcome.summary.topics,
         outcome.summary.partitions,
     )
-    assert [replace(event, seen_ms=None) for event in run.events()] == list(outcome.events)
+    events = run.events()
+    logged = [each for each in events if each.source is Source.KRAFT_METADATA]
+    assert [replace(event, seen_ms=None) for event in logged] == list(outcome.events)
+    _each_znode_comes_and_goes_in_turn(events)
     assert _rows(run.state, CLUSTER) == _rows(tmp_path / "replayed" / "state", CLUSTER)
