@@ -11,9 +11,20 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from migration.directory_ids import DirectoryId
 from migration.event import Source
-from migration.observations import DiskContentSeen, TopicOnDisk, ZkContentSeen, ZkPartition
+from migration.observations import (
+    DiskContentSeen,
+    TopicOnDisk,
+    ZkConfig,
+    ZkContentSeen,
+    ZkPartition,
+)
 from migration.partitions import Numbers, Replicas
 
+TOPIC_RESOURCE: Final = 2
+BROKER_RESOURCE: Final = 4
+"""ConfigResource.Type."""
+_RESOURCES: Final = {"topics": TOPIC_RESOURCE, "brokers": BROKER_RESOURCE}
+_KINDS: Final = {TOPIC_RESOURCE: "topic", BROKER_RESOURCE: "broker"}
 NAMED_MAX: Final = 20
 """So many differences of a kind are named by each shard; all are counted."""
 
@@ -34,7 +45,7 @@ class Difference(NamedTuple):
     """What the two sides say of one thing.
 
     Attributes:
-        kind: topic, partition, replicas, leader, isr; stray, missing, future.
+        kind: topic, partition, replicas, leader, isr, config; stray, missing, future.
         subject: a topic, or a partition as Kafka prints it.
         seen: what ZooKeeper, or the disks, say.
         logged: what the metadata log says.
@@ -50,6 +61,8 @@ class Difference(NamedTuple):
     path: str = ""
 
 
+Configs: TypeAlias = Mapping[tuple[int, str], Mapping[str, bytes]]
+"""Settings of resources, by type and name: key -> digest of the value."""
 Found: TypeAlias = dict[Difference, None]
 """Differences in the order they were found."""
 
@@ -98,7 +111,10 @@ class Comparisons:
 
 
 def against_zookeeper(
-    topics: Mapping[bytes, Topic], before: Comparisons, seen: ZkContentSeen
+    topics: Mapping[bytes, Topic],
+    configs: Configs,
+    before: Comparisons,
+    seen: ZkContentSeen,
 ) -> ShardComparison:
     """Compare a shard with its part of ZooKeeper's content; `before` is brought up to date."""
     found: Found = {}
@@ -124,8 +140,41 @@ def against_zookeeper(
                 continue
             compared += 1
             found.update(dict.fromkeys(_of_partition(subject, each, replicas)))
+    found.update(dict.fromkeys(_of_configs(configs, seen.configs)))
     result, before.zookeeper = _told(seen, compared, found, before.zookeeper)
     return result
+
+
+def _of_configs(logged: Configs, seen: tuple[ZkConfig, ...]) -> Iterator[Difference]:
+    """Compare settings, key by key; passwords are not, ZooKeeper keeps them encoded."""
+    in_zookeeper = {
+        (_RESOURCES[each.entity], _name(each.entity, each.name)): dict(each.entries)
+        for each in seen
+        if each.entity in _RESOURCES
+    }
+    for of in sorted(in_zookeeper.keys() | {each for each in logged if each[0] in _KINDS}):
+        there, here = in_zookeeper.get(of, {}), logged.get(of, {})
+        for name in sorted(there.keys() | here.keys()):
+            if there.get(name) == here.get(name) or _is_secret(name):
+                continue
+            subject = f"{_KINDS[of[0]]} {of[1] or 'default'}: {name}"
+            if name in there and name in here:
+                yield Difference("config", subject, "one value", "another")
+            else:
+                yield Difference("config", subject, _said(name in there), _said(name in here))
+
+
+def _said(present: bool) -> str:  # it is the whole of it
+    return "present" if present else "absent"
+
+
+def _name(entity: str, name: str) -> str:
+    """A resource's name in the metadata log, where the default of all brokers has none."""
+    return "" if entity == "brokers" and name == "<default>" else name
+
+
+def _is_secret(name: str) -> bool:
+    return any(part in name for part in ("password", "secret", "jaas", "keystore.key"))
 
 
 def _of_partition(subject: str, seen: ZkPartition, logged: Replicas) -> Iterator[Difference]:

@@ -149,8 +149,22 @@ class LeaderChange(NamedTuple):
     leader_id: int
 
 
+class Config(NamedTuple):
+    """ConfigRecord (4), without the value, which may be a secret.
+
+    Attributes:
+        resource_type: 2 a topic, 4 a broker (ConfigResource.Type).
+        digest: of the value (`migration.digests`); None: the key is deleted.
+    """
+
+    resource_type: int
+    resource_name: str
+    name: str
+    digest: bytes | None
+
+
 class Unrelated(NamedTuple):
-    """A record type of Kafka 3.9 that says nothing of replicas or brokers (configs, ACLs, ...)."""
+    """A record type of Kafka 3.9 that says nothing of what is followed (ACLs, quotas, ...)."""
 
     api_key: int
 
@@ -179,6 +193,7 @@ Record: TypeAlias = (
     | RegisterController
     | NoOp
     | LeaderChange
+    | Config
     | Unrelated
     | Unknown
 )

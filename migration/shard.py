@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from migration.comparison import (
+    TOPIC_RESOURCE,
     Comparisons,
     ShardComparison,
     against_disks,
@@ -34,6 +35,7 @@ from migration.partitions import (
 )
 from migration.records import (
     BrokerRegistrationChange,
+    Config,
     FenceBroker,
     Partition,
     PartitionChange,
@@ -85,6 +87,13 @@ class Barrier(NamedTuple):
     log_dirs: tuple[DirectoryId, ...] | None
 
 
+class TopicName(NamedTuple):
+    """A topic's name, for the shard that keeps the settings of that name; None: it was removed."""
+
+    topic_id: bytes
+    name: str | None
+
+
 def barrier(record: Record) -> Barrier | None:
     """What a shard must know of a cluster-wide record; None: nothing."""
     match record:
@@ -100,7 +109,9 @@ def barrier(record: Record) -> Barrier | None:
             return None
 
 
-ShardRecord: TypeAlias = Topic | RemoveTopic | Partition | PartitionChange | Barrier
+ShardRecord: TypeAlias = (
+    Topic | RemoveTopic | Partition | PartitionChange | Barrier | Config | TopicName
+)
 
 
 class Note(NamedTuple):
@@ -150,6 +161,8 @@ class Shard:
         registered: directories of each broker's latest registration, by number.
         pending: replicas without a real directory, by broker; brokers with none are absent.
         compared: what the last comparisons found.
+        configs: settings of the names that hash to this shard, by type and name of the resource.
+        names: of the topics whose settings may be among them, by topic id.
     """
 
     numbers: Numbers = field(default_factory=Numbers)
@@ -157,6 +170,8 @@ class Shard:
     registered: dict[int, frozenset[int]] = field(default_factory=dict)
     pending: dict[int, int] = field(default_factory=dict)
     compared: Comparisons = field(default_factory=Comparisons)
+    configs: dict[tuple[int, str], dict[str, bytes]] = field(default_factory=dict)
+    names: dict[bytes, str] = field(default_factory=dict)
 
 
 class ShardBatch:
@@ -199,6 +214,7 @@ class ShardBatch:
         scratch.apply(((offset, timestamp_ms, each) for each in records), offset + 1)
         before, self.shard.topics = self.shard.topics, loaded.topics
         self.shard.registered = loaded.registered
+        self.shard.configs, self.shard.names = loaded.configs, loaded.names
         self._registrations = Registrations(loaded.registered)
         self._report.notes.extend(scratch._report.notes)
         self._report.topics += len(loaded.topics) - len(before)
@@ -218,7 +234,7 @@ class ShardBatch:
         """Compare the shard, as it is after the records so far, with what was read beside them."""
         shard = self.shard
         if isinstance(seen, ZkContentSeen):
-            found = against_zookeeper(shard.topics, shard.compared, seen)
+            found = against_zookeeper(shard.topics, shard.configs, shard.compared, seen)
         else:
             found = against_disks(shard.topics, shard.numbers, shard.compared, seen)
         self._report.comparisons.append(found)
@@ -245,6 +261,29 @@ class ShardBatch:
                 self._barriers.setdefault(record.broker_id, []).append(offset)
                 if record.log_dirs is not None:
                     self._registered(offset, timestamp_ms, record.broker_id, record.log_dirs)
+            case Config():
+                self._config(record)
+            case TopicName():
+                self._named(record)
+
+    def _config(self, record: Config) -> None:
+        configs = self.shard.configs
+        of = (record.resource_type, record.resource_name)
+        if record.digest is not None:
+            configs.setdefault(of, {})[record.name] = record.digest
+        elif of in configs:
+            configs[of].pop(record.name, None)
+            if not configs[of]:
+                del configs[of]
+
+    def _named(self, record: TopicName) -> None:
+        """Keep a topic's name; a topic that goes takes its settings along (ConfigurationsDelta)."""
+        if record.name is not None:
+            self.shard.names[record.topic_id] = record.name
+        else:
+            name = self.shard.names.pop(record.topic_id, None)
+            if name is not None:
+                self.shard.configs.pop((TOPIC_RESOURCE, name), None)
 
     def _topic(self, offset: int, timestamp_ms: int, record: Topic) -> None:
         if record.topic_id in self.shard.topics:

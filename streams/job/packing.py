@@ -17,7 +17,7 @@ from migration.shard import Note, Shard, ShardReport, ShardTopic
 from migration.transitions import Crossing, Movement
 from streams.source.chunks import Kind, ShardChunk
 
-STATE_FORMAT: Final = 3
+STATE_FORMAT: Final = 4
 _COMPARISON: Final = TypeAdapter(ShardComparison)
 
 
@@ -41,6 +41,8 @@ def pack_shard(shard: Shard, held: list[ShardChunk]) -> bytes:
         shard.pending,
         held,
         compared,
+        list(shard.configs.items()),
+        shard.names,
     )
     return cast(bytes, msgpack.packb(packed))
 
@@ -57,7 +59,7 @@ def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
             f"the checkpoint has state format {content[0]}, this Kraftgate reads {STATE_FORMAT}: "
             "finish with the version that began, or remove the state directory to start afresh"
         )
-    _, ids, topics, registered, pending, held, compared = content
+    _, ids, topics, registered, pending, held, compared, configs, names = content
     shard = Shard(
         numbers=Numbers(ids),
         topics={
@@ -68,6 +70,8 @@ def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
         },
         registered={broker: frozenset(each) for broker, each in registered},
         pending=pending,
+        configs={tuple(of): settings for of, settings in configs},
+        names=names,
         compared=Comparisons(*(frozenset(starmap(Difference, each)) for each in compared)),
     )
     return shard, [ShardChunk(Kind(kind), *rest) for kind, *rest in held]

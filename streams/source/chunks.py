@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import msgpack
 
 from migration.records import LeaderChange, Record
-from migration.shard import Barrier, ShardRecord, Stamped
+from migration.shard import Barrier, ShardRecord, Stamped, TopicName
 from migration.transactions import Admission
 from streams.wire.records import read_record
 
@@ -19,7 +19,9 @@ RawValue = bytes | int
 """A record's bytes; the leader's id stands for the LeaderChange control record."""
 RawBarrier = tuple[int, tuple[bytes, ...] | None]
 """The fields of a `migration.shard.Barrier`: every shard gets it, so it is decoded once, before."""
-RawRecord = tuple[int, int, bytes | RawBarrier]
+RawName = tuple[bytes, str | None]
+"""The fields of a `migration.shard.TopicName`."""
+RawRecord = tuple[int, int, bytes | RawBarrier | RawName]
 """(metadata offset, timestamp in ms, value)."""
 
 
@@ -101,5 +103,7 @@ def decoded(records: list[RawRecord]) -> Iterator[tuple[int, int, ShardRecord]]:
         if type(raw) is bytes:
             # The router sends a shard nothing else.
             yield offset, timestamp_ms, cast(ShardRecord, read_record(raw))
+        elif type(raw[0]) is bytes:
+            yield offset, timestamp_ms, TopicName(*cast(RawName, raw))
         else:
             yield offset, timestamp_ms, Barrier(*cast(tuple[int, Any], raw))

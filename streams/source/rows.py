@@ -12,7 +12,7 @@ from kio.schema.leader_change_message.v0.data import LeaderChangeMessage as Lead
 from kio.schema.leader_change_message.v1.data import LeaderChangeMessage as LeaderChangeMessageV1
 from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
 
-from migration.records import Topic
+from migration.records import Config, RemoveTopic, Topic
 from migration.shard import barrier
 from migration.transactions import Admission, Transaction, admit
 from streams.garbage import without_garbage_collection
@@ -20,6 +20,7 @@ from streams.source.chunks import (
     ClusterChunk,
     Kind,
     RawBarrier,
+    RawName,
     RawRecord,
     RawValue,
     ShardChunk,
@@ -27,7 +28,7 @@ from streams.source.chunks import (
 from streams.source.log_files import read_bytes
 from streams.source.offsets import NONE
 from streams.source.plan import Slice
-from streams.source.shards import CLUSTER, SHARDS, shard_numbers
+from streams.source.shards import CLUSTER, SHARDS, place_of_name, shard_numbers
 from streams.wire.batches import Batch, read_batches
 from streams.wire.errors import WireError
 from streams.wire.records import read_record
@@ -38,12 +39,10 @@ Row = tuple[str, int, int, bytes]
 _ROWS_A_SLICE: Final = 10**6
 _PARTITION_KEYS: Final = (3, 5)
 _TOPIC_KEY: Final = 2
-_REMOVE_TOPIC_KEY: Final = 9
 _NO_OP_KEY: Final = 20
 _TRANSACTION_KEYS: Final = (23, 24, 25)
 _TOPIC_ID_END_PARTITION: Final = 22
 """Frame (3 bytes), partition id (4), topic id (16): its last byte."""
-_TOPIC_ID_END_REMOVE: Final = 18
 
 
 def rows(cluster: str, part: Slice) -> Iterator[Row]:
@@ -95,11 +94,9 @@ class _Router:
         shards = self._shards
         for offset, timestamp, value in batch.records():
             at = fixed_offset if snapshot else offset
-            key = value[1] if len(value) > _TOPIC_ID_END_REMOVE and value[0] == 1 else None
-            if key in _PARTITION_KEYS and len(value) > _TOPIC_ID_END_PARTITION:
+            key = value[1] if len(value) > _TOPIC_ID_END_PARTITION and value[0] == 1 else None
+            if key in _PARTITION_KEYS:
                 shard = shards[value[_TOPIC_ID_END_PARTITION] % SHARDS]
-            elif key == _REMOVE_TOPIC_KEY:
-                shard = shards[value[_TOPIC_ID_END_REMOVE] % SHARDS]
             else:
                 target = self._other(at, timestamp, value, target)
                 continue
@@ -136,8 +133,10 @@ class _Router:
         """Route a record that is seldom; the target for the next ones comes back."""
         record = read_record(value)
         key = value[1]
-        if isinstance(record, Topic):
-            shard = self._shards[record.topic_id[-1] % SHARDS]
+        if isinstance(record, Topic | RemoveTopic):
+            self._topic(record, (offset, timestamp, value), target)
+        elif isinstance(record, Config):
+            shard = self._shards[place_of_name(record.resource_name)]
             target.setdefault(shard, []).append((offset, timestamp, value))
         elif key in _TRANSACTION_KEYS and not self._part.snapshot:
             return self._mark(offset, timestamp, value)
@@ -148,6 +147,21 @@ class _Router:
             if told is not None:
                 self._tell_shards((offset, timestamp, (told.broker_id, told.log_dirs)), target)
         return target
+
+    def _topic(
+        self, record: Topic | RemoveTopic, raw: RawRecord, target: dict[int, list[RawRecord]]
+    ) -> None:
+        """Tell the topic's shard, and those that may keep its settings by its name."""
+        offset, timestamp, _ = raw
+        shards: tuple[int, ...]
+        named: RawName
+        target.setdefault(self._shards[record.topic_id[-1] % SHARDS], []).append(raw)
+        shards, named = self._shards, (record.topic_id, None)
+        if isinstance(record, Topic):
+            shards = (self._shards[place_of_name(record.name)],)
+            named = (record.topic_id, record.name)
+        for shard in shards:
+            target.setdefault(shard, []).append((offset, timestamp, named))
 
     def _tell_shards(self, told: RawRecord, target: dict[int, list[RawRecord]]) -> None:
         if target is self._held:

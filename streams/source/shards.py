@@ -7,6 +7,7 @@ nothing, each is the first one that the hash sends to its place: any power of tw
 """
 
 import struct
+import zlib
 from functools import cache
 from itertools import count
 from typing import Final
@@ -34,6 +35,11 @@ def shard_numbers(cluster: str) -> tuple[int, ...]:
         if len(found) == SHARDS:
             return tuple(found[place] for place in range(SHARDS))
     raise AssertionError
+
+
+def place_of_name(name: str) -> int:
+    """The place of the shard that keeps the settings of a resource of that name."""
+    return zlib.crc32(name.encode()) % SHARDS
 
 
 def spark_hash(cluster: str, shard: int) -> int:

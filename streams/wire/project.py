@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from migration import records
+from migration.digests import digest
 from migration.directory_ids import MIGRATING, DirectoryId
 from streams.wire import schema
 from streams.wire.schema import MetadataRecord
@@ -104,12 +105,22 @@ def _register_controller(entity: schema.RegisterControllerRecordV0) -> records.R
     )
 
 
+def _config(entity: schema.ConfigRecordV0) -> records.Config:
+    return records.Config(
+        resource_type=entity.resource_type,
+        resource_name=entity.resource_name,
+        name=entity.name,
+        digest=None if entity.value is None else digest(entity.value),
+    )
+
+
 # Each function takes only the classes of its own key, which no annotation can say.
 _PROJECTIONS: Final[Mapping[int, Callable[[Any], records.Record]]] = {
     0: _register_broker,
     1: lambda one: records.UnregisterBroker(one.broker_id, one.broker_epoch),
     2: lambda one: records.Topic(one.name, _raw(one.topic_id)),
     3: _partition,
+    4: _config,
     5: _partition_change,
     7: lambda one: records.FenceBroker(one.id, one.epoch),
     8: lambda one: records.UnfenceBroker(one.id, one.epoch),

@@ -19,6 +19,7 @@ from migration.observations import (
     LogDirSeen,
     ReplicaOnDisk,
     TopicOnDisk,
+    ZkConfig,
     ZkContentSeen,
     ZkPartition,
     ZkTopic,
@@ -57,9 +58,9 @@ def zk_topic(
 
 def twice(*topics: ZkTopic) -> ShardComparison:
     kept = Comparisons()
-    first = against_zookeeper(logged(), kept, zookeeper(1, *topics))
+    first = against_zookeeper(logged(), {}, kept, zookeeper(1, *topics))
     assert first.lasting == {}
-    return against_zookeeper(logged(), kept, zookeeper(2, *topics))
+    return against_zookeeper(logged(), {}, kept, zookeeper(2, *topics))
 
 
 def test_the_same_content_does_not_differ() -> None:
@@ -100,8 +101,45 @@ def test_topics_and_partitions_on_one_side_only() -> None:
 def test_a_difference_that_changes_passes() -> None:
     kept = Comparisons()
     for comparison, leader in enumerate((2, 3, 2)):
-        found = against_zookeeper(logged(), kept, zookeeper(comparison, zk_topic(leader=leader)))
+        found = against_zookeeper(
+            logged(), {}, kept, zookeeper(comparison, zk_topic(leader=leader))
+        )
         assert (found.differing, found.lasting) == (1, {})
+
+
+def configs_twice(
+    in_log: dict[tuple[int, str], dict[str, bytes]], *in_zookeeper: ZkConfig
+) -> tuple[Difference, ...]:
+    kept = Comparisons()
+    found: tuple[Difference, ...] = ()
+    for comparison in (1, 2):
+        seen = ZkContentSeen(comparison, comparison, 0, (), in_zookeeper)
+        found = against_zookeeper({}, in_log, kept, seen).named
+    return found
+
+
+def test_settings_are_compared_key_by_key() -> None:
+    in_log = {(2, "t"): {"a": b"1", "b": b"2", "c": b"3"}, (4, ""): {"d": b"4"}}
+    same = (
+        ZkConfig("topics", "t", (("a", b"1"), ("b", b"2"), ("c", b"3"))),
+        ZkConfig("brokers", "<default>", (("d", b"4"),)),
+    )
+    assert configs_twice(in_log, *same) == ()
+    other = ZkConfig("topics", "t", (("a", b"1"), ("b", b"9"), ("e", b"5")))
+    assert configs_twice(in_log, other, same[1]) == (
+        Difference("config", "topic t: b", "one value", "another"),
+        Difference("config", "topic t: c", "absent", "present"),
+        Difference("config", "topic t: e", "present", "absent"),
+    )
+    assert configs_twice(in_log, same[0]) == (
+        Difference("config", "broker default: d", "absent", "present"),
+    )
+
+
+def test_secrets_are_not_compared_and_other_resources_neither() -> None:
+    in_log = {(4, "1"): {"ssl.keystore.password": b"1"}, (32, "x"): {"a": b"1"}}
+    jaas = ZkConfig("brokers", "1", (("listener.name.sasl.jaas.config", b"7"),))
+    assert configs_twice(in_log, jaas, ZkConfig("users", "u", (("a", b"1"),))) == ()
 
 
 PATHS = ((1, "/1/a"), (1, "/1/b"), (2, "/2/b"))

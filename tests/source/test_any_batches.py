@@ -4,16 +4,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from migration.directory_ids import PENDING
 from migration.image import ClusterImage
 from migration.partitions import classify
+from migration.records import BeginTransaction, Config, RemoveTopic, Topic
 from migration.replica_state import ReplicaState
 from migration.summary import Mode
 from streams.job.packing import unpack_shard
 from streams.store.codec import unpack_image
+from streams.wire.records import read_record
 from tests.support.logs import Action, actions, values, write_segment
 from tests.support.pipeline import Run
 
@@ -38,6 +40,39 @@ def test_any_cut_of_the_stream_gives_the_same(
     assert unpack_image(cut.image) == unpack_image(whole.image)
     assert cut.events == whole.events
     assert sorted(cut.transitions, key=repr) == sorted(whole.transitions, key=repr)
+    assert _settings(cut) == _settings(whole)
+
+
+def _settings(run: Run) -> dict[tuple[int, str], dict[str, bytes]]:
+    """What all shards keep of settings; each resource in one shard only."""
+    found: dict[tuple[int, str], dict[str, bytes]] = {}
+    for packed in run.states.values():
+        shard, _ = unpack_shard(packed)
+        assert not found.keys() & shard.configs.keys()
+        found |= shard.configs
+    return found
+
+
+@_quick
+@given(actions)
+def test_settings_are_the_last_ones_and_go_with_their_topic(drawn: list[Action]) -> None:
+    made = values(drawn)
+    run = _run(write_segment(made, [1]), _WHOLE)
+    # What a transaction comes to is the other tests' part.
+    assume(not any(isinstance(read_record(each), BeginTransaction) for each in made))
+    expected: dict[tuple[int, str], dict[str, bytes]] = {}
+    names: dict[bytes, str] = {}
+    for each in made:
+        match read_record(each):
+            case Topic(name, topic_id):
+                names[topic_id] = name
+            case RemoveTopic(topic_id):
+                expected.pop((2, names.pop(topic_id, "")), None)
+            case Config(kind, name, key, None):
+                expected.get((kind, name), {}).pop(key, None)
+            case Config(kind, name, key, bytes(digest)):
+                expected.setdefault((kind, name), {})[key] = digest
+    assert _settings(run) == {of: some for of, some in expected.items() if some}
 
 
 @_quick

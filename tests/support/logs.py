@@ -16,6 +16,7 @@ from streams.wire.schema import (
     AbortTransactionRecordV0,
     BeginTransactionRecordV0,
     BrokerRegistrationChangeRecordV2,
+    ConfigRecordV0,
     EndTransactionRecordV0,
     MetadataRecord,
     NoOpRecordV0,
@@ -53,6 +54,17 @@ def directory(broker: int, index: int) -> UUID:
         DIRECTORIES + 2: UUID(int=2),
     }
     return reserved.get(index, UUID(int=(broker << 64) + (index + 1 << 100)))
+
+
+def _config(a: int, b: int, c: int) -> ConfigRecordV0:
+    """A setting of a topic, or of a broker, or the end of one."""
+    resource = (2, f"topic-{a % TOPICS}") if c < 7 else (4, str(a % BROKERS))
+    return ConfigRecordV0(
+        resource_type=i8(resource[0]),
+        resource_name=resource[1],
+        name=f"setting-{b % 3}",
+        value=None if b > 5 else f"value-{c}",
+    )
 
 
 def topic_id(number: int) -> UUID:
@@ -93,7 +105,7 @@ class _Writer:
             case 14:
                 return self._transaction(c)
             case _:
-                return [NoOpRecordV0()]
+                return [_config(a, b, c)] if c > 3 else [NoOpRecordV0()]
 
     def _rare(self, topic: UUID, broker: int, b: int, c: int) -> list[MetadataRecord]:
         if b < 3:

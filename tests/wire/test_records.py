@@ -168,7 +168,7 @@ def test_fields_that_a_version_lacks_take_their_defaults() -> None:
 
 
 def test_an_unrelated_record_is_known_by_its_frame_alone() -> None:
-    assert read_record(b"\x01\x04\x00 anything") == domain.Unrelated(4)
+    assert read_record(b"\x01\x0f\x00 anything") == domain.Unrelated(15)
 
 
 def test_an_unknown_type_is_counted_by_whoever_reads() -> None:
