@@ -6,6 +6,8 @@
                    compare (pure: what was known, an answer -> facts, what is known now)
                      v
                    memory (disks.db, with an outbox) -> append
+                     v
+                   snapshots (when) -> content (pure: all disks, dealt out to shards) -> append
 
 `client` serves others as well: it asks one broker and gives plain values back.
 """

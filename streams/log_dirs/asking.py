@@ -16,6 +16,7 @@ from streams.log_dirs.errors import BrokerUnreachable, LogDirsError, WrongCluste
 from streams.log_dirs.known import KnownPartition, Look
 from streams.log_dirs.local import Looker, is_own_host
 from streams.log_dirs.values import (
+    KAFKA_STORAGE_ERROR,
     BrokerAddress,
     ClusterView,
     LogDirAnswer,
@@ -40,6 +41,8 @@ class LogDirsConfig:
         interval_s: Between two polls of a broker.
         eager_s: Between two polls of one that is down or has just come.
         eager_for_s: How long one that has just come, or was asked for, is polled so.
+        cluster: The cluster's name, which its shards follow from; None: no snapshots are made.
+        content_interval_s: Between two snapshots of what lies on all disks.
         parallel: How many brokers are asked at a time.
         connect_timeout_ms: For connecting, TLS and SASL together.
         reply_timeout_ms: For each reply, with 3 s of grace added.
@@ -52,6 +55,8 @@ class LogDirsConfig:
     interval_s: float = 10.0
     eager_s: float = 1.0
     eager_for_s: float = 30.0
+    cluster: str | None = None
+    content_interval_s: float = 30.0
     parallel: int = 16
     connect_timeout_ms: int = 3000
     reply_timeout_ms: int = 2000
@@ -64,8 +69,8 @@ class LogDirsConfig:
         """
         if not self.brokers:
             raise ValueError("no broker is named: there is nobody to ask first")
-        if min(self.interval_s, self.eager_s, self.parallel) <= 0:
-            raise ValueError("interval_s, eager_s and parallel are positive")
+        if min(self.interval_s, self.eager_s, self.content_interval_s, self.parallel) <= 0:
+            raise ValueError("interval_s, eager_s, content_interval_s and parallel are positive")
 
 
 class Question(NamedTuple):
@@ -106,6 +111,15 @@ class Reply:
     looks: Mapping[str, Look] = field(default_factory=dict)
     unlisted: tuple[str, ...] = ()
     failure: LogDirsError | None = None
+
+    def listed(self) -> frozenset[TopicPartition] | None:
+        """What the broker hosts by the view it was asked with, when a directory is offline."""
+        view = self.view if self.view and self.view.brokers else self.question.view
+        offline = any(each.error == KAFKA_STORAGE_ERROR for each in self.log_dirs or ())
+        if view is None or not offline:
+            return None
+        hosted = view.hosted_by(self.question.broker)
+        return frozenset((each.topic, each.partition) for each in hosted)
 
 
 class Asker:

@@ -4,6 +4,8 @@ Pure. A directory is **cut off** from when it is offline (error 56), vanishes fr
 cannot be read on this host any more, until it answers well and is not unreadable. While its broker
 is down, being readable again ends it only where being unreadable was seen before. Errors other
 than 56 say that the broker could not tell, so they change nothing.
+
+What lies in a directory that was offline whenever it was looked at is inferred (`unseen`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,6 +20,7 @@ from migration.observations import (
     ReplicasCutOff,
     ReplicaSeen,
 )
+from streams.log_dirs import unseen
 from streams.log_dirs.known import CutOff, KnownBroker, KnownDir, KnownPartition, Look
 from streams.log_dirs.values import (
     KAFKA_STORAGE_ERROR,
@@ -53,6 +56,7 @@ class Around(NamedTuple):
         looks: what lies at its paths, by path; empty on another host.
         partitions: for the end offset and the number of replicas.
         hosted: as a broker that has been up for a while told; None: none did yet.
+        listed: what the broker hosts by the METADATA that it was asked with; None: not known.
     """
 
     broker: int
@@ -60,6 +64,7 @@ class Around(NamedTuple):
     looks: Mapping[str, Look]
     partitions: Mapping[TopicPartition, KnownPartition]
     hosted: Hosted | None = None
+    listed: Collection[TopicPartition] | None = None
 
 
 class Compared(NamedTuple):
@@ -69,34 +74,44 @@ class Compared(NamedTuple):
         disks: what is seen now, whether or not it differs from before.
         facts: what changed besides.
         known: what to remember.
+        good: the paths that answered well.
+        whole: whether those are all that the broker has.
     """
 
     disks: DisksSeen | DisksUnreachable
     facts: tuple[DiskFact, ...]
     known: KnownBroker
+    good: frozenset[str] = frozenset()
+    whole: bool = False
 
 
 def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], around: Around) -> Compared:
     """Compare a broker's answer with what is remembered of it."""
     change = _Change(known, around)
     good = {each.path for each in answer if each.error == 0 and change.readable(each.path) in _FINE}
+    offline = {each.path for each in answer if each.error == KAFKA_STORAGE_ERROR}
     seen = []
     for each in answer:
         change.describe(each, good=each.path in good)
         seen.append(change.shown(each.path, each.replicas))
         if each.path in good:
             change.give_back(each.path)
-        elif each.error in (0, KAFKA_STORAGE_ERROR):
+        elif each.error == 0 or (each.path in offline and not change.is_unseen(each.path)):
             lay = each.replicas if each.error == 0 else change.replicas(each.path)
             change.cut(each.path, lay)
     for path in known.log_dirs.keys() - {each.path for each in answer} if answer else ():
         change.cut(path, change.replicas(path))
-    here = [r for each in answer if each.path in good for r in each.replicas if not r.future]
-    change.settle({(each.topic, each.partition) for each in here})
+    lying = [r for each in answer if each.path in good for r in each.replicas if not r.future]
+    here = {(each.topic, each.partition) for each in lying}
+    if all(each.error == 0 or each.path in offline for each in answer):
+        change.infer(offline, here)
+    change.settle(here)
     if answer:
         change.forget_all_but({each.path for each in answer})
     disks = DisksSeen(around.now_ms, around.broker, tuple(sorted(seen)))
-    return change.result(disks)
+    result = change.result(disks)
+    whole = bool(answer) and len(good) == len(answer) and not result.known.cut_off
+    return result._replace(good=frozenset(good), whole=whole)
 
 
 def unanswered(known: KnownBroker, why: str, around: Around) -> Compared:
@@ -187,6 +202,28 @@ class _Change:
         unreadable = self.readable(path) is False or self.was_unreadable(path)
         told = self._told(path, lay) if before is None else before.told
         self._cut_off[path] = CutOff(told, unreadable)
+
+    def is_unseen(self, path: str) -> bool:
+        """Whether it never answered well, so that nothing is known to have lain there."""
+        return self._known(path).seen_ms == 0 and path not in self._before.cut_off
+
+    def infer(self, offline: Collection[str], here: Collection[TopicPartition]) -> None:
+        """Cut off what must lie in the directories that are offline and were never seen well.
+
+        Those that it lies in one of change with the directories that are left to choose from.
+        """
+        unseen_now = sorted(each for each in offline if self.is_unseen(each))
+        name = unseen.name(unseen_now)
+        lay: set[TopicPartition] = set()
+        for several in self._cut_off.keys() - self._log_dirs.keys() - {name}:
+            lay.update(map(_place, self._cut_off.pop(several).told.replicas))
+            self._facts.append(self._back(several))
+        if not unseen_now or name in self._cut_off:
+            return
+        told = {_place(r) for cut in self._cut_off.values() for r in cut.told.replicas}
+        hosted = None if self._around.hosted is None else self._around.hosted.replicas
+        lay |= unseen.lying(self._around.listed or (), self._around.broker, hosted)
+        self.cut(name, [ReplicaPlace(*each, 0, 0, False) for each in lay - {*here} - told])
 
     def give_back(self, path: str) -> None:
         if self._cut_off.pop(path, None) is not None:

@@ -1,7 +1,9 @@
 """Requests for a poll at once, from any process: a table in `requests.db` of the state directory.
 
 A request is answered when every broker that it is about was asked after it was made, and what
-came of that is appended: a broker that did not answer in time counts, as unreachable.
+came of that is appended: a broker that did not answer in time counts, as unreachable. One about all
+brokers whose `why` is "content" waits besides until a snapshot of what lies on all disks, made of
+those answers, is appended; where snapshots are off, or no broker answers, it does not.
 """
 
 import sqlite3

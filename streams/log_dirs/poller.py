@@ -2,7 +2,8 @@
 
 In: a configuration, an open memory, where facts go, a clock. Out: facts, and `status`. Each poll
 runs in a thread of its own, so that a broker that hangs holds nobody else up; all that is decided,
-remembered and appended is done by the poller's one thread, a reply at a time.
+remembered and appended is done by the poller's one thread, a reply at a time. Only snapshots of the
+content, which are large and need not be remembered, are made and appended by a thread beside it.
 """
 
 import logging
@@ -11,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeAlias
 
 from migration.observations import Observation
 from migration.source_status import SourceStatus
@@ -20,18 +21,22 @@ from streams.log_dirs.asking import Asker, LogDirsConfig, Question, Reply
 from streams.log_dirs.errors import LogDirsError, RequestsUnusable
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.poll_requests import PollRequests
+from streams.log_dirs.snapshots import Ended, Snapshots
 from streams.log_dirs.standing import Standing
 from streams.log_dirs.telling import Disks, is_news
 from streams.log_dirs.turns import Turns
 from streams.log_dirs.values import ClusterView
 from streams.log_dirs.views import Views
+from streams.log_dirs.workers import Workers
 
 _LOOK_S: Final = 0.2
 """Between two looks at the requests of other processes."""
 _STOP_S: Final = 10.0
-_WORKERS_STOP_S: Final = 3.0
 
 _log: Final = logging.getLogger(__name__)
+
+_Item: TypeAlias = Reply | ClusterView | Ended | LogDirsError | None
+"""What other threads put into the inbox; None only wakes."""
 
 
 class LogDirsPoller:
@@ -49,7 +54,7 @@ class LogDirsPoller:
         Args:
             config: What to poll.
             memory: Open; it stays the caller's to close, after `stop`. `requests.db` lies beside.
-            append: Keeps facts durably, all or none, before it returns; called by the thread.
+            append: Keeps facts durably, all or none, before it returns; called by two threads.
             clock: The wall clock, ms since the epoch.
 
         Raises:
@@ -63,16 +68,15 @@ class LogDirsPoller:
         self._turns = Turns(config.interval_s, config.eager_s, config.eager_for_s)
         self._requests = PollRequests(memory.path.with_name("requests.db"), clock)
         self._standing = Standing(memory.cluster_id or config.cluster_id)
-        self._inbox: queue.SimpleQueue[Reply | ClusterView | LogDirsError | None] = (
-            queue.SimpleQueue()
-        )
+        self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        self._snapshots = Snapshots(config, append, clock)
         self._views = Views(memory, config.cluster_id)
         self._discovering = False
         self._discovered = False
         self._discovered_s = float("-inf")
         self._last: dict[int, Disks] = {}
         self._stopping = threading.Event()
-        self._workers: set[threading.Thread] = set()
+        self._workers = Workers()
         self._thread: threading.Thread | None = None
 
     def start(self) -> Self:
@@ -88,9 +92,7 @@ class LogDirsPoller:
         self._inbox.put(None)
         if self._thread is not None:
             self._thread.join(_STOP_S)
-        deadline_s = time.monotonic() + _WORKERS_STOP_S
-        for worker in list(self._workers):
-            worker.join(max(0.0, deadline_s - time.monotonic()))
+        self._workers.join()
         self._requests.close()
 
     def __enter__(self) -> Self:
@@ -152,6 +154,7 @@ class LogDirsPoller:
             self._take_requests(now_s)
             for broker in self._turns.due(now_s, self._config.parallel):
                 self._ask(broker, now_s)
+            self._take_snapshot(now_s)
         try:
             item = self._inbox.get(timeout=_LOOK_S)
             while not self._stopping.is_set():
@@ -160,10 +163,14 @@ class LogDirsPoller:
         except queue.Empty:
             return
 
-    def _handle(self, item: Reply | ClusterView | LogDirsError | None) -> None:
+    def _handle(self, item: _Item) -> None:
         try:
             if isinstance(item, Reply):
                 self._replied(item)
+            elif isinstance(item, Ended):
+                if item.failure is not None:
+                    self._standing.refused(item.failure)
+                self._requests.answer(self._snapshots.end(item), self._clock())
             elif item is not None:
                 self._discovering, self._discovered = False, True
                 if isinstance(item, ClusterView):
@@ -199,14 +206,16 @@ class LogDirsPoller:
             except LogDirsError as error:
                 self._inbox.put(error)
 
-        self._start(discover, "discover")
+        self._workers.start(discover, "discover")
 
     def _take_requests(self, now_s: float) -> None:
         if not self._turns.brokers:
             return
         try:
+            taken = {*self._turns.open_tickets, *self._snapshots.waiting}
             for each in self._requests.pending():
-                if each.id not in self._turns.open_tickets:
+                if each.id not in taken:
+                    self._snapshots.ask(each)
                     brokers = set(self._turns.brokers)
                     if each.broker is not None:
                         brokers &= self._views.concerned(each.broker)
@@ -229,13 +238,12 @@ class LogDirsPoller:
             paths=tuple(self._memory.broker(broker).log_dirs),
         )
         self._turns.begin(broker)
-        self._start(lambda: self._inbox.put(self._asker.ask(question)), f"ask broker {broker}")
+        self._workers.start(lambda: self._inbox.put(self._asker.ask(question)), f"ask {broker}")
 
-    def _start(self, work: Callable[[], None], name: str) -> None:
-        self._workers = {each for each in self._workers if each.is_alive()}
-        worker = threading.Thread(target=work, name=f"log-dirs: {name}", daemon=True)
-        self._workers.add(worker)
-        worker.start()
+    def _take_snapshot(self, now_s: float) -> None:
+        make = self._snapshots.take(now_s, self._views.latest, all_polled=self._turns.all_polled)
+        if make is not None:
+            self._workers.start(lambda: self._inbox.put(make()), "content")
 
     def _replied(self, reply: Reply) -> None:
         broker = reply.question.broker
@@ -267,6 +275,7 @@ class LogDirsPoller:
             looks=reply.looks,
             partitions=self._memory.partitions,
             hosted=self._views.hosted,
+            listed=reply.listed(),
         )
         if reply.log_dirs is None:
             compared = compare.unanswered(known, str(reply.failure), around)
@@ -276,6 +285,10 @@ class LogDirsPoller:
         news = compared.disks if is_news(self._last.get(broker), compared.disks) else None
         facts = (*((news,) if news else ()), *compared.facts, *found.facts)
         self._memory.commit(facts, {broker: compared.known}, found.changed)
+        if reply.log_dirs is None:
+            self._snapshots.unanswered(broker)
+        else:
+            self._snapshots.answered(broker, compared, time.monotonic())
         return news
 
     def _take_view(self, view: ClusterView, broker: int | None) -> None:
@@ -286,5 +299,6 @@ class LogDirsPoller:
                 self._views.note_hosted(view, self._clock())
 
     def _answer(self, done: Sequence[int]) -> None:
-        if done:
-            self._requests.answer(done, self._clock())
+        answered = self._snapshots.hold(done)
+        if answered:
+            self._requests.answer(answered, self._clock())

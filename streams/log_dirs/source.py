@@ -59,7 +59,10 @@ class LogDirsReader(JournalReader):
 
         asked = parse_listener(self.options.watched)
         config = LogDirsConfig(
-            brokers=asked.endpoints, cluster_id=asked.cluster_id, security=asked.security
+            brokers=asked.endpoints,
+            cluster_id=asked.cluster_id,
+            security=asked.security,
+            cluster=self.options.cluster,
         )
         memory = Memory(self.options.state / _MEMORY)
         return _Watching(LogDirsPoller(config, memory, journal.append, now_ms).start(), memory)

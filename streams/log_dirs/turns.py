@@ -59,6 +59,11 @@ class Turns:
         """Requests that were taken and not answered."""
         return self._tickets.keys()
 
+    @property
+    def all_polled(self) -> bool:
+        """Whether there are any, and each was asked once, whatever came of it."""
+        return bool(self._turns) and all(turn.polled for turn in self._turns.values())
+
     def expect(self, brokers: Iterable[int], now_s: float) -> None:
         """Let brokers take turns from now on, as far as they do not yet."""
         for each in brokers:

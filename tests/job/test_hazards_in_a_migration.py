@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kazoo.client import KazooClient
 
 from migration.event import Event, Source
 from migration.hazards import HazardKind
@@ -86,6 +87,7 @@ def test_what_a_restart_would_lose_is_said_before_and_named_after(lab: Lab, run:
         lab.enter_migration(broker)
     lab.wait_copied()
     run.wait_for(lambda now: now.phase is Phase.HYBRID)
+    _somebody_writes_to_zookeeper(lab, run)
     lab.create_topic("young", assignments=OF_EACH)
     lab.wait_in_sync()
     for topic in ("old", "young"):
@@ -93,6 +95,7 @@ def test_what_a_restart_would_lose_is_said_before_and_named_after(lab: Lab, run:
             lab.produce(topic, partition, RECORDS)
     _h1(lab, run)
     _h2_and_h3(lab, run)
+    _which_path_is_which_directory(lab, run)
     assert run.interrupt() == 0
     assert not run.leftovers()
 
@@ -149,6 +152,49 @@ def _zookeeper_dies_and_a_broker_freezes(lab: Lab, run: Killed) -> None:
     )
     lab.wait_in_sync()
     run.wait_for(lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 3)
+
+
+def _somebody_writes_to_zookeeper(lab: Lab, run: Killed) -> None:
+    """What ZooKeeper and the metadata log hold is the same, until somebody changes one of them."""
+    compared = run.wait_for(lambda now: now.content.at_ms is not None).content
+    assert compared.compared >= len(OF_EACH) + 6
+    client = KazooClient(hosts=lab.zookeeper_connect)
+    client.start()
+    try:
+        state, config = "/brokers/topics/copied/partitions/0/state", "/config/topics/old"
+        was = {path: client.get(path)[0] for path in (state, config)}
+        isr = json.loads(was[state])["isr"]
+        client.set(state, json.dumps(json.loads(was[state]) | {"isr": isr[:1]}).encode())
+        client.set(config, b'{"version":1,"config":{"retention.ms":"1"}}')
+        told = run.wait_for_event(of("zookeeper_differs", what="isr"))
+        assert (told.source, told.fields["subject"]) == (Source.ZOOKEEPER, "copied-0")
+        settings = of("zookeeper_differs", what="config", subject="topic old: retention.ms")
+        run.wait_for_event(settings)
+        (hazard,) = (each for each in _all(run) if each["id"] == HazardKind.CONTENT_DIFFERS)
+        assert hazard["blocks"] == "finalize"
+        for path, data in was.items():
+            client.set(path, data)
+        run.wait_for_event(of("differences_over"))
+    finally:
+        client.stop()
+        client.close()
+
+
+def _which_path_is_which_directory(lab: Lab, run: Killed) -> None:
+    expected = {
+        (broker, str(lab.directory(broker, index))): _directory_id(lab.directory(broker, index))
+        for broker, index in ((1, 0), (2, 0), (3, 0), (3, 1))
+    }
+    now = run.wait_for(
+        lambda now: expected.keys() <= {(each.broker, each.path) for each in now.places.identities}
+    )
+    found = {(each.broker, each.path): each.directory for each in now.places.identities}
+    assert {at: found[at] for at in expected} == expected
+
+
+def _directory_id(path: Path) -> str:
+    lines = (path / "meta.properties").read_text("utf-8").splitlines()
+    return next(line.partition("=")[2] for line in lines if line.startswith("directory.id="))
 
 
 def _h1(lab: Lab, run: Killed) -> None:

@@ -2,11 +2,13 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from migration.observations import (
+    DiskContentSeen,
     DisksSeen,
     DisksUnreachable,
     Observation,
@@ -24,6 +26,7 @@ from streams.log_dirs.errors import (
 )
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.poller import LogDirsPoller
+from streams.log_dirs.snapshots import CONTENT
 from streams.log_dirs.values import (
     BrokerAddress,
     ClusterView,
@@ -35,6 +38,7 @@ from tests.log_dirs.journal import Facts, now_ms, until
 from tests.log_dirs.world import A, B, log_dir
 
 CONFIG = LogDirsConfig(brokers=(Endpoint("b1", 9092),), interval_s=0.05, eager_s=0.05)
+WITH_CONTENT = LogDirsConfig(brokers=CONFIG.brokers, cluster="c", interval_s=5.0, eager_s=0.05)
 BROKERS = {id_: BrokerAddress(id_, f"b{id_}.invalid", 9092) for id_ in (1, 2)}
 WELL = (log_dir(A, 0), log_dir(B, 1))
 FAILED = (log_dir(A, 0), log_dir(B, error=56))
@@ -49,10 +53,12 @@ class MadeUp:
         self.cluster_id = "c"
         self.undiscovered: LogDirsError | None = None
         self.hanging: dict[int, threading.Event] = {}
+        self.topic_id = "00" * 15 + "25"
 
     def view(self) -> ClusterView:
         partitions = {
-            ("t", each): PartitionView("t", each, "id", 1, 1, (1, 2), (1, 2)) for each in (0, 1)
+            ("t", each): PartitionView("t", each, self.topic_id, 1, 1, (1, 2), (1, 2))
+            for each in (0, 1)
         }
         return ClusterView(self.cluster_id, BROKERS, partitions, {})
 
@@ -67,7 +73,8 @@ class MadeUp:
         answer = self.answers[question.broker]
         if isinstance(answer, LogDirsError):
             return Reply(question=question, failure=answer)
-        ends = (PartitionEnd("t", 0, "id", 0, self.end, 1, 1),) if question.broker == 1 else ()
+        id_ = self.topic_id
+        ends = (PartitionEnd("t", 0, id_, 0, self.end, 1, 1),) if question.broker == 1 else ()
         return Reply(question=question, view=self.view(), log_dirs=answer, ends=ends)
 
 
@@ -245,3 +252,77 @@ def test_a_full_disk_loses_no_fact_and_answers_no_request(
     assert len(world.facts.of(ReplicasCutOff)) == 1
     assert len(world.facts.of(OffsetsFell)) == 1
     until(lambda: world.poller.status().error is None)
+
+
+def content(world: World) -> list[list[DiskContentSeen]]:
+    """The snapshots, oldest first; no fact of another kind lies inside of one."""
+    told = world.facts.all()
+    starts = [at for at, each in enumerate(told) if isinstance(each, DiskContentSeen)][::16]
+    found = [told[at : at + 16] for at in starts]
+    for each in found:
+        assert len({(fact.seen_ms, type(fact)) for fact in each}) == 1
+    return found  # type: ignore[return-value] # just checked
+
+
+def poll_content(world: World) -> list[DiskContentSeen]:
+    ticket = world.poller.request(None, CONTENT)
+    until(lambda: world.poller.answered(ticket))
+    return content(world)[-1]
+
+
+def test_a_snapshot_shows_what_lies_on_reachable_disks(world: World) -> None:
+    world.start_again(WITH_CONTENT)
+    snapshot = poll_content(world)
+    assert {each.paths for each in snapshot} == {((1, A), (1, B), (2, A), (2, B))}
+    (topic,) = (topic for each in snapshot for topic in each.topics)
+    assert topic.topic_id == bytes.fromhex(world.brokers.topic_id)
+    assert [tuple(each) for each in topic.replicas] == [
+        (0, 0, False, 0),
+        (0, 2, False, 0),
+        (1, 1, False, 0),
+        (1, 3, False, 0),
+    ]
+    world.brokers.answers[1], world.brokers.answers[2] = FAILED, BrokerUnreachable("refused")
+    snapshot = poll_content(world)
+    assert {(each.paths, each.whole) for each in snapshot} == {(((1, A),), ())}
+
+
+def test_snapshots_come_by_themselves_while_brokers_answer(world: World) -> None:
+    world.start_again(replace(WITH_CONTENT, content_interval_s=0.05, interval_s=0.3))
+    until(lambda: len(content(world)) >= 3)
+    world.brokers.answers = dict.fromkeys((1, 2), BrokerUnreachable("refused"))
+    world.poll()
+    made = len(content(world))
+    for _ in range(5):
+        world.poll()
+    assert len(content(world)) <= made + 1  # one may have been under way
+
+
+def test_a_request_for_content_while_nobody_answers_is_answered(world: World) -> None:
+    world.start_again(WITH_CONTENT)
+    world.brokers.answers = dict.fromkeys((1, 2), BrokerUnreachable("refused"))
+    ticket = world.poller.request(None, CONTENT)
+    until(lambda: world.poller.answered(ticket))
+
+
+def test_a_snapshot_that_cannot_be_kept_is_made_again(world: World) -> None:
+    world.start_again(WITH_CONTENT)
+    world.poll()
+    ticket = world.poller.request(None, CONTENT)
+    mend = refuse_to_append(world)
+    until(lambda: "no space left" in str(world.poller.status().error))
+    assert not world.poller.answered(ticket)
+    mend()
+    until(lambda: world.poller.answered(ticket))
+    assert content(world)
+
+
+def test_what_lies_in_a_directory_that_was_never_seen_well_is_concluded(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.brokers.answers[2] = FAILED
+    with world.poller:
+        world.poll()
+        cut = world.facts.wait(ReplicasCutOff, lambda each: each.broker == 2)
+        assert (cut.path, [each.partition for each in cut.replicas]) == (B, [1])
+        assert cut.replicas[0].replicas == 2
+    world.memory.close()

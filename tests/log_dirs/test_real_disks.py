@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from migration.observations import (
+    DiskContentSeen,
     DisksSeen,
     DisksUnreachable,
     LogDirSeen,
@@ -25,6 +26,7 @@ from streams.log_dirs.client import EARLIEST, LATEST, BrokerClient
 from streams.log_dirs.errors import BrokerUnreachable, RequestRefused
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.poller import LogDirsPoller
+from streams.log_dirs.snapshots import CONTENT
 from tests.log_dirs.journal import PATIENCE_S, Facts, now_ms, until
 
 pytestmark = pytest.mark.lab
@@ -51,18 +53,23 @@ class Followed:
         self.facts = Facts()
         self.requests = state / "requests.db"
         self.memory = Memory(state / "disks.db")
-        config = LogDirsConfig(brokers=Endpoint.parse_list(lab.broker_bootstrap))
+        config = LogDirsConfig(brokers=Endpoint.parse_list(lab.broker_bootstrap), cluster="lab")
         self.poller = LogDirsPoller(config, self.memory, self.facts.append, now_ms)
 
-    def poll(self, broker: int | None = None) -> int:
+    def poll(self, broker: int | None = None, why: str = "a test") -> int:
         """Ask for a poll and wait for its end; how many facts there were before."""
         before = len(self.facts)
-        ticket = self.poller.request(broker, "a test")
+        ticket = self.poller.request(broker, why)
         until(lambda: self.poller.answered(ticket))
         return before
 
     def last_seen(self, broker: int) -> DisksSeen:
         return [each for each in self.facts.of(DisksSeen) if each.broker == broker][-1]
+
+    def content(self) -> list[DiskContentSeen]:
+        """Ask for a snapshot of what lies on all disks."""
+        self.poll(None, CONTENT)
+        return self.facts.of(DiskContentSeen)[-16:]
 
     def end(self, topic: str, partition: int) -> int | None:
         known = self.memory.partition((topic, partition))
@@ -84,7 +91,8 @@ def log_dirs(lab: Lab, broker: int) -> dict[str, Path]:
 
 def folders(path: Path) -> set[str]:
     """The partitions that lie in a log directory."""
-    return {each.name for each in path.iterdir() if each.is_dir() and "delete" not in each.name}
+    found = (each.name for each in path.iterdir() if each.is_dir())
+    return {each for each in found if not each.endswith(("-delete", "-stray"))}
 
 
 def partition_of(folder: str) -> tuple[str, int]:
@@ -116,6 +124,64 @@ def test_a_poll_is_what_lies_in_the_directories(lab: Lab, followed: Followed) ->
             assert each.total_bytes
             assert each.usable_bytes
     assert sum(each.replicas for b in (1, 2) for each in followed.last_seen(b).log_dirs) >= 16
+
+
+def lying(snapshot: list[DiskContentSeen]) -> list[tuple[int, str, str]]:
+    return sorted(
+        (*fact.paths[each.path], f"{topic.name}-{each.partition}")
+        for fact in snapshot
+        for topic in fact.topics
+        for each in topic.replicas
+    )
+
+
+def in_folders(lab: Lab, failed: str = "") -> list[tuple[int, str, str]]:
+    return sorted(
+        (broker, path, folder)
+        for broker in (1, 2)
+        for path in log_dirs(lab, broker)
+        if path != failed
+        for folder in folders(Path(path))
+    )
+
+
+def test_a_snapshot_is_what_lies_in_all_directories(lab: Lab, followed: Followed) -> None:
+    snapshot = followed.content()
+    assert lying(snapshot) == in_folders(lab)
+    assert len(lying(snapshot)) >= 24
+    assert len({each.shard for each in snapshot}) == 16
+    assert {(each.comparison, len(each.paths), each.whole) for each in snapshot} == {
+        (snapshot[0].comparison, 4, (1, 2))
+    }
+    with BrokerClient(at(lab, 1), Security()) as broker:
+        ids = {topic: each.topic_id for (topic, _), each in broker.metadata().partitions.items()}
+    assert {t.name: t.topic_id.hex() for each in snapshot for t in each.topics} == ids
+
+
+def test_folders_that_kafka_has_done_with_are_in_no_snapshot(lab: Lab, followed: Followed) -> None:
+    """A log of an unknown topic is served like any other; `-stray` and `-delete` never are."""
+    path = lab.directory(2, 1)
+    served = path / "ghost-0"
+    done_with = [path / f"ghost-{n}.{n:032x}-{why}" for n, why in ((1, "stray"), (2, "delete"))]
+    model = path / min(each for each in folders(path) if each.startswith("spread"))
+    lab.stop(2)
+    for each in (served, *done_with):
+        shutil.copytree(model, each)
+    lab.start(2)
+    try:
+        lab.wait_in_sync()
+        assert all(each.is_dir() for each in done_with)
+        snapshot = followed.content()
+        assert lying(snapshot) == in_folders(lab)
+        ghosts = [t for each in snapshot for t in each.topics if t.name == "ghost"]
+        assert [(each.topic_id, len(each.replicas)) for each in ghosts] == [(bytes(16), 1)]
+        assert not [each for each in lying(snapshot) if "ghost" in each[2] and each[2] != "ghost-0"]
+    finally:
+        lab.stop(2)
+        for each in (served, *done_with):
+            shutil.rmtree(each, ignore_errors=True)
+        lab.start(2)
+        lab.wait_in_sync()
 
 
 def test_sizes_grow_with_what_is_produced(lab: Lab, followed: Followed) -> None:
@@ -196,7 +262,9 @@ def test_a_killed_broker_is_unreachable_once_and_comes_back(lab: Lab, followed: 
     lab.wait_in_sync()
 
 
-def test_a_failed_directory_cuts_off_what_lay_in_it(lab: Lab, followed: Followed) -> None:
+def test_a_failed_directory_cuts_off_what_lay_in_it(
+    lab: Lab, followed: Followed, tmp_path: Path
+) -> None:
     path = str(lab.directory(2, 1))
     lay = folders(Path(path))
     lab.produce("spread", 1, 20)
@@ -216,6 +284,10 @@ def test_a_failed_directory_cuts_off_what_lay_in_it(lab: Lab, followed: Followed
         assert (cut.broker, cut.path) == (2, path)
         assert {f"{each.topic}-{each.partition}": each.end_offset for each in cut.replicas} == ends
         assert {each.replicas for each in cut.replicas if each.topic == "spread"} == {2}
+        assert at_first_look(lab, tmp_path / "late") == {(2, path): lay}
+        snapshot = followed.content()
+        assert (snapshot[0].whole, len(snapshot[0].paths)) == ((1,), 3)
+        assert lying(snapshot) == in_folders(lab, path)
     finally:
         lab.heal_directory(2, 1)
     lab.stop(2)
@@ -227,6 +299,19 @@ def test_a_failed_directory_cuts_off_what_lay_in_it(lab: Lab, followed: Followed
     assert len(followed.facts.of(ReplicasCutOff, after=mark)) == 1
     assert len(followed.facts.of(ReplicasBack, after=mark)) == 1
     assert not followed.facts.of(OffsetsFell)
+
+
+def at_first_look(lab: Lab, state: Path) -> dict[tuple[int, str], set[str]]:
+    """What a poller that has never seen the cluster before finds cut off."""
+    late = Followed(lab, state)
+    with late.poller:
+        late.poll()
+        found = late.facts.of(ReplicasCutOff)
+    late.memory.close()
+    return {
+        (each.broker, each.path): {f"{r.topic}-{r.partition}" for r in each.replicas}
+        for each in found
+    }
 
 
 def test_a_wiped_replica_without_a_copy_is_a_fall_of_its_offsets(

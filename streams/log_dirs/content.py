@@ -1,0 +1,92 @@
+"""What lies on all disks, dealt out to the cluster's shards as facts. Pure.
+
+In: what each reachable broker's latest answer showed. Out: a `DiskContentSeen` for every shard.
+Kafka answers with its current and future logs only: folders named `-delete` or `-stray` are none of
+them, from their renaming on (3.9 `LogManager.allLogs`). The metadata log is no topic's replica.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, TypeAlias
+from zlib import crc32
+
+from migration.observations import DiskContentSeen, ReplicaOnDisk, TopicOnDisk
+from streams.log_dirs.values import ReplicaPlace, TopicPartition
+from streams.source.shards import SHARDS, shard_numbers
+
+METADATA_LOG: Final = "__cluster_metadata"
+NO_ID: Final = bytes(16)
+"""Of a topic that METADATA knows no id of."""
+
+TopicIds: TypeAlias = Mapping[str, bytes]
+"""By topic name; 16 bytes each."""
+
+
+class BrokerContent(NamedTuple):
+    """What lies on one reachable broker's disks.
+
+    Attributes:
+        log_dirs: path -> replicas, of the directories that answered well.
+        whole: whether those are all that the broker has.
+    """
+
+    broker: int
+    log_dirs: Mapping[str, tuple[ReplicaPlace, ...]]
+    whole: bool
+
+
+def contents(
+    cluster: str, brokers: Iterable[BrokerContent], topic_ids: TopicIds, now_ms: int
+) -> tuple[DiskContentSeen, ...]:
+    """Make a snapshot of all disks, in the order of the shards' places.
+
+    Equal disks give equal facts: everything in them is sorted.
+
+    Args:
+        cluster: its name, which the shards' numbers follow from.
+        brokers: those that are reachable, each once.
+        topic_ids: of all topics that have one.
+        now_ms: when what the brokers showed was taken together; names the comparison.
+    """
+    known = sorted(brokers, key=lambda each: each.broker)
+    paths = tuple((each.broker, path) for each in known for path in sorted(each.log_dirs))
+    topics = _by_topic(each.log_dirs[path] for each in known for path in sorted(each.log_dirs))
+    places: list[list[TopicOnDisk]] = [[] for _ in range(SHARDS)]
+    for name in sorted(topics):
+        topic_id = topic_ids.get(name, NO_ID)
+        replicas = tuple(sorted(topics[name]))
+        places[place_of(topic_id, name)].append(TopicOnDisk(topic_id, name, replicas))
+    whole = tuple(each.broker for each in known if each.whole)
+    return tuple(
+        DiskContentSeen(
+            seen_ms=now_ms,
+            comparison=now_ms,
+            shard=number,
+            paths=paths,
+            whole=whole,
+            topics=tuple(places[place]),
+        )
+        for place, number in enumerate(shard_numbers(cluster))
+    )
+
+
+def place_of(topic_id: bytes, name: str) -> int:
+    """Which shard a topic belongs to, by place; one without an id is dealt out by its name."""
+    return (crc32(name.encode()) if topic_id == NO_ID else topic_id[-1]) % SHARDS
+
+
+def topic_ids_of(ids: Iterable[tuple[TopicPartition, str | None]]) -> TopicIds:
+    """The topics' ids, given as 32 hexadecimal digits with each partition; None: there is none."""
+    found = {topic: id_ for (topic, _), id_ in ids if id_ is not None}
+    return {topic: bytes.fromhex(id_) for topic, id_ in found.items()}
+
+
+def _by_topic(log_dirs: Iterable[tuple[ReplicaPlace, ...]]) -> dict[str, list[ReplicaOnDisk]]:
+    """All replicas by topic name, of directories in the order of `paths`."""
+    found: defaultdict[str, list[ReplicaOnDisk]] = defaultdict(list)
+    for path, replicas in enumerate(log_dirs):
+        for topic, partition, _, lag, future in replicas:
+            # How far a current replica lags is no content, and would make every snapshot another.
+            found[topic].append(ReplicaOnDisk(partition, path, future, lag if future else 0))
+    found.pop(METADATA_LOG, None)
+    return found
