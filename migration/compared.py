@@ -107,7 +107,7 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
             lasting[kind] = lasting.get(kind, 0) + count
     placed = [each for part in parts for each in part.placed]
     identities = identify(placed, disks) if disks is not None else ()
-    misplaced = frozenset(_misplaced(placed, identities))
+    misplaced = frozenset(_misplaced(placed, identities)) | _unseen(before, disks)
     again = sorted(misplaced & before.misplaced)
     if again:
         lasting["misplaced"] = len(again)
@@ -162,6 +162,16 @@ def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...
             )
         )
     return tuple(found)
+
+
+def _unseen(before: Compared, disks: DisksImage | None) -> frozenset[Difference]:
+    """What stands until its broker answers again."""
+    brokers = disks.brokers if disks is not None else {}
+    return frozenset(
+        each
+        for each in before.misplaced
+        if each.broker in brokers and brokers[each.broker].unreachable is not None
+    )
 
 
 def _misplaced(placed: Iterable[Placed], identities: tuple[Identity, ...]) -> Iterable[Difference]:

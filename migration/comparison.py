@@ -102,12 +102,20 @@ class ShardComparison:
     placed: tuple[Placed, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Last:
+    """What the last comparison of a kind found, and which of that the one before had found too."""
+
+    found: frozenset[Difference] = frozenset()
+    lasting: frozenset[Difference] = frozenset()
+
+
 @dataclass(slots=True)
 class Comparisons:
-    """What a shard keeps between comparisons: the differences that the last one found."""
+    """What a shard keeps between comparisons."""
 
-    zookeeper: frozenset[Difference] = frozenset()
-    disks: frozenset[Difference] = field(default=frozenset())
+    zookeeper: Last = field(default_factory=Last)
+    disks: Last = field(default_factory=Last)
 
 
 def against_zookeeper(
@@ -226,12 +234,24 @@ def against_disks(
                 if broker in whole and (partition, broker) not in there:
                     subject = f"{known.name}-{partition}"
                     found[Difference("missing", subject, "absent", "present", broker)] = None
+    found.update(dict.fromkeys(_not_looked_at(before.disks.lasting, seen)))
     placed = tuple(
         Placed(broker, path, ids[directory], len(subjects), tuple(sorted(subjects)[:NAMED_MAX]))
         for (broker, path, directory), subjects in sorted(groups.items())
     )
     result, before.disks = _told(seen, compared, found, before.disks, placed)
     return result
+
+
+def _not_looked_at(lasting: frozenset[Difference], seen: DiskContentSeen) -> Iterator[Difference]:
+    """What stands until its broker, or its directory, can be looked at again."""
+    readable, whole = frozenset(seen.paths), frozenset(seen.whole)
+    for each in lasting:
+        looked_at = (
+            each.broker in whole if each.kind == "missing" else (each.broker, each.path) in readable
+        )
+        if not looked_at:
+            yield each
 
 
 def _replicas(
@@ -246,10 +266,10 @@ def _told(
     seen: ZkContentSeen | DiskContentSeen,
     compared: int,
     found: Found,
-    before: frozenset[Difference],
+    before: Last,
     placed: tuple[Placed, ...] = (),
-) -> tuple[ShardComparison, frozenset[Difference]]:
-    lasting = sorted(each for each in found if each in before)
+) -> tuple[ShardComparison, Last]:
+    lasting = sorted(each for each in found if each in before.found)
     kinds: dict[str, int] = {}
     named = []
     for each in lasting:
@@ -266,7 +286,7 @@ def _told(
         named=tuple(named),
         placed=placed,
     )
-    return result, frozenset(found)
+    return result, Last(found=frozenset(found), lasting=frozenset(lasting))
 
 
 def _ids(ids: tuple[int, ...] | list[int]) -> str:

@@ -145,7 +145,10 @@ class ReplicaSeen(NamedTuple):
 
 
 class ReplicasCutOff(NamedTuple):
-    """The replicas that lay in a directory when it was last readable; it is not any more."""
+    """The replicas that lay in a directory when it was last readable; it is not any more.
+
+    When it was bad from the first look on: those that the broker hosts and that lie in no other.
+    """
 
     seen_ms: int
     broker: int

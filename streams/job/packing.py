@@ -11,13 +11,13 @@ from typing import Any, Final, cast
 import msgpack
 from pydantic import TypeAdapter
 
-from migration.comparison import Comparisons, Difference, ShardComparison
+from migration.comparison import Comparisons, Difference, Last, ShardComparison
 from migration.partitions import Numbers, Replicas
 from migration.shard import Note, Shard, ShardReport, ShardTopic
 from migration.transitions import Crossing, Movement
 from streams.source.chunks import Kind, ShardChunk
 
-STATE_FORMAT: Final = 4
+STATE_FORMAT: Final = 5
 _COMPARISON: Final = TypeAdapter(ShardComparison)
 
 
@@ -32,7 +32,10 @@ def pack_shard(shard: Shard, held: list[ShardChunk]) -> bytes:
         for topic_id, topic in shard.topics.items()
     ]
     registered = [(broker, sorted(each)) for broker, each in shard.registered.items()]
-    compared = (sorted(shard.compared.zookeeper), sorted(shard.compared.disks))
+    compared = [
+        (sorted(each.found), sorted(each.lasting))
+        for each in (shard.compared.zookeeper, shard.compared.disks)
+    ]
     packed = (
         STATE_FORMAT,
         shard.numbers.ids(),
@@ -72,9 +75,16 @@ def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
         pending=pending,
         configs={tuple(of): settings for of, settings in configs},
         names=names,
-        compared=Comparisons(*(frozenset(starmap(Difference, each)) for each in compared)),
+        compared=Comparisons(*(_last(*each) for each in compared)),
     )
     return shard, [ShardChunk(Kind(kind), *rest) for kind, *rest in held]
+
+
+def _last(found: Any, lasting: Any) -> Last:  # noqa: ANN401  # as msgpack gives it
+    return Last(
+        found=frozenset(starmap(Difference, found)),
+        lasting=frozenset(starmap(Difference, lasting)),
+    )
 
 
 def pack_report(report: ShardReport, path: str | None, rows: int) -> bytes:

@@ -191,6 +191,33 @@ def test_a_future_replica_that_has_caught_up_is_to_be_promoted() -> None:
     assert disks_twice(IN_A, ON_2, future._replace(lag=5)).named == ()
 
 
+def test_what_lasts_stands_until_it_can_be_looked_at_again() -> None:
+    def found(comparison: int, seen: DiskContentSeen) -> tuple[Difference, ...]:
+        seen = seen._replace(comparison=comparison)
+        return against_disks(logged(), numbers(), kept, seen).named
+
+    kept = Comparisons()
+    stray = ReplicaOnDisk(9, 1, False, 0)
+    there = disks(0, IN_A, ON_2, stray)
+    gone = there._replace(paths=((2, "/2/b"),), whole=(2,), topics=())
+    lasting = (Difference("stray", "t-9", "present", "absent", 1, "/1/b"),)
+    assert [found(1, there), found(2, there), found(3, gone), found(4, gone)] == [
+        (),
+        lasting,
+        lasting,
+        (*sorted([*lasting, Difference("missing", "t-0", "absent", "present", 2)]),),
+    ]
+    assert found(5, disks(0, IN_A, ON_2)) == ()
+
+
+def test_what_was_seen_once_does_not_last_because_its_broker_went() -> None:
+    kept = Comparisons()
+    stray = ReplicaOnDisk(9, 1, False, 0)
+    against_disks(logged(), numbers(), kept, disks(1, IN_A, ON_2, stray))
+    gone = disks(2, ON_2)._replace(paths=((1, "-"), (1, "-"), (2, "/2/b")), whole=(2,))
+    assert against_disks(logged(), numbers(), kept, gone).named == ()
+
+
 def known_disks(**ids: str | None) -> DisksImage:
     log_dirs = tuple(
         LogDirSeen(path.replace("_", "/"), 0, None, None, 0, 0, 0, 0, id_, True)
