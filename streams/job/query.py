@@ -37,8 +37,8 @@ from streams.store.store import Store
 _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)
 
 
-Look = Callable[[str, int, str], None]
-"""Asks for a look at a broker's disks: cluster, broker, why."""
+Look = Callable[[str, int | None, str], None]
+"""Asks for a look at a broker's disks: cluster, broker (None: all), why."""
 
 
 class JobFailed(Exception):
@@ -208,7 +208,7 @@ def _looks(settings: JobSettings, state_dir: Path, held: ExitStack) -> Look:
         if each.brokers is not None
     }
 
-    def look(cluster: str, broker: int, why: str) -> None:
+    def look(cluster: str, broker: int | None, why: str) -> None:
         if cluster in requests:
             requests[cluster].ask(broker, why)
 

@@ -30,6 +30,7 @@ _ASKS_FOR_A_LOOK: Final = frozenset(
         "broker_fenced",
         "log_dir_failure_notified",
         "log_dirs_lost",
+        "topic_created",
         "zk_broker_appeared",
         "zk_broker_gone",
     }
@@ -77,14 +78,14 @@ class _Collected:
 class StoreSink:
     """Writes batches to a store; the function for `foreachBatch`.
 
-    `look`: asks, by cluster and broker and with a reason, for a look at the broker's disks.
+    `look`: asks, by cluster and broker (None: all) and with a reason, for a look at the broker's disks.
     """
 
     def __init__(
         self,
         store: Store,
         clock: Callable[[], int],
-        look: Callable[[str, int, str], None] | None = None,
+        look: Callable[[str, int | None, str], None] | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -113,11 +114,10 @@ class StoreSink:
         if self._look is None:
             return
         wanted = {
-            each.broker: each.kind
-            for each in outcome.events
-            if each.kind in _ASKS_FOR_A_LOOK and each.broker is not None
+            each.broker: each.kind for each in outcome.events if each.kind in _ASKS_FOR_A_LOOK
         }
-        for broker, kind in wanted.items():
+        # None: all of them, as a new topic may lie anywhere.
+        for broker, kind in wanted.items() if None not in wanted else [(None, wanted[None])]:
             self._look(outcome.cluster, broker, kind)
 
     def _outcome(self, cluster: str, collected: _Collected) -> Outcome:
