@@ -8,7 +8,10 @@ order they were learned. Where to start, by errand:
 - which notifications were missed: `notifications.py`, with the arithmetic in `sequence.py`;
 - every other znode: `tree.py`, `paths.py`;
 - what goes through kazoo, and what kazoo does not do: `link.py`, `session.py`;
-- what a watcher starts again from: `known.py`.
+- what a watcher starts again from: `known.py`;
+- the reading of all content, for a comparison with the metadata log: `content.py`, when it makes
+  sense `content_when.py`, one reading `content_reading.py` with its requests in
+  `content_gathering.py`, the znodes' payloads `content_payloads.py`, the facts `content_facts.py`.
 
 Nothing is imported here: whoever needs only `known.py` must not pay for the network client.
 """

@@ -4,6 +4,7 @@ Options: those of `streams.journal.source`, and `connect` ("host:port,host:port/
 """
 
 from collections.abc import MutableMapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource
@@ -15,6 +16,7 @@ from streams.source.shards import ZOOKEEPER
 
 if TYPE_CHECKING:
     from streams.journal.journal import Journal
+    from streams.zookeeper.content import ContentReader
     from streams.zookeeper.watcher import ZooKeeperWatcher
 
 
@@ -46,24 +48,41 @@ class ZooKeeperReader(JournalReader):
         """Begin to watch from where the journal's facts end."""
         from streams.source.status_file import now_ms
         from streams.zookeeper.config import WatcherConfig
+        from streams.zookeeper.content import ContentReader
+        from streams.zookeeper.content_when import is_written_by_kraft
         from streams.zookeeper.known import Known
         from streams.zookeeper.watcher import ZooKeeperWatcher
 
         config = WatcherConfig(connect=self.options.watched)
-        known = Known(journal.kept())
-        return _Watching(ZooKeeperWatcher(config, known, journal.append, now_ms).start())
+        watcher = ZooKeeperWatcher(config, Known(journal.kept()), journal.append, now_ms)
+        content = ContentReader(
+            config,
+            self.options.cluster,
+            journal.append,
+            now_ms,
+            should_read=lambda: is_written_by_kraft(watcher.known, now_ms()),
+        )
+        return _Watching(watcher.start(), content.start())
 
 
 class _Watching:
-    """A watcher, as every journalled source has it."""
+    """A watcher and a reader of all content, as every journalled source has it."""
 
-    def __init__(self, watcher: "ZooKeeperWatcher") -> None:
+    def __init__(self, watcher: "ZooKeeperWatcher", content: "ContentReader") -> None:
         self._watcher = watcher
+        self._content = content
 
     def status(self) -> SourceStatus:
         from streams.zookeeper.status import source_status
 
-        return source_status(self._watcher.status())
+        said = source_status(self._watcher.status())
+        abandoned = self._content.status().error
+        if abandoned is None or said.waiting is not None:
+            return said
+        # No error of the source: without comparisons everything else is still seen.
+        words = f"the next reading of ZooKeeper's content; the last one failed: {abandoned.detail}"
+        return replace(said, waiting=words)
 
     def stop(self) -> None:
+        self._content.stop()
         self._watcher.stop()

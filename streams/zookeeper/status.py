@@ -13,7 +13,8 @@ class Reason(NamedTuple):
 
     Attributes:
         name: Stable, for alerts. Waits: `starting`, `no_zookeeper_reachable`, `reading`,
-            `chroot_missing`. Errors: `refused`, `facts_not_kept`, `unexpected`.
+            `chroot_missing`; of the content (`content.py`) also `not_in_dual_write`. Errors:
+            `refused`, `facts_not_kept`, `unexpected`; of the content also those of `Abandoned`.
         detail: A sentence for the operator.
         since_ms: Kraftgate's clock, ms since the epoch, when this name began.
     """
@@ -88,7 +89,7 @@ class StatusBoard:
         now = self._clock()
         with self._lock:
             words = None if unkept is None else ("facts_not_kept", unkept)
-            self._unkept = words and _reason(words, self._unkept, now)
+            self._unkept = words and dated(words, self._unkept, now)
             error = self._unkept or self._status.error
             return replace(self._status, observed_ms=now, error=error)
 
@@ -100,7 +101,7 @@ class StatusBoard:
         """
         now = self._clock()
         with self._lock:
-            still = None if waiting is None else _reason(waiting, self._status.waiting, now)
+            still = None if waiting is None else dated(waiting, self._status.waiting, now)
             self._status = replace(self._status, waiting=still, error=None)
 
     def tell(
@@ -125,14 +126,20 @@ class StatusBoard:
             self._status = WatcherStatus(
                 observed_ms=now,
                 last_reply_ms=now if answered else was.last_reply_ms,
-                waiting=_reason(waiting, was.waiting, now) if waiting else was.waiting,
-                error=_reason(error, was.error, now) if error else was.error,
+                waiting=dated(waiting, was.waiting, now) if waiting else was.waiting,
+                error=dated(error, was.error, now) if error else was.error,
                 **fields,
             )
 
 
-def _reason(words: tuple[str, str], before: Reason | None, now_ms: int) -> Reason:
-    """Date a reason: it began when its name did, although its words may change."""
+def dated(words: tuple[str, str], before: Reason | None, now_ms: int) -> Reason:
+    """Date a reason: it began when its name did, although its words may change.
+
+    Args:
+        words: Its name and detail.
+        before: What was told before.
+        now_ms: Kraftgate's clock.
+    """
     name, detail = words
     since = before.since_ms if before is not None and before.name == name else now_ms
     return Reason(name, detail, since)

@@ -94,6 +94,11 @@ class ZooKeeperWatcher:
         """Say how it stands now. Never raises."""
         return self._board.read(self._outbox.error)
 
+    @property
+    def known(self) -> Known:
+        """What is known; other threads may ask it for single znodes and whether it `sees`."""
+        return self._ledger.known
+
     def __enter__(self) -> Self:
         """Start."""
         return self.start()

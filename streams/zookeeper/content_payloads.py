@@ -1,0 +1,149 @@
+"""What Kafka writes into the znodes that are compared (3.9, ZkData.scala). Pure.
+
+Nothing that is refused is quoted: a value of a configuration may be a secret.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, TypeGuard
+
+from migration.digests import digest
+from migration.directory_ids import InvalidDirectoryId, from_text
+
+_INT32_MAX: Final = 2**31 - 1
+_NO_LEADER: Final = -1
+
+
+class Unreadable(ValueError):
+    """A znode's content is not what Kafka writes there."""
+
+
+class TopicPayload(NamedTuple):
+    """Of `/brokers/topics/T`.
+
+    Attributes:
+        topic_id: 16 bytes.
+        replicas: partition -> ids of its brokers, ordered by partition.
+    """
+
+    topic_id: bytes
+    replicas: dict[int, tuple[int, ...]]
+
+
+class StatePayload(NamedTuple):
+    """Of `/brokers/topics/T/partitions/P/state`; `leader` -1: none."""
+
+    leader: int
+    isr: tuple[int, ...]
+
+
+def topic_of(data: bytes | None) -> TopicPayload:
+    """Read a topic's znode (TopicZNode).
+
+    Raises:
+        Unreadable: it is something else, or of a Kafka that gave topics no id (before 2.8).
+    """
+    content = _object(data)
+    text = content.get("topic_id")
+    if text is None:
+        raise Unreadable("it has no topic_id")
+    if not isinstance(text, str):
+        raise Unreadable("its topic_id is no text")
+    try:
+        topic_id = from_text(text)
+    except InvalidDirectoryId:
+        raise Unreadable("its topic_id is not a Kafka id") from None
+    partitions = content.get("partitions")
+    if not isinstance(partitions, dict):
+        raise Unreadable("it has no partitions")
+    replicas = {_partition(name): _ids(ids, "replicas") for name, ids in partitions.items()}
+    return TopicPayload(topic_id, dict(sorted(replicas.items())))
+
+
+def state_of(data: bytes | None) -> StatePayload:
+    """Read a partition's state (TopicPartitionStateZNode).
+
+    Raises:
+        Unreadable: it is something else.
+    """
+    content = _object(data)
+    leader = content.get("leader")
+    if not _is_id(leader, lowest=_NO_LEADER):
+        raise Unreadable("its leader is no broker id")
+    return StatePayload(leader, _ids(content.get("isr"), "isr"))
+
+
+def config_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
+    """Read a configuration as digests of its values, ordered by key (ConfigEntityZNode).
+
+    Raises:
+        Unreadable: it is something else.
+    """
+    entries = _object(data).get("config")
+    if not isinstance(entries, dict):
+        raise Unreadable("it has no config")
+    return tuple((_key(name), _digest_of(value)) for name, value in sorted(entries.items()))
+
+
+def broker_of(name: str) -> int:
+    """Read the name of a znode below `/brokers/ids`.
+
+    Raises:
+        Unreadable: it is no broker id.
+    """
+    return _number(name, "its name is no broker id")
+
+
+def _object(data: bytes | None) -> Mapping[str, Any]:
+    if not data:
+        raise Unreadable("it is empty")
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):  # also for bytes that are no text
+        raise Unreadable("its content is not JSON") from None
+    if not isinstance(content, dict):
+        raise Unreadable("its content is not a JSON object")
+    return content
+
+
+def _partition(name: str) -> int:
+    return _number(name, "a partition's name is no number")
+
+
+def _number(name: str, why_not: str) -> int:
+    # What Kafka prints, and nothing that int() would take beside it, such as "+1" or "01".
+    if not (name.isascii() and name.isdigit() and len(name) <= len(str(_INT32_MAX))):
+        raise Unreadable(why_not)
+    number = int(name)
+    if str(number) != name or number > _INT32_MAX:
+        raise Unreadable(why_not)
+    return number
+
+
+def _ids(value: object, what: str) -> tuple[int, ...]:
+    if not isinstance(value, list) or not all(_is_id(each) for each in value):
+        raise Unreadable(f"its {what} are no list of broker ids")
+    return tuple(value)
+
+
+def _is_id(value: object, lowest: int = 0) -> TypeGuard[int]:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return lowest <= value <= _INT32_MAX
+
+
+def _key(name: str) -> str:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise Unreadable("a key of its config is not Unicode text") from None
+    return name
+
+
+def _digest_of(value: object) -> bytes:
+    if not isinstance(value, str):
+        raise Unreadable("a value of its config is no text")
+    try:
+        return digest(value)
+    except UnicodeEncodeError:
+        raise Unreadable("a value of its config is not Unicode text") from None
