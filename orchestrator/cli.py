@@ -163,6 +163,41 @@ def hazards(
     command.show(config_path, None if action is None else Action(action), broker, as_json=as_json)
 
 
+@main.command(name="what-if")
+@_config
+@click.option("--broker", type=int, metavar="ID", required=True, help="The broker that fails.")
+@click.option(
+    "--log-dir", metavar="PATH", help="Only this log directory of it fails, as its broker names it."
+)
+@click.option("--cluster", metavar="NAME", help="Of several configured clusters, this one.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@_verbose
+def what_if(
+    config_path: Path,
+    broker: int,
+    log_dir: str | None,
+    cluster: str | None,
+    *,
+    as_json: bool,
+    verbose: int,
+) -> None:
+    """Print which partitions suffer if a broker, or a directory, failed now.
+
+    Asks the brokers, reads only. Where the metadata log has the replicas is known while
+    `kraftgate run` runs. Ends with 5 when a partition would be lost, away or leaderless, or that
+    cannot be told; with 4 when the brokers cannot be asked.
+
+    \b
+    Examples:
+      kraftgate what-if --broker 3
+      kraftgate what-if --broker 3 --log-dir /data/d1 --json | jq .counts
+    """  # noqa: D301  # click wants the backspace
+    _log(verbose)
+    from orchestrator.commands import what_if as command
+
+    command.what_if(config_path, cluster, broker, log_dir, as_json=as_json)
+
+
 @main.command()
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -1,0 +1,24 @@
+"""What would come of the partitions if a broker, or one of its log directories, failed now.
+
+`if_broker_fails` and `if_directory_fails` take a `Situation` and give a `Prediction`. Pure: the
+situation was gathered by `streams.what_if`. What is not known is never taken for harmless.
+"""
+
+from migration.what_if.predict import if_broker_fails, if_directory_fails
+from migration.what_if.situation import Assignment, Situation, metadata_dir, mode_of
+from migration.what_if.values import HARMLESS, SERIOUS, Basis, Fate, Line, Prediction
+
+__all__ = [
+    "HARMLESS",
+    "SERIOUS",
+    "Assignment",
+    "Basis",
+    "Fate",
+    "Line",
+    "Prediction",
+    "Situation",
+    "if_broker_fails",
+    "if_directory_fails",
+    "metadata_dir",
+    "mode_of",
+]

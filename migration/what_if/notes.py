@@ -1,0 +1,125 @@
+"""What has to be said beside the lines: why the broker would halt, and what is not known."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from migration.preflight.facts import STORAGE_ERROR, TopicPartition, Unknown
+from migration.summary import Mode
+from migration.what_if.situation import Situation
+from migration.what_if.values import Fate, Line
+
+_NAMED_MAX: Final = 10
+
+
+def of_broker(now: Situation) -> Iterator[str]:
+    """Say what bears on the broker's failure."""
+    if now.broker not in now.topics.broker_ids:
+        yield (
+            f"broker {now.broker} is not among those alive: this is what its being away has come to"
+        )
+    if now.mode is None:
+        yield "the broker's mode is not known; its failing as a whole does not depend on it"
+    if isinstance(now.log_dirs, Unknown):
+        yield f"where its logs lie is not known: {now.log_dirs.why}"
+    yield from _around(now)
+
+
+def of_directory(
+    now: Situation, path: str, halts: bool | None, lines: Sequence[Line]
+) -> Iterator[str]:
+    """Say what bears on the failure of the broker's directory at `path`."""
+    if path not in now.online:
+        yield from _offline(now, path)
+        return
+    yield from _halting(now, path, halts)
+    if now.mode in {None, Mode.KRAFT}:
+        yield from _metadata_log(now, path)
+    if any(each.fate is Fate.LEADER_NOT_MOVED for each in lines):
+        yield (
+            f"leaders that are not moved stay on broker {now.broker} until it is stopped, which"
+            " moves them; do not start it again without this directory (H2, H3: its replicas would"
+            " be made anew, empty)"
+        )
+    yield from _around(now)
+
+
+def _offline(now: Situation, path: str) -> Iterator[str]:
+    told = () if isinstance(now.log_dirs, Unknown) else now.log_dirs
+    error = next((each.error for each in told if each.path == path), 0)
+    what = "offline already" if error == STORAGE_ERROR else f"not described (error {error})"
+    yield (
+        f"{path} is {what}: what lay in it the broker does not tell; `kraftgate hazards` names what"
+        " was cut off, if `kraftgate run` saw it before"
+    )
+    yield from _around(now)
+
+
+def _halting(now: Situation, path: str, halts: bool | None) -> Iterator[str]:
+    if halts is False:
+        return
+    would = f"broker {now.broker} {'would' if halts else 'may'} halt, and all its replicas with it"
+    if not now.online - {path}:
+        yield f"{would}: this is its last directory"
+    elif now.mode is Mode.MIGRATING:
+        yield f"{would}: in migration mode any directory's failure ends it"
+    elif now.mode is None:
+        yield f"{would}: its mode is not known"
+    elif halts:
+        yield f"{would}: its metadata log is in this directory"
+    elif isinstance(now.metadata_dir, Unknown):
+        yield f"{would}: its metadata log may be in this directory ({now.metadata_dir.why})"
+
+
+def _metadata_log(now: Situation, path: str) -> Iterator[str]:
+    if isinstance(now.assignments, Unknown):
+        yield (
+            "what the metadata log knows is not known here, so leader_not_moved cannot be excluded:"
+            f" {now.assignments.why}"
+        )
+    elif path not in now.identities:
+        yield (
+            f"which directory id {path} has is not known: no meta.properties of it can be read"
+            " here, and its replicas are assigned to none by a clear majority"
+        )
+
+
+def _around(now: Situation) -> Iterator[str]:
+    placed = now.places
+    strays = sorted(
+        at for at in placed if at in now.listed and at not in {part.at for part in now.hosted}
+    )
+    if strays:
+        yield (
+            f"{len(strays)} on the disks only, the cluster counts no replica here (a stray log, not"
+            f" concerned): {_some(strays)}"
+        )
+    nowhere = [part.at for part in now.hosted if part.at not in placed]
+    if nowhere and not isinstance(now.log_dirs, Unknown):
+        offline = [each.path for each in now.log_dirs if each.error]
+        why = f"offline: {', '.join(offline)}" if offline else "none is offline"
+        yield (
+            f"{len(nowhere)} of its replicas lie in no directory that answers ({why}):"
+            f" {_some(nowhere)}"
+        )
+    yield from _others(now)
+
+
+def _others(now: Situation) -> Iterator[str]:
+    if now.doubtful:
+        named = ", ".join(map(str, sorted(now.doubtful)))
+        yield f"broker {named} is listed alive, but does not answer: not counted on"
+    for id_ in sorted(now.alive - now.doubtful):
+        log_dirs: object = now.brokers[id_].log_dirs
+        if isinstance(log_dirs, Unknown):
+            yield f"the directories of broker {id_} are not known, taken for good: {log_dirs.why}"
+    broken = sorted({at for _, at in now.broken})
+    if broken:
+        yield f"replicas elsewhere that lie in a directory that is offline: {_some(broken)}"
+    if isinstance(now.topics.min_isr, Unknown):
+        yield f"min.insync.replicas is not known: {now.topics.min_isr.why}"
+
+
+def _some(places: Sequence[TopicPartition]) -> str:
+    named = ", ".join(map(str, places[:_NAMED_MAX]))
+    more = len(places) - _NAMED_MAX
+    return f"{named} and {more} more" if more > 0 else named

@@ -1,0 +1,204 @@
+"""What the answer starts from: the cluster, the broker's disks, and what the metadata log knows."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from migration.compared import identify
+from migration.comparison import Placed
+from migration.directory_ids import from_text
+from migration.disks import BrokerDisks, DisksImage
+from migration.observations import LogDirSeen
+from migration.preflight.facts import (
+    NOT_ASKED,
+    Broker,
+    LogDir,
+    Maybe,
+    Partition,
+    TopicPartition,
+    Topics,
+    Unknown,
+)
+from migration.replica_state import ReplicaState
+from migration.summary import Mode
+
+SETTINGS: Final = (
+    "log.dir",
+    "log.dirs",
+    "metadata.log.dir",
+    "process.roles",
+    "zookeeper.connect",
+    "zookeeper.metadata.migration.enable",
+)
+"""The server properties of the broker that `mode_of` and `metadata_dir` read."""
+_SLASHES: Final = re.compile("/+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """Where the metadata log has one replica of the broker.
+
+    Attributes:
+        directory: the id, 22 characters; a reserved one while there is no real one.
+    """
+
+    state: ReplicaState
+    directory: str
+
+    @property
+    def is_real(self) -> bool:
+        """Whether a real directory is named, be it registered or not."""
+        return self.state in {ReplicaState.ASSIGNED, ReplicaState.OFFLINE}
+
+
+class DirectoryIdentity(NamedTuple):
+    """A path's directory id (22 characters), and by what it is known."""
+
+    id: str
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """One moment.
+
+    Attributes:
+        broker: the one that is asked about.
+        brokers: all that are known of, by id, as far as they answered.
+        mode: of the broker; None: not known.
+        metadata_dir: where the broker keeps its metadata log.
+        assignments: of the broker's replicas; those that the metadata log does not list are absent.
+    """
+
+    broker: int
+    topics: Topics
+    brokers: Mapping[int, Broker]
+    mode: Mode | None
+    metadata_dir: Maybe[str] = NOT_ASKED
+    assignments: Maybe[Mapping[TopicPartition, Assignment]] = NOT_ASKED
+
+    @cached_property
+    def log_dirs(self) -> Maybe[tuple[LogDir, ...]]:
+        """The broker's directories."""
+        known = self.brokers.get(self.broker)
+        return Unknown("no broker names it alive") if known is None else known.log_dirs
+
+    @cached_property
+    def online(self) -> frozenset[str]:
+        """The paths of the broker that answer well."""
+        return frozenset(each.path for each in self._told if not each.error)
+
+    @cached_property
+    def places(self) -> Mapping[TopicPartition, str]:
+        """Where the broker's logs lie; future replicas are none yet."""
+        return {at: each.path for each in self._told if not each.error for at in each.replicas}
+
+    @cached_property
+    def hosted(self) -> tuple[Partition, ...]:
+        """The partitions with a replica on the broker, as the brokers list them."""
+        return tuple(each for each in self.topics.partitions if self.broker in each.replicas)
+
+    @cached_property
+    def listed(self) -> frozenset[TopicPartition]:
+        """All partitions that the brokers list."""
+        return frozenset(each.at for each in self.topics.partitions)
+
+    @cached_property
+    def alive(self) -> frozenset[int]:
+        """The other brokers that are alive by the brokers' own word."""
+        return self.topics.broker_ids - {self.broker}
+
+    @cached_property
+    def doubtful(self) -> frozenset[int]:
+        """Those of them that did not answer us: frozen, or not reachable from here only."""
+        known = self.brokers
+        return frozenset(
+            id_ for id_ in self.alive if id_ not in known or isinstance(known[id_].release, Unknown)
+        )
+
+    @cached_property
+    def broken(self) -> frozenset[tuple[int, TopicPartition]]:
+        """Replicas of others that must lie in a directory that is offline, in sync or not."""
+        found = set()
+        for id_, broker in self.brokers.items():
+            log_dirs = () if isinstance(broker.log_dirs, Unknown) else broker.log_dirs
+            if id_ == self.broker or not any(each.error for each in log_dirs):
+                continue
+            there = {at for each in log_dirs if not each.error for at in each.replicas}
+            found |= {
+                (id_, each.at)
+                for each in self.topics.partitions
+                if id_ in each.replicas and each.at not in there
+            }
+        return frozenset(found)
+
+    @cached_property
+    def identities(self) -> Mapping[str, DirectoryIdentity]:
+        """Which directory id each path of the broker has, where that is known beyond doubt."""
+        found = identify(self._placed(), DisksImage(brokers={self.broker: self._seen()}))
+        claimed = [each.directory for each in found]
+        return {
+            each.path: DirectoryIdentity(each.directory, each.by)
+            for each in found
+            if claimed.count(each.directory) == 1
+        }
+
+    @property
+    def _told(self) -> tuple[LogDir, ...]:
+        return () if isinstance(self.log_dirs, Unknown) else self.log_dirs
+
+    def _placed(self) -> list[Placed]:
+        if isinstance(self.assignments, Unknown):
+            return []
+        counts: dict[tuple[str, str], int] = {}
+        for at, path in self.places.items():
+            assigned = self.assignments.get(at)
+            if assigned is not None and assigned.is_real:
+                key = (path, assigned.directory)
+                counts[key] = counts.get(key, 0) + 1
+        return [
+            Placed(self.broker, path, from_text(id_), count, ())
+            for (path, id_), count in counts.items()
+        ]
+
+    def _seen(self) -> BrokerDisks:
+        broker = self.brokers.get(self.broker)
+        written = {} if broker is None else {m.path: m.directory_id for m in broker.meta or ()}
+        return BrokerDisks(
+            id=self.broker,
+            log_dirs=tuple(
+                LogDirSeen(
+                    path=each.path,
+                    error=each.error,
+                    total_bytes=each.total_bytes,
+                    usable_bytes=each.usable_bytes,
+                    replicas=len(each.replicas),
+                    bytes=0,
+                    futures=len(each.futures),
+                    future_lag_max=0,
+                    directory_id=written.get(each.path),
+                    readable=None,
+                )
+                for each in self._told
+            ),
+        )
+
+
+def mode_of(settings: Mapping[str, str]) -> Mode:
+    """How a broker with these server properties takes part."""
+    if settings.get("process.roles"):
+        return Mode.KRAFT
+    if settings.get("zookeeper.metadata.migration.enable") == "true":
+        return Mode.MIGRATING
+    return Mode.ZOOKEEPER
+
+
+def metadata_dir(settings: Mapping[str, str]) -> Maybe[str]:
+    """Where a broker with these server properties keeps its metadata log, as it names the path."""
+    named = settings.get("metadata.log.dir") or settings.get("log.dirs") or settings.get("log.dir")
+    first = (named or "").split(",")[0].strip()
+    if not first.startswith("/"):
+        return Unknown(f"its configuration names no absolute path for the metadata log ({first!r})")
+    return _SLASHES.sub("/", first).rstrip("/") or "/"
