@@ -2,14 +2,24 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from migration import compared, disks, zookeeper
+from migration.compared import Comparing
 from migration.disks import DisksImage
 from migration.event import Event, Source, Told
 from migration.image import ClusterImage
 from migration.observations import DiskFact, Observation, ZooKeeperFact
 from migration.shard import ShardReport
+from migration.summary import Phase
 from migration.zookeeper import ZooKeeperImage
+
+_NOT_COMPARABLE: Final = (
+    Phase.ZOOKEEPER,
+    Phase.PRE_MIGRATION,
+    Phase.COPYING,
+    Phase.ROLLED_BACK,
+)
 
 
 def observe(
@@ -37,7 +47,13 @@ def observe(
 def compare(
     image: ClusterImage, reports: Mapping[int, ShardReport], shards: int
 ) -> tuple[ClusterImage, tuple[Event, ...]]:
-    """Take in what the shards found against ZooKeeper and the disks; all `shards` must tell."""
+    """Take in what the shards found against ZooKeeper and the disks; all `shards` must tell.
+
+    Before the copy the metadata log holds no topic, and after a roll-back nobody writes it any
+    more: then there is nothing to compare with.
+    """
+    if image.phase in _NOT_COMPARABLE:
+        return replace(image, content=Comparing(), places=Comparing()), ()
     events: list[Event] = []
     for source, before in ((Source.ZOOKEEPER, image.content), (Source.LOG_DIRS, image.places)):
         parts = [

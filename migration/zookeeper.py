@@ -283,7 +283,7 @@ def _json(data: bytes) -> Mapping[str, Any]:
         raise _Unreadable("it is empty")
     try:
         content = json.loads(data)
-    except ValueError:  # json's own error, and that of bytes that are no text
+    except (ValueError, RecursionError):  # ValueError also of bytes that are no text
         raise _Unreadable("its content is not JSON") from None
     if not isinstance(content, dict):
         raise _Unreadable("its content is not a JSON object")

@@ -78,7 +78,7 @@ class _Collected:
 class StoreSink:
     """Writes batches to a store; the function for `foreachBatch`.
 
-    `look`: asks, by cluster and broker (None: all) and with a reason, for a look at the broker's disks.
+    `look`: asks for a look at a broker's disks, by cluster and broker (None: all), with a reason.
     """
 
     def __init__(

@@ -94,6 +94,7 @@ def test_the_copy_is_told_once() -> None:
         (b"null", "its content is not a JSON object"),
         (b"{", "its content is not JSON"),
         (b"\xff\xfe", "its content is not JSON"),
+        (b"[" * 100_000, "its content is not JSON"),
         (b"[1]", "its content is not a JSON object"),
         (b"{}", "it has no kraft_metadata_offset"),
         (b'{"kraft_metadata_offset": "x"}', "'x' is not a whole number"),
