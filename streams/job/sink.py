@@ -30,6 +30,7 @@ _ASKS_FOR_A_LOOK: Final = frozenset(
         "broker_fenced",
         "log_dir_failure_notified",
         "log_dirs_lost",
+        "notifications_missed",
         "topic_created",
         "zk_broker_appeared",
         "zk_broker_gone",
@@ -116,7 +117,7 @@ class StoreSink:
         wanted = {
             each.broker: each.kind for each in outcome.events if each.kind in _ASKS_FOR_A_LOOK
         }
-        # None: all of them, as a new topic may lie anywhere.
+        # None: all of them; a new topic may lie anywhere, a missed notification be of anybody.
         for broker, kind in wanted.items() if None not in wanted else [(None, wanted[None])]:
             self._look(outcome.cluster, broker, kind)
 
