@@ -16,6 +16,7 @@ from kazoo.client import KazooClient
 
 from migration.event import Event, Source
 from migration.hazards import HazardKind
+from migration.replica_state import ReplicaState
 from migration.summary import Phase
 from orchestrator.lab import Lab, LabSpec
 from tests.job.killing import Killed
@@ -246,8 +247,16 @@ def _h2_and_h3(lab: Lab, run: Killed) -> None:
     assert young
     for partition in young:
         assert lab.watermarks("young", partition) == (0, 0)
-    missing = run.wait_for_event(of("replica_not_on_disk", 2, topic="old", partition=min(old)))
-    assert missing.source is Source.LOG_DIRS
+    # Those of the copied topics stay without a directory for good, and the broker is held.
+    held = run.wait_for(lambda now: any(each.id == 2 and each.held for each in now.brokers))
+    (broker,) = (each for each in held.brokers if each.id == 2)
+    assert broker.replicas[ReplicaState.MIGRATING] >= len(old) > 0
+    (hazard,) = (
+        each
+        for each in _all(run)
+        if (each["id"], each["broker"]) == (HazardKind.RESTART_LOSES_REPLICAS, 2)
+    )
+    assert "refused where migrating (H3)" in hazard["text"]
 
 
 def _all(run: Killed) -> list[dict[str, Any]]:
