@@ -18,14 +18,16 @@ from migration.observations import (
     ZooKeeperFact,
     ZooKeeperSeen,
 )
-
-CONTROLLER: Final = "/controller"
-CONTROLLER_EPOCH: Final = "/controller_epoch"
-MIGRATION: Final = "/migration"
-BROKERS: Final = "/brokers/ids/"
-NOTIFICATIONS: Final = "/log_dir_event_notification/"
-REASSIGNMENTS: Final = "/admin/reassign_partitions"
-DELETIONS: Final = "/admin/delete_topics/"
+from migration.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    DELETE_TOPICS,
+    MIGRATION,
+    NOTIFICATIONS,
+    REASSIGN_PARTITIONS,
+    parent,
+)
 
 BEACON_STALE_MS: Final = 30_000
 """In dual write `/migration` is written twice a second; its facts come every 5 s."""
@@ -172,18 +174,18 @@ def _read(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
         return replace(image, controller_epoch=_number(fact.data.decode("utf-8", "replace")))
     if path == MIGRATION:
         return _migration(image, fact, told)
-    if path == REASSIGNMENTS:
+    if path == REASSIGN_PARTITIONS:
         partitions = len(_list(_json(fact.data), "partitions"))
         if partitions != image.reassigning:
             told.tell("reassignment_requested", partitions=partitions)
         return replace(image, reassigning=partitions)
-    if path.startswith(BROKERS):
+    if parent(path) == BROKER_IDS:
         return _broker(image, fact, told)
-    if path.startswith(DELETIONS):
-        topic = path.removeprefix(DELETIONS)
+    if parent(path) == DELETE_TOPICS:
+        topic = path.rpartition("/")[2]
         told.tell("topic_deletion_requested", topic=topic)
         return replace(image, deleting=tuple(sorted({*image.deleting, topic})))
-    if path.startswith(NOTIFICATIONS):
+    if parent(path) == NOTIFICATIONS:
         return _notification(image, fact, told)
     return image
 
@@ -225,7 +227,7 @@ def _migration(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperI
 
 
 def _broker(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
-    id_ = _number(fact.path.removeprefix(BROKERS))
+    id_ = _number(fact.path.rpartition("/")[2])
     content = _json(fact.data)
     host, rack = content.get("host"), content.get("rack")
     now = ZkBroker(
@@ -240,7 +242,7 @@ def _broker(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImag
 
 
 def _notification(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
-    sequence = fact.path.removeprefix(NOTIFICATIONS)
+    sequence = fact.path.rpartition("/")[2]
     broker = _int(_json(fact.data), "broker")
     # LogDirEventNotificationZNode knows one event: 1, a directory failed.
     told.tell("log_dir_failure_notified", broker, notification=sequence)
@@ -257,13 +259,13 @@ def _gone(image: ZooKeeperImage, path: str, told: Told) -> ZooKeeperImage:
     if path == MIGRATION and image.migration is not None:
         told.tell("migration_znode_deleted", metadata_offset=image.migration.offset)
         return replace(image, migration=None)
-    if path == REASSIGNMENTS:
+    if path == REASSIGN_PARTITIONS:
         return replace(image, reassigning=0)
-    if path.startswith(DELETIONS):
-        topic = path.removeprefix(DELETIONS)
+    if parent(path) == DELETE_TOPICS:
+        topic = path.rpartition("/")[2]
         return replace(image, deleting=tuple(each for each in image.deleting if each != topic))
-    if path.startswith(BROKERS):
-        id_ = path.removeprefix(BROKERS)
+    if parent(path) == BROKER_IDS:
+        id_ = path.rpartition("/")[2]
         left = {each: broker for each, broker in image.brokers.items() if str(each) != id_}
         if len(left) < len(image.brokers):
             told.tell("zk_broker_gone", int(id_))

@@ -21,8 +21,7 @@ from migration.observations import (
     ZooKeeperBlind,
     ZooKeeperSeen,
 )
-
-NOTIFICATIONS: Final = "/log_dir_event_notification/"
+from migration.znodes import NOTIFICATIONS, parent
 
 _READERS: Final[dict[str, TypeAdapter[Any]]] = {
     kind.__name__: TypeAdapter(kind) for kind in get_args(Observation)
@@ -52,7 +51,7 @@ def key(fact: Observation) -> str | None:
     match fact:
         case ZnodeSeen() | ZnodeGone():
             # The last of them tells the sequence number that all the earlier ones are below.
-            return "notifications" if fact.path.startswith(NOTIFICATIONS) else fact.path
+            return "notifications" if parent(fact.path) == NOTIFICATIONS else fact.path
         case NotificationsMissed():
             return "notifications"
         case ZooKeeperBlind() | ZooKeeperSeen():

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from migration.observations import Observation, ReplicasBack, ShardFact, ZnodeGone
-from streams.journal.codec import NOTIFICATIONS, key, pack, unpack
+from migration.znodes import NOTIFICATIONS, parent
+from streams.journal.codec import key, pack, unpack
 from streams.journal.doorbell import Doorbell
 
 _SCHEMA: Final = """
@@ -181,7 +182,7 @@ def _last(db: sqlite3.Connection) -> int:
 def _is_over(fact: Observation) -> bool:
     """Whether nothing is left to know of a key after this: it is as if it had never been seen."""
     if isinstance(fact, ZnodeGone):
-        return not fact.path.startswith(NOTIFICATIONS)
+        return parent(fact.path) != NOTIFICATIONS
     return isinstance(fact, ReplicasBack)
 
 

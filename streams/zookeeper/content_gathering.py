@@ -13,6 +13,7 @@ from kazoo.interfaces import IAsyncResult
 from kazoo.protocol.states import ZnodeStat
 
 from migration.observations import ZkConfig, ZkPartition, ZkTopic
+from migration.znodes import BROKER_IDS, TOPICS
 from streams.zookeeper.content_facts import Content
 from streams.zookeeper.content_payloads import (
     StatePayload,
@@ -23,7 +24,6 @@ from streams.zookeeper.content_payloads import (
     state_of,
     topic_of,
 )
-from streams.zookeeper.paths import BROKER_IDS, TOPICS
 from streams.zookeeper.session import Session
 
 UNREADABLE_MAX: Final = 20

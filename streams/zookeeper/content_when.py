@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from migration.znodes import CONTROLLER, MIGRATION
 from migration.zookeeper import ZooKeeperImage, observe
 from streams.zookeeper.known import Known
-from streams.zookeeper.paths import CONTROLLER, MIGRATION
 
 FROZEN_AFTER_MS: Final = 300_000
 """In dual write KRaft rewrites `/migration` twice a second; after finalizing, never."""

@@ -12,7 +12,7 @@ from migration.observations import (
     ZooKeeperFact,
     ZooKeeperSeen,
 )
-from streams.zookeeper.paths import NOTIFICATIONS, parent
+from migration.znodes import NOTIFICATIONS, parent
 from streams.zookeeper.sequence import notification_number
 
 

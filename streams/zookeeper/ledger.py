@@ -11,9 +11,9 @@ from migration.observations import (
     ZnodeSeen,
     ZooKeeperFact,
 )
+from migration.znodes import MIGRATION
 from streams.zookeeper.beacon import COALESCE_MS, is_beat
 from streams.zookeeper.known import Known
-from streams.zookeeper.paths import MIGRATION
 from streams.zookeeper.sequence import notification_number
 
 Clock: TypeAlias = Callable[[], int]

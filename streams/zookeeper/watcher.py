@@ -18,8 +18,8 @@ from typing import Final, Self
 
 from kazoo.client import KazooState
 
+from migration import znodes
 from migration.observations import ZooKeeperBlind, ZooKeeperFact, ZooKeeperSeen
-from streams.zookeeper import paths
 from streams.zookeeper.config import WatcherConfig
 from streams.zookeeper.known import Known
 from streams.zookeeper.ledger import Clock, Ledger
@@ -229,8 +229,8 @@ class ZooKeeperWatcher:
             on_complete=self._completed,
             on_broken=lambda why: self._lose(f"{self._server}: {why}"),
         )
-        branches = (*paths.BRANCHES, paths.TOPICS) if self._config.topics else paths.BRANCHES
-        tree = Tree(session, self._ledger, paths.DATA, branches)
+        branches = (*znodes.BRANCHES, znodes.TOPICS) if self._config.topics else znodes.BRANCHES
+        tree = Tree(session, self._ledger, znodes.DATA, branches)
         self._notifications = Notifications(session, self._ledger)
         self._session = session
         self._tell(waiting=("reading", f"reading everything from {self._server}"))

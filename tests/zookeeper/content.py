@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 from migration.directory_ids import to_text
 from migration.observations import ZkContentRead, ZkContentSeen, ZkTopic
+from migration.znodes import TOPICS
 from streams.zookeeper.config import WatcherConfig
 from streams.zookeeper.content import ContentFact, ContentReader, ContentStatus
-from streams.zookeeper.paths import TOPICS
 from tests.zookeeper.watching import SESSION_TIMEOUT_MS, Writer, wall_ms
 
 CLUSTER = "prod"

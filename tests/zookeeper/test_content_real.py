@@ -9,6 +9,7 @@ import pytest
 
 from migration.digests import digest
 from migration.observations import ZkContentRead, ZkPartition, ZkTopic
+from migration.znodes import BROKER_IDS, CONTROLLER, MIGRATION, TOPICS
 from streams.journal.codec import pack, unpack
 from streams.journal.journal import Journal, read
 from streams.journal.source import JournalOptions
@@ -16,7 +17,6 @@ from streams.source.shards import SHARDS, ZOOKEEPER
 from streams.zookeeper.config import WatcherConfig
 from streams.zookeeper.content_gathering import UNREADABLE_MAX, Gathering
 from streams.zookeeper.content_reading import ContentReading
-from streams.zookeeper.paths import BROKER_IDS, CONTROLLER, MIGRATION, TOPICS
 from streams.zookeeper.session import Session
 from streams.zookeeper.source import ZooKeeperReader
 from tests.zookeeper.content import (

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.observations import ZnodeGone, ZnodeSeen, ZooKeeperBlind, ZooKeeperSeen
+from migration.znodes import CONTROLLER, MIGRATION
 from streams.zookeeper.content_when import FROZEN_AFTER_MS, is_written_by_kraft
 from streams.zookeeper.known import Known
-from streams.zookeeper.paths import CONTROLLER, MIGRATION
 
 NOW_MS = 10_000_000
 KRAFT = b'{"version":2,"brokerid":3000,"timestamp":"17","kraftControllerEpoch":1}'

@@ -14,8 +14,8 @@ from migration.observations import (
     ZooKeeperFact,
     ZooKeeperSeen,
 )
+from migration.znodes import NOTIFICATIONS
 from streams.zookeeper.known import Known
-from streams.zookeeper.paths import NOTIFICATIONS
 from tests.zookeeper.watching import EVENT
 
 

@@ -3,10 +3,10 @@
 from kazoo.protocol.states import ZnodeStat
 
 from migration.observations import ZnodeGone, ZnodeSeen, ZooKeeperFact
+from migration.znodes import CONTROLLER, MIGRATION
 from streams.zookeeper.beacon import COALESCE_MS
 from streams.zookeeper.known import Known
 from streams.zookeeper.ledger import Ledger
-from streams.zookeeper.paths import CONTROLLER, MIGRATION
 from tests.zookeeper.test_beacon import migration
 
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from kazoo.protocol.states import ZnodeStat
 
 from migration.observations import ZnodeGone, ZooKeeperFact
+from migration.znodes import NOTIFICATIONS
 from streams.journal.codec import key
 from streams.zookeeper.known import Known
 from streams.zookeeper.ledger import Ledger
 from streams.zookeeper.notifications import Notifications
-from streams.zookeeper.paths import NOTIFICATIONS
 from tests.zookeeper.watching import EVENT, accounted
 
 

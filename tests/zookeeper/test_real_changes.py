@@ -6,13 +6,13 @@ from contextlib import suppress
 import pytest
 from kazoo.exceptions import NoNodeError
 
+from migration import znodes
 from migration.observations import (
     NotificationsMissed,
     ZnodeGone,
     ZnodeSeen,
 )
 from orchestrator.lab import Lab
-from streams.zookeeper import paths
 from tests.zookeeper.test_beacon import migration
 from tests.zookeeper.watching import (
     EVENT,
@@ -45,10 +45,10 @@ def follow_one(watched: Watched, kafka: Writer, path: str) -> None:
 
 
 FOLLOWED = (
-    *paths.DATA,
-    f"{paths.BROKER_IDS}/1",
-    f"{paths.DELETE_TOPICS}/orders",
-    f"{paths.TOPICS}/orders",
+    *znodes.DATA,
+    f"{znodes.BROKER_IDS}/1",
+    f"{znodes.DELETE_TOPICS}/orders",
+    f"{znodes.TOPICS}/orders",
 )
 
 
@@ -72,28 +72,28 @@ def test_every_path_is_followed_in_the_root_and_topics_only_when_asked(lab: Lab)
     writer = Writer(lab.zookeeper_connect)
     with watching(lab.zookeeper_connect) as watched:
         watched.until_seen()
-        writer.create(f"{paths.TOPICS}/orders")
-        for path in (paths.CONTROLLER, paths.MIGRATION, f"{paths.BROKER_IDS}/1"):
+        writer.create(f"{znodes.TOPICS}/orders")
+        for path in (znodes.CONTROLLER, znodes.MIGRATION, f"{znodes.BROKER_IDS}/1"):
             follow_one(watched, writer, path)
-        assert watched.of(f"{paths.TOPICS}/orders") == []
+        assert watched.of(f"{znodes.TOPICS}/orders") == []
     writer.close()
 
 
 def test_what_is_there_at_the_start_is_told_before_it_is_seen(kafka: Writer, connect: str) -> None:
-    kafka.create(f"{paths.BROKER_IDS}/1", b"{}", ephemeral=True)
-    kafka.create(paths.CONTROLLER, b"{}")
-    kafka.create(f"{paths.BROKER_IDS}/2", b"{}")
+    kafka.create(f"{znodes.BROKER_IDS}/1", b"{}", ephemeral=True)
+    kafka.create(znodes.CONTROLLER, b"{}")
+    kafka.create(f"{znodes.BROKER_IDS}/2", b"{}")
     with watching(connect) as watched:
         watched.until_seen()
         told = [fact for fact in watched.told() if isinstance(fact, ZnodeSeen)]
     assert {fact.path for fact in told} == {
-        paths.CONTROLLER,
-        f"{paths.BROKER_IDS}/1",
-        f"{paths.BROKER_IDS}/2",
+        znodes.CONTROLLER,
+        f"{znodes.BROKER_IDS}/1",
+        f"{znodes.BROKER_IDS}/2",
     }
     owners = {fact.path: fact.session for fact in told}
-    assert owners[f"{paths.BROKER_IDS}/1"] == kafka.client.client_id[0]
-    assert owners[paths.CONTROLLER] == 0
+    assert owners[f"{znodes.BROKER_IDS}/1"] == kafka.client.client_id[0]
+    assert owners[znodes.CONTROLLER] == 0
     assert watched.told()[-1] == watched.until_blind()
     assert watched.until_blind().why == "Kraftgate was stopped"
 
@@ -101,15 +101,15 @@ def test_what_is_there_at_the_start_is_told_before_it_is_seen(kafka: Writer, con
 @pytest.mark.parametrize("content", [b"", None, b"not JSON", b"\xff\xfe\x00", b"null"])
 def test_content_is_told_as_it_is(kafka: Writer, connect: str, content: bytes | None) -> None:
     with suppress(NoNodeError):
-        kafka.delete(paths.MIGRATION)
+        kafka.delete(znodes.MIGRATION)
     with watching(connect) as watched:
         watched.until_seen()
-        kafka.create(paths.MIGRATION, content)
-        assert data(watched.until_of(paths.MIGRATION, 1)) == (content or b"")
-        kafka.set(paths.MIGRATION, migration(1))
-        assert data(watched.until_of(paths.MIGRATION, 2)) == migration(1)
-        kafka.set(paths.MIGRATION, content)
-        assert data(watched.until_of(paths.MIGRATION, 3)) == (content or b"")
+        kafka.create(znodes.MIGRATION, content)
+        assert data(watched.until_of(znodes.MIGRATION, 1)) == (content or b"")
+        kafka.set(znodes.MIGRATION, migration(1))
+        assert data(watched.until_of(znodes.MIGRATION, 2)) == migration(1)
+        kafka.set(znodes.MIGRATION, content)
+        assert data(watched.until_of(znodes.MIGRATION, 3)) == (content or b"")
 
 
 def test_a_chroot_that_is_not_there_is_named_and_not_made(connect: str) -> None:
@@ -118,8 +118,8 @@ def test_a_chroot_that_is_not_there_is_named_and_not_made(connect: str) -> None:
         watched.until_seen()
         watched.until_waiting("chroot_missing", "/test_a_chroot_that_is_not_there")
         assert writer.client.exists("/") is None
-        writer.create(paths.CONTROLLER, b"{}")
-        watched.until_of(paths.CONTROLLER, 1)
+        writer.create(znodes.CONTROLLER, b"{}")
+        watched.until_of(znodes.CONTROLLER, 1)
         watched.until(lambda: watched.watcher.status().waiting is None)
         writer.close()
 
@@ -128,30 +128,30 @@ def test_the_beacon_is_told_every_5_s(kafka: Writer, connect: str) -> None:
     now = [wall_ms()]
     with watching(connect, clock=lambda: now[0]) as watched:
         watched.until_seen()
-        kafka.create(paths.MIGRATION, migration(-1))
-        watched.until_of(paths.MIGRATION, 1)
-        kafka.set(paths.MIGRATION, migration(1))
-        assert data(watched.until_of(paths.MIGRATION, 2)) == migration(1)
+        kafka.create(znodes.MIGRATION, migration(-1))
+        watched.until_of(znodes.MIGRATION, 1)
+        kafka.set(znodes.MIGRATION, migration(1))
+        assert data(watched.until_of(znodes.MIGRATION, 2)) == migration(1)
         for offset in range(2, 22):
-            kafka.set(paths.MIGRATION, migration(offset))
-        kafka.create(paths.CONTROLLER)  # its watch fires after all of theirs
-        watched.until_of(paths.CONTROLLER, 1)
-        assert len(watched.of(paths.MIGRATION)) == 2
+            kafka.set(znodes.MIGRATION, migration(offset))
+        kafka.create(znodes.CONTROLLER)  # its watch fires after all of theirs
+        watched.until_of(znodes.CONTROLLER, 1)
+        assert len(watched.of(znodes.MIGRATION)) == 2
         now[0] += 5000
-        assert data(watched.until_of(paths.MIGRATION, 3)) == migration(21)
-        kafka.delete(paths.MIGRATION)
-        assert isinstance(watched.until_of(paths.MIGRATION, 4), ZnodeGone)
+        assert data(watched.until_of(znodes.MIGRATION, 3)) == migration(21)
+        kafka.delete(znodes.MIGRATION)
+        assert isinstance(watched.until_of(znodes.MIGRATION, 4), ZnodeGone)
 
 
 def test_the_count_is_what_zookeeper_numbers_by(kafka: Writer, connect: str) -> None:
     """The arithmetic of `streams.zookeeper.sequence`, of which all else hangs."""
-    kafka.create(paths.NOTIFICATIONS)
+    kafka.create(znodes.NOTIFICATIONS)
     assert kafka.notify() == f"{EVENT}0000000000"
-    kafka.create(f"{paths.NOTIFICATIONS}/by-hand")
-    kafka.delete(f"{paths.NOTIFICATIONS}/by-hand")
+    kafka.create(f"{znodes.NOTIFICATIONS}/by-hand")
+    kafka.delete(f"{znodes.NOTIFICATIONS}/by-hand")
     for _ in range(3):
         kafka.delete(kafka.notify())
-    stat = kafka.client.exists(paths.NOTIFICATIONS)
+    stat = kafka.client.exists(znodes.NOTIFICATIONS)
     assert (stat.cversion, stat.numChildren) == (9, 1)
     with watching(connect) as watched:
         watched.until_seen()
@@ -162,7 +162,7 @@ def test_the_count_is_what_zookeeper_numbers_by(kafka: Writer, connect: str) -> 
 
 
 def test_a_notification_that_lives_20_ms_is_read(kafka: Writer, connect: str) -> None:
-    kafka.create(paths.NOTIFICATIONS)
+    kafka.create(znodes.NOTIFICATIONS)
     with watching(connect) as watched:
         watched.until_seen()
         for number in range(20):
@@ -176,7 +176,7 @@ def test_a_notification_that_lives_20_ms_is_read(kafka: Writer, connect: str) ->
 
 
 def test_a_burst_is_read_or_counted_exactly_once(kafka: Writer, connect: str) -> None:
-    kafka.create(paths.NOTIFICATIONS)
+    kafka.create(znodes.NOTIFICATIONS)
     with watching(connect) as watched:
         watched.until_seen()
         made = [
@@ -190,24 +190,24 @@ def test_a_burst_is_read_or_counted_exactly_once(kafka: Writer, connect: str) ->
         assert accounted(watched.told()) == dict.fromkeys(range(201), 1)
         status = watched.watcher.status()
         assert status.notifications_seen + status.notifications_missed == 201
-        assert watched.known().below(paths.NOTIFICATIONS) == {f"{EVENT}0000000200"}
+        assert watched.known().below(znodes.NOTIFICATIONS) == {f"{EVENT}0000000200"}
 
 
 def test_a_parent_made_anew_counts_from_0(kafka: Writer, connect: str) -> None:
-    kafka.create(paths.NOTIFICATIONS)
+    kafka.create(znodes.NOTIFICATIONS)
     with watching(connect) as watched:
         watched.until_seen()
         for _ in range(3):
             kafka.notify()
         watched.until_of(f"{EVENT}0000000002", 1)
-    kafka.delete(paths.NOTIFICATIONS)
+    kafka.delete(znodes.NOTIFICATIONS)
     for _ in range(5):
         kafka.notify()
     kafka.delete(f"{EVENT}0000000001")
     with watching(connect, watched.known()) as again:
         again.until_seen()
         facts = again.told()
-    assert [type(fact) for fact in again.of(paths.NOTIFICATIONS)] == [ZnodeGone, ZnodeSeen]
+    assert [type(fact) for fact in again.of(znodes.NOTIFICATIONS)] == [ZnodeGone, ZnodeSeen]
     assert accounted(facts) == dict.fromkeys(range(5), 1)
     missed = [fact for fact in facts if isinstance(fact, NotificationsMissed) and fact.number]
     assert [(fact.first, fact.number) for fact in missed] == [(1, 1)]

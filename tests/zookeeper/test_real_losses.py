@@ -9,6 +9,7 @@ from unittest.mock import Mock
 import pytest
 from kazoo.security import make_acl, make_digest_acl
 
+from migration import znodes
 from migration.observations import (
     NotificationsMissed,
     ZnodeGone,
@@ -18,7 +19,7 @@ from migration.observations import (
     ZooKeeperSeen,
 )
 from orchestrator.lab import Lab
-from streams.zookeeper import paths, watcher
+from streams.zookeeper import watcher
 from streams.zookeeper.known import Known
 from tests.zookeeper.watching import (
     EVENT,
@@ -50,11 +51,11 @@ def shape(facts: tuple[ZooKeeperFact, ...]) -> set[tuple[str, str]]:
 
 
 def test_a_new_watcher_goes_on_where_the_facts_end(kafka: Writer, connect: str) -> None:
-    kafka.create(paths.NOTIFICATIONS)
-    kafka.create(paths.CONTROLLER, b"1")
-    kafka.create(paths.CONTROLLER_EPOCH, b"1")
-    kafka.create(f"{paths.BROKER_IDS}/1", b"{}")
-    kafka.create(f"{paths.BROKER_IDS}/2", b"{}")
+    kafka.create(znodes.NOTIFICATIONS)
+    kafka.create(znodes.CONTROLLER, b"1")
+    kafka.create(znodes.CONTROLLER_EPOCH, b"1")
+    kafka.create(f"{znodes.BROKER_IDS}/1", b"{}")
+    kafka.create(f"{znodes.BROKER_IDS}/2", b"{}")
     with watching(connect) as before:
         before.until_seen()
         kafka.notify()
@@ -62,17 +63,17 @@ def test_a_new_watcher_goes_on_where_the_facts_end(kafka: Writer, connect: str) 
     for _ in range(3):
         kafka.delete(kafka.notify())
     kafka.notify()
-    kafka.set(paths.CONTROLLER, b"2")
-    kafka.delete(f"{paths.BROKER_IDS}/2")
-    kafka.create(f"{paths.BROKER_IDS}/3", b"{}")
+    kafka.set(znodes.CONTROLLER, b"2")
+    kafka.delete(f"{znodes.BROKER_IDS}/2")
+    kafka.create(f"{znodes.BROKER_IDS}/3", b"{}")
     with watching(connect, before.known()) as after:
         seen = after.until_seen()
         told = after.told()
     assert seen.blind_since_ms == before.until_blind().seen_ms
     assert shape(told) == {
-        ("ZnodeSeen", paths.CONTROLLER),
-        ("ZnodeGone", f"{paths.BROKER_IDS}/2"),
-        ("ZnodeSeen", f"{paths.BROKER_IDS}/3"),
+        ("ZnodeSeen", znodes.CONTROLLER),
+        ("ZnodeGone", f"{znodes.BROKER_IDS}/2"),
+        ("ZnodeSeen", f"{znodes.BROKER_IDS}/3"),
         ("NotificationsMissed", "1+3"),
         ("ZnodeSeen", f"{EVENT}0000000004"),
         ("ZooKeeperSeen", ""),
@@ -81,7 +82,7 @@ def test_a_new_watcher_goes_on_where_the_facts_end(kafka: Writer, connect: str) 
 
 
 def test_a_watcher_that_died_without_a_word_was_blind_since(kafka: Writer, connect: str) -> None:
-    kafka.create(paths.CONTROLLER, b"1")
+    kafka.create(znodes.CONTROLLER, b"1")
     with watching(connect) as before:
         before.until_seen()
         killed = before.known()
@@ -92,8 +93,8 @@ def test_a_watcher_that_died_without_a_word_was_blind_since(kafka: Writer, conne
 
 
 def test_zookeeper_killed_and_started_again(lab: Lab, kafka: Writer, connect: str) -> None:
-    kafka.create(paths.NOTIFICATIONS)
-    kafka.create(paths.CONTROLLER, b"1")
+    kafka.create(znodes.NOTIFICATIONS)
+    kafka.create(znodes.CONTROLLER, b"1")
     with watching(connect) as watched:
         watched.until_seen()
         start = len(watched.told())
@@ -102,12 +103,12 @@ def test_zookeeper_killed_and_started_again(lab: Lab, kafka: Writer, connect: st
         watched.until_waiting("no_zookeeper_reachable", "refused")
         assert not watched.watcher.status().sees
         lab.start_zookeeper()
-        kafka.set(paths.CONTROLLER, b"2")
+        kafka.set(znodes.CONTROLLER, b"2")
         kafka.notify()
         seen = watched.until_seen(2)
         assert seen.blind_since_ms == blind.seen_ms
         watched.until_of(f"{EVENT}0000000000", 1)
-        assert data(watched.until_of(paths.CONTROLLER, 2)) == b"2"
+        assert data(watched.until_of(znodes.CONTROLLER, 2)) == b"2"
         kinds = watched.kinds(start)
         assert (kinds.count(ZooKeeperBlind), kinds.count(ZooKeeperSeen)) == (1, 1)
         assert accounted(watched.told()) == {0: 1}
@@ -115,8 +116,8 @@ def test_zookeeper_killed_and_started_again(lab: Lab, kafka: Writer, connect: st
 
 def test_zookeeper_frozen_past_the_session_timeout(lab: Lab, kafka: Writer, connect: str) -> None:
     """Whether the session survives is a race within ZooKeeper, once it is thawed."""
-    kafka.create(paths.NOTIFICATIONS)
-    kafka.create(paths.CONTROLLER, b"1")
+    kafka.create(znodes.NOTIFICATIONS)
+    kafka.create(znodes.CONTROLLER, b"1")
     kafka.notify()
     with watching(connect) as watched:
         watched.until_seen()
@@ -131,9 +132,9 @@ def test_zookeeper_frozen_past_the_session_timeout(lab: Lab, kafka: Writer, conn
         seen = watched.until_seen(2)
         assert watched.kinds(start) == [ZooKeeperBlind, ZooKeeperSeen]
         assert seen.blind_since_ms == blind.seen_ms
-        kafka.set(paths.CONTROLLER, b"2")
+        kafka.set(znodes.CONTROLLER, b"2")
         kafka.notify()
-        watched.until_of(paths.CONTROLLER, 2)
+        watched.until_of(znodes.CONTROLLER, 2)
         watched.until_of(f"{EVENT}0000000001", 1)
 
 
@@ -141,7 +142,7 @@ def test_a_frozen_zookeeper_that_kazoo_does_not_notice(
     lab: Lab, kafka: Writer, connect: str
 ) -> None:
     """kazoo takes a request that went out for a ping, and so may notice late, or not at all."""
-    kafka.create(paths.CONTROLLER, b"1")
+    kafka.create(znodes.CONTROLLER, b"1")
     with watching(connect) as watched:
         watched.until_seen()
         link = watched.watcher._link
@@ -153,13 +154,13 @@ def test_a_frozen_zookeeper_that_kazoo_does_not_notice(
         finally:
             lab.thaw(ZOOKEEPER)
         watched.until_seen(2)
-        kafka.set(paths.CONTROLLER, b"2")
-        watched.until_of(paths.CONTROLLER, 2)
+        kafka.set(znodes.CONTROLLER, b"2")
+        watched.until_of(znodes.CONTROLLER, 2)
 
 
 def test_a_session_that_expires_is_followed_by_another(kafka: Writer, connect: str) -> None:
-    kafka.create(paths.NOTIFICATIONS)
-    kafka.create(paths.CONTROLLER, b"1")
+    kafka.create(znodes.NOTIFICATIONS)
+    kafka.create(znodes.CONTROLLER, b"1")
     with watching(connect) as watched:
         first = watched.until_seen()
         start = len(watched.told())
@@ -173,9 +174,9 @@ def test_a_session_that_expires_is_followed_by_another(kafka: Writer, connect: s
         assert watched.kinds(start) == [ZooKeeperBlind, ZooKeeperSeen]
         assert seen.session != first.session
         assert seen.blind_since_ms == blind.seen_ms
-        kafka.set(paths.CONTROLLER, b"2")
+        kafka.set(znodes.CONTROLLER, b"2")
         kafka.notify()
-        watched.until_of(paths.CONTROLLER, 2)
+        watched.until_of(znodes.CONTROLLER, 2)
         watched.until_of(f"{EVENT}0000000000", 1)
 
 
@@ -206,18 +207,18 @@ def test_facts_that_cannot_be_kept_are_told_later_and_once(kafka: Writer, connec
     watched.refuse = OSError("disk full")
     watched.watcher.start()
     try:
-        kafka.create(paths.CONTROLLER, b"1")
+        kafka.create(znodes.CONTROLLER, b"1")
         error = watched.until(lambda: watched.watcher.status().error)
         assert error is not None
         assert error.name == "facts_not_kept"
         assert "disk full" in error.detail
         watched.refuse = None
         watched.until_seen()
-        watched.until_of(paths.CONTROLLER, 1)
+        watched.until_of(znodes.CONTROLLER, 1)
         assert watched.watcher.status().error is None
     finally:
         watched.watcher.stop()
-    assert len(watched.of(paths.CONTROLLER)) == 1
+    assert len(watched.of(znodes.CONTROLLER)) == 1
 
 
 def test_an_unexpected_error_is_told_and_everything_begun_again(
@@ -228,7 +229,7 @@ def test_an_unexpected_error_is_told_and_everything_begun_again(
         first = watched.until_seen()
         found = watched.watcher._ledger.found
         monkeypatch.setattr(watched.watcher._ledger, "found", Mock(side_effect=[KeyError("x")]))
-        kafka.create(paths.CONTROLLER, b"1")
+        kafka.create(znodes.CONTROLLER, b"1")
         blind = watched.until_blind()
         error = watched.until(lambda: watched.watcher.status().error)
         assert error is not None
@@ -237,7 +238,7 @@ def test_an_unexpected_error_is_told_and_everything_begun_again(
         monkeypatch.setattr(watched.watcher._ledger, "found", found)
         seen = watched.until_seen(2)
         assert seen.session != first.session
-        assert data(watched.until_of(paths.CONTROLLER, 1)) == b"1"
+        assert data(watched.until_of(znodes.CONTROLLER, 1)) == b"1"
         watched.until(lambda: watched.watcher.status().error is None)
 
 
@@ -246,23 +247,23 @@ def test_a_refusal_is_named_and_no_view_is_claimed(
 ) -> None:
     monkeypatch.setattr(watcher, "_AGAIN_S", 0.1)
     kafka.client.add_auth("digest", "kafka:secret")
-    kafka.create(paths.CONTROLLER, b"1", acl=[make_digest_acl("kafka", "secret", all=True)])
+    kafka.create(znodes.CONTROLLER, b"1", acl=[make_digest_acl("kafka", "secret", all=True)])
     with watching(connect) as watched:
         error = watched.until(lambda: watched.watcher.status().error)
         assert error is not None
         assert error.name == "refused"
         assert "/controller: NoAuthError" in error.detail
         assert ZooKeeperSeen not in watched.kinds()
-        kafka.client.set_acls(paths.CONTROLLER, [make_acl("world", "anyone", all=True)])
+        kafka.client.set_acls(znodes.CONTROLLER, [make_acl("world", "anyone", all=True)])
         watched.until_seen()
         watched.until(lambda: watched.watcher.status().error is None)
-        assert data(watched.of(paths.CONTROLLER)[0]) == b"1"
+        assert data(watched.of(znodes.CONTROLLER)[0]) == b"1"
 
 
 def test_a_zookeeper_that_lost_its_data_is_followed(lab: Lab, connect: str) -> None:
     """kazoo alone is refused for ever: it has seen a later transaction than there is."""
     writer = Writer(connect)
-    writer.create(paths.CONTROLLER, json.dumps({"brokerid": 1}).encode())
+    writer.create(znodes.CONTROLLER, json.dumps({"brokerid": 1}).encode())
     for _ in range(3):
         writer.notify()
     with watching(connect) as watched:
@@ -273,7 +274,7 @@ def test_a_zookeeper_that_lost_its_data_is_followed(lab: Lab, connect: str) -> N
         shutil.rmtree(next(lab.home.glob("**/version-2")))
         lab.start_zookeeper()
         watched.until_seen(2)
-        assert isinstance(watched.until_of(paths.CONTROLLER, 2), ZnodeGone)
-        assert isinstance(watched.until_of(paths.NOTIFICATIONS, 2), ZnodeGone)
+        assert isinstance(watched.until_of(znodes.CONTROLLER, 2), ZnodeGone)
+        assert isinstance(watched.until_of(znodes.NOTIFICATIONS, 2), ZnodeGone)
         assert Known(watched.told()).next_notification == 0
-        assert Known(watched.told()).below(paths.NOTIFICATIONS) == set()
+        assert Known(watched.told()).below(znodes.NOTIFICATIONS) == set()

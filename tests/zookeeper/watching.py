@@ -20,9 +20,9 @@ from migration.observations import (
     ZooKeeperFact,
     ZooKeeperSeen,
 )
+from migration.znodes import NOTIFICATIONS
 from streams.zookeeper.config import WatcherConfig
 from streams.zookeeper.known import Known
-from streams.zookeeper.paths import NOTIFICATIONS
 from streams.zookeeper.sequence import notification_number
 from streams.zookeeper.status import WatcherStatus
 from streams.zookeeper.watcher import ZooKeeperWatcher

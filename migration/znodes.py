@@ -1,4 +1,4 @@
-"""The znodes that are watched, below the chroot (Kafka 3.9, ZkData.scala)."""
+"""Kafka's znodes, below the chroot (Kafka 3.9, ZkData.scala)."""
 
 from typing import Final
 
