@@ -14,12 +14,8 @@ from streams.zookeeper.config import WatcherConfig
 from streams.zookeeper.content_facts import Content
 from streams.zookeeper.content_gathering import Gathering
 from streams.zookeeper.link import Link
-from streams.zookeeper.session import Action, Session
+from streams.zookeeper.session import IN_FLIGHT_MAX, Action, Session
 
-# kazoo wakes its thread by a byte for each request, in a socket pair that takes 278 on Linux
-# and is not emptied when the connection is lost: whoever asks on, or stops the client, would then
-# be blocked. As many again as are in flight may be asked before the loss is heard of.
-IN_FLIGHT_MAX: Final = 100
 _TICK_S: Final = 0.2
 
 

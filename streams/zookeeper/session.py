@@ -6,6 +6,7 @@ Requests are asynchronous. Their answers and the watches are handed to the watch
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
@@ -29,6 +30,11 @@ _CONNECTION_ERRORS: Final = (
     SessionExpiredError,
     SessionMovedError,
 )
+
+IN_FLIGHT_MAX: Final = 100
+"""kazoo wakes its thread by a byte for each request, through a socket pair that holds 278 bytes on
+Linux and is not emptied when the connection is lost: whoever asks on, or stops the client, would be
+blocked for ever. As many again as are in flight may be asked before the loss is heard of."""
 
 Action: TypeAlias = Callable[[], None]
 
@@ -57,6 +63,7 @@ class Session:
         self._on_broken = on_broken
         self._watches: dict[str, Callable[[WatchedEvent], None]] = {}
         self._asked_at: dict[int, float] = {}
+        self._waiting: deque[tuple[int, Action]] = deque()
         self._unread: set[int] = set()
         self._reading = False
         self._requests = 0
@@ -84,7 +91,7 @@ class Session:
         answered: Callable[[Any], None],
         **options: Any,  # noqa: ANN401 each of kazoo's requests has its own
     ) -> None:
-        """Send a request.
+        """Send a request, as soon as fewer than `IN_FLIGHT_MAX` are open.
 
         Args:
             request: A method of the client, one that ends in `_async`.
@@ -94,14 +101,20 @@ class Session:
         """
         self._requests += 1
         number = self._requests
-        self._asked_at[number] = time.monotonic()
         if self._reading:
             self._unread.add(number)
 
         def ready(result: IAsyncResult) -> None:
             self._post(self, lambda: self._take(number, path, result, answered))
 
-        request(path, **options).rawlink(ready)
+        self._waiting.append((number, lambda: request(path, **options).rawlink(ready)))
+        self._send()
+
+    def _send(self) -> None:
+        while self._waiting and len(self._asked_at) < IN_FLIGHT_MAX:
+            number, send = self._waiting.popleft()
+            self._asked_at[number] = time.monotonic()
+            send()
 
     def watch(self, path: str, look: Action) -> Callable[[WatchedEvent], None]:
         """Return the watch for a path, always the same one, so that kazoo keeps it once."""
@@ -116,7 +129,7 @@ class Session:
     @property
     def open(self) -> int:
         """How many requests were not answered yet."""
-        return len(self._asked_at)
+        return len(self._asked_at) + len(self._waiting)
 
     def unanswered_s(self) -> float:
         """For how long the oldest open request has been waiting, seconds."""
@@ -142,6 +155,7 @@ class Session:
         finally:
             self._reading = False
             self._unread.discard(number)
+        self._send()
         if not self._unread and not self.complete:
             self.complete = True
             self._on_complete(self)

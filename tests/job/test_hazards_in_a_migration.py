@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,14 @@ def run(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
 
 def asked(run: Killed, broker: int) -> tuple[int, dict[str, Any]]:
     """`kraftgate hazards`: may this broker be restarted?"""
+    return _asked(run, "--before", "restart", "--broker", str(broker))
+
+
+def _asked(run: Killed, *about: str) -> tuple[int, dict[str, Any]]:
     command = [sys.executable, "-m", "orchestrator", "hazards", "--config", str(run.config)]
-    command += ["--before", "restart", "--broker", str(broker), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        [*command, *about, "--json"], capture_output=True, text=True, check=False, timeout=120
+    )
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
 
@@ -83,6 +89,7 @@ def test_what_a_restart_would_lose_is_said_before_and_named_after(lab: Lab, run:
     run.wait_for(lambda now: now.disks is not None and len(now.disks.brokers) == 3)
     _a_directory_fails_under_zookeeper(lab, run)
     _zookeeper_dies_and_a_broker_freezes(lab, run)
+    _an_earlier_attempt_left_its_znode(lab, run)
     lab.start_controllers()
     for broker in lab.spec.broker_ids:
         lab.enter_migration(broker)
@@ -100,6 +107,7 @@ def test_what_a_restart_would_lose_is_said_before_and_named_after(lab: Lab, run:
     _h1(lab, run)
     _h2_and_h3(lab, run)
     _which_path_is_which_directory(lab, run)
+    _somebody_finalizes_too_early(lab, run)
     assert run.interrupt() == 0
     assert not run.leftovers()
 
@@ -161,13 +169,56 @@ def _zookeeper_dies_and_a_broker_freezes(lab: Lab, run: Killed) -> None:
     run.wait_for(lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 3)
 
 
+@contextmanager
+def _zookeeper(lab: Lab) -> Iterator[KazooClient]:
+    client = KazooClient(hosts=lab.zookeeper_connect)
+    client.start()
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+def _an_earlier_attempt_left_its_znode(lab: Lab, run: Killed) -> None:
+    """A fresh quorum that finds it would skip the copy, and wipe ZooKeeper."""
+    left = {
+        "version": 0,
+        "kraft_metadata_offset": 283,
+        "kraft_controller_id": 3000,
+        "kraft_metadata_epoch": 1,
+        "kraft_controller_epoch": 1,
+    }
+    with _zookeeper(lab) as client:
+        client.create("/migration", json.dumps(left).encode())
+        run.wait_for_event(of("migration_znode_found", metadata_offset=283))
+        code, answer = _asked(run, "--before", "migrate")
+        assert (code, [each["id"] for each in answer["hazards"]]) == (
+            5,
+            [HazardKind.STALE_MIGRATION_ZNODE],
+        )
+        client.delete("/migration")
+        run.wait_for_event(of("migration_znode_deleted"))
+    assert _asked(run, "--before", "migrate")[0] == 0
+
+
+def _somebody_finalizes_too_early(lab: Lab, run: Killed) -> None:
+    """Kafka does not refuse it (KAFKA-20960); `kraftgate hazards` did."""
+    code, answer = _asked(run, "--before", "finalize")
+    assert code == 5
+    assert HazardKind.FINALIZE_TOO_EARLY in {each["id"] for each in answer["hazards"]}
+    lab.finalize(early=True)
+    run.wait_for(lambda now: now.phase is Phase.FINALIZED)
+    (hazard,) = (each for each in _all(run) if each["id"] == HazardKind.FINALIZED_TOO_EARLY)
+    assert "broker 1 is in migrating mode" in hazard["evidence"]
+    assert any("broker 2 has replicas" in line for line in hazard["evidence"])
+
+
 def _somebody_writes_to_zookeeper(lab: Lab, run: Killed) -> None:
     """What ZooKeeper and the metadata log hold is the same, until somebody changes one of them."""
     compared = run.wait_for(lambda now: now.content.at_ms is not None).content
     assert compared.compared >= len(OF_EACH) + 6
-    client = KazooClient(hosts=lab.zookeeper_connect)
-    client.start()
-    try:
+    with _zookeeper(lab) as client:
         state, config = "/brokers/topics/copied/partitions/0/state", "/config/topics/old"
         was = {path: client.get(path)[0] for path in (state, config)}
         isr = json.loads(was[state])["isr"]
@@ -182,9 +233,6 @@ def _somebody_writes_to_zookeeper(lab: Lab, run: Killed) -> None:
         for path, data in was.items():
             client.set(path, data)
         run.wait_for_event(of("differences_over"))
-    finally:
-        client.stop()
-        client.close()
 
 
 def _which_path_is_which_directory(lab: Lab, run: Killed) -> None:
@@ -260,9 +308,5 @@ def _h2_and_h3(lab: Lab, run: Killed) -> None:
 
 
 def _all(run: Killed) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "orchestrator", "hazards", "--config", str(run.config)]
-    done = subprocess.run(
-        [*command, "--json"], capture_output=True, text=True, check=False, timeout=120
-    )
-    found: list[dict[str, Any]] = json.loads(done.stdout)["hazards"]
+    found: list[dict[str, Any]] = _asked(run)[1]["hazards"]
     return found

@@ -11,7 +11,8 @@ from kazoo.security import make_acl, make_digest_acl
 from migration.znodes import BROKER_IDS
 from orchestrator.lab import Lab
 from streams.zookeeper.content_gathering import Gathering
-from streams.zookeeper.content_reading import IN_FLIGHT_MAX, ContentReading
+from streams.zookeeper.content_reading import ContentReading
+from streams.zookeeper.session import IN_FLIGHT_MAX
 from tests.zookeeper.content import Compared, comparing, raw_id, state_data, topic_data, topics_of
 from tests.zookeeper.watching import Writer
 
