@@ -38,7 +38,8 @@ class Following:
         with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as db:
             try:
                 return db.execute(
-                    "SELECT metadata_offset, committed_ms FROM batches WHERE cluster = ? "
+                    "SELECT place ->> 'kraft_metadata' AS metadata_offset, committed_ms "
+                    "FROM batches WHERE cluster = ? AND metadata_offset NOT NULL "
                     "ORDER BY metadata_offset",
                     (CLUSTER,),
                 ).fetchall()
