@@ -192,7 +192,7 @@ def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, told: Told) -> BrokerDis
         replicas=cut_off.replicas,
         bytes=cut_off.bytes,
         sole=sole,
-        sole_replicas=[name(each) for each in ordered[:sole][:_TOLD_MAX]],
+        sole_replicas=list(cut_off.sole_names()[:_TOLD_MAX]),
     )
     return replace(before, cut_off={**before.cut_off, fact.path: cut_off})
 

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -27,7 +27,7 @@ from migration.summary import ClusterSummary
 from streams.job.processor import OUTPUT, ReplicaTracker
 from streams.job.session import session
 from streams.job.settings import JobSettings
-from streams.job.sink import StoreSink
+from streams.job.sink import Look, StoreSink
 from streams.log_dirs.poll_requests import PollRequests
 from streams.log_dirs.source import REQUESTS
 from streams.source.log_files import list_log
@@ -35,10 +35,6 @@ from streams.source.status_file import STATUS_FILE, now_ms
 from streams.store.store import Store
 
 _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)
-
-
-Look = Callable[[str, int | None, str], None]
-"""Asks for a look at a broker's disks: cluster, broker (None: all), why."""
 
 
 class JobFailed(Exception):

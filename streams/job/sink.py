@@ -23,6 +23,8 @@ from streams.source.chunks import ClusterChunk
 from streams.source.shards import CLUSTER, LOG_DIRS, SHARDS, ZOOKEEPER
 from streams.store.store import Outcome, Store, StoreError, TransitionFile
 
+Look = Callable[[str, int | None, str], None]
+"""Asks for a look at a broker's disks: cluster, broker (None: all), why."""
 _FACTS: Final = {ZOOKEEPER: "zookeeper", LOG_DIRS: "log_dirs"}
 _ASKS_FOR_A_LOOK: Final = frozenset(
     {
@@ -79,14 +81,14 @@ class _Collected:
 class StoreSink:
     """Writes batches to a store; the function for `foreachBatch`.
 
-    `look`: asks for a look at a broker's disks, by cluster and broker (None: all), with a reason.
+    `look`: what is called where the disks must be looked at; None: they are not followed.
     """
 
     def __init__(
         self,
         store: Store,
         clock: Callable[[], int],
-        look: Callable[[str, int | None, str], None] | None = None,
+        look: Look | None = None,
     ) -> None:
         self._store = store
         self._clock = clock

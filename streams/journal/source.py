@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from migration.source_status import SourceStatus
+from streams.source.kraft_metadata import WAIT_S
 
 # Spark unpickles the source in half a dozen processes that never open a journal.
 if TYPE_CHECKING:
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
     from streams.journal.journal import Journal
     from streams.source.status_file import StatusTeller
 
-SCHEMA: Final = "cluster STRING, shard INT, ordinal BIGINT, chunk BINARY"
 FACTS_A_BATCH: Final = 10_000
-WAIT_S: Final = 0.8
 
 
 class Watcher(Protocol):

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from types import TracebackType
 from typing import Final, Self, assert_never
 
 from streams.live import actions as do
@@ -23,6 +22,7 @@ from streams.live.errors import ConnectionFailed, FollowerCrashed, LiveError, Wr
 from streams.live.messages import Endpoint
 from streams.live.spool import Position, Spool
 from streams.live.status import FollowerConfig, FollowerStatus, reason, wall_ms
+from streams.running import Running
 
 _log = logging.getLogger(__name__)
 _STOP_S: Final = 10.0
@@ -32,7 +32,7 @@ def _nobody(_position: Position) -> None:
     """Take no interest in progress."""
 
 
-class Follower:
+class Follower(Running):
     """Follows one quorum into one spool, in a thread of its own."""
 
     def __init__(
@@ -126,19 +126,6 @@ class Follower:
         """Say how it stands now. Never raises: a crash is in `error`."""
         with self._moved:
             return replace(self._status, observed_at_ms=wall_ms())
-
-    def __enter__(self) -> Self:
-        """Start."""
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop."""
-        self.stop()
 
     def _raise_crash(self) -> None:
         if self._crash is not None:

@@ -11,7 +11,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 from migration.observations import Observation
@@ -28,6 +27,7 @@ from streams.log_dirs.turns import Turns
 from streams.log_dirs.values import ClusterView
 from streams.log_dirs.views import Views
 from streams.log_dirs.workers import Workers
+from streams.running import Running
 
 _LOOK_S: Final = 0.2
 """Between two looks at the requests of other processes."""
@@ -39,7 +39,7 @@ _Item: TypeAlias = Reply | ClusterView | Ended | LogDirsError | None
 """What other threads put into the inbox; None only wakes."""
 
 
-class LogDirsPoller:
+class LogDirsPoller(Running):
     """Polls one cluster's brokers, in a thread of its own."""
 
     def __init__(
@@ -94,19 +94,6 @@ class LogDirsPoller:
             self._thread.join(_STOP_S)
         self._workers.join()
         self._requests.close()
-
-    def __enter__(self) -> Self:
-        """Start."""
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop."""
-        self.stop()
 
     def request(self, broker: int | None, why: str) -> int:
         """Ask for a poll of one broker, or of all, at once; a ticket comes back.

@@ -12,7 +12,8 @@ from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 from migration.source_status import SourceStatus
-from streams.journal.source import SCHEMA, JournalOptions, JournalReader, Watcher
+from streams.journal.source import JournalOptions, JournalReader, Watcher
+from streams.source.kraft_metadata import SCHEMA
 from streams.source.shards import LOG_DIRS
 
 if TYPE_CHECKING:

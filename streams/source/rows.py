@@ -38,7 +38,6 @@ Row = tuple[str, int, int, bytes]
 
 _ROWS_A_SLICE: Final = 10**6
 _PARTITION_KEYS: Final = (3, 5)
-_TOPIC_KEY: Final = 2
 _NO_OP_KEY: Final = 20
 _TRANSACTION_KEYS: Final = (23, 24, 25)
 _TOPIC_ID_END_PARTITION: Final = 22

@@ -28,10 +28,9 @@ _MASK: Final = 0xFFFFFFFF
 @cache
 def shard_numbers(cluster: str) -> tuple[int, ...]:
     """The `SHARDS` numbers of a cluster's shards, by place; the same ones always."""
-    prefix = _hash_string(cluster, _SEED)
     found: dict[int, int] = {}
     for number in count():
-        found.setdefault(_hash_int(number, prefix) % SHARDS, number)
+        found.setdefault(spark_hash(cluster, number) % SHARDS, number)
         if len(found) == SHARDS:
             return tuple(found[place] for place in range(SHARDS))
     raise AssertionError

@@ -10,10 +10,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 from migration.observations import ZkContentRead, ZkContentSeen
+from streams.running import Running
 from streams.zookeeper.config import WatcherConfig
 from streams.zookeeper.content_facts import Content, facts_of
 from streams.zookeeper.content_reading import Abandoned, ContentReading
@@ -57,7 +57,7 @@ class ContentStatus:
     error: Reason | None = None
 
 
-class ContentReader:
+class ContentReader(Running):
     """Reads all content of one ZooKeeper again and again, in a thread of its own."""
 
     def __init__(
@@ -126,19 +126,6 @@ class ContentReader:
         """Say how it stands now. Never raises."""
         with self._lock:
             return replace(self._status, observed_ms=self._clock())
-
-    def __enter__(self) -> Self:
-        """Start."""
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop."""
-        self.stop()
 
     # The thread
 

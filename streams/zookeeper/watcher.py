@@ -13,13 +13,13 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Final, Self
 
 from kazoo.client import KazooState
 
 from migration import znodes
 from migration.observations import ZooKeeperBlind, ZooKeeperFact, ZooKeeperSeen
+from streams.running import Running
 from streams.zookeeper.config import WatcherConfig
 from streams.zookeeper.known import Known
 from streams.zookeeper.ledger import Clock, Ledger
@@ -39,7 +39,7 @@ _STOP_S: Final = 30.0
 _log: Final = logging.getLogger(__name__)
 
 
-class ZooKeeperWatcher:
+class ZooKeeperWatcher(Running):
     """Watches one ZooKeeper, in threads of its own. It never writes to it."""
 
     def __init__(
@@ -98,19 +98,6 @@ class ZooKeeperWatcher:
     def known(self) -> Known:
         """What is known; other threads may ask it for single znodes and whether it `sees`."""
         return self._ledger.known
-
-    def __enter__(self) -> Self:
-        """Start."""
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop."""
-        self.stop()
 
     # The thread
 
