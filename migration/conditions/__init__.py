@@ -1,0 +1,35 @@
+"""Conditions on a cluster: named, typed, pure functions of what is known of it."""
+
+from migration.conditions.condition import Condition, ConditionDoc, ConditionError, judge_all
+from migration.conditions.parse import external, known, parse
+from migration.conditions.standing import hazards_not_known
+from migration.conditions.verdict import DataSource, Finding, Verdict, verdict_of
+from migration.conditions.view import (
+    BlockingCheck,
+    PreflightSeen,
+    QuorumSeen,
+    SettingsSeen,
+    TopicsSeen,
+    View,
+)
+
+__all__ = [
+    "BlockingCheck",
+    "Condition",
+    "ConditionDoc",
+    "ConditionError",
+    "DataSource",
+    "Finding",
+    "PreflightSeen",
+    "QuorumSeen",
+    "SettingsSeen",
+    "TopicsSeen",
+    "Verdict",
+    "View",
+    "external",
+    "hazards_not_known",
+    "judge_all",
+    "known",
+    "parse",
+    "verdict_of",
+]

@@ -1,0 +1,187 @@
+"""What of a view may be taken for the present, and who has the say about partitions.
+
+Before the copy, and after a roll-back, ZooKeeper's controller has the say: the metadata log then
+knows no topics, or old ones. That is only taken to be so while ZooKeeper itself shows it.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from migration.compared import Compared
+from migration.conditions.condition import Answer
+from migration.conditions.verdict import DataSource, Verdict
+from migration.conditions.view import View
+from migration.hazards.hazard import Action, HazardKind, bounded
+from migration.summary import BrokerSummary, Phase
+from migration.zookeeper import ZooKeeperImage
+
+FOLLOWED: Final = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS)
+"""The sources that are followed all the time."""
+_WORDS: Final = {
+    DataSource.METADATA_LOG: "the metadata log",
+    DataSource.ZOOKEEPER: "ZooKeeper",
+    DataSource.LOG_DIRS: "the brokers' log directories",
+    DataSource.JMX: "the JMX numbers",
+    DataSource.TOPICS: "the brokers' word on their partitions",
+    DataSource.SETTINGS: "the brokers' settings",
+    DataSource.QUORUM: "the quorum of controllers",
+    DataSource.PREFLIGHT: "the checks before the window",
+    DataSource.EXTERNAL: "the users' own conditions",
+}
+_BEFORE_THE_COPY: Final = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.COPYING)
+_WITHOUT_ZOOKEEPER: Final = (Phase.FINALIZED, Phase.KRAFT)
+
+
+def satisfied(reason: str, *evidence: str) -> Answer:
+    """It holds."""
+    return Answer(verdict=Verdict.SATISFIED, reason=reason, evidence=evidence)
+
+
+def waiting(reason: str, *evidence: str) -> Answer:
+    """It will come by itself, or by the step."""
+    return Answer(verdict=Verdict.WAITING, reason=reason, evidence=evidence)
+
+
+def violated(reason: str, *evidence: str) -> Answer:
+    """It needs a person."""
+    return Answer(verdict=Verdict.VIOLATED, reason=reason, evidence=evidence)
+
+
+def unknown(reason: str, *evidence: str) -> Answer:
+    """It cannot be told."""
+    return Answer(verdict=Verdict.UNKNOWN, reason=reason, evidence=evidence)
+
+
+def not_known(view: View, *sources: DataSource) -> Answer | None:
+    """Say which of these is not current; None: all are, and something was seen of each."""
+    reasons = reasons_not_known(view, sources)
+    return unknown("; ".join(reasons)) if reasons else None
+
+
+def reasons_not_known(view: View, sources: Iterable[DataSource]) -> tuple[str, ...]:
+    """The same, a reason for each of them."""
+    return tuple(f"{_WORDS[each]}: {why}" for each in sources if (why := _why_not(view, each)))
+
+
+def _why_not(view: View, source: DataSource) -> str | None:
+    if source in view.not_current:
+        return view.not_current[source]
+    seen = {
+        DataSource.METADATA_LOG: view.summary.metadata_offset is not None,
+        DataSource.ZOOKEEPER: zookeeper_of(view) is not None,
+        DataSource.LOG_DIRS: view.summary.disks is not None,
+        DataSource.JMX: view.summary.jmx is not None,
+        DataSource.TOPICS: view.topics is not None,
+        DataSource.SETTINGS: view.settings is not None,
+        DataSource.QUORUM: view.quorum is not None,
+        DataSource.PREFLIGHT: view.preflight is not None,
+    }
+    return None if seen.get(source, True) else "nothing was seen of it yet"
+
+
+def zookeeper_of(view: View) -> ZooKeeperImage | None:
+    """ZooKeeper, if it is seen now; None: it is not."""
+    seen = view.summary.zookeeper
+    if DataSource.ZOOKEEPER in view.not_current or seen is None:
+        return None
+    return None if seen.seen_ms is None or seen.blind_since_ms is not None else seen
+
+
+def zookeeper_rules(view: View) -> bool:
+    """Whether a broker in ZooKeeper mode is seen to be the controller."""
+    seen = zookeeper_of(view)
+    return seen is not None and seen.controller is not None and not seen.controller.is_kraft
+
+
+def is_log_past(view: View) -> bool:
+    """Whether the metadata log is not expected to be followed, since no KRaft controller is there.
+
+    ZooKeeper's controller rules, and `/migration`, which every KRaft controller creates that is to
+    migrate, is not there: they do not exist yet, or were taken away again.
+    """
+    seen = zookeeper_of(view)
+    return zookeeper_rules(view) and seen is not None and seen.migration is None
+
+
+def ruler_not_known(view: View) -> Answer | None:
+    """Say that nobody knows who has the cluster; None: it is known, or ZooKeeper was never seen.
+
+    A broker in ZooKeeper mode controlled it when ZooKeeper was last seen: what the metadata log
+    says since may be of no account, or all there is.
+    """
+    seen = view.summary.zookeeper
+    if zookeeper_of(view) is not None or seen is None or not in_use(view, DataSource.ZOOKEEPER):
+        return None
+    if seen.controller is None or seen.controller.is_kraft:
+        return None
+    return not_known(view, DataSource.ZOOKEEPER)
+
+
+def log_has_topics(view: View) -> bool:
+    """Whether the metadata log has a say about partitions; True where that is not known."""
+    if zookeeper_rules(view):
+        return False
+    return not (
+        not_known(view, DataSource.METADATA_LOG) is None
+        and view.summary.phase in _BEFORE_THE_COPY
+        and view.summary.partitions == 0
+    )
+
+
+def in_use(view: View, source: DataSource) -> bool:
+    """Whether the cluster still has this source at this point of its way."""
+    if source is DataSource.METADATA_LOG:
+        return not is_log_past(view)
+    if source is DataSource.ZOOKEEPER:
+        return (
+            DataSource.METADATA_LOG in view.not_current
+            or view.summary.phase not in _WITHOUT_ZOOKEEPER
+        )
+    if source is DataSource.JMX:  # nothing is missed of what was never configured
+        return source in view.not_current or view.summary.jmx is not None
+    return True
+
+
+def hazards_not_known(view: View, subject: str | None = None) -> tuple[str, ...]:
+    """What would show a hazard, is still in use, and is not known now.
+
+    `subject`: of the hazards that forbid this action, or of this kind; None: of all.
+    """
+    sources = (*FOLLOWED, DataSource.JMX)
+    found = reasons_not_known(view, (each for each in sources if in_use(view, each)))
+    content = view.summary.content
+    of_it = subject in (None, Action.FINALIZE, HazardKind.CONTENT_DIFFERS)
+    if of_it and content.unreadable and in_use(view, DataSource.ZOOKEEPER):
+        told = count(content.unreadable, "znode")
+        why = f"whether ZooKeeper and the metadata log differ: {told} cannot be read"
+        found += (f"{why} ({'; '.join(unread(content))})",)
+    return found
+
+
+def unread(compared: Compared) -> tuple[str, ...]:
+    """What could not be compared, as far as it is named."""
+    lines = [f"{path}: {why}" for path, why in compared.unread]
+    left = compared.unreadable - len(lines)
+    return bounded([*lines, *([f"{left} are not named"] if left > 0 else [])])
+
+
+def brokers_not_known(view: View) -> Answer | None:
+    """Say why it is not known which brokers there are; None: it is."""
+    kept = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER)
+    return not_known(view, *(each for each in kept if in_use(view, each)))
+
+
+def broker_of(view: View, broker: int) -> BrokerSummary | None:
+    """A broker of the cluster; None: neither the log nor ZooKeeper knows it."""
+    return next((each for each in view.summary.brokers if each.id == broker), None)
+
+
+def ids(found: list[int]) -> str:
+    """Ids as one reads them: `broker 3`, `brokers 1, 2`."""
+    listed = ", ".join(map(str, sorted(found)))
+    return f"broker {listed}" if len(found) == 1 else f"brokers {listed}"
+
+
+def count(number: int, noun: str, nouns: str | None = None) -> str:
+    """`1 replica`, `2 replicas`; `nouns`: of more than one, where an s does not do."""
+    return f"{number} {noun}" if number == 1 else f"{number} {nouns or noun + 's'}"

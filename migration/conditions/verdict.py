@@ -1,0 +1,67 @@
+"""What a condition answers: a verdict, always with its reason and its evidence."""
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+
+class Verdict(enum.StrEnum):
+    """What can be said of a condition; only `satisfied` opens a gate.
+
+    `waiting`: it will come by itself, or by the step that is being taken. `violated`: it will not
+    without a person. `unknown`: what it must be judged by is stale or missing.
+    """
+
+    SATISFIED = "satisfied"
+    WAITING = "waiting"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+
+
+_WORST_FIRST: Final = (Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.WAITING)
+
+
+class DataSource(enum.StrEnum):
+    """Where a condition's facts come from.
+
+    The first three are followed all the time, and JMX where it is configured. TOPICS (the brokers'
+    own answer to Metadata), SETTINGS (their server properties), QUORUM (DescribeQuorum) and
+    PREFLIGHT are asked for when a condition needs them.
+    """
+
+    METADATA_LOG = "metadata_log"
+    ZOOKEEPER = "zookeeper"
+    LOG_DIRS = "log_dirs"
+    JMX = "jmx"
+    TOPICS = "topics"
+    SETTINGS = "settings"
+    QUORUM = "quorum"
+    PREFLIGHT = "preflight"
+    EXTERNAL = "external"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One condition, judged.
+
+    Attributes:
+        condition: its text in one spelling.
+        reason: in plain words, with numbers and ids.
+        evidence: the facts behind it, one a line; may be none.
+        broker: the broker that it is about, if it is about one.
+    """
+
+    condition: str
+    verdict: Verdict
+    reason: str
+    evidence: tuple[str, ...] = ()
+    broker: int | None = None
+
+
+def verdict_of(findings: Iterable[Finding]) -> Verdict:
+    """The worst of all: violated, unknown, waiting, satisfied; unknown where there is none."""
+    found = {each.verdict for each in findings}
+    if not found:
+        return Verdict.UNKNOWN
+    return next((each for each in _WORST_FIRST if each in found), Verdict.SATISFIED)

@@ -1,0 +1,127 @@
+"""Conditions on ZooKeeper: whether it is seen, who is its controller, `/migration`."""
+
+from typing import Final
+
+from migration.conditions.arguments import one_of
+from migration.conditions.condition import Answer
+from migration.conditions.kind import Kind
+from migration.conditions.standing import (
+    not_known,
+    satisfied,
+    unknown,
+    violated,
+    waiting,
+    zookeeper_of,
+)
+from migration.conditions.verdict import DataSource
+from migration.conditions.view import View
+from migration.durations import duration_text
+from migration.hazards.dual_write import unwritable
+from migration.summary import Phase
+from migration.znodes import CONTROLLER, MIGRATION
+from migration.zookeeper import BEACON_STALE_MS, ZooKeeperImage
+
+_LOG: Final = DataSource.METADATA_LOG
+_ZOOKEEPER: Final = DataSource.ZOOKEEPER
+
+
+def _seen(view: View, path: str | None = None) -> ZooKeeperImage | Answer:
+    """ZooKeeper as it is now, or why it cannot be told."""
+    if (unseen := not_known(view, _ZOOKEEPER)) is not None:
+        return unseen
+    seen = zookeeper_of(view)
+    if seen is None:
+        return unknown("ZooKeeper: nothing was seen of it yet")
+    if path is not None and path in seen.unreadable:
+        return unknown(f"{path} cannot be read: {seen.unreadable[path]}")
+    return seen
+
+
+def _zookeeper_seen(view: View) -> Answer:
+    seen = _seen(view)
+    if isinstance(seen, Answer):
+        return seen
+    return satisfied("every change of ZooKeeper is seen", f"by {seen.server}")
+
+
+def _zk_controller(view: View, wanted: str) -> Answer:
+    seen = _seen(view, CONTROLLER)
+    if isinstance(seen, Answer):
+        return seen
+    found = seen.controller
+    if found is None:
+        return waiting("there is no /controller: nobody controls the cluster")
+    now = "kraft" if found.is_kraft else "zookeeper"
+    who = f"KRaft controller {found.id}" if found.is_kraft else f"broker {found.id}"
+    epoch = f", of KRaft epoch {found.kraft_epoch}" if found.is_kraft else ""
+    evidence = f"/controller: broker id {found.id}{epoch}"
+    told = f"{who} holds /controller"
+    return satisfied(told, evidence) if now == wanted else waiting(told, evidence)
+
+
+def _no_migration_znode(view: View) -> Answer:
+    seen = _seen(view)
+    if isinstance(seen, Answer):
+        return seen
+    if MIGRATION in seen.unreadable:
+        return waiting(f"/migration is there, and cannot be read: {seen.unreadable[MIGRATION]}")
+    found = seen.migration
+    if found is None:
+        return satisfied("there is no /migration")
+    return waiting(
+        "/migration is there",
+        f"metadata offset {found.offset} of controller {found.controller_id}",
+    )
+
+
+def _dual_write_alive(view: View) -> Answer:
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    seen = _seen(view, MIGRATION)
+    if isinstance(seen, Answer):
+        return seen
+    phase = view.summary.phase
+    if phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
+        told = f"the phase is {phase}: ZooKeeper is not written"
+        over = phase in (Phase.FINALIZED, Phase.ROLLED_BACK, Phase.KRAFT)
+        return violated(told) if over else waiting(told)
+    if (stop := unwritable(seen, view.now_ms)) is not None:
+        return violated(stop.text, stop.evidence)
+    found = seen.migration
+    if found is None:
+        return violated(f"the phase is {phase}, and there is no /migration")
+    evidence = f"/migration: metadata offset {found.offset} of controller {found.controller_id}"
+    if view.now_ms - found.written_ms > BEACON_STALE_MS:
+        limit = duration_text(BEACON_STALE_MS)
+        return violated(f"ZooKeeper has not been written for more than {limit}", evidence)
+    return satisfied("the KRaft controller writes to ZooKeeper", evidence)
+
+
+KINDS: Final = (
+    Kind(
+        name="zookeeper_seen",
+        explains="Every change of ZooKeeper is seen.",
+        sources=frozenset({_ZOOKEEPER}),
+        rule=_zookeeper_seen,
+    ),
+    Kind(
+        name="zk_controller",
+        explains="A KRaft controller, or a broker in ZooKeeper mode, holds /controller.",
+        sources=frozenset({_ZOOKEEPER}),
+        rule=_zk_controller,
+        parameters=(one_of("kraft", "zookeeper"),),
+    ),
+    Kind(
+        name="no_migration_znode",
+        explains="There is no /migration.",
+        sources=frozenset({_ZOOKEEPER}),
+        rule=_no_migration_znode,
+    ),
+    Kind(
+        name="dual_write_alive",
+        explains="In hybrid or dual-write, ZooKeeper was written within 30 s, and nobody touched"
+        " what the controller's writes depend on.",
+        sources=frozenset({_LOG, _ZOOKEEPER}),
+        rule=_dual_write_alive,
+    ),
+)
