@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
+from migration import another_log, controllers
 from migration.broker_steps import BrokerSteps
 from migration.brokers import Moment
 from migration.directory_ids import DirectoryId
@@ -25,10 +26,11 @@ from migration.records import (
     LeaderChange,
     RegisterBroker,
     RegisterController,
+    Stamped,
     Unknown,
     ZkMigrationState,
 )
-from migration.shard import ShardReport, Stamped
+from migration.shard_report import ShardReport
 from migration.summary import Phase
 from migration.transactions import Admission
 
@@ -38,6 +40,8 @@ class Batch:
     """One batch of a cluster's log, as the shards and the source tell it.
 
     Attributes:
+        log: which of the cluster's metadata logs it is of; the first batch of another one than the
+            image's is empty, and steps to it.
         start: offset of the first record that the batch may hold.
         end: the last record of the batch.
         records: cluster-wide records with what becomes of each, in metadata order; for a snapshot
@@ -46,6 +50,7 @@ class Batch:
         snapshot: the records are a snapshot's, which replaces what was known.
     """
 
+    log: int
     start: int
     end: Provenance
     records: Sequence[tuple[Stamped, Admission]]
@@ -61,8 +66,14 @@ def advance(image: ClusterImage, batch: Batch) -> tuple[ClusterImage, tuple[Even
     """Make the next image, and tell the events on the way, in metadata order.
 
     Raises:
-        BatchOutOfOrder: the batch starts before the image's end.
+        BatchOutOfOrder: the batch starts before the image's end, or is not of its log.
     """
+    if batch.log != image.log:
+        if batch.log != image.log + 1 or batch.records:
+            raise BatchOutOfOrder(
+                f"the batch is of metadata log number {batch.log}, the image of {image.log}"
+            )
+        return another_log.begun(image, batch.log, batch.end.timestamp_ms)
     at = image.provenance
     if at is not None and not batch.snapshot and batch.start <= at.offset:
         raise BatchOutOfOrder(
@@ -90,6 +101,7 @@ class _Step:
         self._migration_state = image.migration_state
         self._active_controller = image.active_controller
         self._metadata_version = image.metadata_version
+        self._controllers = dict(image.controllers)
         self._told_phase = image.phase
 
     def follow_log(self) -> None:
@@ -120,8 +132,10 @@ class _Step:
             at, (record for record in records if isinstance(record, RegisterBroker))
         )
         quiet, self._events = self._events, Events()
+        self._controllers = {}
         for stamped, _ in self._batch.records:
             self._cluster_wide(stamped)
+        self._controllers = controllers.from_snapshot(self._controllers, self._before.controllers)
         self._events = quiet
         self._held_back = []
         self._migration_state = replace(self._migration_state, copying=False)
@@ -144,9 +158,12 @@ class _Step:
     def finish(self) -> tuple[ClusterImage, tuple[Event, ...]]:
         """The next image, and the events told."""
         reports = self._batch.reports.values()
+        # A copy that was made begins with what ZooKeeper holds: what was wiped before is settled.
+        copied = self._phase() in (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED)
         image = replace(
             self._before,
             provenance=self._batch.end,
+            wiped=None if copied else self._before.wiped,
             migration_state=self._migration_state,
             held_back=tuple(self._held_back),
             active_controller=self._active_controller,
@@ -160,9 +177,20 @@ class _Step:
                 for broker, shards in self._brokers.shards.items()
                 if shards
             },
+            replication=self._before.replication.plus(each.replication for each in reports),
+            controllers=self._controllers,
             unknown_records=self._unknown,
+            assigned_ms=self._assigned_ms(),
         )
         return image, self._events.in_order()
+
+    def _assigned_ms(self) -> Mapping[int, int]:
+        """When a replica of each broker was last assigned; a snapshot does not say."""
+        latest = dict(self._before.assigned_ms)
+        for report in self._batch.reports.values() if not self._batch.snapshot else ():
+            for broker, at_ms in report.assigned_ms.items():
+                latest[broker] = max(at_ms, latest.get(broker, 0))
+        return latest
 
     def _to_take(self) -> Iterable[tuple[int, int, Callable[[], None]]]:
         """What to take in: offset, rank among what stands at one offset, how."""
@@ -229,6 +257,7 @@ class _Step:
                 self._active_controller = record.leader_id
                 self._events.tell(at, "controller_elected", controller=record.leader_id)
             case RegisterController():
+                self._controllers[record.controller_id] = controllers.registered(record, at)
                 self._events.tell(
                     at,
                     "controller_registered",

@@ -21,7 +21,7 @@ from migration.records import (
     UnfenceBroker,
     UnregisterBroker,
 )
-from migration.shard import ShardReport
+from migration.shard_report import ShardReport
 from migration.summary import Mode
 from migration.transitions import Crossing, Movement
 
@@ -147,9 +147,7 @@ class BrokerSteps:
         if record.log_dirs:
             self._directories_changed(at, broker.id, broker.log_dirs, record.log_dirs)
             pending = self._pending.get(broker.id, 0)
-            gone = rules.without(broker, record.log_dirs, at, pending, at_registration=False)
-            broker = replace(broker, log_dirs=record.log_dirs, gone=gone)
-            self.brokers[broker.id] = broker
+            broker = self.brokers[broker.id] = rules.shrunk(broker, record.log_dirs, at, pending)
         if record.in_controlled_shutdown == 1 and not broker.in_controlled_shutdown:
             self.brokers[broker.id] = replace(broker, in_controlled_shutdown=True)
             self._tell(at, "broker_controlled_shutdown", broker.id)
@@ -209,11 +207,12 @@ class BrokerSteps:
             self._tell(at, "log_dirs_added", broker, directories=new)
 
     def _completed(self, at: Moment, broker_id: int) -> None:
-        broker = self.brokers.get(broker_id)
-        if broker is None or not broker.held:
+        before = self.brokers.get(broker_id)
+        if before is None:
             return
-        broker = rules.complete(broker, at)
-        self.brokers[broker_id] = broker
+        broker = self.brokers[broker_id] = rules.settled(before, at)
+        if not before.held:
+            return
         early = broker.early.told() if broker.early else None
         since_ms = broker.registered.timestamp_ms
         self._tell(
@@ -229,8 +228,8 @@ class BrokerSteps:
         mode = Mode.MIGRATING if record.is_migrating_zk_broker else Mode.KRAFT
         if known is not None and (known.epoch, known.mode) == (record.broker_epoch, mode):
             broker = rules.amended(known, record)
-            if broker.held and not pending:
-                broker = rules.complete(broker, at)
+            if not pending:
+                broker = rules.settled(broker, at)
         else:
             broker = Broker(
                 id=record.broker_id,

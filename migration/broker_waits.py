@@ -10,11 +10,12 @@ from migration.wait import Wait, WaitKind
 
 def is_stalled(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> bool:
     """Whether a held broker made no progress for this long; before the first, since registered."""
-    since = _last_progress_ms(broker)
+    since = last_progress_ms(broker)
     return broker.held and since is not None and now_ms - since >= stall_after_ms
 
 
-def _last_progress_ms(broker: BrokerSummary) -> int | None:
+def last_progress_ms(broker: BrokerSummary) -> int | None:
+    """When a held broker last made progress; before the first, when it registered."""
     return broker.registered_ms if broker.progress is None else broker.progress.last_ms
 
 
@@ -36,7 +37,7 @@ def broker_waits(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> Ite
 def _held(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> Wait:
     total = sum(broker.replicas.values())
     count = f"{broker.pending} of {total} replicas without a directory ({_by_state(broker)})"
-    since = _last_progress_ms(broker)
+    since = last_progress_ms(broker)
     age = None if since is None else duration_text(now_ms - since)
     if age is not None and is_stalled(broker, now_ms, stall_after_ms):
         text = f"broker {broker.id} is held and stalled: {count}, no progress for {age}"

@@ -42,13 +42,11 @@ class Gone:
 
     Attributes:
         pending: the broker's replicas without a directory, then.
-        at_registration: it came back without them; False: they failed while it ran.
     """
 
     directories: tuple[DirectoryId, ...]
     pending: int
     at: Moment
-    at_registration: bool
 
     def told(self) -> DirectoriesGone:
         """As the summary has it."""
@@ -56,7 +54,6 @@ class Gone:
             directories=tuple(to_text(each) for each in self.directories),
             pending=self.pending,
             at_ms=self.at.timestamp_ms or None,
-            at_registration=self.at_registration,
         )
 
 
@@ -70,7 +67,10 @@ class Broker:
         unfenced_before: a snapshot showed the broker unfenced, so the first unfencing is unknown.
         complete: the record with which no replica was pending any more, None: held or not KRaft.
         held: KRaft, and not complete yet.
-        gone: directories that it had before and lacks, if that is dangerous.
+        gone: directories that it had before and came back without, if that is dangerous.
+        failed: those that failed since, while replicas had no known directory and still have none.
+        host: of its first listener.
+        supports: the highest metadata.version that it can work with.
     """
 
     id: int
@@ -88,32 +88,36 @@ class Broker:
     early: Early | None = None
     progress: Progress | None = None
     gone: Gone | None = None
+    failed: Gone | None = None
+    host: str | None = None
+    rack: str | None = None
+    supports: int | None = None
 
 
 def without(
-    before: Broker | None,
-    now: tuple[DirectoryId, ...],
-    at: Moment,
-    pending: int,
-    *,
-    at_registration: bool,
+    before: Broker | None, now: tuple[DirectoryId, ...], at: Moment, pending: int
 ) -> Gone | None:
-    """The directories that a broker lacks from `at` on, while some of its replicas have none.
+    """The directories that a broker comes back without, while some of its replicas have none."""
+    if before is None or not pending:
+        return None
+    earlier = [each.directories for each in (before.failed, before.gone) if each is not None]
+    had = dict.fromkeys(each for some in (before.log_dirs, *earlier) for each in some)
+    missing = tuple(each for each in had if each not in now)
+    return Gone(directories=missing, pending=pending, at=at) if missing else None
 
-    What was gone and stays so is told as of its own time, unless the broker has restarted since.
+
+def shrunk(broker: Broker, now: tuple[DirectoryId, ...], at: Moment, pending: int) -> Broker:
+    """A broker that runs has these directories left (handleDirectoriesOffline).
+
+    Leaders are not moved of replicas that have no known directory: the controller cannot tell that
+    they lay in one that failed.
     """
-    if before is None:
-        return None
-    earlier = before.gone.directories if before.gone is not None else ()
-    missing = tuple(each for each in (*before.log_dirs, *earlier) if each not in now)
-    if not missing:
-        return None
-    known = before.gone
-    if known is not None and known.directories == missing and not at_registration:
-        return known
-    if not pending:
-        return None
-    return Gone(directories=missing, pending=pending, at=at, at_registration=at_registration)
+    lost = tuple(each for each in broker.log_dirs if each not in now)
+    failed = broker.failed
+    if lost and pending:
+        earlier = failed.directories if failed is not None else ()
+        failed = Gone(directories=(*lost, *earlier), pending=pending, at=at)
+    return replace(broker, log_dirs=now, failed=failed)
 
 
 def registered(
@@ -132,7 +136,10 @@ def registered(
         registered=at,
         held=mode is Mode.KRAFT and pending > 0,
         complete=at if mode is Mode.KRAFT and pending == 0 else None,
-        gone=without(before, record.log_dirs, at, pending, at_registration=True),
+        gone=without(before, record.log_dirs, at, pending),
+        host=record.host,
+        rack=record.rack,
+        supports=record.supports,
     )
     return broker if record.fenced else unfence(broker, at, pending)
 
@@ -158,11 +165,21 @@ def amended(broker: Broker, record: RegisterBroker) -> Broker:
         fenced=record.fenced,
         in_controlled_shutdown=record.in_controlled_shutdown,
         log_dirs=record.log_dirs,
+        host=record.host,
+        rack=record.rack,
+        supports=record.supports,
     )
 
 
-def complete(broker: Broker, at: Moment) -> Broker:
-    """The last pending replica got its directory (or is gone): the hold ends."""
+def settled(broker: Broker, at: Moment) -> Broker:
+    """The last pending replica got its directory (or is gone): a hold ends, leaders are moved.
+
+    An assignment to a directory that has failed meanwhile moves the leader, too
+    (ReplicationControlManager.handleAssignReplicasToDirs).
+    """
+    broker = replace(broker, failed=None)
+    if not broker.held:
+        return broker
     early = broker.early
     if early is not None and early.until is None:
         early = replace(early, until=at)

@@ -1,13 +1,14 @@
 """What the comparisons of all shards come to: lasting differences, and which path is which id.
 
-A comparison counts once every shard has told its part. The image keeps the last one that did.
+A comparison counts once every shard has told its part. The image keeps the last one that did. What
+was found of the brokers last counts with it.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from migration.comparison import Difference, Placed, ShardComparison
+from migration.comparison import Difference, Last, Placed, ShardComparison
 from migration.directory_ids import PENDING, to_text
 from migration.disks import DisksImage
 from migration.event import Event, Source, Told
@@ -45,11 +46,15 @@ class Compared:
     """The last comparison that every shard took part in.
 
     Attributes:
-        at_ms: when the other side was read; None: there was none yet.
-        compared: partitions, or replicas, that were there on both sides.
+        at_ms: when all of the other side was read last; None: it never was. Topics that were read
+            alone since are in the rest, too.
+        compared: partitions, or replicas, that were there on both sides then.
         differing: differences, the passing ones included.
         lasting: those that two comparisons found, by kind.
         named: the first of them.
+        unreadable: how many of ZooKeeper's znodes say nothing, so that not all was compared.
+        unread: the first of those: path and reason.
+        closed: what ZooKeeper does not show to us, of `topics`, `brokers` and `quotas`.
         misplaced: what this comparison found of replicas in other directories than assigned.
         identities: for the disks.
     """
@@ -59,16 +64,26 @@ class Compared:
     differing: int = 0
     lasting: Mapping[str, int] = field(default_factory=dict)
     named: tuple[Difference, ...] = ()
+    unreadable: int = 0
+    unread: tuple[tuple[str, str], ...] = ()
+    closed: tuple[str, ...] = ()
     misplaced: frozenset[Difference] = frozenset()
     identities: tuple[Identity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparing:
-    """Comparisons of one kind: the last whole one, and the parts of the one under way."""
+    """Comparisons of one kind: the last whole one, and the parts of the one under way.
+
+    Attributes:
+        brokers: what the last reading of ZooKeeper said of them; None: there was none.
+        brokers_last: what to compare the next one with.
+    """
 
     last: Compared = field(default_factory=Compared)
     parts: Mapping[int, ShardComparison] = field(default_factory=dict)
+    brokers: ShardComparison | None = None
+    brokers_last: Last = field(default_factory=Last)
 
 
 def take(
@@ -92,11 +107,12 @@ def take(
         if len(together) < shards:
             before = replace(before, parts=together)
             continue
-        whole = _whole(before.last, list(together.values()), disks)
+        told_all = [*together.values(), *([before.brokers] if before.brokers else [])]
+        whole = _whole(before.last, told_all, disks)
         told = Told(source, part.seen_ms)
         _tell(before.last, whole, told)
         events += told.events
-        before = Comparing(last=whole)
+        before = replace(before, last=whole, parts={})
     return before, events
 
 
@@ -112,12 +128,17 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
     if again:
         lasting["misplaced"] = len(again)
     named = sorted(each for part in parts for each in part.named)
+    wholes = [part.whole_ms for part in parts if part.whole_ms is not None]
     return Compared(
-        at_ms=max(part.seen_ms for part in parts),
+        at_ms=min(wholes) if len(wholes) == len(parts) else None,
         compared=sum(part.compared for part in parts),
         differing=sum(part.differing for part in parts) + len(misplaced),
         lasting=lasting,
         named=tuple([*again, *named][:_NAMED_MAX]),
+        # Every shard is told of all of them.
+        unreadable=max(part.unreadable for part in parts),
+        unread=tuple(sorted({each for part in parts for each in part.unread})),
+        closed=tuple(sorted({each for part in parts for each in part.closed})),
         misplaced=misplaced,
         identities=identities,
     )
@@ -222,5 +243,11 @@ def _tell(before: Compared, now: Compared, told: Told) -> None:
             )
     if len(new) > _TOLD_MAX:
         told.tell("differences_not_told", count=len(new) - _TOLD_MAX)
+    unread = dict(before.unread)
+    for path, why in now.unread:
+        if unread.get(path) != why:
+            told.tell("znode_not_compared", path=path, reason=why)
+    if before.unreadable and not now.unreadable:
+        told.tell("znodes_compared_again")
     if before.lasting and not now.lasting:
         told.tell("differences_over", compared=now.compared)

@@ -155,7 +155,7 @@ def _looked_at(known: LogDirSeen, now: LogDirSeen | None) -> LogDirSeen:
         return known
     return known._replace(
         readable=now.readable,
-        directory_id=now.directory_id or known.directory_id,
+        directory_id=now.directory_id if now.readable else known.directory_id,
         error=0 if now.readable else known.error,
     )
 

@@ -11,6 +11,7 @@ class Source(enum.StrEnum):
     KRAFT_METADATA = "kraft_metadata"
     ZOOKEEPER = "zookeeper"
     LOG_DIRS = "log_dirs"
+    JMX = "jmx"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

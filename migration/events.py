@@ -2,7 +2,7 @@
 
 from migration.brokers import Moment
 from migration.event import Event
-from migration.shard import Note
+from migration.shard_report import Note
 
 
 class Events:

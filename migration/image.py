@@ -9,14 +9,17 @@ from dataclasses import dataclass, field
 
 from migration.brokers import Broker
 from migration.compared import Comparing
+from migration.controllers import Controller
 from migration.directory_ids import PENDING, DirectoryId, to_text
 from migration.disks import DisksImage
+from migration.jmx import JmxImage
 from migration.partitions import classify
 from migration.phases import MigrationState, phase_of
+from migration.records import Stamped
 from migration.replica_state import ReplicaState
-from migration.shard import Stamped
-from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase
-from migration.zookeeper import ZkController, ZooKeeperImage
+from migration.replication import Replication
+from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, Vanished, Wiped
+from migration.zookeeper import ZkBroker, ZkController, ZooKeeperImage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,17 +36,27 @@ class ClusterImage:
     """One cluster at one metadata offset.
 
     Attributes:
+        log: which of the cluster's metadata logs the rest is of, counted from 1: controllers that
+            are provisioned anew begin another one.
         provenance: None before the first record.
         held_back: cluster-wide records of an open transaction, in order.
         directories: broker -> directory -> number of replicas in it, never zero.
         pending_shards: broker -> shards in which replicas of it are pending.
+        replication: counts of what lacks replicas, leaders, or the end of a reassignment.
+        controllers: by id.
         unknown_records: api key -> how many were skipped.
         zookeeper: as last seen; None: it is not followed.
+        vanished: topics that went from ZooKeeper last, before the copy; None: none did.
+        wiped: topics that a quorum without a copy deleted from ZooKeeper; None: none.
         disks: as last seen; None: they are not followed.
         content: comparisons of ZooKeeper's content with the metadata log.
         places: comparisons of what lies on the disks with the same.
+        jmx: the nodes' JMX numbers as last seen; None: they are not followed.
+        assigned_ms: broker -> timestamp of the last record seen that assigned a replica of it to
+            a directory.
     """
 
+    log: int = 1
     provenance: Provenance | None = None
     migration_state: MigrationState = field(default_factory=MigrationState)
     held_back: tuple[Stamped, ...] = ()
@@ -54,11 +67,17 @@ class ClusterImage:
     brokers: Mapping[int, Broker] = field(default_factory=dict)
     directories: Mapping[int, Mapping[DirectoryId, int]] = field(default_factory=dict)
     pending_shards: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    replication: Replication = field(default_factory=Replication)
+    controllers: Mapping[int, Controller] = field(default_factory=dict)
     unknown_records: Mapping[int, int] = field(default_factory=dict)
     zookeeper: ZooKeeperImage | None = None
+    vanished: Vanished | None = None
+    wiped: Wiped | None = None
     disks: DisksImage | None = None
     content: Comparing = field(default_factory=Comparing)
     places: Comparing = field(default_factory=Comparing)
+    jmx: JmxImage | None = None
+    assigned_ms: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def phase(self) -> Phase:
@@ -67,8 +86,8 @@ class ClusterImage:
 
     @property
     def zk_controller(self) -> ZkController | None:
-        """Who holds /controller, as last seen."""
-        return None if self.zookeeper is None else self.zookeeper.controller
+        """Who held /controller last, as far as it was seen."""
+        return None if self.zookeeper is None else self.zookeeper.held_by
 
     def pending(self, broker: int) -> int:
         """The broker's replicas without a real directory id."""
@@ -101,13 +120,19 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
         unfenced_early=broker.early.told() if broker.early else None,
         progress=broker.progress,
         gone=broker.gone.told() if broker.gone else None,
+        failed=broker.failed.told() if broker.failed else None,
+        host=broker.host,
+        rack=broker.rack,
+        supports=broker.supports,
+        under_replicated=image.replication.missing.get(broker.id, 0),
+        assigned_ms=image.assigned_ms.get(broker.id),
     )
 
 
-def only_in_zookeeper(broker: int) -> BrokerSummary:
+def only_in_zookeeper(broker: ZkBroker) -> BrokerSummary:
     """Tell a broker that has registered nowhere but in ZooKeeper."""
     return BrokerSummary(
-        id=broker,
+        id=broker.id,
         epoch=None,
         mode=Mode.ZOOKEEPER,
         fenced=False,
@@ -123,17 +148,26 @@ def only_in_zookeeper(broker: int) -> BrokerSummary:
         assignments_complete_ms=None,
         unfenced_early=None,
         progress=None,
+        host=broker.host,
+        rack=broker.rack,
     )
 
 
 def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
-    """Tell the whole image, brokers in the order of their ids."""
+    """Tell the whole image, brokers in the order of their ids.
+
+    After a roll-back the registrations of brokers that were in migration mode say nothing any more.
+    """
     at = image.provenance
-    brokers = {each.id: broker_summary(image, each) for each in image.brokers.values()}
-    for each in image.zookeeper.brokers if image.zookeeper else ():
-        brokers.setdefault(each, only_in_zookeeper(each))
+    void = image.phase is Phase.ROLLED_BACK
+    there = image.zookeeper.brokers if image.zookeeper else {}
+    brokers = {each: only_in_zookeeper(broker) for each, broker in there.items()}
+    for each in image.brokers.values():
+        if not void or (each.mode is Mode.KRAFT and each.id not in there):
+            brokers[each.id] = broker_summary(image, each)
     return ClusterSummary(
         cluster=cluster,
+        metadata_log=image.log,
         metadata_offset=at.offset if at else None,
         observed_ms=at.timestamp_ms if at else None,
         leader_epoch=at.epoch if at else None,
@@ -148,4 +182,12 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
         disks=image.disks,
         content=image.content.last,
         places=image.places.last,
+        wiped=image.wiped,
+        under_replicated=image.replication.under_replicated if at else None,
+        leaderless=image.replication.leaderless if at else None,
+        reassigning=image.replication.reassigning if at else None,
+        controllers=tuple(image.controllers[each].told() for each in sorted(image.controllers))
+        if at
+        else None,
+        jmx=image.jmx,
     )

@@ -1,11 +1,14 @@
-"""What is seen of a cluster beside its metadata log: znodes and the brokers' disks.
+"""What is seen of a cluster beside its metadata log: znodes, the brokers' disks, JMX numbers.
 
-Facts as they were observed, not yet interpreted: `migration.zookeeper` and `migration.disks` say
-what they mean. `seen_ms` is Kraftgate's clock, in ms since the epoch; every other time is the
-cluster's own. Named tuples of plain values, so that a journal can keep them.
+Facts as they were observed, not yet interpreted: `migration.zookeeper`, `migration.disks` and
+`migration.jmx` say what they mean. `seen_ms` is Kraftgate's clock, in ms since the epoch; every
+other time is the cluster's own, unless it is said. Named tuples of plain values, so that a journal
+can keep them.
 """
 
 from typing import NamedTuple, TypeAlias
+
+from migration.topic_observations import ZkConfigSeen, ZkTopicFact
 
 
 class ZnodeSeen(NamedTuple):
@@ -212,7 +215,8 @@ class ZkConfig(NamedTuple):
     """A znode below /config, without its values, which may be secrets.
 
     Attributes:
-        entity: `topics` or `brokers`.
+        entity: `topics`, `brokers` or `quotas`.
+        name: as the metadata log has it; of who has quotas, by `migration.quotas`.
         entries: key -> digest of the value.
     """
 
@@ -227,7 +231,12 @@ class ZkContentSeen(NamedTuple):
     Every shard gets one in every comparison, also when it holds nothing.
 
     Attributes:
-        comparison: when the reading of all content began, ms; names the comparison.
+        comparison: when the reading began, ms; names the comparison.
+        names: of the topics that were looked at, the same in every shard, those that are gone
+            included; None: all content was read.
+        unreadable: path and reason of every znode that says nothing, the same in every shard: of a
+            topic whose znode cannot be read the id is not known.
+        closed: of `topics`, `brokers` and `quotas`, those that ZooKeeper does not show to us.
     """
 
     seen_ms: int
@@ -235,6 +244,9 @@ class ZkContentSeen(NamedTuple):
     shard: int
     topics: tuple[ZkTopic, ...]
     configs: tuple[ZkConfig, ...]
+    names: tuple[str, ...] | None = None
+    unreadable: tuple[tuple[str, str], ...] = ()
+    closed: tuple[str, ...] = ()
 
 
 class ZkContentRead(NamedTuple):
@@ -243,7 +255,6 @@ class ZkContentRead(NamedTuple):
     Attributes:
         zxid: what the server had applied when the reading began.
         brokers: ids below /brokers/ids.
-        unreadable: path and reason, of what says nothing; at most 20.
     """
 
     seen_ms: int
@@ -252,7 +263,6 @@ class ZkContentRead(NamedTuple):
     topics: int
     partitions: int
     brokers: tuple[int, ...]
-    unreadable: tuple[tuple[str, str], ...]
 
 
 class ReplicaOnDisk(NamedTuple):
@@ -296,10 +306,55 @@ class DiskContentSeen(NamedTuple):
     topics: tuple[TopicOnDisk, ...]
 
 
+class JmxNodes(NamedTuple):
+    """Which nodes are asked for their JMX numbers from here on: those that are expected to answer.
+
+    Attributes:
+        nodes: ids of brokers and controllers.
+    """
+
+    seen_ms: int
+    nodes: tuple[int, ...]
+
+
+class JmxSeen(NamedTuple):
+    """A node's JMX numbers.
+
+    Attributes:
+        node: the broker or controller.
+        endpoint: who told.
+        read_ms: when they were read out of the node's process, by Kraftgate's clock: earlier than
+            `seen_ms` where a Prometheus scraped them.
+        numbers: by the beans' names (`migration.jmx_names`); what is not there is not known.
+    """
+
+    seen_ms: int
+    node: int
+    endpoint: str
+    read_ms: int
+    numbers: tuple[tuple[str, int], ...]
+
+
+class JmxUnreachable(NamedTuple):
+    """A node's JMX numbers cannot be had at present."""
+
+    seen_ms: int
+    node: int
+    why: str
+
+
 ZooKeeperFact: TypeAlias = (
-    ZnodeSeen | ZnodeGone | NotificationsMissed | ZooKeeperBlind | ZooKeeperSeen | ZkContentRead
+    ZnodeSeen
+    | ZkConfigSeen
+    | ZnodeGone
+    | NotificationsMissed
+    | ZooKeeperBlind
+    | ZooKeeperSeen
+    | ZkTopicFact
+    | ZkContentRead
 )
 DiskFact: TypeAlias = DisksSeen | DisksUnreachable | ReplicasCutOff | ReplicasBack | OffsetsFell
+JmxFact: TypeAlias = JmxNodes | JmxSeen | JmxUnreachable
 ShardFact: TypeAlias = ZkContentSeen | DiskContentSeen
 """What goes to a shard, instead of to the cluster's image."""
-Observation: TypeAlias = ZooKeeperFact | DiskFact | ShardFact
+Observation: TypeAlias = ZooKeeperFact | DiskFact | JmxFact | ShardFact

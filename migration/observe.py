@@ -1,16 +1,25 @@
-"""The next image from what was seen beside the metadata log: ZooKeeper's facts and the disks'."""
+"""The next image from what was seen beside the metadata log: in ZooKeeper, on disks, by JMX."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from migration import compared, disks, zookeeper
+from migration import compared, disks, jmx, jmx_check, wipe, zookeeper
+from migration.against_brokers import against_brokers
 from migration.compared import Comparing
 from migration.disks import DisksImage
 from migration.event import Event, Source, Told
 from migration.image import ClusterImage
-from migration.observations import DiskFact, Observation, ZooKeeperFact
-from migration.shard import ShardReport
+from migration.jmx import JmxImage
+from migration.observations import (
+    DiskFact,
+    JmxFact,
+    JmxSeen,
+    Observation,
+    ZkContentRead,
+    ZooKeeperFact,
+)
+from migration.shard_report import ShardReport
 from migration.summary import Phase
 from migration.zookeeper import ZooKeeperImage
 
@@ -29,25 +38,39 @@ def observe(
     events: list[Event] = []
     for fact in facts:
         if isinstance(fact, ZooKeeperFact):
-            before = image.phase
+            before = image
             seen, told = zookeeper.observe(image.zookeeper or ZooKeeperImage(), fact)
             image = replace(image, zookeeper=seen)
             events += told
-            if image.phase is not before:
+            if image.phase is not before.phase:
                 phase = Told(Source.ZOOKEEPER, fact.seen_ms)
-                phase.tell("phase_changed", was=str(before), now=str(image.phase))
+                phase.tell("phase_changed", was=str(before.phase), now=str(image.phase))
                 events += phase.events
+            image, told = wipe.observe(before, image, fact)
+            events += told
         elif isinstance(fact, DiskFact):
             known, told = disks.observe(image.disks or DisksImage(), fact)
             image = replace(image, disks=known)
             events += told
+        elif isinstance(fact, JmxFact):
+            numbers, told = jmx.observe(image.jmx or JmxImage(), fact)
+            events += told
+            if isinstance(fact, JmxSeen):
+                numbers, told = jmx_check.check(image, numbers, fact)
+                events += told
+            image = replace(image, jmx=numbers)
     return image, tuple(events)
 
 
 def compare(
-    image: ClusterImage, reports: Mapping[int, ShardReport], shards: int
+    image: ClusterImage,
+    reports: Mapping[int, ShardReport],
+    facts: Iterable[Observation],
+    shards: int,
 ) -> tuple[ClusterImage, tuple[Event, ...]]:
     """Take in what the shards found against ZooKeeper and the disks; all `shards` must tell.
+
+    `facts`: those of the same batch; what they say of the brokers is compared here.
 
     Before the copy the metadata log holds no topic, and after a roll-back nobody writes it any
     more: then there is nothing to compare with.
@@ -55,6 +78,11 @@ def compare(
     if image.phase in _NOT_COMPARABLE:
         return replace(image, content=Comparing(), places=Comparing()), ()
     events: list[Event] = []
+    for fact in facts:
+        if isinstance(fact, ZkContentRead):
+            content = image.content
+            part, last = against_brokers(image.brokers, content.brokers_last, fact)
+            image = replace(image, content=replace(content, brokers=part, brokers_last=last))
     for source, before in ((Source.ZOOKEEPER, image.content), (Source.LOG_DIRS, image.places)):
         parts = [
             (shard, each)

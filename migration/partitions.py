@@ -18,6 +18,10 @@ _RESERVED: Final = (MIGRATING, UNASSIGNED, LOST)
 _RESERVED_STATES: Final = (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED, ReplicaState.LOST)
 
 
+ADDING: Final = 1
+REMOVING: Final = 2
+
+
 class InvalidReplicaDirectories(Exception):
     """A record names another number of directories than of replicas (Kafka refuses it likewise)."""
 
@@ -51,12 +55,14 @@ class Replicas(NamedTuple):
         brokers: in order of preference.
         directories: the number of the directory each of them keeps it in.
         leader: -1: none.
+        moving: ADDING and REMOVING, or 0: whether a reassignment is to add or remove replicas.
     """
 
     brokers: tuple[int, ...]
     directories: tuple[int, ...]
     leader: int
     isr: tuple[int, ...]
+    moving: int = 0
 
 
 def register(record: Partition, numbers: Numbers) -> Replicas:
@@ -67,13 +73,16 @@ def register(record: Partition, numbers: Numbers) -> Replicas:
     """
     brokers = record.replicas
     directories = record.directories
+    moving = 0
+    if record.adding_replicas or record.removing_replicas:
+        moving = _moving(0, record.adding_replicas, record.removing_replicas)
     if not directories:
         numbered = (MIGRATING_NUMBER,) * len(brokers)
-        return Replicas(brokers, numbered, record.leader, record.isr)
+        return Replicas(brokers, numbered, record.leader, record.isr, moving)
     if len(directories) != len(brokers):
         raise _uneven(record.partition_id, brokers, directories)
     numbered = tuple(map(numbers.__getitem__, directories))
-    return Replicas(brokers, numbered, record.leader, record.isr)
+    return Replicas(brokers, numbered, record.leader, record.isr, moving)
 
 
 def merge(before: Replicas, record: PartitionChange, numbers: Numbers) -> Replicas:
@@ -84,11 +93,13 @@ def merge(before: Replicas, record: PartitionChange, numbers: Numbers) -> Replic
     Raises:
         InvalidReplicaDirectories: the counts differ.
     """
-    brokers, numbered, leader, isr = before
+    brokers, numbered, leader, isr, moving = before
     if record.leader != NO_LEADER_CHANGE:
         leader = record.leader
     if record.isr is not None:
         isr = record.isr
+    if record.adding_replicas is not None or record.removing_replicas is not None:
+        moving = _moving(moving, record.adding_replicas, record.removing_replicas)
     directories = record.directories
     if directories:
         brokers = brokers if record.replicas is None else record.replicas
@@ -99,7 +110,7 @@ def merge(before: Replicas, record: PartitionChange, numbers: Numbers) -> Replic
         known = dict(zip(brokers, numbered, strict=True))
         brokers = record.replicas
         numbered = tuple([known.get(each, UNASSIGNED_NUMBER) for each in brokers])
-    return Replicas(brokers, numbered, leader, isr)
+    return Replicas(brokers, numbered, leader, isr, moving)
 
 
 def moves(
@@ -130,6 +141,14 @@ def classify(directory: DirectoryId, registered: frozenset[DirectoryId]) -> Repl
     if registered and directory not in registered:
         return ReplicaState.OFFLINE
     return ReplicaState.ASSIGNED
+
+
+def _moving(before: int, adding: tuple[int, ...] | None, removing: tuple[int, ...] | None) -> int:
+    if adding is not None:
+        before = before | ADDING if adding else before & ~ADDING
+    if removing is not None:
+        before = before | REMOVING if removing else before & ~REMOVING
+    return before
 
 
 def _uneven(

@@ -52,8 +52,9 @@ def phase_of(
 ) -> Phase:
     """Name the phase; before any state record the cluster is still ZooKeeper's.
 
-    `controller`: who holds /controller, if that is known. A ZooKeeper broker that claimed it after
-    the copy has taken the cluster back: the metadata log cannot tell, nobody writes it any more.
+    `controller`: who held /controller last, if that is known; while brokers pass it on, nobody
+    does. A ZooKeeper broker that claimed it after the copy has taken the cluster back: the metadata
+    log cannot tell, nobody writes it any more.
     """
     phase = _logged_phase(state, brokers)
     if phase in (Phase.HYBRID, Phase.DUAL_WRITE) and controller and not controller.is_kraft:

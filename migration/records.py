@@ -55,7 +55,11 @@ class PartitionChange(NamedTuple):
 
 
 class RegisterBroker(NamedTuple):
-    """RegisterBrokerRecord (0). `log_dirs`: the directories that were online at registration."""
+    """RegisterBrokerRecord (0). `log_dirs`: the directories that were online at registration.
+
+    `host`: of its first listener; None when it names none. `supports`: the highest
+    metadata.version that it can work with.
+    """
 
     broker_id: int
     is_migrating_zk_broker: bool
@@ -65,6 +69,8 @@ class RegisterBroker(NamedTuple):
     fenced: bool
     in_controlled_shutdown: bool
     log_dirs: tuple[DirectoryId, ...]
+    host: str | None = None
+    supports: int | None = None
 
 
 class UnregisterBroker(NamedTuple):
@@ -132,11 +138,12 @@ class AbortTransaction(NamedTuple):
 
 
 class RegisterController(NamedTuple):
-    """RegisterControllerRecord (27)."""
+    """RegisterControllerRecord (27). `host`: of its first listener; None when it names none."""
 
     controller_id: int
     incarnation_id: bytes
     zk_migration_ready: bool
+    host: str | None = None
 
 
 class NoOp(NamedTuple):
@@ -150,10 +157,10 @@ class LeaderChange(NamedTuple):
 
 
 class Config(NamedTuple):
-    """ConfigRecord (4), without the value, which may be a secret.
+    """ConfigRecord (4), without the value, which may be a secret; also a ClientQuotaRecord (14).
 
     Attributes:
-        resource_type: 2 a topic, 4 a broker (ConfigResource.Type).
+        resource_type: 2 a topic, 4 a broker (ConfigResource.Type); or `migration.quotas`.
         digest: of the value (`migration.digests`); None: the key is deleted.
     """
 
@@ -197,3 +204,11 @@ Record: TypeAlias = (
     | Unrelated
     | Unknown
 )
+
+
+class Stamped(NamedTuple):
+    """A committed record with its place in the log (ms since the epoch)."""
+
+    offset: int
+    timestamp_ms: int
+    record: Record

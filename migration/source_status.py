@@ -27,6 +27,7 @@ class SourceStatus:
     Attributes:
         observed_ms: wall-clock time this was written; 0 when none was ever written.
         last_reply_ms: wall-clock time of the last answer of a controller; None before the first.
+        log: which of the cluster's metadata logs is followed, counted from 1.
         next_offset: the metadata offset that is asked for next.
         high_watermark: the first offset that is not committed, as the last reply told.
         active_controller: the node id that leads the metadata quorum.
@@ -36,10 +37,12 @@ class SourceStatus:
         waiting: what the source waits for, in its own words; None while data flows.
         error: why it cannot follow this cluster at all (another cluster id, no authorization).
         finished: a file source that came to its end.
+        limits: what it does not see here although it follows the cluster, in its own words.
     """
 
     observed_ms: int
     last_reply_ms: int | None = None
+    log: int = 1
     next_offset: int | None = None
     high_watermark: int | None = None
     active_controller: int | None = None
@@ -49,6 +52,7 @@ class SourceStatus:
     waiting: str | None = None
     error: str | None = None
     finished: bool = False
+    limits: tuple[str, ...] = ()
 
 
 NO_STATUS: Final = SourceStatus(observed_ms=0)
@@ -56,6 +60,7 @@ NO_STATUS: Final = SourceStatus(observed_ms=0)
 
 _NUMBERS: Final = (
     "last_reply_ms",
+    "log",
     "next_offset",
     "high_watermark",
     "active_controller",
@@ -83,11 +88,15 @@ def from_json(value: object) -> SourceStatus:
     finished = value.get("finished", False)
     if not isinstance(finished, bool):
         raise SourceStatusError(f"finished is true or false, not {finished!r}")
+    limits = value.get("limits", ())
+    if not isinstance(limits, list | tuple) or not all(isinstance(each, str) for each in limits):
+        raise SourceStatusError(f"limits is a list of texts, not {limits!r}")
     numbers = {name: _number(value, name) for name in _NUMBERS}
     texts = {name: _text(value, name) for name in _TEXTS}
     return SourceStatus(
         observed_ms=observed,
         last_reply_ms=numbers["last_reply_ms"],
+        log=numbers["log"] or 1,
         next_offset=numbers["next_offset"],
         high_watermark=numbers["high_watermark"],
         active_controller=numbers["active_controller"],
@@ -97,6 +106,7 @@ def from_json(value: object) -> SourceStatus:
         waiting=texts["waiting"],
         error=texts["error"],
         finished=finished,
+        limits=tuple(limits),
     )
 
 

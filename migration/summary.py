@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from migration.compared import Compared
 from migration.disks import DisksImage
+from migration.jmx import JmxImage
 from migration.replica_state import ReplicaState
 from migration.zookeeper import ZooKeeperImage
 
@@ -79,13 +80,11 @@ class DirectoriesGone:
         directories: their ids.
         pending: the broker's migrating plus unassigned replicas at that moment.
         at_ms: the record's timestamp; None: unknown.
-        at_registration: it came back without them; False: they failed while it ran.
     """
 
     directories: tuple[str, ...]
     pending: int
     at_ms: int | None
-    at_registration: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +93,12 @@ class BrokerSummary:
 
     Attributes:
         epoch: None for a broker that only ZooKeeper knows.
+        gone: directories that it came back without.
+        failed: those that failed since it did, while replicas that are pending still were so.
+        host: of its first listener; None: not known.
+        supports: the highest metadata.version that it can work with; None: not known.
+        under_replicated: partitions of which it is a replica and not in the ISR; None: not known.
+        assigned_ms: when a replica of it was last assigned to a directory; None: not seen.
     """
 
     id: int
@@ -113,6 +118,12 @@ class BrokerSummary:
     unfenced_early: UnfencedEarly | None
     progress: Progress | None
     gone: DirectoriesGone | None = None
+    failed: DirectoriesGone | None = None
+    host: str | None = None
+    rack: str | None = None
+    supports: int | None = None
+    under_replicated: int | None = None
+    assigned_ms: int | None = None
 
     @property
     def pending(self) -> int:
@@ -121,16 +132,65 @@ class BrokerSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerSummary:
+    """A controller's latest registration (RegisterControllerRecord); it need not be alive.
+
+    Attributes:
+        zk_migration_ready: it runs with zookeeper.metadata.migration.enable.
+        registered_offset: None, and so its time: before the snapshot that was read.
+    """
+
+    id: int
+    zk_migration_ready: bool
+    registered_offset: int | None
+    registered_ms: int | None
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vanished:
+    """Topics that went from ZooKeeper one soon after the other.
+
+    Attributes:
+        since_ms: when Kraftgate saw the first one go.
+        last_ms: the last one.
+        topics: how many went.
+        named: the first of them.
+    """
+
+    since_ms: int
+    last_ms: int
+    topics: int
+    named: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wiped:
+    """Topics were deleted from ZooKeeper by a KRaft controller that had never copied them."""
+
+    controller: int
+    gone: Vanished
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSummary:
     """One cluster at one metadata offset.
 
     Attributes:
-        metadata_offset: the last record seen, no-op records included; None before the first.
+        metadata_log: which of the cluster's metadata logs is followed, counted from 1: another one
+            begins when controllers are provisioned anew, after a roll-back.
+        metadata_offset: the last record of it seen, no-op records included; None before the first.
         observed_ms: that record's timestamp.
         zookeeper: as last seen; None: it is not followed.
         disks: as last seen; None: they are not followed.
         content: the last comparison of ZooKeeper's content with the metadata log.
         places: that of what lies on the disks.
+        under_replicated: partitions with a replica that is not in the ISR; None: not known.
+        leaderless: partitions without a leader; None: not known.
+        reassigning: partitions with replicas that are being added or removed; None: not known.
+        controllers: by id; None: not known.
+        wiped: topics that a quorum without a copy deleted from ZooKeeper; None: none.
+        jmx: the nodes' JMX numbers as last seen; None: they are not followed.
     """
 
     cluster: str
@@ -144,7 +204,14 @@ class ClusterSummary:
     partitions: int
     unknown_records: int
     brokers: tuple[BrokerSummary, ...]
+    metadata_log: int = 1
     zookeeper: ZooKeeperImage | None = None
     disks: DisksImage | None = None
     content: Compared = field(default_factory=Compared)
     places: Compared = field(default_factory=Compared)
+    under_replicated: int | None = None
+    leaderless: int | None = None
+    reassigning: int | None = None
+    controllers: tuple[ControllerSummary, ...] | None = None
+    wiped: Wiped | None = None
+    jmx: JmxImage | None = None

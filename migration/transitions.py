@@ -185,6 +185,19 @@ def directory_changes(table: Numbers, ids: list[DirectoryId]) -> dict[tuple[int,
     }
 
 
+def last_assignments(table: Numbers) -> dict[int, int]:
+    """Broker -> timestamp of the last record that put a replica, there before, into a directory.
+
+    That is what the controller makes of a broker's AssignReplicasToDirs request.
+    """
+    was, now = directory_of(table[:, 5]), directory_of(table[:, 6])
+    rows = table[(was != ABSENT) & (now >= len(_RESERVED_STATES)) & (was != now)]
+    brokers, inverse = np.unique(rows[:, 4], return_inverse=True)
+    last = np.zeros(len(brokers), dtype=np.int64)
+    np.maximum.at(last, inverse, rows[:, 1])
+    return dict(zip(brokers.tolist(), last.tolist(), strict=True))
+
+
 class PendingSteps:
     """The rows at which a broker's number of pending replicas changes, by one."""
 

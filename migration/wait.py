@@ -19,6 +19,7 @@ class WaitKind(enum.StrEnum):
     DISKS_UNKNOWN = "disks_unknown"
     BROKER_FENCED = "broker_fenced"
     REPLICAS_PENDING = "replicas_pending"
+    JMX_UNKNOWN = "jmx_unknown"
     BROKER_IN_ZOOKEEPER_MODE = "broker_in_zookeeper_mode"
     CONTROLLERS = "controllers"
     REGISTRATIONS = "registrations"

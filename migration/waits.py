@@ -39,6 +39,7 @@ __all__ = [
     "from_json",
     "headline",
     "is_current",
+    "is_log_over",
     "is_stalled",
     "nothing_seen",
     "rate_per_second",
@@ -97,6 +98,7 @@ def _migration_waits(summary: ClusterSummary, now_ms: int, stall_after_ms: int) 
     yield from _phase_wait(summary, unsettled)
     if summary.phase is Phase.HYBRID and not troubles and not restarts and not blind:
         yield Wait(kind=WaitKind.REGISTRATIONS, text="the brokers to register in KRaft mode")
+    yield from _jmx_waits(summary)
 
 
 def headline(summary: ClusterSummary, reasons: tuple[Wait, ...]) -> str:
@@ -120,13 +122,29 @@ def _source_waits(summary: ClusterSummary, source: SourceStatus, now_ms: int) ->
         age = duration_text(now_ms - source.observed_ms)
         text = f"kraftgate run: it last reported {age} ago"
         yield Wait(kind=WaitKind.NOT_RUNNING, text=text, since_ms=source.observed_ms)
-    elif not is_current(source, now_ms):
+    elif is_current(source, now_ms):
+        yield from _catching_up(summary, source)
+    elif not is_log_over(summary):
         yield _unanswered(summary, source, now_ms)
-    elif (unread := behind(source, summary.metadata_offset)) > BEHIND_RECORDS:
+
+
+def _catching_up(summary: ClusterSummary, source: SourceStatus) -> Iterator[Wait]:
+    unread = behind(source, summary.metadata_offset)
+    if source.log != summary.metadata_log:
+        text = f"the metadata log to be read: another one has begun, number {source.log}"
+        yield Wait(kind=WaitKind.CATCHING_UP, text=text)
+    elif unread > BEHIND_RECORDS:
         read = "none" if summary.metadata_offset is None else str(summary.metadata_offset + 1)
         count = f"{read} of {source.high_watermark} records, {unread} to go"
         text = f"the metadata log to be read: {count}"
         yield Wait(kind=WaitKind.CATCHING_UP, text=text)
+
+
+def is_log_over(summary: ClusterSummary) -> bool:
+    """Whether nobody writes the metadata log any more, as ZooKeeper shows now."""
+    seen = summary.zookeeper
+    shown = seen is not None and seen.seen_ms is not None and seen.blind_since_ms is None
+    return shown and summary.phase is Phase.ROLLED_BACK
 
 
 def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> Wait:
@@ -168,6 +186,18 @@ def _disk_waits(summary: ClusterSummary, named: set[int | None]) -> Iterator[Wai
             )
 
 
+def _jmx_waits(summary: ClusterSummary) -> Iterator[Wait]:
+    """Yield the nodes whose JMX numbers cannot be read; no step waits for them."""
+    for node in summary.jmx.nodes.values() if summary.jmx else ():
+        if node.unreachable is not None:
+            yield Wait(
+                kind=WaitKind.JMX_UNKNOWN,
+                text=f"the JMX numbers of node {node.id} to be read: {node.unreachable}",
+                broker=node.id if any(each.id == node.id for each in summary.brokers) else None,
+                since_ms=node.unreachable_since_ms,
+            )
+
+
 def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
     """Yield the brokers to restart in KRaft mode, where the phase asks for it."""
     if summary.phase not in _RESTARTS:
@@ -201,7 +231,10 @@ def _phase_wait(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]
         )
         yield Wait(kind=WaitKind.FINALIZE, text=text)
     elif summary.phase is Phase.ROLLED_BACK:
-        text = "the next attempt: ZooKeeper has the controller again; delete /migration before it"
+        seen = summary.zookeeper
+        clear = seen is not None and (seen.migration is None or not seen.migration.is_copied)
+        left = "" if clear else "; delete /migration before it"
+        text = f"the next attempt: ZooKeeper has the controller again{left}"
         yield Wait(kind=WaitKind.ROLLED_BACK, text=text)
 
 

@@ -10,6 +10,9 @@ REASSIGN_PARTITIONS: Final = "/admin/reassign_partitions"
 BROKER_IDS: Final = "/brokers/ids"
 DELETE_TOPICS: Final = "/admin/delete_topics"
 TOPICS: Final = "/brokers/topics"
+CONFIGS: Final = "/config"
+TOPIC_CONFIGS: Final = "/config/topics"
+BROKER_CONFIGS: Final = "/config/brokers"
 NOTIFICATIONS: Final = "/log_dir_event_notification"
 
 DATA: Final = (CONTROLLER, CONTROLLER_EPOCH, MIGRATION, CLUSTER_ID, REASSIGN_PARTITIONS)
@@ -22,3 +25,11 @@ BRANCHES: Final = (BROKER_IDS, DELETE_TOPICS)
 def parent(path: str) -> str:
     """Return the path of the znode above."""
     return path.rpartition("/")[0]
+
+
+def config_name(entity: str, name: str) -> str:
+    """What the metadata log calls the resource of a znode below `/config/ENTITY`.
+
+    The default of all brokers has no name there (ConfigRecord).
+    """
+    return "" if (entity, name) == ("brokers", "<default>") else name

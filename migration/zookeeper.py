@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from migration import zk_topics
 from migration.event import Event, Source, Told
 from migration.observations import (
     NotificationsMissed,
@@ -18,6 +19,7 @@ from migration.observations import (
     ZooKeeperFact,
     ZooKeeperSeen,
 )
+from migration.topic_observations import ZkTopicFact
 from migration.znodes import (
     BROKER_IDS,
     CONTROLLER,
@@ -67,6 +69,23 @@ class MigrationZnode:
     metadata_epoch: int
     written_ms: int
 
+    @property
+    def is_copied(self) -> bool:
+        """Whether it says that ZooKeeper's content was copied."""
+        return self.offset > 0
+
+    @property
+    def text(self) -> str:
+        """The znode's content as Kafka writes it (MigrationZNode.encode)."""
+        content = {
+            "version": 0,
+            "kraft_metadata_offset": self.offset,
+            "kraft_controller_id": self.controller_id,
+            "kraft_metadata_epoch": self.metadata_epoch,
+            "kraft_controller_epoch": self.controller_epoch,
+        }
+        return json.dumps(content, separators=(",", ":"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZkBroker:
@@ -85,12 +104,19 @@ class ZooKeeperImage:
     Attributes:
         seen_ms: when everything was last read; None: not yet.
         blind_since_ms: when the view was lost; None: it is there.
+        held_by: who held /controller last, also when it is gone since.
+        found_at_takeover: the offset that /migration had when a KRaft controller took /controller
+            from a broker; None: that was not seen, or a broker has it.
+        controller_epoch_ms: ZooKeeper's time of its last write.
+        migration_copied: the last content of /migration that said that the copy is complete, also
+            when the znode is gone, or says another thing, since then.
         brokers: by id.
         notifications: directory failures told under pure ZooKeeper mode, whose content was read.
         missed: those whose content was gone when it was to be read.
         reassigning: partitions in /admin/reassign_partitions.
         deleting: topics in /admin/delete_topics.
         unreadable: path -> why its content says nothing.
+        versions: path -> version of its data and mzxid, of the znodes that decisions rest on.
     """
 
     seen_ms: int | None = None
@@ -98,14 +124,22 @@ class ZooKeeperImage:
     session: int = 0
     blind_since_ms: int | None = None
     controller: ZkController | None = None
+    held_by: ZkController | None = None
+    found_at_takeover: int | None = None
     controller_epoch: int | None = None
+    controller_epoch_ms: int | None = None
     migration: MigrationZnode | None = None
+    migration_copied: MigrationZnode | None = None
     brokers: Mapping[int, ZkBroker] = field(default_factory=dict)
     notifications: int = 0
     missed: int = 0
     reassigning: int = 0
     deleting: tuple[str, ...] = ()
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+
+_VERSIONED: Final = (CONTROLLER, CONTROLLER_EPOCH, MIGRATION, REASSIGN_PARTITIONS)
 
 
 class _Unreadable(ValueError):
@@ -131,6 +165,8 @@ def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage,
             pass  # none: it only says where counting begins
         case ZnodeGone():
             image = _gone(image, fact.path, told)
+        case _ if isinstance(fact, ZkTopicFact):
+            zk_topics.tell(fact, told)
     return image, told.events
 
 
@@ -156,6 +192,9 @@ def _seen(image: ZooKeeperImage, fact: ZooKeeperSeen, told: Told) -> ZooKeeperIm
 
 def _znode(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
     told.at_ms = fact.mtime_ms
+    if fact.path in _VERSIONED or parent(fact.path) == BROKER_IDS:
+        version = (fact.version, fact.mzxid)
+        image = replace(image, versions={**image.versions, fact.path: version})
     try:
         after = _read(image, fact, told)
     except _Unreadable as error:
@@ -171,7 +210,8 @@ def _read(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
     if path == CONTROLLER:
         return _controller(image, fact, told)
     if path == CONTROLLER_EPOCH:
-        return replace(image, controller_epoch=_number(fact.data.decode("utf-8", "replace")))
+        epoch = _number(fact.data.decode("utf-8", "replace"))
+        return replace(image, controller_epoch=epoch, controller_epoch_ms=fact.mtime_ms)
     if path == MIGRATION:
         return _migration(image, fact, told)
     if path == REASSIGN_PARTITIONS:
@@ -206,7 +246,25 @@ def _controller(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeper
             was=None if was is None else was.id,
             was_kraft=None if was is None else was.is_kraft,
         )
-    return replace(image, controller=now)
+    # A ZooKeeper broker in control: whatever was copied is of an attempt that is over.
+    copied = image.migration_copied if now.is_kraft else None
+    return replace(
+        image,
+        controller=now,
+        held_by=now,
+        found_at_takeover=_found(image, now),
+        migration_copied=copied,
+    )
+
+
+def _found(image: ZooKeeperImage, now: ZkController) -> int | None:
+    if image.held_by is not None and image.held_by.is_kraft == now.is_kraft:
+        return image.found_at_takeover
+    # What was not watched all the while may have been written before the takeover, or after.
+    watched = image.seen_ms is not None and image.blind_since_ms is None
+    if not (now.is_kraft and watched and image.migration is not None):
+        return None
+    return image.migration.offset
 
 
 def _migration(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
@@ -221,9 +279,10 @@ def _migration(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperI
     was = image.migration
     if was is None:
         told.tell("migration_znode_found", metadata_offset=now.offset)
-    elif was.offset <= 0 < now.offset:
+    elif now.is_copied and not was.is_copied:
         told.tell("zookeeper_copied", metadata_offset=now.offset)
-    return replace(image, migration=now)
+    copied = now if now.is_copied else image.migration_copied
+    return replace(image, migration=now, migration_copied=copied)
 
 
 def _broker(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
@@ -251,11 +310,14 @@ def _notification(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeep
 
 def _gone(image: ZooKeeperImage, path: str, told: Told) -> ZooKeeperImage:
     image = _readable(image, path)
+    if path in image.versions:
+        left_versions = {each: known for each, known in image.versions.items() if each != path}
+        image = replace(image, versions=left_versions)
     if path == CONTROLLER and image.controller is not None:
         told.tell("zk_controller_gone", was=image.controller.id)
         return replace(image, controller=None)
     if path == CONTROLLER_EPOCH:
-        return replace(image, controller_epoch=None)
+        return replace(image, controller_epoch=None, controller_epoch_ms=None)
     if path == MIGRATION and image.migration is not None:
         told.tell("migration_znode_deleted", metadata_offset=image.migration.offset)
         return replace(image, migration=None)

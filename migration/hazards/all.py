@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from migration.disks import DisksImage, Loss
-from migration.hazards import contents, directories, phases
+from migration.hazards import contents, directories, dual_write, jmx, phases
 from migration.hazards.hazard import Hazard, HazardKind, Severity, bounded
 from migration.summary import ClusterSummary
 from migration.zookeeper import ZooKeeperImage
@@ -27,12 +27,16 @@ def _all(summary: ClusterSummary, now_ms: int) -> Iterator[Hazard]:
     yield from directories.restart_loses_replicas(summary, disks)
     yield from directories.halted_in_migration(summary, disks)
     yield from directories.replicas_recreated(summary)
-    yield from directories.one_directory_left(summary, disks)
+    yield from directories.directory_failed_under_pending(summary)
+    yield from directories.one_directory_left(disks)
     yield from directories.directory_ids(summary, disks)
     yield from phases.finalize(summary)
+    yield from phases.zookeeper_wiped(summary)
     yield from phases.stale_migration_znode(summary, zookeeper)
-    yield from phases.metadata_version(summary)
-    yield from phases.dual_write_stuck(summary, zookeeper, now_ms)
+    yield from phases.metadata_version(summary, disks)
+    yield from dual_write.stuck(summary, zookeeper, now_ms)
+    yield from jmx.assignment_queue_flat(summary, now_ms)
+    yield from jmx.contradicts(summary)
     yield from phases.unfenced_early(summary)
     yield from contents.on_disk(summary)
     yield from contents.content_differs(summary)

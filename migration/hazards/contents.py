@@ -5,7 +5,7 @@ never promoted), 16082 and 16120 (logs that the metadata does not know), and of 
 broker refuses to create).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from migration.comparison import Difference
@@ -96,13 +96,27 @@ def content_differs(summary: ClusterSummary) -> Iterator[Hazard]:
             " back, see another cluster"
         ),
         evidence=bounded([*named, *_unnamed(count, len(named))]),
-        way_out=(
+        way_out=_content_way_out(content.lasting),
+        since_ms=content.at_ms,
+    )
+
+
+def _content_way_out(kinds: Collection[str]) -> str:
+    ways = []
+    if {*kinds} - {"registration"}:
+        ways.append(
             "Restart the active controller: the next one reconciles ZooKeeper with the metadata"
             " log (KRaftMigrationDriver, SYNC_KRAFT_TO_ZK). What somebody wrote to ZooKeeper"
             " itself is overwritten by that."
-        ),
-        since_ms=content.at_ms,
-    )
+        )
+    if "registration" in kinds:
+        ways.append(
+            "A broker that only one of them has, or that is in another mode than its znode says,"
+            " is not told everything by the controller: see how it is configured and whether it"
+            " lives, and restart it in the mode that it is to be in, once its log directories are"
+            " well."
+        )
+    return " ".join(ways)
 
 
 def _where(each: Difference) -> str:

@@ -6,15 +6,14 @@ mode all of them (H1), in KRaft mode those `unassigned` (H2); those `migrating` 
 at all (H3). See LogManager.getOrCreateLog and MigrationPropagator.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 
-from migration.disks import STORAGE_ERROR, BrokerDisks, CutOff, DisksImage, is_bad
+from migration.bad_directories import bad_paths, danger, id_faults, last_ones, state_of
+from migration.disks import BrokerDisks, CutOff, DisksImage
 from migration.hazards.hazard import Action, Hazard, HazardKind, Severity, bounded
 from migration.replica_state import ReplicaState
-from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase
+from migration.summary import BrokerSummary, ClusterSummary, Mode
 
-_BEFORE_KRAFT = (Mode.ZOOKEEPER, Mode.MIGRATING)
 _WAY_BACK = (
     "Stop the broker and do not start it before {path} is back as it was: repair or mount it, check"
     " that its meta.properties and the partitions' folders are there; this hazard ends when it can"
@@ -29,62 +28,28 @@ def restart_loses_replicas(summary: ClusterSummary, disks: DisksImage) -> Iterat
     brokers = {each.id: each for each in summary.brokers}
     for one in disks.brokers.values():
         broker = brokers.get(one.id)
-        if not _creates_anew(broker):
-            continue
-        for path in sorted({each.path for each in one.log_dirs if is_bad(each)} | set(one.cut_off)):
-            yield _restart_hazard(one, path, broker, summary.phase)
+        does = danger(broker, summary.phase)
+        if does is not None:
+            for path in bad_paths(one):
+                yield _restart_hazard(one, path, broker, does)
 
 
-def _creates_anew(broker: BrokerSummary | None) -> bool:
-    """Whether the controller does not know where some of the broker's replicas are."""
-    return broker is None or broker.mode in _BEFORE_KRAFT or broker.pending > 0
-
-
-def _restart_hazard(
-    one: BrokerDisks, path: str, broker: BrokerSummary | None, phase: Phase
-) -> Hazard:
+def _restart_hazard(one: BrokerDisks, path: str, broker: BrokerSummary | None, does: str) -> Hazard:
     cut_off = one.cut_off.get(path)
-    danger = _danger(broker, phase)
     held = "its replicas" if cut_off is None else _count(cut_off)
-    text = (
-        f"broker {one.id} must not be restarted: its log directory {path} is"
-        f" {_state(one, path)}, and {held} {danger}"
-    )
     return Hazard(
         kind=HazardKind.RESTART_LOSES_REPLICAS,
         severity=Severity.CRITICAL,
         blocks=Action.RESTART,
         broker=one.id,
-        text=text,
+        text=(
+            f"broker {one.id} must not be restarted: its log directory {path} is"
+            f" {state_of(one, path)}, and {held} {does}"
+        ),
         evidence=bounded(_evidence(one, path, cut_off, broker)),
         way_out=_WAY_BACK.format(path=path),
         since_ms=None if cut_off is None else cut_off.since_ms,
     )
-
-
-def _danger(broker: BrokerSummary | None, phase: Phase) -> str:
-    if broker is not None and broker.mode is Mode.KRAFT:
-        states = [
-            name
-            for state, name in (
-                (ReplicaState.UNASSIGNED, "created anew and empty elsewhere where unassigned (H2)"),
-                (ReplicaState.MIGRATING, "refused where migrating (H3)"),
-            )
-            if broker.replicas[state]
-        ]
-        return "would be " + " and ".join(states)
-    if phase is Phase.ZOOKEEPER or broker is None or broker.mode is Mode.ZOOKEEPER:
-        return "would be created anew and empty elsewhere once it restarts in migration mode (H1)"
-    return "would be created anew and empty in its other directories (H1; in KRaft mode H2, H3)"
-
-
-def _state(one: BrokerDisks, path: str) -> str:
-    for each in one.log_dirs:
-        if each.path == path and each.error == STORAGE_ERROR:
-            return "offline"
-        if each.path == path and each.readable is False:
-            return "not readable on its host"
-    return "not among those that it reports"
 
 
 def _count(cut_off: CutOff) -> str:
@@ -95,7 +60,7 @@ def _count(cut_off: CutOff) -> str:
 def _evidence(
     one: BrokerDisks, path: str, cut_off: CutOff | None, broker: BrokerSummary | None
 ) -> list[str]:
-    lines = [f"{each.path}: {_state(one, path)}" for each in one.log_dirs if each.path == path]
+    lines = [f"{each.path}: {state_of(one, path)}" for each in one.log_dirs if each.path == path]
     if one.unreachable is not None:
         lines.append(f"the broker does not answer: {one.unreachable}")
     if broker is not None and broker.pending:
@@ -145,92 +110,103 @@ def replicas_recreated(summary: ClusterSummary) -> Iterator[Hazard]:
         gone = broker.gone
         if gone is None:
             continue
-        restarted = gone.at_registration
-        text = (
-            f"broker {broker.id} came back without {len(gone.directories)} of its log directories"
-            f" while {gone.pending} of its replicas had no known one: they may have been created"
-            " anew, empty"
-            if restarted
-            else f"a log directory of broker {broker.id} failed while {gone.pending} of its"
-            " replicas had no known one: their leaders are not moved"
-        )
-        kind = (
-            HazardKind.REPLICAS_RECREATED
-            if restarted
-            else HazardKind.DIRECTORY_FAILED_UNDER_PENDING
-        )
         yield Hazard(
-            kind=kind,
+            kind=HazardKind.REPLICAS_RECREATED,
             severity=Severity.CRITICAL,
-            blocks=None if restarted else Action.RESTART,
+            blocks=None,
             broker=broker.id,
-            text=text,
+            text=(
+                f"broker {broker.id} came back without {len(gone.directories)} of its log"
+                f" directories while {gone.pending} of its replicas had no known one: they may"
+                " have been created anew, empty"
+            ),
             evidence=bounded([f"directory id {each} is gone" for each in gone.directories]),
             way_out=(
                 "Stop the broker before more is overwritten, bring the directory back as it was,"
                 " and compare its partitions' log end offsets with those of the new logs."
-                if restarted
-                else "Do not restart the broker; bring the directory back, or move the leaders"
-                " away by hand."
             ),
             since_ms=gone.at_ms,
         )
 
 
-def one_directory_left(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
-    """The next failure ends the broker: with no directory left it halts."""
+def directory_failed_under_pending(summary: ClusterSummary) -> Iterator[Hazard]:
+    """A directory failed while replicas had none: the controller does not know that they lay in it.
+
+    Their leaders stay, and so do they in the ISR, although nobody can read or write them.
+    """
     for broker in summary.brokers:
-        one = disks.brokers.get(broker.id)
-        if one is None or len(one.log_dirs) < 2:
+        failed = broker.failed
+        if failed is None:
             continue
-        left = [each.path for each in one.log_dirs if not is_bad(each)]
-        if len(left) == 1:
-            yield Hazard(
-                kind=HazardKind.ONE_DIRECTORY_LEFT,
-                severity=Severity.WARNING,
-                blocks=None,
-                broker=broker.id,
-                text=f"broker {broker.id} has one log directory left: {left[0]}",
-                evidence=bounded([f"{e.path}: offline" for e in one.log_dirs if is_bad(e)]),
-                way_out="Bring the others back before anything else is done to this broker.",
-            )
+        yield Hazard(
+            kind=HazardKind.DIRECTORY_FAILED_UNDER_PENDING,
+            severity=Severity.CRITICAL,
+            blocks=Action.RESTART,
+            broker=broker.id,
+            text=(
+                f"a log directory of broker {broker.id} failed while {failed.pending} of its"
+                " replicas had no known one: where they lay in it, their leaders are not moved"
+            ),
+            evidence=bounded(
+                [f"directory id {each} failed" for each in failed.directories]
+                + [f"{broker.pending} replicas have no known directory still"]
+            ),
+            way_out=(
+                "Do not restart the broker. See that it reaches the active controller: once it has"
+                " told where its replicas are, Kafka moves their leaders by itself. Those that"
+                " stay without a directory lie in one that was gone when the broker started: bring"
+                " that back as it was."
+            ),
+            since_ms=failed.at_ms,
+        )
+
+
+def one_directory_left(disks: DisksImage) -> Iterator[Hazard]:
+    """The next failure ends the broker: with no directory left it halts."""
+    for one in disks.brokers.values():
+        left = last_ones(one)
+        if left is None:
+            continue
+        count = f"one log directory left: {left[0]}" if left else "no log directory left"
+        yield Hazard(
+            kind=HazardKind.ONE_DIRECTORY_LEFT,
+            severity=Severity.WARNING,
+            blocks=None,
+            broker=one.id,
+            text=f"broker {one.id} has {count}",
+            evidence=bounded([f"{e.path}: offline" for e in one.log_dirs if e.path not in left]),
+            way_out="Bring the others back before anything else is done to this broker.",
+        )
 
 
 def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
     """A directory.id that is there twice, or missing where the broker needs one."""
-    known = [
-        (one.id, each.path, each.directory_id)
-        for one in disks.brokers.values()
-        for each in one.log_dirs
-        if each.readable
-    ]
-    uses = Counter(id_ for _, _, id_ in known if id_ is not None)
-    twice = [(b, p, i) for b, p, i in known if i is not None and uses[i] > 1]
-    # A broker gives its directories their ids just before it registers.
-    looked_at = {
+    registered = {each.id: each.log_dirs for each in summary.brokers}
+    for broker, lines in id_faults(disks, _with_ids(summary, disks), registered).items():
+        yield Hazard(
+            kind=HazardKind.DIRECTORY_IDS,
+            severity=Severity.CRITICAL,
+            blocks=Action.RESTART,
+            broker=broker,
+            text=(
+                f"a directory.id of broker {broker} is there twice, or missing: it would not start,"
+                " or not be let in, or give the directory a new id, and partitions whose only"
+                " replica is assigned to the old one would be without a leader"
+            ),
+            evidence=bounded(lines),
+            way_out=(
+                "With the broker stopped, write into each meta.properties the directory.id that"
+                " the directory had (what is registered and in none of them is named above)."
+                " Remove the line, so that the broker makes a new one, only where no replica lies."
+            ),
+        )
+
+
+def _with_ids(summary: ClusterSummary, disks: DisksImage) -> set[int]:
+    """Whose directories were looked at after they got ids: just before the broker registered."""
+    looked_at = {one.id: one.answered_ms or 0 for one in disks.brokers.values()}
+    return {
         each.id
         for each in summary.brokers
-        if each.mode in _NEED_IDS
-        and each.id in disks.brokers
-        and (disks.brokers[each.id].answered_ms or 0) > (each.registered_ms or 0)
+        if each.mode is not Mode.ZOOKEEPER and looked_at.get(each.id, 0) > (each.registered_ms or 0)
     }
-    without = [(b, p) for b, p, i in known if i is None and b in looked_at]
-    if not twice and not without:
-        return
-    yield Hazard(
-        kind=HazardKind.DIRECTORY_IDS,
-        severity=Severity.CRITICAL,
-        blocks=Action.RESTART,
-        text="log directories cannot be told apart: a directory.id is there twice, or missing",
-        evidence=bounded(
-            [f"broker {b}, {p}: directory.id {i}, not the only one" for b, p, i in twice]
-            + [f"broker {b}, {p}: no directory.id in meta.properties" for b, p in without]
-        ),
-        way_out=(
-            "A meta.properties was copied or made by hand: stop the broker, remove the line"
-            " directory.id from the copy (the broker writes a new one), and start it again."
-        ),
-    )
-
-
-_NEED_IDS = (Mode.MIGRATING, Mode.KRAFT)

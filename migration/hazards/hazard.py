@@ -11,6 +11,7 @@ class HazardKind(enum.StrEnum):
     """Which hazard; the name stays when its words change. In order of importance."""
 
     RECORDS_LOST = "records_lost"
+    ZOOKEEPER_WIPED = "zookeeper_wiped"
     REPLICAS_RECREATED = "replicas_recreated"
     FINALIZED_TOO_EARLY = "finalized_too_early"
     RESTART_LOSES_REPLICAS = "restart_loses_replicas"
@@ -20,6 +21,7 @@ class HazardKind(enum.StrEnum):
     REPLICA_NOT_ON_DISK = "replica_not_on_disk"
     CONTENT_DIFFERS = "content_differs"
     DUAL_WRITE_STUCK = "dual_write_stuck"
+    ASSIGNMENT_QUEUE_FLAT = "assignment_queue_flat"
     DIRECTORY_IDS = "directory_ids"
     METADATA_VERSION = "metadata_version"
     UNFENCED_EARLY = "unfenced_early"
@@ -27,6 +29,7 @@ class HazardKind(enum.StrEnum):
     REPLICA_NOT_IN_METADATA = "replica_not_in_metadata"
     FUTURE_REPLICA_STUCK = "future_replica_stuck"
     ONE_DIRECTORY_LEFT = "one_directory_left"
+    JMX_CONTRADICTS = "jmx_contradicts"
     FINALIZE_TOO_EARLY = "finalize_too_early"
 
 

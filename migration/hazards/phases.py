@@ -1,16 +1,14 @@
-"""Hazards of the migration as a whole: done too early, begun on what an earlier one left, stuck."""
+"""Hazards of the migration as a whole: done too early, or begun on what an earlier one left."""
 
 from collections.abc import Iterator
-from typing import Final
 
-from migration.durations import duration_text
+from migration.disks import DisksImage
 from migration.hazards.hazard import Action, Hazard, HazardKind, Severity, bounded
 from migration.replica_state import ReplicaState
 from migration.summary import ClusterSummary, Mode, Phase
-from migration.zookeeper import BEACON_STALE_MS, ZooKeeperImage
-
-JBOD_VERSION: Final = 17
-"""3.7-IV2, the first metadata.version with directory assignments."""
+from migration.versions import JBOD_LEVEL, JBOD_NAME, name_of
+from migration.wipe import skipped_at
+from migration.zookeeper import MigrationZnode, ZooKeeperImage
 
 
 def finalize(summary: ClusterSummary) -> Iterator[Hazard]:
@@ -59,11 +57,24 @@ def finalize(summary: ClusterSummary) -> Iterator[Hazard]:
 def stale_migration_znode(summary: ClusterSummary, zookeeper: ZooKeeperImage) -> Iterator[Hazard]:
     """`/migration` of an earlier attempt makes a fresh quorum wipe ZooKeeper."""
     found = zookeeper.migration
-    if found is None or found.offset <= 0:
+    if found is None or not found.is_copied:
         return
-    if summary.phase not in (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.ROLLED_BACK):
+    offset = skipped_at(zookeeper, summary.phase)
+    if offset is not None:
+        if summary.wiped is None:
+            yield _about_to_wipe(summary, found, offset)
         return
-    yield Hazard(
+    if summary.phase in (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.ROLLED_BACK):
+        yield left_behind(found, f"the metadata log is in phase {summary.phase}")
+
+
+def left_behind(found: MigrationZnode, whose: str) -> Hazard:
+    """The hazard of a `/migration` that tells of a copy which no quorum that runs has made.
+
+    A quorum that starts with it skips the copy (KRaftMigrationDriver; strimzi#11262). `whose`: why
+    it is nobody's, for the evidence.
+    """
+    return Hazard(
         kind=HazardKind.STALE_MIGRATION_ZNODE,
         severity=Severity.CRITICAL,
         blocks=Action.MIGRATE,
@@ -73,7 +84,7 @@ def stale_migration_znode(summary: ClusterSummary, zookeeper: ZooKeeperImage) ->
         ),
         evidence=(
             f"/migration: kraft_metadata_offset {found.offset} of controller {found.controller_id}",
-            f"the metadata log is in phase {summary.phase}",
+            whose,
         ),
         way_out=(
             "With all KRaft controllers stopped and a ZooKeeper broker as controller, delete"
@@ -83,58 +94,99 @@ def stale_migration_znode(summary: ClusterSummary, zookeeper: ZooKeeperImage) ->
     )
 
 
-def metadata_version(summary: ClusterSummary) -> Iterator[Hazard]:
-    """Below 3.7-IV2 no directory is ever assigned, so that nothing can be waited for."""
-    level = summary.metadata_version
-    several = [each.id for each in summary.brokers if len(each.log_dirs) > 1]
-    if level is None or level >= JBOD_VERSION or not several:
+def _about_to_wipe(summary: ClusterSummary, found: MigrationZnode, offset: int) -> Hazard:
+    return Hazard(
+        kind=HazardKind.STALE_MIGRATION_ZNODE,
+        severity=Severity.CRITICAL,
+        blocks=Action.MIGRATE,
+        text=(
+            "a quorum has taken the cluster over and skipped the copy: as soon as its metadata log"
+            f" has passed offset {offset} it deletes every topic from ZooKeeper"
+        ),
+        evidence=(
+            f"/migration said kraft_metadata_offset {offset} when it took over",
+            f"its metadata log is at {summary.metadata_offset}, and grows by 2 a second at least",
+        ),
+        way_out=(
+            "Stop all KRaft controllers now, before that offset. Then delete /controller and"
+            " /migration (zookeeper-shell), and restart the brokers in ZooKeeper mode. Format the"
+            " controllers anew before the next attempt."
+        ),
+        since_ms=found.written_ms,
+    )
+
+
+def zookeeper_wiped(summary: ClusterSummary) -> Iterator[Hazard]:
+    """The topics are gone from ZooKeeper; the logs are on the disks still."""
+    wiped = summary.wiped
+    if wiped is None:
         return
+    gone = wiped.gone
+    yield Hazard(
+        kind=HazardKind.ZOOKEEPER_WIPED,
+        severity=Severity.CRITICAL,
+        blocks=Action.RESTART,
+        text=(
+            f"KRaft controller {wiped.controller} deleted {gone.topics} topics from ZooKeeper,"
+            " which it had never copied"
+        ),
+        evidence=bounded(
+            [
+                *(f"topic {each} is gone from /brokers/topics" for each in gone.named),
+                *(["and more"] if gone.topics > len(gone.named) else []),
+            ]
+        ),
+        way_out=(
+            "Stop all KRaft controllers, and restart no broker: the partitions' logs are on the"
+            " disks still, and a broker that starts in migration mode takes them for strays."
+            " Restore ZooKeeper's data directory from before, delete /controller and /migration,"
+            " and only then restart the brokers, in ZooKeeper mode."
+        ),
+        since_ms=gone.since_ms,
+    )
+
+
+def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
+    """Below 3.7-IV2 no directory is ever assigned, so that nothing can be waited for.
+
+    A broker in migration mode offers its inter.broker.protocol.version as the only one it can: such
+    a quorum refuses it, or it does not even start, so what it registers is never seen.
+    """
+    level = summary.metadata_version
+    if level is None or level >= JBOD_LEVEL:
+        return
+    told = [(each.id, len(each.log_dirs)) for each in summary.brokers]
+    told += [(each.id, len(each.log_dirs)) for each in disks.brokers.values()]
+    several = sorted({id_ for id_, number in told if number > 1})
+    if not several:
+        return
+    nothing_copied = summary.phase in (Phase.ZOOKEEPER, Phase.PRE_MIGRATION)
     yield Hazard(
         kind=HazardKind.METADATA_VERSION,
         severity=Severity.CRITICAL,
         blocks=Action.MIGRATE,
-        text="the metadata.version is below 3.7-IV2, which knows no log directories",
+        text=(
+            f"the metadata.version is {name_of(level)}, and log directories are known from"
+            f" {JBOD_NAME} on: "
+            + (
+                "brokers with several of them cannot register, and nothing would be copied"
+                if nothing_copied
+                else "no replica is ever assigned to one"
+            )
+        ),
         evidence=(
-            f"metadata.version level {level}, {JBOD_VERSION} is needed",
+            f"metadata.version level {level}, {JBOD_LEVEL} is needed",
             f"brokers with several log directories: {', '.join(map(str, several))}",
         ),
         way_out=(
-            "Raise it before brokers with several directories go on:"
+            "Nothing has been copied yet: take brokers out of migration mode (one that holds the"
+            " old quorum's log dies of the new one's), stop the controllers, format them anew with"
+            " the brokers' release (kafka-storage.sh format --release-version 3.9), and begin"
+            " again. In this phase kafka-features.sh cannot raise it."
+            if nothing_copied
+            else "Raise it before brokers with several directories go on:"
             " kafka-features.sh --bootstrap-server ... upgrade --metadata 3.9"
         ),
-    )
-
-
-def dual_write_stuck(
-    summary: ClusterSummary, zookeeper: ZooKeeperImage, now_ms: int
-) -> Iterator[Hazard]:
-    """`/migration` is rewritten twice a second while the controller writes to ZooKeeper.
-
-    ZkWriteBehindLag is 0 on a controller that does not lead or has not begun, so it may read
-    healthy all the while.
-    """
-    found = zookeeper.migration
-    if summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE) or found is None:
-        return
-    if zookeeper.blind_since_ms is not None or zookeeper.seen_ms is None:
-        return
-    age_ms = now_ms - found.written_ms
-    if age_ms <= BEACON_STALE_MS:
-        return
-    yield Hazard(
-        kind=HazardKind.DUAL_WRITE_STUCK,
-        severity=Severity.CRITICAL,
-        blocks=Action.FINALIZE,
-        text=(
-            f"ZooKeeper has not been written for {duration_text(age_ms)}: brokers in ZooKeeper"
-            " mode, and a way back, see none of the changes since"
-        ),
-        evidence=(f"/migration: last written up to metadata offset {found.offset}",),
-        way_out=(
-            "Look into the active controller's log for KRaftMigrationDriver; restarting that"
-            " controller makes another one take over and write everything again."
-        ),
-        since_ms=found.written_ms,
     )
 
 

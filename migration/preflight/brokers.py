@@ -15,7 +15,7 @@ from migration.preflight.result import (
     warned,
     worse_first,
 )
-from migration.preflight.versions import (
+from migration.versions import (
     JBOD_LEVEL,
     JBOD_NAME,
     MIGRATION_RELEASE,

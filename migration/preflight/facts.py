@@ -9,9 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-STORAGE_ERROR: Final = 56
-"""KAFKA_STORAGE_ERROR: the directory is offline."""
-
 T = TypeVar("T")
 
 
@@ -85,6 +82,7 @@ class Broker:
 
     Attributes:
         endpoint: host:port where it was asked; "" when nobody told one.
+        rack: None when it has none, or nobody told.
         release: (major, minor), inferred from the APIs that it offers; patches do not show.
         settings: the server properties that checks look at, without defaults of Kafka left out.
         meta: None when Kraftgate does not run on the broker's host.
@@ -92,6 +90,7 @@ class Broker:
 
     id: int
     endpoint: str = ""
+    rack: str | None = None
     release: Maybe[tuple[int, ...]] = NOT_ASKED
     settings: Maybe[Mapping[str, str]] = NOT_ASKED
     log_dirs: Maybe[tuple[LogDir, ...]] = NOT_ASKED
@@ -152,6 +151,7 @@ class ZooKeeper:
         unreadable: path and reason of every payload that is not what Kafka writes.
         dynamic_keys: names of the dynamically set keys, by znode below /config/brokers.
         restricted: paths whose ACL does not let anyone write.
+        closed: path below /config/brokers and reason, of what Kraftgate may not read.
     """
 
     controller: bytes | None = None
@@ -166,16 +166,37 @@ class ZooKeeper:
     unreadable: tuple[tuple[str, str], ...] = ()
     dynamic_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     restricted: tuple[str, ...] = ()
+    closed: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voter:
+    """A controller of the quorum, as its leader sees it.
+
+    Attributes:
+        log_end_offset: -1: the leader does not know it.
+        last_caught_up_ms: when it last had all that the leader had, by the leader's clock; None:
+            not known.
+    """
+
+    id: int
+    log_end_offset: int
+    last_caught_up_ms: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quorum:
-    """The quorum as its leader describes it."""
+    """The quorum as its leader describes it.
+
+    Attributes:
+        progress: of each of the voters, in the order of their ids.
+    """
 
     leader: int
     epoch: int
     high_watermark: int
     voters: tuple[int, ...]
+    progress: tuple[Voter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

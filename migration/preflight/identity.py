@@ -2,9 +2,11 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
+from migration.bad_directories import id_faults
+from migration.preflight.disks import disks_of
 from migration.preflight.facts import Broker, Facts, MetaProperties, Topics, Unknown, ZooKeeper
 from migration.preflight.result import (
     SEE_BROKERS,
@@ -21,10 +23,6 @@ from migration.preflight.result import (
 )
 
 
-def _is_true(broker: Broker, setting: str) -> bool:
-    return not isinstance(broker.settings, Unknown) and broker.settings.get(setting) == "true"
-
-
 def directory_ids(facts: Facts) -> Finding:
     """Where `meta.properties` can be read: no id twice, none missing, all of one cluster.
 
@@ -34,7 +32,10 @@ def directory_ids(facts: Facts) -> Finding:
     if not read:
         where = "run preflight on the brokers' hosts to have meta.properties read as well"
         return skipped("Kraftgate runs on no broker's host, so it reads no meta.properties", where)
-    bad = [*_twice(read), *(line for broker, meta in read for line in _one_broker(broker, meta))]
+    need_ids = {broker.id for broker, meta in read if _wants_ids(broker, meta)}
+    faults = id_faults(disks_of(facts), need_ids, {})
+    bad = [f"broker {broker}: {line}" for broker, lines in faults.items() for line in lines]
+    bad += [line for broker, meta in read for line in _one_broker(broker, meta)]
     if bad:
         mend = (
             "do not start the migration with these: look at meta.properties in every directory"
@@ -48,26 +49,17 @@ def directory_ids(facts: Facts) -> Finding:
     return passed(f"{count} meta.properties fit together{rest}")
 
 
-def _twice(read: Iterable[tuple[Broker, tuple[MetaProperties, ...]]]) -> Iterator[str]:
-    places = defaultdict(list)
-    for broker, meta in read:
-        for one in meta:
-            if one.directory_id is not None:
-                places[one.directory_id].append(f"{one.path} of broker {broker.id}")
-    for id_, found in places.items():
-        if len(found) > 1:
-            yield f"directory.id {id_} is in {' and in '.join(found)}"
+def _wants_ids(broker: Broker, meta: tuple[MetaProperties, ...]) -> bool:
+    settings = {} if isinstance(broker.settings, Unknown) else broker.settings
+    migrating = settings.get("zookeeper.metadata.migration.enable") == "true"
+    return migrating or any(one.directory_id is not None for one in meta)
 
 
 def _one_broker(broker: Broker, meta: tuple[MetaProperties, ...]) -> Iterator[str]:
-    ids = [one for one in meta if one.directory_id is not None]
-    wants_ids = bool(ids) or _is_true(broker, "zookeeper.metadata.migration.enable")
     for one in meta:
         where = f"broker {broker.id}: {one.path}"
         if one.old_ids:
             yield f"{where} has directory.ids, which no Kafka that shipped writes or reads"
-        if wants_ids and one.directory_id is None:
-            yield f"{where} has no directory.id, although others have or the migration is enabled"
         if one.node_id is not None and one.node_id != broker.id:
             yield f"{where} belongs to broker {one.node_id}"
     clusters = {one.cluster_id for one in meta if one.cluster_id is not None}

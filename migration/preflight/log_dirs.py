@@ -9,8 +9,10 @@ replication factor of one that is the only copy. Kafka 3.9 neither refuses nor s
 from collections.abc import Iterator
 from typing import Final
 
+from migration.bad_directories import bad_paths, danger, last_ones, state_of
+from migration.disks import STORAGE_ERROR
+from migration.preflight.disks import disks_of
 from migration.preflight.facts import (
-    STORAGE_ERROR,
     Broker,
     Facts,
     LogDir,
@@ -31,14 +33,12 @@ from migration.preflight.result import (
     warned,
     worse_first,
 )
+from migration.summary import Phase
 
 _FULL: Final = 0.03
 _FILLING: Final = 0.10
 _NAMED_MAX: Final = 5
-_DANGER: Final = (
-    "a restart for the migration would recreate these replicas empty in a directory that is left,"
-    " without an error (hazards H1 and H2), or leave them out of the ISR for good (H3)"
-)
+_DANGER: Final = f"these replicas {danger(None, Phase.ZOOKEEPER)}, without an error"
 
 
 def _told(facts: Facts) -> Iterator[tuple[Broker, tuple[LogDir, ...]]]:
@@ -76,8 +76,12 @@ def log_dirs_online(facts: Facts) -> Finding:
     """No broker reports a directory in error; the evidence says what lay there, as far as known."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
+    disks = disks_of(facts)
     bad = [
-        _offline(facts, broker, one) for broker, dirs in _told(facts) for one in dirs if one.error
+        _offline(facts, broker, one, state_of(disks.brokers[broker.id], one.path))
+        for broker, dirs in _told(facts)
+        for one in dirs
+        if one.path in bad_paths(disks.brokers[broker.id])
     ]
     missing = _untold(facts)
     if bad:
@@ -94,11 +98,11 @@ def log_dirs_online(facts: Facts) -> Finding:
     return passed(f"all {count} log directories of {len(facts.brokers)} brokers are online")
 
 
-def _offline(facts: Facts, broker: Broker, one: LogDir) -> str:
+def _offline(facts: Facts, broker: Broker, one: LogDir, state: str) -> str:
     reason = "KAFKA_STORAGE_ERROR" if one.error == STORAGE_ERROR else "Kafka's code"
     lost = unaccounted(facts, broker)
     alone = sorted(at for at, count in lost.items() if count == 1)
-    text = f"broker {broker.id}: {one.path} is offline ({reason} {one.error})"
+    text = f"broker {broker.id}: {one.path} is {state} ({reason} {one.error})"
     if not lost:
         return text
     text += f"; {len(lost)} replicas of the broker are in no readable directory"
@@ -189,12 +193,13 @@ def one_directory_left(facts: Facts) -> Finding:
     """No broker with several directories is down to its last one."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
+    disks = disks_of(facts)
     bad = []
     for broker, dirs in _told(facts):
-        online = [one.path for one in dirs if not one.error]
-        if len(dirs) > 1 and len(online) <= 1:
-            left = online[0] if online else "none"
-            bad.append(f"broker {broker.id}: {left} is left of {len(dirs)} directories")
+        left = last_ones(disks.brokers[broker.id])
+        if left is not None:
+            kept = left[0] if left else "none"
+            bad.append(f"broker {broker.id}: {kept} is left of {len(dirs)} directories")
     missing = _untold(facts)
     if bad:
         mend = (

@@ -100,6 +100,11 @@ def dynamic_secrets(facts: Facts) -> Finding:
         for key in keys
         if any(part in key for part in _SENSITIVE)
     ]
+    if facts.zookeeper.closed:
+        lines = [f"{path}: {why}" for path, why in facts.zookeeper.closed]
+        return unknown(
+            lines, "give Kraftgate the brokers' way into ZooKeeper (`security`), or look there"
+        )
     if not found:
         return skipped("no secret was set dynamically")
     if any(

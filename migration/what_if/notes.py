@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from migration.preflight.facts import STORAGE_ERROR, TopicPartition, Unknown
+from migration.disks import STORAGE_ERROR
+from migration.preflight.facts import TopicPartition, Unknown
 from migration.summary import Mode
 from migration.what_if.situation import Situation
 from migration.what_if.values import Fate, Line

@@ -2,15 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 
+from migration.against_disks import against_disks
+from migration.against_zookeeper import against_zookeeper
 from migration.compared import Compared, Comparing, identify, take
-from migration.comparison import (
-    Comparisons,
-    Difference,
-    Placed,
-    ShardComparison,
-    against_disks,
-    against_zookeeper,
-)
+from migration.comparison import LASTS_MS, Comparisons, Difference, Placed, ShardComparison
 from migration.directory_ids import DirectoryId, to_text
 from migration.disks import BrokerDisks, DisksImage
 from migration.event import Source
@@ -25,6 +20,7 @@ from migration.observations import (
     ZkTopic,
 )
 from migration.partitions import Numbers, Replicas
+from migration.quotas import QUOTA_RESOURCE
 
 A, B = (DirectoryId(bytes([0] * 15 + [200 + n])) for n in range(2))
 ID = bytes([7] * 16)
@@ -47,7 +43,8 @@ def logged(directories: tuple[DirectoryId, ...] = (A, B)) -> dict[bytes, Topic]:
 
 
 def zookeeper(comparison: int, *topics: ZkTopic) -> ZkContentSeen:
-    return ZkContentSeen(comparison, comparison, 0, topics, ())
+    at_ms = comparison * LASTS_MS
+    return ZkContentSeen(at_ms, at_ms, 0, topics, ())
 
 
 def zk_topic(
@@ -113,7 +110,7 @@ def configs_twice(
     kept = Comparisons()
     found: tuple[Difference, ...] = ()
     for comparison in (1, 2):
-        seen = ZkContentSeen(comparison, comparison, 0, (), in_zookeeper)
+        seen = zookeeper(comparison)._replace(configs=in_zookeeper)
         found = against_zookeeper({}, in_log, kept, seen).named
     return found
 
@@ -122,7 +119,7 @@ def test_settings_are_compared_key_by_key() -> None:
     in_log = {(2, "t"): {"a": b"1", "b": b"2", "c": b"3"}, (4, ""): {"d": b"4"}}
     same = (
         ZkConfig("topics", "t", (("a", b"1"), ("b", b"2"), ("c", b"3"))),
-        ZkConfig("brokers", "<default>", (("d", b"4"),)),
+        ZkConfig("brokers", "", (("d", b"4"),)),
     )
     assert configs_twice(in_log, *same) == ()
     other = ZkConfig("topics", "t", (("a", b"1"), ("b", b"9"), ("e", b"5")))
@@ -133,6 +130,15 @@ def test_settings_are_compared_key_by_key() -> None:
     )
     assert configs_twice(in_log, same[0]) == (
         Difference("config", "broker default: d", "absent", "present"),
+    )
+
+
+def test_quotas_are_compared_as_settings_are() -> None:
+    alice = "user 'alice'"
+    in_log = {(QUOTA_RESOURCE, alice): {"producer_byte_rate": b"1"}}
+    assert configs_twice(in_log, ZkConfig("quotas", alice, (("producer_byte_rate", b"1"),))) == ()
+    assert configs_twice(in_log) == (
+        Difference("config", "quotas of user 'alice': producer_byte_rate", "absent", "present"),
     )
 
 
@@ -210,6 +216,25 @@ def test_what_lasts_stands_until_it_can_be_looked_at_again() -> None:
     assert found(5, disks(0, IN_A, ON_2)) == ()
 
 
+def test_what_the_log_has_by_now_is_not_stray_because_it_cannot_be_looked_at() -> None:
+    kept = Comparisons()
+    nothing: dict[bytes, Topic] = {}  # before the copy
+    for comparison in (1, 2):
+        before = against_disks(nothing, numbers(), kept, disks(comparison, IN_A, ON_2))
+    assert before.lasting == {"stray": 2}
+    gone = disks(3, ON_2)._replace(paths=((1, "-"), (1, "-"), (2, "/2/b")), whole=(2,))
+    assert against_disks(logged(), numbers(), kept, gone).differing == 0
+
+
+def test_what_the_log_has_no_more_is_not_missing_because_its_broker_went() -> None:
+    kept = Comparisons()
+    for comparison in (1, 2):
+        against_disks(logged(), numbers(), kept, disks(comparison, IN_A))
+    gone = disks(3)._replace(paths=(), whole=(), topics=())
+    nothing: dict[bytes, Topic] = {}  # the topic was deleted
+    assert against_disks(nothing, numbers(), kept, gone).differing == 0
+
+
 def test_what_was_seen_once_does_not_last_because_its_broker_went() -> None:
     kept = Comparisons()
     stray = ReplicaOnDisk(9, 1, False, 0)
@@ -266,6 +291,7 @@ def part(
         of=Source.ZOOKEEPER,
         comparison=comparison,
         seen_ms=comparison,
+        whole_ms=comparison,
         compared=1,
         differing=len(named),
         lasting=lasting,

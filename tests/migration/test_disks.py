@@ -68,6 +68,18 @@ def test_a_look_on_the_host_finds_what_broke_and_what_was_mended() -> None:
     assert kinds == ["disks_answer_again", "log_dir_online /d0"]
 
 
+def test_what_a_look_on_the_host_shows_of_an_id_is_what_counts() -> None:
+    with_id = log_dir(readable=True)._replace(directory_id="a")
+
+    def id_then(now: LogDirSeen) -> str | None:
+        image, _ = told(DisksSeen(1, 1, (with_id,)), DisksUnreachable(2, 1, "refused", (now,)))
+        return image.brokers[1].log_dirs[0].directory_id
+
+    assert id_then(log_dir(readable=True)) is None
+    assert id_then(log_dir(readable=False)) == "a"
+    assert id_then(log_dir(readable=None)) == "a"
+
+
 def replicas(count: int) -> tuple[ReplicaSeen, ...]:
     return tuple(ReplicaSeen("t", number, 10, None, 1 + number % 2) for number in range(count))
 

@@ -183,17 +183,23 @@ def test_a_migrating_broker_that_is_gone_is_not_restarted_unseen() -> None:
 
 
 def test_a_broker_that_came_back_with_fewer_directories() -> None:
-    gone = DirectoriesGone(directories=("x",), pending=11, at_ms=5, at_registration=True)
+    gone = DirectoriesGone(directories=("x",), pending=11, at_ms=5)
     found = only(cluster(Phase.HYBRID, broker(gone=gone)), HazardKind.REPLICAS_RECREATED)
     assert found is not None
     assert (found.severity, found.evidence) == (Severity.CRITICAL, ("directory id x is gone",))
-    failed = replace(gone, at_registration=False)
-    under = only(
-        cluster(Phase.HYBRID, broker(gone=failed)), HazardKind.DIRECTORY_FAILED_UNDER_PENDING
+
+
+def test_a_directory_that_failed_while_replicas_had_none() -> None:
+    failed = DirectoriesGone(directories=("x",), pending=11, at_ms=5)
+    one = broker(failed=failed, replicas=counts(migrating=3))
+    found = only(cluster(Phase.HYBRID, one), HazardKind.DIRECTORY_FAILED_UNDER_PENDING)
+    assert found is not None
+    assert "their leaders are not moved" in found.text
+    assert found.evidence == (
+        "directory id x failed",
+        "3 replicas have no known directory still",
     )
-    assert under is not None
-    assert "their leaders are not moved" in under.text
-    assert under.blocks is Action.RESTART
+    assert found.blocks is Action.RESTART
 
 
 def test_records_that_were_lost_are_named() -> None:
@@ -217,20 +223,70 @@ def test_one_directory_left() -> None:
     assert only(cluster(Phase.DUAL_WRITE, broker(), disks=BAD), kind) is not None
     assert only(cluster(Phase.DUAL_WRITE, broker(), disks=WELL), kind) is None
     assert only(cluster(Phase.DUAL_WRITE, broker(), disks=disks(log_dir("/d0"))), kind) is None
-
-
-def test_directory_ids_that_are_there_twice_or_missing() -> None:
-    twice = disks(*(log_dir(p, directory_id="x", readable=True) for p in ("/d0", "/d1")))
-    found = only(cluster(Phase.HYBRID, broker(), disks=twice), HazardKind.DIRECTORY_IDS)
+    none = disks(log_dir("/d0", readable=False), log_dir("/d1", 56), unreachable="refused")
+    found = only(cluster(Phase.ZOOKEEPER, disks=none), kind)
     assert found is not None
-    assert len(found.evidence) == 2
-    missing = disks(log_dir("/d0", directory_id=None, readable=True))
+    assert found.text == "broker 1 has no log directory left"
+    assert found.evidence == ("/d0: offline", "/d1: offline")
+
+
+IDS = HazardKind.DIRECTORY_IDS
+
+
+def test_a_directory_id_that_is_there_twice() -> None:
+    twice = disks(*(log_dir(p, directory_id="a", readable=True) for p in ("/d0", "/d1")))
+    found = only(cluster(Phase.HYBRID, broker(), disks=twice), IDS)
+    assert found is not None
+    assert (found.blocks, found.broker) == (Action.RESTART, 1)
+    assert found.evidence == (
+        "/d0: directory.id a, as in /d1",
+        "/d1: directory.id a, as in /d0",
+        "registered, and in none of them now: b",
+    )
+    unseen = disks(*(log_dir(p, directory_id="a", readable=None) for p in ("/d0", "/d1")))
+    assert only(cluster(Phase.HYBRID, broker(), disks=unseen), IDS) is None
+
+
+def test_a_directory_id_of_another_broker() -> None:
+    both = DisksImage(
+        brokers={
+            id_: BrokerDisks(
+                id=id_, answered_ms=500, log_dirs=(log_dir("/d0", directory_id="a", readable=True),)
+            )
+            for id_ in (1, 2)
+        }
+    )
+    found = [each for each in hazards(cluster(Phase.HYBRID, disks=both), NOW) if each.kind is IDS]
+    assert [(each.broker, each.evidence) for each in found] == [
+        (1, ("/d0: directory.id a, as in /d0 of broker 2",)),
+        (2, ("/d0: directory.id a, as in /d0 of broker 1",)),
+    ]
+
+
+def test_a_directory_id_that_is_missing() -> None:
+    missing = disks(
+        log_dir("/d0", directory_id=None, readable=True),
+        log_dir("/d1", directory_id="b", readable=True),
+    )
     for mode, stands in ((Mode.ZOOKEEPER, False), (Mode.MIGRATING, True), (Mode.KRAFT, True)):
-        found = only(cluster(Phase.HYBRID, broker(mode), disks=missing), HazardKind.DIRECTORY_IDS)
+        found = only(cluster(Phase.HYBRID, broker(mode), disks=missing), IDS)
         assert (found is not None) is stands
+        if found is not None:
+            assert found.evidence == (
+                "/d0: no directory.id in meta.properties",
+                "registered, and in none of them now: a",
+            )
     just_registered = broker(registered_ms=600)
-    summary = cluster(Phase.HYBRID, just_registered, disks=missing)
-    assert only(summary, HazardKind.DIRECTORY_IDS) is None
+    assert only(cluster(Phase.HYBRID, just_registered, disks=missing), IDS) is None
+
+
+def test_an_id_that_may_be_in_a_directory_nobody_can_read_is_not_named() -> None:
+    missing = disks(
+        log_dir("/d0", directory_id=None, readable=True), log_dir("/d1", 56, readable=False)
+    )
+    found = only(cluster(Phase.HYBRID, broker(), disks=missing), IDS)
+    assert found is not None
+    assert found.evidence == ("/d0: no directory.id in meta.properties",)
 
 
 @pytest.mark.parametrize("phase", [Phase.HYBRID, Phase.DUAL_WRITE])
@@ -322,8 +378,23 @@ def test_dual_write_that_is_stuck(
 def test_a_metadata_version_without_directories(
     level: int | None, log_dirs: tuple[str, ...], stands: bool
 ) -> None:
-    summary = cluster(Phase.PRE_MIGRATION, broker(log_dirs=log_dirs), metadata_version=level)
-    assert (only(summary, HazardKind.METADATA_VERSION) is not None) is stands
+    summary = cluster(Phase.KRAFT, broker(log_dirs=log_dirs), metadata_version=level)
+    found = only(summary, HazardKind.METADATA_VERSION)
+    assert (found is not None) is stands
+    if found is not None:
+        assert "kafka-features.sh" in found.way_out
+
+
+def test_what_lies_on_the_disks_counts_where_no_broker_can_register() -> None:
+    kind = HazardKind.METADATA_VERSION
+    found = only(cluster(Phase.PRE_MIGRATION, disks=WELL, metadata_version=14), kind)
+    assert found is not None
+    assert "3.6-IV2" in found.text
+    assert found.evidence[1] == "brokers with several log directories: 1"
+    assert "format them anew" in found.way_out
+    one = disks(log_dir("/d0"))
+    assert only(cluster(Phase.PRE_MIGRATION, disks=one, metadata_version=14), kind) is None
+    assert only(cluster(Phase.PRE_MIGRATION, disks=WELL, metadata_version=17), kind) is None
 
 
 def test_a_broker_that_serves_while_held() -> None:

@@ -4,6 +4,8 @@ import pytest
 
 from migration.directory_ids import LOST, MIGRATING, UNASSIGNED, DirectoryId, from_text, to_text
 from migration.partitions import (
+    ADDING,
+    REMOVING,
     InvalidReplicaDirectories,
     Numbers,
     Replicas,
@@ -18,6 +20,24 @@ from migration.replica_state import ReplicaState
 A, B, C = (DirectoryId(bytes([each]) * 16) for each in (1, 2, 3))
 TOPIC = bytes(16)
 BEFORE = Replicas((1, 2), (0, 0), 1, (1, 2))
+
+
+def _moved(before: Replicas, **changes: tuple[int, ...]) -> Replicas:
+    return merge(before, PartitionChange(0, TOPIC, **changes), Numbers())  # type: ignore[arg-type]
+
+
+def test_a_reassignment_is_open_until_nothing_is_to_be_added_or_removed() -> None:
+    begun = _moved(BEFORE, adding_replicas=(3,), removing_replicas=(1,))
+    assert begun.moving == ADDING | REMOVING
+    added = _moved(begun, adding_replicas=())
+    assert added.moving == REMOVING
+    assert _moved(added, isr=(2, 3)).moving == REMOVING
+    assert _moved(added, removing_replicas=()).moving == 0
+
+
+def test_a_partition_may_begin_within_a_reassignment() -> None:
+    copied = _partition((A, B))._replace(adding_replicas=(2,))
+    assert register(copied, Numbers()).moving == ADDING
 
 
 def _partition(directories: tuple[DirectoryId, ...] | None) -> Partition:

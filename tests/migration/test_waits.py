@@ -229,6 +229,11 @@ def test_finalized_too_early_is_said() -> None:
             WaitKind.CATCHING_UP,
             "the metadata log to be read: 1440 of 40000 records, 38560 to go",
         ),
+        (
+            replace(FRESH, log=2, high_watermark=4),
+            WaitKind.CATCHING_UP,
+            "the metadata log to be read: another one has begun, number 2",
+        ),
     ],
 )
 def test_what_is_not_current_is_the_only_wait(

@@ -1,5 +1,6 @@
 """How old data is, how fast a broker gets its directories, and how long that will take."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -28,6 +29,7 @@ statuses = st.builds(
     SourceStatus,
     observed_ms=st.integers(0, 2**62),
     last_reply_ms=maybe,
+    log=st.integers(1, 9),
     next_offset=maybe,
     high_watermark=maybe,
     active_controller=maybe,
@@ -37,12 +39,14 @@ statuses = st.builds(
     waiting=words,
     error=words,
     finished=st.booleans(),
+    limits=st.lists(st.text(), max_size=2).map(tuple),
 )
 
 
 @given(statuses)
 def test_a_status_comes_back_from_json(status: SourceStatus) -> None:
     assert from_json(to_json(status)) == status
+    assert from_json(json.loads(json.dumps(to_json(status)))) == status
     assert from_json(to_json(status) | {"of a newer writer": 1}) == status
 
 
@@ -55,6 +59,8 @@ def test_a_status_comes_back_from_json(status: SourceStatus) -> None:
         ({"observed_ms": True}, "observed_ms is a whole number or null, not True"),
         ({"observed_ms": 1, "error": 4}, "error is text or null, not 4"),
         ({"observed_ms": 1, "finished": 0}, "finished is true or false, not 0"),
+        ({"observed_ms": 1, "limits": "x"}, "limits is a list of texts, not 'x'"),
+        ({"observed_ms": 1, "limits": [1]}, "limits is a list of texts, not [1]"),
     ],
 )
 def test_what_is_no_status_is_refused(value: object, words: str) -> None:

@@ -198,3 +198,24 @@ def test_before_the_copy_zookeeper_controls_and_nothing_was_rolled_back() -> Non
 
 def kinds_of(events: list[tuple[str, dict[str, object]]]) -> list[str]:
     return [kind for kind, _ in events]
+
+
+def test_the_last_content_that_said_copied_is_kept() -> None:
+    """What /migration must be set to again when somebody deleted it."""
+    image, _ = told(controller(3000, 1), migration(-1), migration(283), ZnodeGone(9, "/migration"))
+    assert image.zookeeper is not None
+    assert image.zookeeper.migration is None
+    assert image.zookeeper.migration_copied is not None
+    assert json.loads(image.zookeeper.migration_copied.text) == json.loads(migration(283).data)
+    emptied, _ = told(migration(-1), image=image)
+    assert emptied.zookeeper is not None
+    assert emptied.zookeeper.migration_copied == image.zookeeper.migration_copied
+    back, _ = told(controller(1), image=emptied)
+    assert back.zookeeper is not None
+    assert back.zookeeper.migration_copied is None
+
+
+def test_the_time_of_the_controllers_epoch_is_zookeepers() -> None:
+    image, _ = told(znode("/controller_epoch", b"4", 7000))
+    assert image.zookeeper is not None
+    assert (image.zookeeper.controller_epoch, image.zookeeper.controller_epoch_ms) == (4, 7000)

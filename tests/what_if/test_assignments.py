@@ -23,11 +23,11 @@ AT_ID0, PENDING = place(3, ASSIGNED_STATE), place(0, MIGRATING_STATE)
 
 def test_the_last_transition_of_each_replica_counts() -> None:
     rows: list[Row] = [
-        (9, "t", "a", 0, "assigned", ID1),
-        (5, "t", "a", 0, "migrating", pending().directory),
-        (7, "t", "a", 1, "unassigned", pending(ReplicaState.UNASSIGNED).directory),
-        (8, "t", "a", 2, "assigned", ID0),
-        (9, "t", "a", 2, None, None),
+        (1, 9, "t", "a", 0, "assigned", ID1),
+        (1, 5, "t", "a", 0, "migrating", pending().directory),
+        (1, 7, "t", "a", 1, "unassigned", pending(ReplicaState.UNASSIGNED).directory),
+        (1, 8, "t", "a", 2, "assigned", ID0),
+        (1, 9, "t", "a", 2, None, None),
     ]
     assert latest(rows) == {
         T: assigned(ID1),
@@ -36,10 +36,20 @@ def test_the_last_transition_of_each_replica_counts() -> None:
 
 
 def test_a_topic_made_again_is_the_new_one_and_two_at_once_are_not_told_apart() -> None:
-    old: Row = (5, "t", "old", 0, "assigned", ID0)
-    new: Row = (9, "t", "new", 0, "assigned", ID1)
-    assert latest([old, (9, "t", "old", 0, None, None), new]) == {T: assigned(ID1)}
+    old: Row = (1, 5, "t", "old", 0, "assigned", ID0)
+    new: Row = (1, 9, "t", "new", 0, "assigned", ID1)
+    assert latest([old, (1, 9, "t", "old", 0, None, None), new]) == {T: assigned(ID1)}
     assert latest([old, new]) == {}
+
+
+def test_what_another_log_says_comes_after_all_of_the_one_before() -> None:
+    rows: list[Row] = [
+        (1, 9, "t", "a", 0, "assigned", ID1),
+        (2, -1, "t", "a", 0, None, None),
+        (2, 5, "t", "a", 0, "assigned", ID0),
+    ]
+    assert latest(rows) == {T: assigned(ID0)}
+    assert latest(rows[:2]) == {}
 
 
 def test_only_files_that_the_store_names_and_only_this_brokers_rows_count(tmp_path: Path) -> None:
@@ -48,7 +58,7 @@ def test_only_files_that_the_store_names_and_only_this_brokers_rows_count(tmp_pa
     second = np.array([[9, 0, 0, 0, 1, PENDING, AT_ID0], [9, 0, 1, 7, 1, ABSENT, PENDING]])
     never = np.array([[11, 0, 0, 0, 1, AT_ID0, ABSENT]])
     files = [
-        write_transitions(folder, "prod", 3, until, table, [A, B], IDS)
+        write_transitions(folder, "prod", 3, (1, until), table, [A, B], IDS)
         for until, table in ((6, first), (10, second), (12, never))
     ]
     image = ClusterImage()

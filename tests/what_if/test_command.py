@@ -208,7 +208,9 @@ def test_only_what_is_followed_up_to_now_is_taken_from_the_metadata_log(
     (state / "clusters" / "prod" / "source.json").write_text(json.dumps(to_json(status)))
     rows = np.array([[5, 0, 0, 0, 1, ABSENT, place(0, MIGRATING_STATE)]])
     topics, ids = [(b"topic-id-of-t---", "t")], [MIGRATING]
-    commit(state, write_transitions(state / "transitions", "prod", 0, 6, rows, topics, ids), read)
+    commit(
+        state, write_transitions(state / "transitions", "prod", 0, (1, 6), rows, topics, ids), read
+    )
     file.write_text(f"{file.read_text()}controllers: {{bootstrap: 'c1:9093'}}\n")
     gives(SAFE, KRAFT)
     result = invoke(file, "--broker", "1", "--log-dir", D0, "--json")

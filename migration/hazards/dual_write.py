@@ -1,0 +1,150 @@
+"""Dual write that does not happen, while the active controller runs on and says nothing of it.
+
+Every write to ZooKeeper is made on conditions: that /controller_epoch is the one the controller
+claimed, that /migration is the one it wrote last. Who touches one of them by hand ends dual write
+until a controller takes over anew; the controller logs it and goes on. ZkWriteBehindLag reads 0
+meanwhile: KRaftMigrationDriver brings it up to date before it writes. All of it was seen on 3.9.1.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from migration.durations import duration_text
+from migration.hazards.hazard import Action, Hazard, HazardKind, Severity
+from migration.jmx import JmxImage
+from migration.jmx_names import JmxName
+from migration.summary import ClusterSummary, Phase
+from migration.znodes import CONTROLLER, CONTROLLER_EPOCH
+from migration.zookeeper import BEACON_STALE_MS, ZooKeeperImage
+
+_HEALTHY_LAG: Final = 100
+"""So many records behind is the present: a controller writes two no-ops a second."""
+_UNSEEN: Final = "brokers in ZooKeeper mode, and a way back, see none of the changes since"
+_RESTART: Final = (
+    "Look into the active controller's log for KRaftMigrationDriver; restarting that controller"
+    " makes the next one take over and write everything again."
+)
+_PUT_BACK: Final = (
+    "Do not restart the active controller first: it would find no copy in ZooKeeper, leave"
+    " /migration empty and never write again. Stop whoever writes there, {put} with {content}, and"
+    " then restart the active controller: the next one writes everything again."
+)
+
+
+class Stop(NamedTuple):
+    """Why ZooKeeper is not written, as a hazard says it."""
+
+    text: str
+    evidence: str
+    way_out: str
+    since_ms: int | None
+
+
+def stuck(summary: ClusterSummary, zookeeper: ZooKeeperImage, now_ms: int) -> Iterator[Hazard]:
+    """The metadata log goes on, and ZooKeeper is not written, or not what it must be."""
+    if summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
+        return
+    if zookeeper.blind_since_ms is not None or zookeeper.seen_ms is None:
+        return
+    stop = unwritable(zookeeper, now_ms) or _silent(zookeeper, now_ms)
+    if stop is not None:
+        yield Hazard(
+            kind=HazardKind.DUAL_WRITE_STUCK,
+            severity=Severity.CRITICAL,
+            blocks=Action.FINALIZE,
+            text=stop.text,
+            evidence=(stop.evidence, *_lag(summary)),
+            way_out=stop.way_out,
+            since_ms=stop.since_ms,
+        )
+
+
+def unwritable(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
+    """Why no controller can write to ZooKeeper, whatever else it shows; None: one can.
+
+    Only while a KRaft controller holds /controller: going back, an operator deletes both znodes.
+    """
+    if zookeeper.controller is None or not zookeeper.controller.is_kraft:
+        return None
+    return _emptied(zookeeper, now_ms) or _overtaken(zookeeper, now_ms)
+
+
+def _silent(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
+    found = zookeeper.migration
+    if found is None or now_ms - found.written_ms <= BEACON_STALE_MS:
+        return None
+    age = duration_text(now_ms - found.written_ms)
+    return Stop(
+        text=f"ZooKeeper has not been written for {age}: {_UNSEEN}",
+        evidence=f"/migration: last written up to metadata offset {found.offset}",
+        way_out=_RESTART,
+        since_ms=found.written_ms,
+    )
+
+
+def _emptied(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
+    """`/migration` is gone, or says that nothing was copied, which no controller makes of it."""
+    now, was = zookeeper.migration, zookeeper.migration_copied
+    if now is not None and now.is_copied:
+        return None
+    if now is not None and was is None and now_ms - now.written_ms <= BEACON_STALE_MS:
+        return None  # the copy has just ended, and its offset is about to be written
+    state = "is gone" if now is None else "says that nothing was copied"
+    last = "what it held is not known" if was is None else f"it last held {was.text}"
+    content = "kraft_metadata_offset above 0, as it last was" if was is None else was.text
+    put = "create it" if now is None else "set it"
+    return Stop(
+        text=f"/migration {state}, so that no controller writes to ZooKeeper: {_UNSEEN}",
+        evidence=f"/migration {state}; {last}",
+        way_out=_PUT_BACK.format(put=f"{put} again", content=content),
+        since_ms=None if was is None else was.written_ms,
+    )
+
+
+def _overtaken(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
+    """Somebody wrote `/controller_epoch` after the controller claimed both it and `/controller`.
+
+    The controller writes both in one transaction (KafkaZkClient, claimControllerLeadership), and
+    later checks the former's version in each write of metadata, but not in those of `/migration`.
+    """
+    controller, versions = zookeeper.controller, zookeeper.versions
+    written_ms = zookeeper.controller_epoch_ms
+    if controller is None or written_ms is None or now_ms - written_ms <= BEACON_STALE_MS:
+        return None
+    if not {CONTROLLER, CONTROLLER_EPOCH} <= versions.keys():
+        return None
+    (_, claimed), (_, epoch) = versions[CONTROLLER], versions[CONTROLLER_EPOCH]
+    if epoch <= claimed:
+        return None
+    return Stop(
+        text=(
+            "no change reaches ZooKeeper, although /migration goes on: /controller_epoch was"
+            f" written by somebody else than controller {controller.id}, whose every write of"
+            f" metadata fails since: {_UNSEEN}"
+        ),
+        evidence=(
+            f"/controller_epoch is {zookeeper.controller_epoch}, written in transaction"
+            f" 0x{epoch:x}; controller {controller.id} took over in 0x{claimed:x}"
+        ),
+        way_out=_RESTART,
+        since_ms=written_ms,
+    )
+
+
+def _lag(summary: ClusterSummary) -> list[str]:
+    """What ZkWriteBehindLag reads meanwhile: where it is known, and on which controller."""
+    jmx = summary.jmx or JmxImage()
+    lines = []
+    for node in jmx.nodes.values():
+        lag = node.numbers.get(JmxName.ZK_WRITE_BEHIND_LAG)
+        if lag is None:
+            continue
+        active = node.numbers.get(JmxName.ACTIVE_CONTROLLER_COUNT)
+        role = "" if active is None else " (active)" if active else " (not active)"
+        healthy = ", as if all were well" if lag <= _HEALTHY_LAG else ""
+        lines.append(
+            f"{JmxName.ZK_WRITE_BEHIND_LAG} of controller {node.id}{role} reads {lag}{healthy}"
+        )
+    if summary.jmx is not None and not lines:
+        lines.append(f"{JmxName.ZK_WRITE_BEHIND_LAG} is not known of any controller")
+    return lines

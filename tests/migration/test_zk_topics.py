@@ -1,0 +1,81 @@
+"""What becomes of topics in ZooKeeper is on the timeline, with both clocks."""
+
+from typing import Any
+
+from migration.event import Source
+from migration.image import ClusterImage
+from migration.observe import observe
+from migration.topic_observations import (
+    ZkConfigChanged,
+    ZkConfigSeen,
+    ZkStatesChanged,
+    ZkTopicChanged,
+    ZkTopicFact,
+    ZkTopicsFound,
+)
+
+AT, SEEN = 7000, 7005
+
+
+def told(fact: ZkTopicFact) -> tuple[str, int | None, dict[str, object]]:
+    image, (event,) = observe(ClusterImage(), [fact])
+    assert image.zookeeper == observe(ClusterImage(), [ZkConfigSeen(0, "/", (), 0, 0)])[0].zookeeper
+    assert (event.source, event.offset, event.seen_ms) == (Source.ZOOKEEPER, None, SEEN)
+    return event.kind, event.timestamp_ms, dict(event.fields)
+
+
+def topic(what: str, at_ms: int | None = AT, **fields: Any) -> ZkTopicChanged:
+    none = {"was": None, "now": None, "moved": 0, "named": (), "why": None, "topic_id": "id"}
+    return ZkTopicChanged(SEEN, what, at_ms, "t", **(none | fields))
+
+
+def test_a_topic_appears_moves_and_vanishes() -> None:
+    of = {"topic": "t", "topic_id": "id"}
+    assert told(topic("appeared", now=3)) == ("zk_topic_appeared", AT, of | {"partitions": 3})
+    assert told(topic("vanished", None, was=3)) == (
+        "zk_topic_vanished",
+        None,
+        of | {"partitions": 3},
+    )
+    moved = topic("reassigned", was=2, now=3, moved=1, named=((1, (1, 2), (2, 3)),))
+    assert told(moved) == (
+        "zk_topic_reassigned",
+        AT,
+        of
+        | {
+            "partitions": 3,
+            "partitions_before": 2,
+            "moved": 1,
+            "replicas": ["1: [1, 2] -> [2, 3]"],
+        },
+    )
+
+
+def test_what_says_nothing_is_named_by_its_path() -> None:
+    unreadable = {"path": "/brokers/topics/t", "reason": "no"}
+    assert told(topic("unreadable", why="no")) == ("znode_unreadable", AT, unreadable)
+    config = ZkConfigChanged(SEEN, AT, "t", (), gone=False, why="no")
+    unreadable = {"path": "/config/topics/t", "reason": "no"}
+    assert told(config) == ("znode_unreadable", AT, unreadable)
+
+
+def test_settings_are_told_by_their_keys() -> None:
+    keys = {"topic": "t", "keys": ["a", "b"]}
+    changed = ZkConfigChanged(SEEN, AT, "t", ("a", "b"), gone=False, why=None)
+    assert told(changed) == ("zk_config_changed", AT, keys)
+    gone = changed._replace(at_ms=None, gone=True)
+    assert told(gone) == ("zk_config_gone", None, keys)
+
+
+def test_what_was_found_first_and_what_was_counted_is_told_in_numbers() -> None:
+    found = {"topics": 9, "partitions": 90}
+    assert told(ZkTopicsFound(SEEN, 9, 90)) == ("zk_topics_found", None, found)
+    assert told(ZkStatesChanged(SEEN, 5000, 800, 2, ("a", "b"))) == (
+        "zk_partition_states_changed",
+        None,
+        {"changes": 800, "topics": 2, "named": ["a", "b"], "since_ms": 5000},
+    )
+
+
+def test_how_settings_stand_is_no_event() -> None:
+    assert observe(ClusterImage(), [ZkConfigSeen(SEEN, "/config/topics/t", (), 0, 1)])[1] == ()
