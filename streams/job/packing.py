@@ -13,11 +13,13 @@ from pydantic import TypeAdapter
 
 from migration.comparison import Comparisons, Difference, Last, ShardComparison
 from migration.partitions import Numbers, Replicas
-from migration.shard import Note, Shard, ShardReport, ShardTopic
+from migration.replication import ReplicationChange
+from migration.shard import Shard, ShardTopic
+from migration.shard_report import Note, ShardReport
 from migration.transitions import Crossing, Movement
 from streams.source.chunks import Kind, ShardChunk
 
-STATE_FORMAT: Final = 5
+STATE_FORMAT: Final = 8
 _COMPARISON: Final = TypeAdapter(ShardComparison)
 
 
@@ -33,7 +35,14 @@ def pack_shard(shard: Shard, held: list[ShardChunk]) -> bytes:
     ]
     registered = [(broker, sorted(each)) for broker, each in shard.registered.items()]
     compared = [
-        (sorted(each.found), sorted(each.lasting))
+        (
+            sorted(each.found.items()),
+            sorted(each.lasting),
+            each.whole_ms,
+            each.compared,
+            sorted(each.unread.items()),
+            each.closed,
+        )
         for each in (shard.compared.zookeeper, shard.compared.disks)
     ]
     packed = (
@@ -80,10 +89,21 @@ def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
     return shard, [ShardChunk(Kind(kind), *rest) for kind, *rest in held]
 
 
-def _last(found: Any, lasting: Any) -> Last:  # noqa: ANN401  # as msgpack gives it
+def _last(
+    found: Any,  # noqa: ANN401  # as msgpack gives it
+    lasting: Any,  # noqa: ANN401
+    whole_ms: int | None,
+    compared: int,
+    unread: Any,  # noqa: ANN401
+    closed: tuple[str, ...],
+) -> Last:
     return Last(
-        found=frozenset(starmap(Difference, found)),
+        found={Difference(*each): since for each, since in found},
         lasting=frozenset(starmap(Difference, lasting)),
+        whole_ms=whole_ms,
+        compared=compared,
+        unread=dict(unread),
+        closed=closed,
     )
 
 
@@ -96,10 +116,12 @@ def pack_report(report: ShardReport, path: str | None, rows: int) -> bytes:
                 report.topics,
                 report.partitions,
                 [(*key, change) for key, change in report.directories.items()],
+                report.assigned_ms,
                 [(*key, *movement) for key, movement in report.movements.items()],
                 report.crossings,
                 report.notes,
                 [_COMPARISON.dump_python(each) for each in report.comparisons],
+                _replication(report.replication),
                 path,
                 rows,
             )
@@ -110,14 +132,22 @@ def pack_report(report: ShardReport, path: str | None, rows: int) -> bytes:
 def unpack_report(packed: bytes) -> tuple[ShardReport, str | None, int]:
     """What `pack_report` packed."""
     content: Any = msgpack.unpackb(packed, use_list=False, strict_map_key=False)
-    topics, partitions, directories, movements, crossings, notes, compared, path, rows = content
+    topics, partitions, directories, assigned, movements, *more = content
+    crossings, notes, compared, *rest = more
+    (under_replicated, leaderless, reassigning, missing), path, rows = rest
     report = ShardReport(
         topics=topics,
         partitions=partitions,
         directories={(broker, each): change for broker, each, change in directories},
+        assigned_ms=assigned,
         movements={(barrier, broker): Movement(*rest) for barrier, broker, *rest in movements},
         crossings=[Crossing(*each) for each in crossings],
         notes=[Note(*each) for each in notes],
         comparisons=[_COMPARISON.validate_python(each) for each in compared],
+        replication=ReplicationChange(under_replicated, leaderless, reassigning, missing),
     )
     return report, path, rows
+
+
+def _replication(change: ReplicationChange) -> tuple[object, ...]:
+    return change.under_replicated, change.leaderless, change.reassigning, change.missing

@@ -22,6 +22,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from streams.jmx.source import JmxSource
 from streams.log_dirs.source import LogDirsSource
 from streams.source.kraft_metadata import KraftMetadataSource
 from streams.zookeeper.source import ZooKeeperSource
@@ -98,7 +99,7 @@ def session(log: Path, *, java_options: tuple[str, ...] = ()) -> SparkSession:
         spark = _start(log, java_options)
         spark.sparkContext.environment.clear()
         threading.Thread(target=_start_workers, args=[spark], daemon=True).start()
-    for source in (KraftMetadataSource, ZooKeeperSource, LogDirsSource):
+    for source in (KraftMetadataSource, ZooKeeperSource, LogDirsSource, JmxSource):
         spark.dataSource.register(source)
     return spark
 

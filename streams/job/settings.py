@@ -29,14 +29,17 @@ class ClusterSources:
 
     Attributes:
         cluster_id: refused if the cluster has another one; None: not checked.
-        zookeeper: "host:port,host:port/chroot".
+        zookeeper: what `streams.zookeeper.ensemble.parse_ensemble` reads; names of files, never
+            secrets.
+        jmx: what `streams.jmx.config.parse_jmx` reads; names of files, never secrets.
     """
 
     cluster: str
     cluster_id: str | None = None
     controllers: Listener | None = None
-    zookeeper: str | None = None
+    zookeeper: Mapping[str, object] | None = None
     brokers: Listener | None = None
+    jmx: Mapping[str, object] | None = None
 
     def options(self, state_dir: Path) -> Iterator[tuple[str, dict[str, str]]]:
         """Each source's format and options, in the order that the checkpoint knows."""
@@ -48,9 +51,11 @@ class ClusterSources:
         }
         log = {"path": str(state / "__cluster_metadata-0")}
         yield "kraft_metadata", common | log | {"controllers": self._told(self.controllers)}
-        connect = NOT_CONFIGURED if self.zookeeper is None else self.zookeeper
-        yield "zookeeper", common | {"connect": connect}
+        ensemble = NOT_CONFIGURED if self.zookeeper is None else json.dumps(self.zookeeper)
+        yield "zookeeper", common | {"ensemble": ensemble}
         yield "log_dirs", common | {"brokers": self._told(self.brokers)}
+        asked = NOT_CONFIGURED if self.jmx is None else json.dumps(self.jmx)
+        yield "jmx", common | {"asked": asked}
 
     def _told(self, listener: Listener | None) -> str:
         if listener is None:

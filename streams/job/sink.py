@@ -15,17 +15,17 @@ from migration.advance import Batch, advance
 from migration.image import ClusterImage, Provenance, summarize
 from migration.observations import Observation
 from migration.observe import compare, observe
-from migration.shard import ShardReport
+from migration.shard_report import ShardReport
 from migration.summary import ClusterSummary
 from streams.job.packing import unpack_report
 from streams.journal.row import Told, unpack_row
 from streams.source.chunks import ClusterChunk
-from streams.source.shards import CLUSTER, LOG_DIRS, SHARDS, ZOOKEEPER
+from streams.source.shards import CLUSTER, JMX, LOG_DIRS, SHARDS, ZOOKEEPER
 from streams.store.store import Outcome, Store, StoreError, TransitionFile
 
 Look = Callable[[str, int | None, str], None]
 """Asks for a look at a broker's disks: cluster, broker (None: all), why."""
-_FACTS: Final = {ZOOKEEPER: "zookeeper", LOG_DIRS: "log_dirs"}
+_FACTS: Final = {ZOOKEEPER: "zookeeper", LOG_DIRS: "log_dirs", JMX: "jmx"}
 _ASKS_FOR_A_LOOK: Final = frozenset(
     {
         "broker_registered",
@@ -68,6 +68,7 @@ class _Collected:
         chunks = [chunk for _, chunk in sorted(self.chunks, key=lambda each: each[0])]
         last = chunks[-1]
         return Batch(
+            log=last.log,
             start=chunks[0].start,
             end=Provenance(
                 offset=last.end_offset, epoch=last.end_epoch, timestamp_ms=last.timestamp_ms
@@ -129,8 +130,9 @@ class StoreSink:
         before = known[1] if known else summarize(cluster, image)
         batch = collected.batch()
         after_image, events = (image, ()) if batch is None else advance(image, batch)
-        after_image, seen = observe(after_image, collected.observations())
-        after_image, compared = compare(after_image, collected.reports, SHARDS)
+        facts = collected.observations()
+        after_image, seen = observe(after_image, facts)
+        after_image, compared = compare(after_image, collected.reports, facts, SHARDS)
         after = summarize(cluster, after_image)
         was = {each.id: each for each in before.brokers}
         return Outcome(

@@ -42,12 +42,14 @@ def track(
         path = None
         table = batch.table
         if table is not None and len(table):
-            until = max(chunk.until for chunk in chunks if chunk.kind is not Kind.SEEN)
+            log, until = max(
+                (chunk.log, chunk.until) for chunk in chunks if chunk.kind is not Kind.SEEN
+            )
             path = write_transitions(
                 transitions,
                 cluster,
                 shard,
-                until,
+                (log, until),
                 table,
                 batch.transitions.topics,
                 state.numbers.ids(),
@@ -76,10 +78,14 @@ def take(batch: ShardBatch, held: list[ShardChunk], chunks: list[ShardChunk]) ->
             waiting.append(chunk)
         elif chunk.kind is Kind.RELEASE:
             for each in waiting:
-                batch.apply(decoded(each.records), each.until)
+                # They take effect at the transaction's end, with all that stands before it.
+                batch.apply(decoded(each.records), chunk.until)
             waiting = []
         elif chunk.kind is Kind.DROP:
             waiting = []
+        elif chunk.kind is Kind.RESTART:
+            waiting = []
+            batch.restart(chunk.timestamp_ms)
     snapshot = [chunk for chunk in chunks if chunk.kind is Kind.SNAPSHOT]
     if snapshot:
         waiting = []

@@ -19,6 +19,7 @@ _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 
 SCHEMA: Final = pa.schema(
     [
+        ("metadata_log", pa.int32()),
         ("metadata_offset", pa.int64()),
         ("timestamp", pa.timestamp("ms", tz="UTC")),
         ("topic", _TEXT),
@@ -37,25 +38,30 @@ def write_transitions(
     directory: Path,
     cluster: str,
     shard: int,
-    until: int,
+    until: tuple[int, int],
     table: Numbers,
     topics: list[tuple[bytes, str]],
     ids: list[DirectoryId],
 ) -> Path:
-    """Write one shard's transitions of one batch, which ends before the metadata offset `until`.
+    """Write one shard's transitions of one batch.
 
-    `topics` and `ids`: what the table's numbers stand for.
+    `until`: the metadata log's number, and the offset before which the batch ends. `topics` and
+    `ids`: what the table's numbers stand for. Where another log begins, every replica of the one
+    before goes away, at offset -1.
     """
+    log, offset = until
     folder = directory / f"cluster={cluster}"
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{until:020d}-{shard:03d}.parquet"
+    path = folder / f"{log:03d}-{offset:020d}-{shard:03d}.parquet"
     fresh = path.with_suffix(f".{os.getpid()}.tmp")
-    pq.write_table(_arrow(table, topics, ids), fresh)
+    pq.write_table(_arrow(log, table, topics, ids), fresh)
     fresh.replace(path)
     return path
 
 
-def _arrow(table: Numbers, named: list[tuple[bytes, str]], ids: list[DirectoryId]) -> pa.Table:
+def _arrow(
+    log: int, table: Numbers, named: list[tuple[bytes, str]], ids: list[DirectoryId]
+) -> pa.Table:
     offsets, moments, topics, partitions, brokers, was, now = table.T
     directories = pa.array([to_text(each) for each in ids], pa.string())
     states = pa.array([str(each) for each in STATES], pa.string())
@@ -63,6 +69,7 @@ def _arrow(table: Numbers, named: list[tuple[bytes, str]], ids: list[DirectoryId
     topic_names = pa.array([name for _, name in named], pa.string())
     return pa.table(
         [
+            pa.array(np.full(len(table), log, dtype=np.int32)),
             pa.array(offsets),
             pa.array(moments).cast(pa.timestamp("ms", tz="UTC")),
             _named(topics, topic_names),

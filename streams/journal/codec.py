@@ -9,6 +9,9 @@ from migration.observations import (
     DiskContentSeen,
     DisksSeen,
     DisksUnreachable,
+    JmxNodes,
+    JmxSeen,
+    JmxUnreachable,
     NotificationsMissed,
     Observation,
     OffsetsFell,
@@ -20,6 +23,13 @@ from migration.observations import (
     ZnodeSeen,
     ZooKeeperBlind,
     ZooKeeperSeen,
+)
+from migration.topic_observations import (
+    ZkConfigChanged,
+    ZkConfigSeen,
+    ZkStatesChanged,
+    ZkTopicChanged,
+    ZkTopicsFound,
 )
 from migration.znodes import NOTIFICATIONS, parent
 
@@ -49,7 +59,7 @@ def key(fact: Observation) -> str | None:
     None: it is an incident, which nothing follows from once it has taken effect.
     """
     match fact:
-        case ZnodeSeen() | ZnodeGone():
+        case ZnodeSeen() | ZkConfigSeen() | ZnodeGone():
             # The last of them tells the sequence number that all the earlier ones are below.
             return "notifications" if parent(fact.path) == NOTIFICATIONS else fact.path
         case NotificationsMissed():
@@ -62,5 +72,16 @@ def key(fact: Observation) -> str | None:
             return f"cut off {fact.broker} {fact.path}"
         case ZkContentRead():
             return "content"
-        case OffsetsFell() | ZkContentSeen() | DiskContentSeen():
+        case JmxNodes() | JmxSeen() | JmxUnreachable():
+            return "jmx" if isinstance(fact, JmxNodes) else f"jmx {fact.node}"
+        case ZkTopicsFound():
+            return "topics"
+        case (
+            OffsetsFell()
+            | ZkTopicChanged()
+            | ZkConfigChanged()
+            | ZkStatesChanged()
+            | ZkContentSeen()
+            | DiskContentSeen()
+        ):
             return None

@@ -129,7 +129,7 @@ class JournalReader(DataSourceStreamReader):
             if shard is None:
                 about_cluster.append(packed)
             else:
-                chunk = ShardChunk(Kind.SEEN, sequence, 0, [(sequence, 0, packed)])
+                chunk = ShardChunk(Kind.SEEN, 0, sequence, 0, [(sequence, 0, packed)])
                 yield cluster, shard, sequence, chunk.pack()
         yield cluster, self._shard, after + 1, pack_row(until, about_cluster)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from streams.live.errors import LiveError
+from streams.live.marks import Mark
 from streams.live.messages import Endpoint, OffsetAndEpoch
 from streams.live.spool import Position
 
@@ -82,4 +83,18 @@ class SnapshotPart:
     complete: bool
 
 
-Effect = Append | BeginSnapshot | SnapshotPart | None
+@dataclass(frozen=True, slots=True)
+class KeepHead:
+    """Remember in the spool how the log begins."""
+
+    head: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Begin another log in the spool: the quorum's is not the one that was followed."""
+
+    head: Mark
+
+
+Effect = Append | BeginSnapshot | SnapshotPart | KeepHead | Restart | None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from streams.live.marks import HEAD_OFFSET, Mark, mark_of
 from streams.wire.batches import HEADER, Batch, read_batches
 from streams.wire.errors import DamagedBatch
 
@@ -27,11 +28,15 @@ class Cut:
         records: The batches, byte for byte; empty when there is nothing new.
         next_offset: Metadata offset after them; the position asked for when they are empty.
         epoch: Leader epoch of the last batch; None when they are empty.
+        head: The mark of the log's beginning, when it is among them.
+        tail: The mark of the last batch; None when they are empty.
     """
 
     records: bytes
     next_offset: int
     epoch: int | None
+    head: Mark | None = None
+    tail: Mark | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +48,14 @@ class Survey:
         next_offset: Metadata offset after them; None when there are none.
         epoch: Leader epoch of the last one; None when there are none.
         no_op_only: Whether none holds anything but a NoOpRecord.
+        tail: The mark of the last one; None when there are none.
     """
 
     whole_bytes: int
     next_offset: int | None
     epoch: int | None
     no_op_only: bool
+    tail: Mark | None = None
 
 
 def committed(records: bytes, position: int, high_watermark: int) -> Cut:
@@ -62,6 +69,7 @@ def committed(records: bytes, position: int, high_watermark: int) -> Cut:
     """
     first: Batch | None = None
     last: Batch | None = None
+    head: Mark | None = None
     for batch in read_batches(records, file="the reply", allow_partial_tail=True):
         if batch.last_offset < position:
             continue
@@ -70,12 +78,14 @@ def committed(records: bytes, position: int, high_watermark: int) -> Cut:
         if first is None and batch.base_offset > position:
             reason = f"offset {batch.base_offset} follows where {position} was asked for"
             raise DamagedBatch(reason, file="the reply", position=batch.position)
+        if batch.base_offset <= HEAD_OFFSET <= batch.last_offset:
+            head = mark_of(batch)
         first = batch if first is None else first
         last = batch
     if first is None or last is None:
         return Cut(b"", position, None)
     content = records[first.position : last.position + last.size]
-    return Cut(content, last.last_offset + 1, last.leader_epoch)
+    return Cut(content, last.last_offset + 1, last.leader_epoch, head, mark_of(last))
 
 
 def survey(content: bytes, file: str) -> Survey:
@@ -88,7 +98,8 @@ def survey(content: bytes, file: str) -> Survey:
             no_op_only = no_op_only and is_no_op(batch)
     if last is None:
         return Survey(0, None, None, no_op_only=True)
-    return Survey(last.position + last.size, last.last_offset + 1, last.leader_epoch, no_op_only)
+    size, ends = last.position + last.size, last.last_offset + 1
+    return Survey(size, ends, last.leader_epoch, no_op_only, mark_of(last))
 
 
 def is_no_op(batch: Batch) -> bool:

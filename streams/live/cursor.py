@@ -3,7 +3,10 @@
 In: replies and failures, and "now" (monotonic seconds). Out: the next `Action`, and for a reply
 the `Effect` it has on the spool. The rules are those of a Raft follower towards its leader
 (KafkaRaftClient.handleFetchResponse, handleFetchSnapshotResponse), with one difference: all that
-was spooled was committed, so nothing is ever truncated; a leader that lacks it is refused.
+was spooled was committed, so nothing is ever truncated. A leader that lacks it either lost it,
+which is refused, or has another log altogether, which is followed from its beginning: the
+controllers were provisioned anew. Each connection is asked first for the batch that the spool ends
+with, for offsets and epochs alone may fit another log, too (`marks.py`).
 
 Why it cannot spin: a bad reply counts towards the end of a round (`rounds.py`), and a good reply
 that brings nothing new, sooner than a long poll would, ends in a pause that grows.
@@ -21,13 +24,16 @@ from streams.live.actions import (
     Effect,
     Fetch,
     FetchSnapshot,
+    KeepHead,
     Refuse,
+    Restart,
     SnapshotPart,
     Wait,
     Why,
 )
 from streams.live.batches import committed
 from streams.live.codes import ELSEWHERE, NOT_A_CONTROLLER, SNAPSHOT_GONE, Code, name
+from streams.live.continuity import Asking, Continuity, Found
 from streams.live.errors import (
     AuthenticationFailed,
     CommittedLogDiverged,
@@ -89,6 +95,7 @@ class Cursor:
         self._nothing_new = 0
         self._snapshot: tuple[OffsetAndEpoch, int] | None = None
         self._waiting: Wait | Refuse | None = None
+        self._continuity = Continuity()
 
     # What to do
 
@@ -101,11 +108,15 @@ class Cursor:
         if self.connected_to is None:
             return Connect(self._rounds.candidate())
         here = self.position
-        # A leader refuses a last epoch above its own (INVALID_REQUEST), so ours is never below.
-        self.epoch = max(self.epoch, here.epoch or 0)
+        if self._continuity.doubt is None:
+            # A leader refuses a last epoch above its own (INVALID_REQUEST), so ours is never below.
+            self.epoch = max(self.epoch, here.epoch or 0)
         if self._snapshot is not None:
             snapshot, position = self._snapshot
             return FetchSnapshot(self.epoch, snapshot, position)
+        question = self._continuity.question(here, self.epoch)
+        if question is not None:
+            return Fetch(self.epoch, *question)
         if here.epoch is not None:
             return Fetch(self.epoch, here.next_offset, here.epoch)
         # At 0, epoch 0 is right (ReplicatedLog.validateOffsetAndEpoch); elsewhere an unknown
@@ -117,6 +128,7 @@ class Cursor:
     def connected(self, endpoint: Endpoint) -> None:
         """Take note that the connection asked for stands."""
         self.connected_to = endpoint
+        self._continuity.connected()
 
     def learned(self, nodes: Mapping[int, Endpoint]) -> None:
         """Take note of where controllers listen."""
@@ -125,7 +137,9 @@ class Cursor:
     def failed(self, error: LiveError, endpoint: Endpoint, now: float) -> None:
         """Take note that a connection or an exchange failed; the connection is closed."""
         self._leave()
-        if isinstance(error, AuthenticationFailed | SpoolDamaged | WrongCluster):
+        if isinstance(
+            error, AuthenticationFailed | CommittedLogDiverged | SpoolDamaged | WrongCluster
+        ):
             self._refuse(error, now + REFUSED_RETRY_S)
         else:
             self._end_round(self._rounds.turn_away(endpoint, Refusal(str(error)), now))
@@ -134,6 +148,7 @@ class Cursor:
         """Go back to where the spool really ends, after an effect could not be carried out."""
         self.position = position
         self._snapshot = None
+        self._continuity.connected()
         if why is not None:
             self._waiting = self._rounds.wait(why, now)
 
@@ -149,21 +164,36 @@ class Cursor:
             return None
         self._welcome(reply.leader)
         self.high_watermark = reply.high_watermark
-        if reply.diverging is not None:
-            return self._diverged(reply.diverging, now)
-        if reply.snapshot is not None:
-            return self._sent_to_snapshot(reply.snapshot, now)
-        here = self.position.next_offset
         try:
-            cut = committed(reply.records, here, reply.high_watermark or 0)
+            if self._continuity.asking is Asking.HEAD:
+                return self._head_told(reply, now)
+            if reply.diverging is not None:
+                return self._diverged(reply.diverging, now)
+            if reply.snapshot is not None:
+                return self._sent_to_snapshot(reply.snapshot, now)
+            if self._continuity.asking is Asking.TAIL:
+                found = self._continuity.tail_told(reply, self.position)
+                if found is Found.NOTHING_YET:
+                    self._pause(now, "what the spool ends with is not told")
+                if found is not Found.SAME:
+                    return None
+            return self._records_told(reply, now, took_s)
         except DamagedBatch as error:
             raise ReplyDamaged(f"{self.connected_to} sent damaged records: {error}") from error
+
+    def _records_told(self, reply: FetchReply, now: float, took_s: float) -> Effect:
+        here = self.position
+        cut = committed(reply.records, here.next_offset, reply.high_watermark or 0)
         if cut.records:
             self._went_well()
-            self.position = Position(cut.next_offset, cut.epoch)
+            head = here.head or cut.head
+            self.position = Position(cut.next_offset, cut.epoch, here.log, head, cut.tail)
+            self._continuity.confirm()
             return Append(cut.records, self.position)
+        if self._continuity.asking is Asking.TAIL:
+            return None  # it has what the spool ends with, and nothing more yet
         if reply.records or took_s < self._max_wait_s / 2:
-            self._pause(now, f"offset {here} is not committed yet")
+            self._pause(now, f"offset {here.next_offset} is not committed yet")
         else:
             self._went_well()
         return None
@@ -191,7 +221,8 @@ class Cursor:
             self._snapshot = (snapshot, position)
             return SnapshotPart(reply.content, complete=False)
         self._snapshot = None
-        self.position = Position(snapshot.end_offset, snapshot.epoch)
+        here = self.position
+        self.position = Position(snapshot.end_offset, snapshot.epoch, here.log, here.head)
         return SnapshotPart(reply.content, complete=True)
 
     # Good replies
@@ -216,11 +247,13 @@ class Cursor:
         why = Why("waiting_for_quorum", f"{self.connected_to}: {detail}") if stuck else None
         self._waiting = Wait(now + delay, why)
 
+    # Another log?
+
     def _diverged(self, diverging: OffsetAndEpoch, now: float) -> Effect:
         """Judge a DivergingEpoch: recoverable only while our last epoch was a guess."""
         here = self.position
         if here.epoch is not None or diverging.end_offset < here.next_offset:
-            self._lost(f"its epoch {diverging.epoch} ends at offset {diverging.end_offset}")
+            self._doubts(f"its epoch {diverging.epoch} ends at offset {diverging.end_offset}")
         else:
             self._adopt(diverging.epoch, now)
         return None
@@ -231,23 +264,48 @@ class Cursor:
         if snapshot.end_offset > here.next_offset:
             self._snapshot = (snapshot, 0)
             return BeginSnapshot(snapshot)
-        if here.epoch is None and snapshot.end_offset == here.next_offset:
+        if self._continuity.asking is Asking.TAIL:
+            # Its log begins behind that batch, perhaps just where the spool ends.
+            self._continuity.confirm()
+        elif here.epoch is None and snapshot.end_offset == here.next_offset:
             self._adopt(snapshot.epoch, now)
         else:
-            self._lost(f"it offers the snapshot {snapshot.end_offset}-{snapshot.epoch} instead")
+            self._doubts(f"it offers the snapshot {snapshot.end_offset}-{snapshot.epoch} instead")
         return None
 
     def _adopt(self, epoch: int, now: float) -> None:
         self.position = replace(self.position, epoch=epoch)
         self._pause(now, f"trying epoch {epoch} for offset {self.position.next_offset}")
 
+    def _doubts(self, what: str) -> None:
+        """Find out next whether this log begins as the spool's does."""
+        self._continuity.doubt = what
+        self._snapshot = None
+
+    def _head_told(self, reply: FetchReply, now: float) -> Effect:
+        """Learn how the leader's log begins, or follow it from there: it is another one."""
+        doubt = self._continuity.doubt
+        found, head = self._continuity.head_told(reply, self.position)
+        if found is Found.NOTHING_YET:
+            self._pause(now, "the beginning of the log is not committed yet")
+        elif found is Found.LOST:
+            self._lost(doubt or "")
+        elif head is not None:
+            if found is Found.ANOTHER:
+                self._went_well()
+                self.position = Position(0, None, self.position.log + 1, head)
+                return Restart(head)
+            self.position = replace(self.position, head=head)
+            return KeepHead(head)
+        return None
+
     def _lost(self, what: str) -> None:
         here = self.position
         error = CommittedLogDiverged(
             f"the spool holds committed records up to offset {here.next_offset}, epoch"
             f" {here.epoch}, which {self.connected_to or 'the quorum'} does not have: {what}."
-            " The quorum lost committed metadata, or was formatted anew: keep the spool as"
-            " evidence and start with an empty directory"
+            " The quorum lost committed metadata, or cannot be told from one that did: keep the"
+            " spool as evidence and start with an empty directory"
         )
         self._refuse(error, None)
 
@@ -305,9 +363,8 @@ class Cursor:
         # of it are committed in the spool.
         if self.position.epoch is not None and over.epoch < self.position.epoch:
             why = over.wait.why
-            self._lost(f"every controller is at an earlier epoch ({why.detail if why else ''})")
-        else:
-            self.epoch = over.epoch
+            self._doubts(f"every controller is at an earlier epoch ({why.detail if why else ''})")
+        self.epoch = over.epoch
 
     def _refuse(self, error: LiveError, until: float | None) -> None:
         self._leave()

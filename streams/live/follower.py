@@ -19,6 +19,7 @@ from streams.live import messages
 from streams.live.connection import ControllerConnection
 from streams.live.cursor import Cursor
 from streams.live.errors import ConnectionFailed, FollowerCrashed, LiveError, WrongCluster
+from streams.live.marks import Mark
 from streams.live.messages import Endpoint
 from streams.live.spool import Position, Spool
 from streams.live.status import FollowerConfig, FollowerStatus, reason, wall_ms
@@ -68,7 +69,9 @@ class Follower(Running):
             jitter=random.random,
         )
         self._status = FollowerStatus(
-            observed_at_ms=wall_ms(), next_offset=spool.position.next_offset
+            observed_at_ms=wall_ms(),
+            log=spool.position.log,
+            next_offset=spool.position.next_offset,
         )
 
     # What the owner calls
@@ -102,25 +105,26 @@ class Follower(Running):
         self._raise_crash()
         return self._spool.position
 
-    def wait_for(self, beyond_offset: int, timeout_s: float) -> bool:
-        """Block until the spool ends beyond the offset; tell whether it does.
+    def wait_for(self, beyond_offset: int, timeout_s: float, log: int = 1) -> bool:
+        """Block until the spool ends beyond the offset of that log; tell whether it does.
 
         Returns early, with False, when the follower stops.
 
         Raises:
             FollowerCrashed: the thread died.
         """
+        beyond = (log, beyond_offset)
         with self._moved:
             self._moved.wait_for(
                 lambda: (
-                    self._spool.position.next_offset > beyond_offset
+                    self._spool.position.reach > beyond
                     or self._crash is not None
                     or self._stopping.is_set()
                 ),
                 timeout_s,
             )
         self._raise_crash()
-        return self._spool.position.next_offset > beyond_offset
+        return self._spool.position.reach > beyond
 
     def status(self) -> FollowerStatus:
         """Say how it stands now. Never raises: a crash is in `error`."""
@@ -265,7 +269,15 @@ class Follower(Running):
             case None:
                 return False
             case do.Append():
+                self._keep_head(effect.position.head)
                 self._spool.append(effect.records, effect.position)
+                return True
+            case do.KeepHead():
+                self._keep_head(effect.head)
+                return False
+            case do.Restart():
+                position = self._spool.restart(effect.head)
+                _log.warning("another metadata log begins: number %d", position.log)
                 return True
             case do.BeginSnapshot():
                 self._spool.begin_snapshot(effect.snapshot)
@@ -280,10 +292,14 @@ class Follower(Running):
             case _:
                 assert_never(effect)
 
+    def _keep_head(self, head: Mark | None) -> None:
+        if head is not None and self._spool.position.head is None:
+            self._spool.keep_head(head)
+
     def _progressed(self) -> None:
         position = self._spool.position
         with self._moved:
-            self._status = replace(self._status, next_offset=position.next_offset)
+            self._status = replace(self._status, log=position.log, next_offset=position.next_offset)
             self._moved.notify_all()
         self._on_progress(position)
 
@@ -303,6 +319,7 @@ class Follower(Running):
             self._status = FollowerStatus(
                 observed_at_ms=now,
                 last_reply_ms=now if answered else was.last_reply_ms,
+                log=self._spool.position.log,
                 next_offset=self._spool.position.next_offset,
                 high_watermark=self._cursor.high_watermark,
                 leader_id=self._cursor.leader,

@@ -53,6 +53,11 @@ class Listing:
     idle: tuple[Idle, ...]
 
 
+def log_directory(directory: Path, log: int) -> Path:
+    """Name where a spool keeps the files of one of its logs (`about.py`)."""
+    return directory if log == 1 else directory / f"log-{log}"
+
+
 def segment_path(directory: Path, base_offset: int) -> Path:
     """Name the segment that starts at `base_offset`."""
     return directory / f"{base_offset:020d}.log"

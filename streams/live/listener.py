@@ -1,13 +1,10 @@
 """A listener from a Spark option: where to ask, which cluster it must be, how it is secured."""
 
 import json
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import NamedTuple
 
 from streams.live.messages import Endpoint
-from streams.live.security import Security
-
-_PATHS: Final = ("password_file", "ca_file", "cert_file", "key_file", "key_password_file")
+from streams.live.security import Security, parse_security
 
 
 class Listener(NamedTuple):
@@ -29,9 +26,5 @@ def parse_listener(option: str) -> Listener:
         ValueError: an address or a security setting that cannot work.
     """
     told = json.loads(option)
-    security: dict[str, Any] = {
-        key: Path(value) if key in _PATHS and value is not None else value
-        for key, value in told["security"].items()
-    }
     endpoints = Endpoint.parse_list(told["bootstrap"])
-    return Listener(tuple(endpoints), told["cluster_id"], Security(**security))
+    return Listener(tuple(endpoints), told["cluster_id"], parse_security(told["security"]))

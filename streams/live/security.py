@@ -1,19 +1,21 @@
 """How to reach a controller that wants TLS or SASL, without a secret in any printable value."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from streams.live.errors import AuthenticationFailed
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_PATHS: Final = ("password_file", "ca_file", "cert_file", "key_file", "key_password_file")
 _MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Security:
-    """Security of the controllers' listener. It holds where secrets are, never what they are.
+    """Security of a listener, or of ZooKeeper. It holds where secrets are, never what they are.
 
     So it may stand in Spark options, which the UI and every plan show. Secrets are read again at
     each connection attempt, so a rotated password needs no restart.
@@ -21,7 +23,8 @@ class Security:
     Attributes:
         protocol: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
         sasl_mechanism: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI or OAUTHBEARER.
-        username: The SASL user; for GSSAPI the principal comes from the credential cache.
+        username: The SASL user; for GSSAPI the principal comes from the credential cache. Of
+            ZooKeeper, which is not reached by SASL, the user of the scheme `digest`.
         password_file: File whose first line is the password (OAUTHBEARER: the token).
         password_env: Name of an environment variable instead of that file.
         ca_file: PEM file of trusted authorities; None trusts the system's.
@@ -92,6 +95,19 @@ class Security:
             AuthenticationFailed: the file cannot be read.
         """
         return None if self.key_password_file is None else _first_line(self.key_password_file)
+
+
+def parse_security(told: Mapping[str, Any]) -> Security:
+    """Read its fields from a Spark option, where files are names.
+
+    Raises:
+        ValueError: it cannot work.
+    """
+    fields: dict[str, Any] = {
+        name: Path(value) if name in _PATHS and value is not None else value
+        for name, value in told.items()
+    }
+    return Security(**fields)
 
 
 def _first_line(path: Path) -> str:

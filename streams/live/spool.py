@@ -1,28 +1,31 @@
 """The spool: what was seen of the committed log, on the local disk, in Kafka's layout.
 
 In: committed batches and snapshots, in order. Out: files (`layout.py`) that stay readable after
-kill -9 and power cuts, and a `position` that never runs ahead of what is fsynced.
+kill -9 and power cuts, and a `position` that never runs ahead of what is fsynced. When the
+controllers were provisioned anew another log begins, in a directory of its own; what is there of
+the one before stays (`about.py`).
 
 One process writes a spool, under a lock; any number read its files, without one. A reader that
 finds a listed file gone lists again: `retain` or a stretch of no-ops let go came in between.
 """
 
 import itertools
-import json
 import logging
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from streams.live import layout
+from streams.live import about, layout
+from streams.live.about import About
 from streams.live.batches import Survey, starts_with_no_op, survey
-from streams.live.errors import ReplyDamaged, SpoolDamaged, WrongCluster
+from streams.live.errors import ReplyDamaged
 from streams.live.files import lock, open_unbuffered, sync_directory, write_all
 from streams.live.layout import Checkpoint, Segment
+from streams.live.marks import Mark
 from streams.live.messages import OffsetAndEpoch
 
 _log = logging.getLogger(__name__)
@@ -38,10 +41,21 @@ class Position:
         next_offset: First metadata offset that is not in the spool; everything below it is
             committed, and fsynced or covered by a checkpoint.
         epoch: Leader epoch of the record before it; None when that is not known (nothing yet).
+        log: Which of the cluster's metadata logs it is in, counted from 1.
+        head: The mark of that log's beginning; None while it was not seen.
+        tail: The mark of the batch before it; None when that is not in the spool.
     """
 
     next_offset: int
     epoch: int | None
+    log: int = 1
+    head: Mark | None = field(default=None, compare=False)
+    tail: Mark | None = field(default=None, compare=False)
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """Log and offset: what lies beyond what."""
+        return self.log, self.next_offset
 
 
 class Spool:
@@ -64,6 +78,8 @@ class Spool:
         directory.mkdir(parents=True, exist_ok=True)
         self._lock = lock(directory / layout.LOCK_NAME)
         try:
+            self._about = about.load(directory)
+            self._home.mkdir(exist_ok=True)
             self._position = self.recover()
         except BaseException:
             self._lock.close()
@@ -78,14 +94,7 @@ class Spool:
     @property
     def cluster_id(self) -> str | None:
         """The cluster this spool was made from; None while nobody could tell."""
-        try:
-            about = json.loads((self.directory / layout.ABOUT_NAME).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            raise SpoolDamaged(f"{self.directory / layout.ABOUT_NAME}: {error}") from error
-        found = about.get("cluster_id")
-        return None if found is None else str(found)
+        return self._about.cluster_id
 
     def bind(self, cluster_id: str) -> None:
         """Remember the cluster, the first time; afterwards refuse any other.
@@ -94,21 +103,47 @@ class Spool:
             WrongCluster: the spool was made from another cluster.
         """
         with self._mutex:
-            made_from = self.cluster_id
-            if made_from == cluster_id:
-                return
-            if made_from is not None:
-                raise WrongCluster(
-                    f"the spool {self.directory} was made from cluster {made_from}, not"
-                    f" {cluster_id}: give each cluster a spool directory of its own"
-                )
-            part = self.directory / (layout.ABOUT_NAME + layout.PART_SUFFIX)
-            with part.open("w", encoding="utf-8") as file:
-                json.dump({"cluster_id": cluster_id, "version": 1}, file)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(self.directory / layout.ABOUT_NAME)
+            self._tell(self._about.bound(cluster_id, self.directory))
+
+    def keep_head(self, head: Mark) -> None:
+        """Remember how the present log begins."""
+        with self._mutex:
+            self._tell(self._about.headed(head))
+            self._position = replace(self._position, head=head)
+
+    def restart(self, head: Mark) -> Position:
+        """Leave the present log as it is, and begin the next one, at offset 0.
+
+        Raises:
+            CommittedLogDiverged: the one that begins so was left behind before.
+        """
+        with self._mutex:
+            if self._torn:
+                self.recover()
+            self.drop_snapshot()
+            then = self._about.restarted(head, self.directory)
+            layout.log_directory(self.directory, then.log).mkdir(exist_ok=True)
             sync_directory(self.directory)
+            self._close_segment()
+            self._tell(then)
+            self._position = self.recover()
+            return self._position
+
+    def began_ms(self, log: int) -> int:
+        """When a log began, by its own clock, ms since 1970; 0: its beginning was not seen."""
+        with self._mutex:
+            head = self._about.heads[log - 1]
+        return 0 if head is None else head.timestamp_ms
+
+    @property
+    def _home(self) -> Path:
+        """Where the present log's files are."""
+        return layout.log_directory(self.directory, self._about.log)
+
+    def _tell(self, told: About) -> None:
+        if told != self._about:
+            about.save(self.directory, told)
+            self._about = told
 
     def recover(self) -> Position:
         """Make the files whole again and find where they end.
@@ -122,13 +157,13 @@ class Spool:
         with self._mutex:
             self._torn = False
             self._close_segment()
-            for part in self.directory.glob(f"*{layout.PART_SUFFIX}"):
+            for part in self._home.glob(f"*{layout.PART_SUFFIX}"):
                 part.unlink()
-            files = layout.listing(self.directory)
-            position = Position(0, None)
+            files = layout.listing(self._home)
+            position = self._at(0, None)
             if files.checkpoints:
                 newest = files.checkpoints[-1]
-                position = Position(newest.end_offset, newest.epoch)
+                position = self._at(newest.end_offset, newest.epoch)
             if files.segments:
                 position = self._recover_segment(files.segments, position)
             self._position = position
@@ -164,7 +199,10 @@ class Spool:
             return before
         if (ends, read.whole_bytes) == (before.next_offset, 0):
             return before
-        return Position(ends, epoch)
+        return self._at(ends, epoch, read.tail)
+
+    def _at(self, next_offset: int, epoch: int | None, tail: Mark | None = None) -> Position:
+        return Position(next_offset, epoch, self._about.log, self._about.heads[-1], tail)
 
     def append(self, records: bytes, position: Position) -> None:
         """Add whole committed batches and fsync them; only then does `position` move.
@@ -180,8 +218,9 @@ class Spool:
         with self._mutex:
             if self._torn:
                 self.recover()
-            if position.next_offset <= self._position.next_offset:
-                raise ValueError(f"{position} does not lie beyond {self._position}")
+            here = self._position
+            if position.log != here.log or position.next_offset <= here.next_offset:
+                raise ValueError(f"{position} does not lie beyond {here}")
             segment = self._writable_segment()
             try:
                 write_all(segment, records)
@@ -205,11 +244,11 @@ class Spool:
         return self._segment if self._segment is not None else self._open_segment()
 
     def _open_segment(self) -> FileIO:
-        path = layout.segment_path(self.directory, self._position.next_offset)
+        path = layout.segment_path(self._home, self._position.next_offset)
         path.touch()
         self._segment = open_unbuffered(path)
         self._segment_no_op_only = True
-        sync_directory(self.directory)
+        sync_directory(self._home)
         return self._segment
 
     def _let_go(self, sealed: Segment, ends: int) -> None:
@@ -219,11 +258,11 @@ class Spool:
         nothing meanwhile. The certificate is on disk before the segment goes; one that adjoins an
         older one replaces it, so that their number grows with the data, not with time.
         """
-        certified = layout.listing(self.directory).idle
+        certified = layout.listing(self._home).idle
         adjoining = [idle for idle in certified if idle.to_offset == sealed.base_offset]
         starts = min((i.from_offset for i in adjoining), default=sealed.base_offset)
-        layout.idle_path(self.directory, starts, ends).touch()
-        sync_directory(self.directory)
+        layout.idle_path(self._home, starts, ends).touch()
+        sync_directory(self._home)
         for path in [*(idle.path for idle in adjoining), sealed.path]:
             path.unlink(missing_ok=True)
 
@@ -231,8 +270,8 @@ class Spool:
         """Start to write the snapshot; one begun before and not completed is dropped."""
         with self._mutex:
             self.drop_snapshot()
-            name = layout.checkpoint_path(self.directory, snapshot.end_offset, snapshot.epoch).name
-            path = self.directory / (name + layout.PART_SUFFIX)
+            name = layout.checkpoint_path(self._home, snapshot.end_offset, snapshot.epoch).name
+            path = self._home / (name + layout.PART_SUFFIX)
             path.write_bytes(b"")
             self._part = (snapshot, open_unbuffered(path))
 
@@ -259,11 +298,9 @@ class Spool:
             os.fsync(file.fileno())
             file.close()
             self._part = None
-            path.replace(
-                layout.checkpoint_path(self.directory, snapshot.end_offset, snapshot.epoch)
-            )
+            path.replace(layout.checkpoint_path(self._home, snapshot.end_offset, snapshot.epoch))
             self._close_segment()
-            self._position = Position(snapshot.end_offset, snapshot.epoch)
+            self._position = self._at(snapshot.end_offset, snapshot.epoch)
             self._open_segment()
             return self._position
 
@@ -286,14 +323,17 @@ class Spool:
             raise ValueError("no snapshot was begun")
         return self._part
 
-    def retain(self, below_offset: int) -> None:
-        """Delete what lies wholly below an offset that Spark has committed.
+    def retain(self, below_offset: int, log: int = 1) -> None:
+        """Delete what lies wholly below an offset of a log that Spark has committed.
 
-        The newest segment stays whatever its age. A checkpoint stays as long as the log right
-        behind it does: the two are one whole, from which everything can be built anew.
+        Of a log that was left behind everything stays that is there still. The newest segment stays
+        whatever its age. A checkpoint stays as long as the log right behind it does: the two are
+        one whole, from which everything can be built anew.
         """
         with self._mutex:
-            files = layout.listing(self.directory)
+            if log != self._about.log:
+                return
+            files = layout.listing(self._home)
             ends = [s.base_offset for s in files.segments[1:]]
             doomed = [
                 s for s, end in zip(files.segments, ends, strict=False) if end <= below_offset

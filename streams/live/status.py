@@ -62,6 +62,7 @@ class FollowerStatus:
         observed_at_ms: When this was put together.
         last_reply_ms: When the leader last answered a FETCH without an error; None: never yet.
             While this is recent and `next_offset` is the `high_watermark`, the spool is up to date.
+        log: Which of the cluster's metadata logs is followed, counted from 1.
         next_offset: First offset not in the spool.
         high_watermark: First offset not committed, as last told; None while unknown.
         leader_id: Node id of the leader, None while unknown.
@@ -74,6 +75,7 @@ class FollowerStatus:
 
     observed_at_ms: int
     last_reply_ms: int | None = None
+    log: int = 1
     next_offset: int = 0
     high_watermark: int | None = None
     leader_id: int | None = None

@@ -71,8 +71,8 @@ class BrokerClient:
             reply_timeout_ms=reply_timeout_ms,
         )
 
-    def metadata(self) -> ClusterView:
-        """Return the cluster with all topics, as this broker sees it.
+    def metadata(self, *, topics: bool = True) -> ClusterView:
+        """Return the cluster with all topics, or without any, as this broker sees it.
 
         Raises:
             BrokerUnreachable: no legible reply in time.
@@ -81,7 +81,7 @@ class BrokerClient:
         kinds = _entities("metadata", self._connection.version(METADATA), "request")
         reply = self._connection.ask(
             kinds.MetadataRequest(
-                topics=None,
+                topics=None if topics else (),
                 allow_auto_topic_creation=False,
                 include_topic_authorized_operations=False,
             )
@@ -103,6 +103,8 @@ class BrokerClient:
                 for topic in reply.topics
                 if topic.error_code and topic.name is not None
             },
+            controller=_known(reply.controller_id),
+            racks={int(each.node_id): each.rack for each in reply.brokers if each.rack},
         )
 
     def log_dirs(self) -> tuple[LogDirAnswer, ...]:

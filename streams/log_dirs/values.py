@@ -1,8 +1,10 @@
 """What brokers answer, as plain values: "absent" is None instead of -1 or a zero UUID."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
+_NO_RACKS: Final[Mapping[int, str]] = MappingProxyType({})
 KAFKA_STORAGE_ERROR: Final = 56
 """A log directory is offline."""
 
@@ -43,12 +45,17 @@ class ClusterView(NamedTuple):
         brokers: those that are up, by id; a broker that has just started may know none.
         partitions: of all topics that the principal may describe.
         errors: Kafka's error code by topic, of topics that are listed with one.
+        controller: the broker that controls, or, under a KRaft controller, any that is alive; None
+            while there is none.
+        racks: of the brokers that have one.
     """
 
     cluster_id: str | None
     brokers: Mapping[int, BrokerAddress]
     partitions: Mapping[TopicPartition, PartitionView]
     errors: Mapping[str, int]
+    controller: int | None = None
+    racks: Mapping[int, str] = _NO_RACKS
 
     def hosted_by(self, broker: int) -> tuple[PartitionView, ...]:
         """The partitions with a replica on the broker."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from migration.preflight.brokers import SETTINGS
@@ -40,7 +40,7 @@ class Told:
 
 def ask_brokers(bootstrap: Sequence[Endpoint], security: Security) -> Told:
     """Ask the cluster, then every broker that it names. Bounded: about 30 s at the worst."""
-    view = _first_view(bootstrap, security)
+    view = first_view(bootstrap, security)
     if isinstance(view, Unknown):
         return Told(topics=view, brokers=())
     addresses = sorted(view.brokers.values())
@@ -48,7 +48,7 @@ def ask_brokers(bootstrap: Sequence[Endpoint], security: Security) -> Told:
         min_isr = pool.submit(_min_isr, view, addresses, security)
         each = list(pool.map(lambda one: _ask(one, view.cluster_id, security), addresses))
         topics = _topics(view, min_isr.result(), _reassignments([moves for _, moves in each]))
-    brokers = [broker for broker, _ in each]
+    brokers = [replace(broker, rack=view.racks.get(broker.id)) for broker, _ in each]
     silent = {id_ for part in topics.partitions for id_ in part.replicas} - view.brokers.keys()
     return Told(topics=topics, brokers=tuple(with_absent(brokers, silent)))
 
@@ -61,13 +61,15 @@ def with_absent(brokers: Sequence[Broker], ids: set[int] | frozenset[int]) -> li
     return sorted([*brokers, *absent], key=lambda broker: broker.id)
 
 
-def _first_view(bootstrap: Sequence[Endpoint], security: Security) -> Maybe[ClusterView]:
+def first_view(
+    bootstrap: Sequence[Endpoint], security: Security, *, topics: bool = True
+) -> Maybe[ClusterView]:
     """Return the metadata of the first broker that knows the cluster."""
     tried = []
     for endpoint in bootstrap:
         try:
             with BrokerClient(endpoint, security, reply_timeout_ms=_REPLY_MS_MAX) as client:
-                view = client.metadata()
+                view = client.metadata(topics=topics)
         except LogDirsError as error:
             tried.append(str(error))
             continue
@@ -106,13 +108,14 @@ def _min_isr(
     topics = {topic for topic, _ in view.partitions}
     found: Maybe[Mapping[str, int]] = Unknown("no broker answers")
     for one in addresses:
-        found = _asked(one, security, lambda node: node.min_isr(topics))
+        found = asked(one, security, lambda node: node.min_isr(topics))
         if not isinstance(found, Unknown):
             return found
     return found
 
 
-def _asked(one: BrokerAddress, security: Security, call: Callable[[Node], T]) -> Maybe[T]:
+def asked(one: BrokerAddress, security: Security, call: Callable[[Node], T]) -> Maybe[T]:
+    """Connect to a broker and ask it one thing."""
     try:
         node = Node(Endpoint(one.host, one.port), security)
     except LiveError as error:

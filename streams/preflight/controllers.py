@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from migration.preflight.brokers import SETTINGS
 from migration.preflight.facts import Controller, Maybe, Quorum, Unknown
-from migration.preflight.versions import release_of_level
+from migration.versions import release_of_level
 from streams.live import messages
 from streams.live.codes import Code
 from streams.live.errors import LiveError, NotAuthorized

@@ -1,15 +1,18 @@
 """Each server of a ZooKeeper ensemble by itself, with the four letters `srvr`."""
 
 import re
-import socket
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 from kazoo.hosts import collect_hosts
 
 from migration.preflight.facts import Maybe, Unknown, ZooKeeperServer
+from streams.live.security import Security
+from streams.zookeeper.dialing import dial, reason
+from streams.zookeeper.ensemble import Ensemble
 
 _ANSWER_S_MAX: Final = 3.0
 _ANSWER_BYTES_MAX: Final = 65_536
@@ -18,21 +21,21 @@ _VERSION: Final = re.compile(r"^Zookeeper version: (\d+)\.(\d+)\.(\d+)", re.MULT
 _MODE: Final = re.compile(r"^Mode: (\S+)", re.MULTILINE)
 
 
-def ask_ensemble(connect: str) -> tuple[ZooKeeperServer, ...]:
+def ask_ensemble(ensemble: Ensemble) -> tuple[ZooKeeperServer, ...]:
     """Ask every server that the connect string names."""
-    hosts, _ = collect_hosts(connect)
+    hosts, _ = collect_hosts(ensemble.connect)
     addresses: Sequence[tuple[str, int]] = sorted({(host, int(port)) for host, port in hosts})
     with ThreadPoolExecutor(_AT_ONCE_MAX) as pool:
-        return tuple(pool.map(_ask, addresses))
+        return tuple(pool.map(partial(_ask, ensemble.security), addresses))
 
 
-def _ask(address: tuple[str, int]) -> ZooKeeperServer:
+def _ask(security: Security, address: tuple[str, int]) -> ZooKeeperServer:
     host, port = address
     endpoint = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
-        told = _four_letters(address)
+        told = _four_letters(security, address)
     except OSError as error:
-        why = Unknown(f"it does not answer ({error.strerror or error})")
+        why = Unknown(f"it does not answer ({reason(error)})")
         return ZooKeeperServer(endpoint=endpoint, version=why)
     mode = _MODE.search(told)
     return ZooKeeperServer(
@@ -48,10 +51,10 @@ def _version(told: str) -> Maybe[tuple[int, ...]]:
     return tuple(map(int, found.groups()))
 
 
-def _four_letters(address: tuple[str, int]) -> str:
+def _four_letters(security: Security, address: tuple[str, int]) -> str:
     deadline_s = time.monotonic() + _ANSWER_S_MAX
     told = b""
-    with socket.create_connection(address, timeout=_ANSWER_S_MAX) as connection:
+    with dial(security, address, address[0], _ANSWER_S_MAX) as connection:
         connection.sendall(b"srvr")
         while len(told) < _ANSWER_BYTES_MAX and (left_s := deadline_s - time.monotonic()) > 0:
             connection.settimeout(left_s)

@@ -17,6 +17,7 @@ from streams.preflight.brokers import Told, ask_brokers, with_absent
 from streams.preflight.controllers import ask_controllers
 from streams.preflight.ensemble import ask_ensemble
 from streams.preflight.zookeeper import ask_zookeeper
+from streams.zookeeper.ensemble import Ensemble
 
 _PLAINTEXT: Final = Security()
 
@@ -28,12 +29,11 @@ class Target:
     Attributes:
         cluster: its name in the configuration.
         cluster_id: the id that it must have, if the configuration names one.
-        zookeeper: as Kafka's zookeeper.connect.
     """
 
     cluster: str
     cluster_id: str | None = None
-    zookeeper: str | None = None
+    zookeeper: Ensemble | None = None
     brokers: Sequence[Endpoint] = ()
     brokers_security: Security = _PLAINTEXT
     controllers: Sequence[Endpoint] = ()
@@ -52,7 +52,7 @@ def gather(target: Target) -> Facts:
     return Facts(
         cluster=target.cluster,
         wanted_id=target.cluster_id,
-        zookeeper_connect=target.zookeeper,
+        zookeeper_connect=None if target.zookeeper is None else target.zookeeper.connect,
         zookeeper=zookeeper,
         ensemble=ensemble,
         topics=told.topics,
@@ -61,14 +61,14 @@ def gather(target: Target) -> Facts:
     )
 
 
-def _zookeeper(connect: str | None) -> Maybe[ZooKeeper]:
-    if connect is None:
+def _zookeeper(ensemble: Ensemble | None) -> Maybe[ZooKeeper]:
+    if ensemble is None:
         return Unknown("the configuration names no ZooKeeper")
-    return ask_zookeeper(connect)
+    return ask_zookeeper(ensemble)
 
 
-def _ensemble(connect: str | None) -> tuple[ZooKeeperServer, ...]:
-    return () if connect is None else ask_ensemble(connect)
+def _ensemble(ensemble: Ensemble | None) -> tuple[ZooKeeperServer, ...]:
+    return () if ensemble is None else ask_ensemble(ensemble)
 
 
 def _ids(zookeeper: Maybe[ZooKeeper]) -> frozenset[int]:

@@ -15,7 +15,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import ApiVersionsRequest
 
-from migration.preflight.facts import Quorum
+from migration.preflight.facts import Quorum, Voter
 from streams.live.connection import ControllerConnection
 from streams.live.errors import ConnectionFailed, NotAuthorized
 from streams.live.framing import CLIENT_ID
@@ -147,6 +147,7 @@ class Node(ControllerConnection):
                         epoch=part.leader_epoch,
                         high_watermark=part.high_watermark,
                         voters=tuple(sorted(each.replica_id for each in part.current_voters)),
+                        progress=tuple(sorted(map(_voter, part.current_voters), key=_id)),
                     )
         return None
 
@@ -180,3 +181,17 @@ class Node(ControllerConnection):
 
     async def _answer(self, request: Any) -> Any:  # noqa: ANN401
         return await self._kafka.send_request(request, request_timeout_ms=REPLY_MS_MAX)
+
+
+def _voter(state: Any) -> Voter:  # noqa: ANN401
+    """A ReplicaState; before version 1 it tells no times."""
+    caught_up = getattr(state, "last_caught_up_timestamp", None)
+    return Voter(
+        id=state.replica_id,
+        log_end_offset=state.log_end_offset,
+        last_caught_up_ms=None if caught_up is None or caught_up < 0 else caught_up,
+    )
+
+
+def _id(voter: Voter) -> int:
+    return voter.id

@@ -1,18 +1,18 @@
 """What ZooKeeper tells, by one session that only reads: get, children, ACLs. No watch, no write."""
 
 import json
-import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoAuthError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
 from migration.preflight.facts import Maybe, Unknown, ZooKeeper
+from streams.zookeeper.client import Client
+from streams.zookeeper.ensemble import Ensemble
 
 _CONNECT_S_MAX: Final = 5.0
 _ALL_S_MAX: Final = 30.0
@@ -34,24 +34,19 @@ _TOPICS: Final = "/brokers/topics"
 _IDS: Final = "/brokers/ids"
 _BROKER_CONFIGS: Final = "/config/brokers"
 _TOPIC_CONFIGS: Final = "/config/topics"
-_LOG: Final = logging.getLogger("streams.preflight.kazoo")
-_LOG.setLevel(logging.CRITICAL)
 _REFUSED: Final = "reading it is refused (NoAuth)"
 
 
-def ask_zookeeper(connect: str) -> Maybe[ZooKeeper]:
-    """Read Kafka's znodes. `connect` is as Kafka's zookeeper.connect, chroot included."""
-    client = KazooClient(
-        hosts=connect,
-        timeout=_CONNECT_S_MAX,
-        logger=_LOG,
-        connection_retry=KazooRetry(max_tries=-1, deadline=_CONNECT_S_MAX),
-    )
+def ask_zookeeper(ensemble: Ensemble) -> Maybe[ZooKeeper]:
+    """Read Kafka's znodes."""
+    connect = ensemble.connect
+    client = Client(ensemble, retry=KazooRetry(max_tries=-1, deadline=_CONNECT_S_MAX))
     try:
         client.start(timeout=_CONNECT_S_MAX)
         return _Reading(client, time.monotonic() + _ALL_S_MAX).all()
     except KazooTimeoutError:
-        return Unknown(f"ZooKeeper at {connect} does not answer")
+        tried = "; ".join(f"{each}: {why}" for each, why in sorted(client.handler.tried.items()))
+        return Unknown(f"ZooKeeper at {connect} does not answer{f' ({tried})' if tried else ''}")
     except _Refused as error:
         return Unknown(f"ZooKeeper at {connect}: {error.path}: {_REFUSED}")
     except (KazooException, OSError) as error:
@@ -76,6 +71,7 @@ class _Reading:
     client: Any
     deadline_s: float
     unreadable: list[tuple[str, str]] = field(default_factory=list)
+    closed: list[tuple[str, str]] = field(default_factory=list)
 
     def all(self) -> ZooKeeper:
         """Read everything.
@@ -101,7 +97,8 @@ class _Reading:
             notifications=tuple(sorted(self.children("/log_dir_event_notification"))),
             dynamic_keys=dict(self._dynamic_keys()),
             restricted=tuple(self._restricted()),
-            unreadable=tuple(self.unreadable),  # last: the readings above add to it
+            closed=tuple(self.closed),  # last, as the next: the readings above add to them
+            unreadable=tuple(self.unreadable),
         )
 
     def data(self, path: str) -> bytes | None:
@@ -140,7 +137,8 @@ class _Reading:
             if isinstance(found, NoNodeError):
                 continue  # it went away meanwhile
             if isinstance(found, NoAuthError):
-                self.unreadable.append((path, _REFUSED))
+                closed = path.startswith(_BROKER_CONFIGS)
+                (self.closed if closed else self.unreadable).append((path, _REFUSED))
                 continue
             raw = found[0] or b""
             try:
@@ -171,8 +169,15 @@ class _Reading:
         yield from read.items()
 
     def _dynamic_keys(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the names of the keys; the values may be secrets and stay where they are."""
-        names = self.children(_BROKER_CONFIGS)
+        """Yield the names of the keys; the values may be secrets and stay where they are.
+
+        Kafka closes them to others with zookeeper.set.acl: what may not be read goes to `closed`.
+        """
+        try:
+            names = self.children(_BROKER_CONFIGS)
+        except _Refused as error:
+            self.closed.append((error.path, _REFUSED))
+            return
         for path, value in self._json(f"{_BROKER_CONFIGS}/{name}" for name in names):
             config = value.get("config")
             if isinstance(config, dict):

@@ -10,23 +10,26 @@ from typing import Any, NamedTuple, cast
 
 import msgpack
 
-from migration.records import LeaderChange, Record
-from migration.shard import Barrier, ShardRecord, Stamped, TopicName
+from migration.records import LeaderChange, Record, Stamped
+from migration.shard_records import Barrier, ShardRecord, TopicName
 from migration.transactions import Admission
 from streams.wire.records import read_record
 
 RawValue = bytes | int
 """A record's bytes; the leader's id stands for the LeaderChange control record."""
 RawBarrier = tuple[int, tuple[bytes, ...] | None]
-"""The fields of a `migration.shard.Barrier`: every shard gets it, so it is decoded once, before."""
+"""The fields of a `migration.shard_records.Barrier`: for every shard, so it is decoded before."""
 RawName = tuple[bytes, str | None]
-"""The fields of a `migration.shard.TopicName`."""
+"""The fields of a `migration.shard_records.TopicName`."""
 RawRecord = tuple[int, int, bytes | RawBarrier | RawName]
 """(metadata offset, timestamp in ms, value)."""
 
 
 class Kind(enum.IntEnum):
-    """What a shard does with the records of a chunk; SEEN: they are facts of a journal."""
+    """What a shard does with the records of a chunk.
+
+    SEEN: they are facts of a journal. RESTART: there are none, and another log begins.
+    """
 
     COMMITTED = 0
     HELD = 1
@@ -34,12 +37,17 @@ class Kind(enum.IntEnum):
     DROP = 3
     SNAPSHOT = 4
     SEEN = 5
+    RESTART = 6
 
 
 class ShardChunk(NamedTuple):
-    """Records of one shard from one slice; `until`: the offset behind that part of the log."""
+    """Records of one shard from one slice; `until`: the offset behind that part of the log.
+
+    `log`: which of the cluster's metadata logs; 0: the records are facts of a journal.
+    """
 
     kind: Kind
+    log: int
     until: int
     timestamp_ms: int
     records: list[RawRecord]
@@ -51,8 +59,8 @@ class ShardChunk(NamedTuple):
     @classmethod
     def unpack(cls, packed: bytes) -> "ShardChunk":
         """As it arrives."""
-        kind, until, timestamp_ms, records = msgpack.unpackb(packed, use_list=False)
-        return cls(Kind(kind), until, timestamp_ms, records)
+        kind, *rest = msgpack.unpackb(packed, use_list=False)
+        return cls(Kind(kind), *rest)
 
     def facts(self) -> list[bytes]:
         """The packed facts of a chunk that is SEEN."""
@@ -60,9 +68,13 @@ class ShardChunk(NamedTuple):
 
 
 class ClusterChunk(NamedTuple):
-    """Cluster-wide records of one slice, each with its Admission, and the slice's place."""
+    """Cluster-wide records of one slice, each with its Admission, and the slice's place.
+
+    `log`: the one that `end_offset` is in; a slice that steps to another log has no record.
+    """
 
     snapshot: bool
+    log: int
     start: int
     end_offset: int
     end_epoch: int

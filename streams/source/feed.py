@@ -4,7 +4,7 @@ Either also says how it is (`streams.source.status_file`).
 """
 
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from migration.source_status import SourceStatus
 from migration.transactions import IllegalTransaction
@@ -14,17 +14,27 @@ from streams.wire.errors import WireError
 Damage = WireError | IllegalTransaction | None
 
 
+class Reach(NamedTuple):
+    """Up to where everything may be read: a log's number, counted from 1, and an offset in it."""
+
+    log: int
+    offset: int
+
+
 class Feed(Protocol):
-    """Brings bytes into the log's directory."""
+    """Brings bytes into the logs' directories."""
 
-    def available(self) -> int | None:
-        """Offset before which everything may be read; None: whatever is there."""
+    def available(self) -> Reach | None:
+        """Before which everything may be read, earlier logs whole; None: whatever is there."""
 
-    def wait_beyond(self, offset: int | None, timeout_s: float) -> bool:
+    def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:
         """Wait until more than that is available; False: it is not, after the time-out."""
 
-    def retain(self, offset: int) -> None:
-        """What lies before `offset` is not needed again."""
+    def began_ms(self, log: int) -> int:
+        """When a log began, by its own clock; 0: that is not known."""
+
+    def retain(self, reach: Reach) -> None:
+        """What lies before it is not needed again."""
 
     def note_damage(self, damage: Damage) -> None:
         """Say that the log cannot be read any further."""
@@ -41,15 +51,19 @@ class FileFeed:
         self._said: str | None = None
         write_status(self._file, SourceStatus(observed_ms=now_ms(), finished=True))
 
-    def available(self) -> int | None:
+    def available(self) -> Reach | None:
         """Whatever is there."""
         return None
 
-    def wait_beyond(self, offset: int | None, timeout_s: float) -> bool:  # noqa: ARG002
+    def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:  # noqa: ARG002
         """Nothing will come."""
         return False
 
-    def retain(self, offset: int) -> None:
+    def began_ms(self, log: int) -> int:  # noqa: ARG002
+        """There is only one log, and nothing to date it by."""
+        return 0
+
+    def retain(self, reach: Reach) -> None:
         """The files are not ours to remove."""
 
     def note_damage(self, damage: Damage) -> None:

@@ -146,6 +146,7 @@ class LogIndex:
             batch.size,
             batch.base_offset,
             StreamOffset(
+                self._start.log,
                 batch.leader_epoch,
                 batch.last_offset + 1,
                 NONE if transaction is None else transaction.begin_offset,

@@ -3,7 +3,9 @@
 Spark asks one long-lived process for offsets and partitions (`KraftMetadataReader`), and workers
 for rows. That process may pickle the reader, so nothing is opened before the first question. A live
 log is mirrored into a spool directory first (`streams.live`), durably and before its offset is
-offered; from there on a live log and a file are read by the same code.
+offered; from there on a live log and a file are read by the same code. When the controllers were
+provisioned anew, the next log is read after the whole of the one before; the step between the two
+is a batch of its own.
 
 Options: `cluster` (name), `path` (a log's directory or file; for a live source the spool),
 `state` (directory where the source says how it is), `controllers` (JSON of what
@@ -23,13 +25,13 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from streams.source.offsets import START, StreamOffset
+from streams.source.offsets import START, StreamOffset, beginning
 
 # Spark unpickles the source in half a dozen processes that never read a byte of the log; what
 # reads it is imported where it is used, since it takes longer to import than a batch takes.
 if TYPE_CHECKING:
     from streams.journal.doorbell import Doorbell
-    from streams.source.feed import Feed
+    from streams.source.feed import Feed, Reach
     from streams.source.index import LogIndex
     from streams.source.plan import Planner, Slice
     from streams.source.rows import Row
@@ -126,6 +128,7 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._feed: Feed | None = None
         self._index: LogIndex | None = None
         self._planner: Planner | None = None
+        self._log = 0
         self._bell: Doorbell | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
@@ -155,20 +158,27 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         feed, index, planner = self._open(at)
         deadline = time.monotonic() + WAIT_S
         while True:
-            index.refresh(feed.available())
+            reach = feed.available()
+            index.refresh(_below(reach, at.log))
             latest = planner.latest(at, self._options.max_batch_bytes)
             feed.note_damage(index.damage)
+            if latest == at and reach is not None and reach.log > at.log and index.damage is None:
+                latest = beginning(at.log + 1)
             left = deadline - time.monotonic()
             if latest != at or left <= 0 or not self._wait(partial(_news, feed), left):
                 return latest.to_json()
 
     def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[SlicePartition]:
         """The slices between two offsets; the same ones again after a crash."""
-        at = StreamOffset.from_json(dict(start))
+        from streams.source.plan import restart
+
+        at, until = StreamOffset.from_json(dict(start)), StreamOffset.from_json(dict(end))
         feed, index, planner = self._open(at)
-        index.refresh(feed.available())
-        slices = planner.slices(at, StreamOffset.from_json(dict(end)))
-        return [SlicePartition(each) for each in slices]
+        if until.log != at.log:
+            step = restart(self._options.path, at, until, feed.began_ms(until.log))
+            return [SlicePartition(step)]
+        index.refresh(_below(feed.available(), at.log))
+        return [SlicePartition(each) for each in planner.slices(at, until)]
 
     def read(self, partition: InputPartition) -> "Iterator[Row]":
         """The rows of one slice; runs on an executor."""
@@ -178,10 +188,13 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def commit(self, end: Mapping[str, Any]) -> None:
         """Everything before `end` is done with."""
-        offset = StreamOffset.from_json(dict(end)).offset
+        from streams.source.feed import Reach
+
+        done = StreamOffset.from_json(dict(end))
         if self._feed is not None and self._index is not None:
-            self._feed.retain(offset)
-            self._index.forget(offset)
+            self._feed.retain(Reach(done.log, done.offset))
+            if self._log == done.log:
+                self._index.forget(done.offset)
 
     def stop(self) -> None:
         """The query ended."""
@@ -199,12 +212,13 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._bell.wait(news, timeout_s)
 
     def _open(self, start: StreamOffset) -> "tuple[Feed, LogIndex, Planner]":
+        from streams.live.layout import log_directory
         from streams.source.feed import FileFeed
         from streams.source.index import LogIndex
         from streams.source.plan import Planner
 
-        if self._feed is None or self._index is None or self._planner is None:
-            options = self._options
+        options = self._options
+        if self._feed is None:
             if options.controllers is None:
                 self._feed = FileFeed(options.state)
             else:
@@ -213,10 +227,17 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 # Whoever does not wait itself wakes the one that does.
                 rings = None if options.waits else options.bell
                 self._feed = LiveFeed(options.controllers, options.path, options.state, rings)
-            self._index = LogIndex(options.path, start)
+        if self._index is None or self._planner is None or self._log != start.log:
+            self._index = LogIndex(log_directory(options.path, start.log), start)
             finite = options.controllers is None
             self._planner = Planner(self._index, finite=finite, until=options.until)
+            self._log = start.log
         return self._feed, self._index, self._planner
+
+
+def _below(reach: "Reach | None", log: int) -> int | None:
+    """The offset before which a log may be read; None: to its end."""
+    return reach.offset if reach is not None and reach.log == log else None
 
 
 def _news(feed: "Feed", timeout_s: float) -> bool:

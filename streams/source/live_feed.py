@@ -13,7 +13,7 @@ from streams.live.follower import Follower
 from streams.live.listener import parse_listener
 from streams.live.spool import Spool
 from streams.live.status import FollowerConfig, FollowerStatus, Reason
-from streams.source.feed import Damage
+from streams.source.feed import Damage, Reach
 from streams.source.status_file import STATUS_FILE, StatusTeller, now_ms
 
 _LOOK_EVERY_S: Final = 1.0
@@ -43,17 +43,22 @@ class LiveFeed:
             )
             ringer.start()
 
-    def available(self) -> int | None:
+    def available(self) -> Reach | None:
         """What is durably in the spool."""
-        return self._follower.position.next_offset
+        return Reach(*self._follower.position.reach)
 
-    def wait_beyond(self, offset: int | None, timeout_s: float) -> bool:
+    def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:
         """Wait for the follower."""
-        return self._follower.wait_for(offset or 0, timeout_s)
+        log, offset = reach or Reach(1, 0)
+        return self._follower.wait_for(offset, timeout_s, log)
 
-    def retain(self, offset: int) -> None:
+    def began_ms(self, log: int) -> int:
+        """When the spool has that log from."""
+        return self._spool.began_ms(log)
+
+    def retain(self, reach: Reach) -> None:
         """Let the spool drop what is committed."""
-        self._spool.retain(offset)
+        self._spool.retain(reach.offset, reach.log)
 
     def note_damage(self, damage: Damage) -> None:
         """Keep the first damage in the status."""
@@ -68,16 +73,17 @@ class LiveFeed:
         self._spool.close()
 
     def _ring(self, bell: Doorbell) -> None:
-        known = self._follower.position.next_offset
+        known = self.available()
         while not self._stopping.is_set():
-            if self._follower.wait_for(known, _LOOK_EVERY_S):
-                known = self._follower.position.next_offset
+            if self.wait_beyond(known, _LOOK_EVERY_S):
+                known = self.available()
                 bell.ring()
 
     def _status(self, said: FollowerStatus) -> SourceStatus:
         return SourceStatus(
             observed_ms=now_ms(),
             last_reply_ms=said.last_reply_ms,
+            log=said.log,
             next_offset=said.next_offset,
             high_watermark=said.high_watermark,
             active_controller=said.leader_id,

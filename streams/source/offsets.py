@@ -10,12 +10,14 @@ class StreamOffset(NamedTuple):
     """A place between two record batches.
 
     Attributes:
+        log: which of the cluster's metadata logs it is in, counted from 1 (`streams.live.about`).
         epoch: leader epoch of the last batch before it.
         offset: metadata offset of the next record to read.
         transaction: offset of the BeginTransactionRecord that is open there, or NONE: a reader
             that starts here must know that what it reads does not count yet.
     """
 
+    log: int
     epoch: int
     offset: int
     transaction: int
@@ -27,7 +29,12 @@ class StreamOffset(NamedTuple):
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "StreamOffset":
         """As Spark gives it back."""
-        return cls(int(data["epoch"]), int(data["offset"]), int(data["transaction"]))
+        return cls(*(int(data[name]) for name in cls._fields))
 
 
-START = StreamOffset(0, 0, NONE)
+def beginning(log: int) -> StreamOffset:
+    """Where a log begins."""
+    return StreamOffset(log, 0, 0, NONE)
+
+
+START = beginning(1)

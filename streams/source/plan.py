@@ -28,7 +28,8 @@ class Slice(NamedTuple):
         start: stream offset of its first record; for a snapshot, of the whole batch.
         end: stream offset behind its last record; for a snapshot, the snapshot's.
         timestamp_ms: the last record's timestamp, where it is known.
-        snapshot: the bytes are a checkpoint's, whose own offsets are mere counts.
+        snapshot: the bytes are a checkpoint's, whose own offsets are mere counts; or there are none
+            and another log begins, of which nothing is known yet.
         ordinal: place among the batch's slices.
     """
 
@@ -106,7 +107,7 @@ class Planner:
     def _beyond_gap(self, start: StreamOffset) -> StreamOffset:
         checkpoint = self._index.checkpoint_for(start.offset)
         if checkpoint is not None:
-            return StreamOffset(checkpoint.epoch, checkpoint.end_offset, NONE)
+            return StreamOffset(start.log, checkpoint.epoch, checkpoint.end_offset, NONE)
         later = [each for each in self._index.entries if each.base_offset > start.offset]
         if later:
             raise LogGap(
@@ -117,9 +118,14 @@ class Planner:
 
 
 def _whole(checkpoint: Checkpoint, start: StreamOffset) -> Slice:
-    end = StreamOffset(checkpoint.epoch, checkpoint.end_offset, NONE)
+    end = StreamOffset(start.log, checkpoint.epoch, checkpoint.end_offset, NONE)
     size = checkpoint.path.stat().st_size
     return Slice(checkpoint.path, 0, size, start, end, 0, snapshot=True, ordinal=0)
+
+
+def restart(path: Path, start: StreamOffset, end: StreamOffset, began_ms: int) -> Slice:
+    """The step from where a log ended to the beginning of the next; `path`: any file there is."""
+    return Slice(path, 0, 0, start, end, began_ms, snapshot=True, ordinal=0)
 
 
 def _runs(entries: list[Entry], start: StreamOffset) -> list[Slice]:

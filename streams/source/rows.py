@@ -13,7 +13,7 @@ from kio.schema.leader_change_message.v1.data import LeaderChangeMessage as Lead
 from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
 
 from migration.records import Config, RemoveTopic, Topic
-from migration.shard import barrier
+from migration.shard_records import barrier
 from migration.transactions import Admission, Transaction, admit
 from streams.garbage import without_garbage_collection
 from streams.source.chunks import (
@@ -52,7 +52,7 @@ def rows(cluster: str, part: Slice) -> Iterator[Row]:
     """
     with without_garbage_collection():
         router = _Router(cluster, part)
-        buffer = read_bytes(part.path, part.position, part.size)
+        buffer = read_bytes(part.path, part.position, part.size) if part.size else b""
         for batch in read_batches(buffer, file=str(part.path), position=part.position):
             try:
                 router.take(batch)
@@ -110,7 +110,8 @@ class _Router:
         if part.snapshot:
             for shard in self._shards:
                 self._now.setdefault(shard, [])
-            self._flush(Kind.SNAPSHOT, self._now)
+            restart = part.start.log != part.end.log
+            self._flush(Kind.RESTART if restart else Kind.SNAPSHOT, self._now)
         else:
             self._flush(Kind.COMMITTED, self._now)
             if self._transaction is not None:
@@ -118,6 +119,7 @@ class _Router:
         yield from self._rows
         chunk = ClusterChunk(
             snapshot=part.snapshot,
+            log=part.end.log,
             start=part.start.offset,
             end_offset=part.end.offset - 1,
             end_epoch=part.end.epoch,
@@ -185,7 +187,8 @@ class _Router:
             self._flush(Kind.HELD, self._held)
             kind = Kind.RELEASE if what is Admission.RELEASE else Kind.DROP
             for shard in self._shards:
-                self._row(shard, ShardChunk(kind, offset + 1, timestamp, []))
+                chunk = ShardChunk(kind, self._part.end.log, offset + 1, timestamp, [])
+                self._row(shard, chunk)
         elif what is Admission.RELEASE:
             for shard, records in self._held.items():
                 self._now.setdefault(shard, []).extend(records)
@@ -216,7 +219,8 @@ class _Router:
             self._barriers = []
             self._everywhere = False
         for shard, records in by_shard.items():
-            chunk = ShardChunk(kind, self._part.end.offset, self._timestamp_ms, records)
+            end = self._part.end
+            chunk = ShardChunk(kind, end.log, end.offset, self._timestamp_ms, records)
             self._row(shard, chunk)
         by_shard.clear()
 

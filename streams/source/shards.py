@@ -20,6 +20,8 @@ ZOOKEEPER: Final = -2
 """The `shard` of rows with what was seen in ZooKeeper."""
 LOG_DIRS: Final = -3
 """The `shard` of rows with what was seen on the brokers' disks."""
+JMX: Final = -4
+"""The `shard` of rows with what the nodes' JMX beans read."""
 
 _SEED: Final = 42
 _MASK: Final = 0xFFFFFFFF

@@ -24,10 +24,15 @@ def now_ms() -> int:
 
 
 def write_status(file: Path, status: SourceStatus) -> None:
-    """Replace the status file, so that a reader sees the old one or the new one."""
+    """Replace the status file."""
+    replace_text(file, json.dumps(to_json(status)))
+
+
+def replace_text(file: Path, text: str) -> None:
+    """Replace a file, so that a reader sees the old one or the new one."""
     file.parent.mkdir(parents=True, exist_ok=True)
     fresh = file.with_name(f"{file.name}.{os.getpid()}.{threading.get_ident()}.tmp")
-    fresh.write_text(json.dumps(to_json(status)), encoding="utf-8")
+    fresh.write_text(text, encoding="utf-8")
     fresh.replace(file)
 
 

@@ -12,8 +12,7 @@ from pydantic import TypeAdapter
 
 from migration import records
 from migration.image import ClusterImage
-from migration.records import Record
-from migration.shard import Stamped
+from migration.records import Record, Stamped
 from migration.summary import BrokerSummary, ClusterSummary
 
 _IMAGE: Final = TypeAdapter(ClusterImage)

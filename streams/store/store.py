@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from migration.event import Event, Source
 from migration.image import ClusterImage
@@ -24,12 +24,18 @@ from streams.store.codec import (
     unpack_image,
 )
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Of the tables and of what is packed in them."""
+_EVENT: Final = "sequence, metadata_offset, timestamp_ms, kind, broker, fields, source, seen_ms"
+_Row: TypeAlias = tuple[int, int | None, int | None, str, int | None, str, str, int | None]
 
 
 class StoreError(Exception):
     """The store cannot be used: absent, not ours, or not of this query."""
+
+
+class StoreNotMade(StoreError):
+    """The file is there, and the first query is just about to make its tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +86,8 @@ class Store:
             db.execute("PRAGMA synchronous=FULL")
             _check_format(db, path)
             schema = resources.files("streams.store").joinpath("schema.sql").read_text("utf-8")
-            db.executescript(f"{schema}PRAGMA user_version = {FORMAT};")
+            # At once, so that nobody who looks meanwhile sees tables of no format.
+            db.executescript(f"BEGIN;{schema}PRAGMA user_version = {FORMAT};COMMIT;")
         except sqlite3.Error as error:
             raise StoreError(f"{path} cannot be opened as the audit store: {error}") from error
         return cls(db)
@@ -91,6 +98,7 @@ class Store:
 
         Raises:
             StoreError: there is no store at `path`.
+            StoreNotMade: there soon will be.
         """
         if not path.is_file():
             raise StoreError(
@@ -100,6 +108,8 @@ class Store:
             db = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None
             )
+            if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                raise StoreNotMade(f"{path} is just being made")
             db.execute("SELECT 1 FROM clusters LIMIT 1").fetchall()
             _check_format(db, path)
         except sqlite3.Error as error:
@@ -194,28 +204,33 @@ class Store:
         """
         order = "DESC" if newest else "ASC"
         rows = self._db.execute(
-            "SELECT sequence, metadata_offset, timestamp_ms, kind, broker, fields, source, seen_ms "  # noqa: S608
-            "FROM events "
+            f"SELECT {_EVENT} FROM events "  # noqa: S608
             f"WHERE cluster = ? AND sequence > ? ORDER BY sequence {order} LIMIT ?",
             (cluster, after, -1 if limit is None else limit),
         ).fetchall()
-        return [
-            (
-                sequence,
-                Event(
-                    offset=offset,
-                    timestamp_ms=timestamp_ms,
-                    kind=kind,
-                    broker=broker,
-                    fields=json.loads(fields),
-                    source=Source(source),
-                    seen_ms=seen_ms,
-                ),
-            )
-            for sequence, offset, timestamp_ms, kind, broker, fields, source, seen_ms in sorted(
-                rows, key=lambda row: int(row[0])
-            )
-        ]
+        return [(int(row[0]), _event(row)) for row in sorted(rows, key=lambda row: int(row[0]))]
+
+    def counts(self, cluster: str, after: int = 0) -> tuple[int, dict[str, int]]:
+        """The last event's sequence number, and how many there are of each kind.
+
+        `after`: only of those behind that number; it comes back when there is none.
+        """
+        rows = self._db.execute(
+            "SELECT kind, count(*), max(sequence) FROM events "
+            "WHERE cluster = ? AND sequence > ? GROUP BY kind",
+            (cluster, after),
+        ).fetchall()
+        last = max((sequence for _, _, sequence in rows), default=after)
+        return last, {kind: count for kind, count, _ in rows}
+
+    def newest(self, cluster: str, kind: str) -> Event | None:
+        """The newest event of one kind; None: there is none."""
+        row = self._db.execute(
+            f"SELECT {_EVENT} FROM events "  # noqa: S608
+            "WHERE cluster = ? AND kind = ? ORDER BY sequence DESC LIMIT 1",
+            (cluster, kind),
+        ).fetchone()
+        return None if row is None else _event(row)
 
     def transition_files(self, cluster: str) -> list[TransitionFile]:
         """The Parquet files that count, in the order they were written."""
@@ -276,6 +291,19 @@ class Store:
             self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
+
+
+def _event(row: _Row) -> Event:
+    _, offset, timestamp_ms, kind, broker, fields, source, seen_ms = row
+    return Event(
+        offset=offset,
+        timestamp_ms=timestamp_ms,
+        kind=kind,
+        broker=broker,
+        fields=json.loads(fields),
+        source=Source(source),
+        seen_ms=seen_ms,
+    )
 
 
 def _check_format(db: sqlite3.Connection, path: Path) -> None:

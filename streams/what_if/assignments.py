@@ -20,9 +20,17 @@ from migration.what_if.situation import Assignment
 from streams.store.store import Store, StoreError
 
 _FOLDER: Final = "transitions"
-_COLUMNS: Final = ("metadata_offset", "topic", "topic_id", "partition", "now", "directory")
+_COLUMNS: Final = (
+    "metadata_log",
+    "metadata_offset",
+    "topic",
+    "topic_id",
+    "partition",
+    "now",
+    "directory",
+)
 
-Row = tuple[int, str, str, int, str | None, str | None]
+Row = tuple[int, int, str, str, int, str | None, str | None]
 """The `_COLUMNS` of one transition; state and directory are None when the replica went away."""
 
 
@@ -47,11 +55,11 @@ def latest(rows: Iterable[Row]) -> Mapping[TopicPartition, Assignment]:
     A topic is deleted and made again under its name: the id tells them apart.
     """
     last: dict[tuple[str, str, int], Row] = {}
-    for row in sorted(rows, key=lambda each: each[0]):
-        _, topic, topic_id, partition, _, _ = row
+    for row in sorted(rows, key=lambda each: each[:2]):
+        _, _, topic, topic_id, partition, _, _ = row
         last[topic, topic_id, partition] = row
     there: dict[TopicPartition, list[Assignment]] = {}
-    for _, topic, _, partition, state, directory in last.values():
+    for _, _, topic, _, partition, state, directory in last.values():
         if state is not None and directory is not None:
             known = Assignment(state=ReplicaState(state), directory=directory)
             there.setdefault(TopicPartition(topic, partition), []).append(known)

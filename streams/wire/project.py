@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from migration import records
+from migration import quotas, records
 from migration.digests import digest
 from migration.directory_ids import MIGRATING, DirectoryId
 from streams.wire import schema
@@ -17,6 +17,7 @@ from streams.wire.schema import MetadataRecord
 from streams.wire.values import read_value
 
 _ZERO: Final = bytes(16)
+_VERSION: Final = "metadata.version"
 
 
 def _raw(value: uuid.UUID | None) -> bytes:
@@ -42,6 +43,10 @@ def _register_broker(
         fenced=entity.fenced,
         in_controlled_shutdown=getattr(entity, "in_controlled_shutdown", False),
         log_dirs=_directories(getattr(entity, "log_dirs", ())),
+        host=next((each.host for each in entity.end_points), None),
+        supports=next(
+            (each.max_supported_version for each in entity.features if each.name == _VERSION), None
+        ),
     )
 
 
@@ -102,6 +107,7 @@ def _register_controller(entity: schema.RegisterControllerRecordV0) -> records.R
         controller_id=entity.controller_id,
         incarnation_id=_raw(entity.incarnation_id),
         zk_migration_ready=entity.zk_migration_ready,
+        host=next((each.host for each in entity.end_points), None),
     )
 
 
@@ -111,6 +117,16 @@ def _config(entity: schema.ConfigRecordV0) -> records.Config:
         resource_name=entity.resource_name,
         name=entity.name,
         digest=None if entity.value is None else digest(entity.value),
+    )
+
+
+def _client_quota(entity: schema.ClientQuotaRecordV0) -> records.Config:
+    named = {each.entity_type: each.entity_name for each in entity.entity}
+    return records.Config(
+        resource_type=quotas.QUOTA_RESOURCE,
+        resource_name=quotas.entity_of(named),
+        name=entity.key,
+        digest=None if entity.remove else quotas.digest_of(entity.value),
     )
 
 
@@ -126,6 +142,7 @@ _PROJECTIONS: Final[Mapping[int, Callable[[Any], records.Record]]] = {
     8: lambda one: records.UnfenceBroker(one.id, one.epoch),
     9: lambda one: records.RemoveTopic(_raw(one.topic_id)),
     12: lambda one: records.FeatureLevel(one.name, one.feature_level),
+    14: _client_quota,
     17: _broker_registration_change,
     20: lambda _: records.NoOp(),
     21: lambda one: records.ZkMigrationState(one.zk_migration_state),

@@ -3,15 +3,21 @@
 In: a connection string and what is already known. Out: facts (`migration.observations`), in the
 order they were learned. Where to start, by errand:
 
-- the thread that joins everything, and when it is blind: `watcher.py`;
-- what is emitted of what was read: `ledger.py`, with `beacon.py` for what can wait;
+- the thread that joins everything, and when it is blind: `watcher.py`; what it watches in one
+  session: `everything.py`;
+- what is emitted of what was read: `ledger.py`, with `beacon.py` for what can wait and
+  `topic_changes.py` for what happened to a topic;
 - which notifications were missed: `notifications.py`, with the arithmetic in `sequence.py`;
-- every other znode: `tree.py`, `paths.py`;
-- what goes through kazoo, and what kazoo does not do: `link.py`, `session.py`;
+- topics and their settings: `topics.py`, below recursive watches, whose events become
+  names and counts in `marks.py`;
+- every other znode: `tree.py`;
+- which ZooKeeper: `ensemble.py`; every client of one: `client.py`, with its connections in
+  `dialing.py`; what goes through a client: `link.py`, `session.py`, `pipeline.py`;
 - what a watcher starts again from: `known.py`;
-- the reading of all content, for a comparison with the metadata log: `content.py`, when it makes
-  sense `content_when.py`, one reading `content_reading.py` with its requests in
-  `content_gathering.py`, the znodes' payloads `content_payloads.py`, the facts `content_facts.py`.
+- the reading of content, for a comparison with the metadata log: `content.py`, when it makes sense
+  `content_when.py`, of which topics it is wanted soon `dirty.py`, one reading `content_reading.py`
+  with its requests in `content_gathering.py`, the znodes' payloads `content_payloads.py`, the facts
+  `content_facts.py`.
 
 Nothing is imported here: whoever needs only `known.py` must not pay for the network client.
 """

@@ -1,10 +1,9 @@
-"""All content of ZooKeeper as facts: each shard's part, and a last one that all was read. Pure."""
+"""Content of ZooKeeper as facts: each shard's part, and a last one if all was read. Pure."""
 
-import zlib
 from dataclasses import dataclass
 
 from migration.observations import ZkConfig, ZkContentRead, ZkContentSeen, ZkTopic
-from streams.source.shards import SHARDS, shard_numbers
+from streams.source.shards import SHARDS, place_of_name, shard_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,8 +13,9 @@ class Content:
     Attributes:
         zxid: what the server had applied when the reading began.
         brokers: ids below /brokers/ids.
-        unreadable: path and reason, of what says nothing; at most 20.
-        unreadable_count: how many there are.
+        unreadable: path and reason, of what says nothing.
+        names: of the topics that were looked at; None: everything was read.
+        closed: of `topics`, `brokers` and `quotas`, those that are not shown.
     """
 
     zxid: int
@@ -23,7 +23,8 @@ class Content:
     configs: tuple[ZkConfig, ...]
     brokers: tuple[int, ...]
     unreadable: tuple[tuple[str, str], ...] = ()
-    unreadable_count: int = 0
+    names: tuple[str, ...] | None = None
+    closed: tuple[str, ...] = ()
 
     @property
     def partitions(self) -> int:
@@ -34,11 +35,6 @@ class Content:
 def topic_place(topic_id: bytes) -> int:
     """Which of a cluster's shards has the topic: its place in `shard_numbers`."""
     return topic_id[-1] % SHARDS
-
-
-def config_place(name: str) -> int:
-    """Which of a cluster's shards has a configuration, by the name of what is configured."""
-    return zlib.crc32(name.encode()) % SHARDS
 
 
 def facts_of(
@@ -57,7 +53,8 @@ def facts_of(
     for topic in sorted(content.topics, key=lambda each: each.name):
         topics[topic_place(topic.topic_id)].append(topic)
     for config in sorted(content.configs, key=lambda each: (each.entity, each.name)):
-        configs[config_place(config.name)].append(config)
+        configs[place_of_name(config.name)].append(config)
+    unreadable = tuple(sorted(content.unreadable))
     seen = (
         ZkContentSeen(
             seen_ms=seen_ms,
@@ -65,9 +62,14 @@ def facts_of(
             shard=shard,
             topics=tuple(topics[place]),
             configs=tuple(configs[place]),
+            names=content.names,
+            unreadable=unreadable,
+            closed=content.closed,
         )
         for place, shard in enumerate(shard_numbers(cluster))
     )
+    if content.names is not None:
+        return tuple(seen)
     read = ZkContentRead(
         seen_ms=seen_ms,
         comparison=comparison,
@@ -75,6 +77,5 @@ def facts_of(
         topics=len(content.topics),
         partitions=content.partitions,
         brokers=tuple(sorted(content.brokers)),
-        unreadable=tuple(sorted(content.unreadable)),
     )
     return (*seen, read)

@@ -1,19 +1,26 @@
 """All requests of one reading: what is asked next, and what the answers come to.
 
-Only so many requests are in flight, and of those that wait only the rule is kept by which they are
-made. What was found last is asked further first, so that topics become complete one after the
-other and no more payloads are kept than requests are in flight.
+What was found last is asked further first, so that topics become complete one after the other and
+no more payloads are kept than requests are in flight.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
-from kazoo.interfaces import IAsyncResult
+from kazoo.exceptions import NoAuthError
 from kazoo.protocol.states import ZnodeStat
 
 from migration.observations import ZkConfig, ZkPartition, ZkTopic
-from migration.znodes import BROKER_IDS, TOPICS
+from migration.quotas import entity_of_path
+from migration.znodes import (
+    BROKER_CONFIGS,
+    BROKER_IDS,
+    CONFIGS,
+    TOPIC_CONFIGS,
+    TOPICS,
+    config_name,
+)
 from streams.zookeeper.content_facts import Content
 from streams.zookeeper.content_payloads import (
     StatePayload,
@@ -21,51 +28,21 @@ from streams.zookeeper.content_payloads import (
     Unreadable,
     broker_of,
     config_of,
+    quotas_of,
     state_of,
     topic_of,
 )
+from streams.zookeeper.pipeline import Pipeline, Request
 from streams.zookeeper.session import Session
 
-UNREADABLE_MAX: Final = 20
-_CONFIGS: Final = "/config"
-_ENTITIES: Final = ("topics", "brokers")
+_QUOTAS: Final = ("users", "clients", "ips")
+_SENSITIVE: Final = {BROKER_CONFIGS: "brokers", f"{CONFIGS}/users": "quotas"}
+"""What Kafka closes to others with zookeeper.set.acl (ZkData.SensitiveRootPaths): whose settings.
+
+Of quotas the clients' and the IPs' stay open, and are left out with the users' all the same.
+"""
 
 T = TypeVar("T")
-
-
-class Request(NamedTuple):
-    """A request that is still to be sent; the arguments of `Session.ask`."""
-
-    request: Callable[..., IAsyncResult]
-    path: str
-    answered: Callable[[Any], None]
-
-
-class Pipeline:
-    """Sends requests through a session, so many at once."""
-
-    def __init__(self, session: Session, in_flight_max: int) -> None:
-        self._session = session
-        self._in_flight_max = in_flight_max
-        self._waiting: list[Iterator[Request]] = []
-
-    def add(self, requests: Iterable[Request]) -> None:
-        """Send these, before those that wait already."""
-        self._waiting.append(iter(requests))
-        self._send()
-
-    def _send(self) -> None:
-        while self._waiting and self._session.open < self._in_flight_max:
-            request = next(self._waiting[-1], None)
-            if request is None:
-                self._waiting.pop()
-            else:
-                answered = partial(self._answered, request.answered)
-                self._session.ask(request.request, request.path, answered)
-
-    def _answered(self, answered: Callable[[Any], None], value: object) -> None:
-        answered(value)
-        self._send()
 
 
 class _Topic:
@@ -96,20 +73,36 @@ class _Topic:
 class Gathering:
     """What one reading has found so far."""
 
-    def __init__(self, session: Session, in_flight_max: int) -> None:
+    def __init__(
+        self, session: Session, in_flight_max: int, names: tuple[str, ...] | None = None
+    ) -> None:
+        """Prepare.
+
+        Args:
+            session: To ask.
+            in_flight_max: How many requests may be unanswered at once.
+            names: Of the topics to look at; None: everything is read.
+        """
+        self._names = names
         self._client = session.client
         self._pipeline = Pipeline(session, in_flight_max)
         self._topics: list[ZkTopic] = []
         self._configs: list[ZkConfig] = []
         self._brokers: list[int] = []
         self._unreadable: list[tuple[str, str]] = []
-        self._unreadable_count = 0
+        self._closed: set[str] = set()
 
     def begin(self) -> None:
         """Ask for everything; to be called as a reading of the session's."""
+        if self._names is not None:
+            self._take_configs(TOPIC_CONFIGS, self._names)
+            self._take_topics(TOPICS, self._names)
+            return
         self._pipeline.add(
             [
-                *(self._list(f"{_CONFIGS}/{each}", self._take_configs) for each in _ENTITIES),
+                self._list(TOPIC_CONFIGS, self._take_configs),
+                self._list(BROKER_CONFIGS, self._take_configs),
+                *(self._list(f"{CONFIGS}/{each}", self._take_quotas) for each in _QUOTAS),
                 self._list(BROKER_IDS, self._take_brokers),
                 self._list(TOPICS, self._take_topics),
             ]
@@ -120,42 +113,54 @@ class Gathering:
         return Content(
             zxid=zxid,
             topics=tuple(self._topics),
-            configs=tuple(self._configs),
+            # Some of the brokers' settings would look as if the others had none.
+            configs=tuple(each for each in self._configs if each.entity not in self._closed),
             brokers=tuple(self._brokers),
             unreadable=tuple(self._unreadable),
-            unreadable_count=self._unreadable_count,
+            names=self._names,
+            closed=tuple(sorted(self._closed)),
         )
 
-    def _list(self, path: str, take: Callable[[str, list[str]], None]) -> Request:
+    def _list(self, path: str, take: Callable[[str, Sequence[str]], None]) -> Request:
         def answered(names: list[str] | None) -> None:
             # Sorted, so that the same ones are named when there is too much to tell.
             take(path, sorted(names or ()))
 
-        return Request(self._client.get_children_async, path, answered)
+        return Request(self._client.get_children_async, path, answered, self._refused(path))
 
     def _get(self, path: str, take: Callable[[bytes | None, ZnodeStat], None]) -> Request:
         def answered(found: tuple[bytes | None, ZnodeStat] | None) -> None:
             if found is not None:  # else it is gone since its parent was read
                 take(*found)
 
-        return Request(self._client.get_async, path, answered)
+        return Request(self._client.get_async, path, answered, self._refused(path))
+
+    def _refused(self, path: str) -> Callable[[BaseException], bool]:
+        """Whether a refusal leaves out some settings, and no more."""
+
+        def refused(why: BaseException) -> bool:
+            whose = next((of for branch, of in _SENSITIVE.items() if path.startswith(branch)), None)
+            if whose is None or not isinstance(why, NoAuthError):
+                return False
+            self._closed.add(whose)
+            return True
+
+        return refused
 
     def _parsed(self, path: str, parse: Callable[[], T]) -> T | None:
         try:
             return parse()
         except Unreadable as error:
-            self._unreadable_count += 1
-            if len(self._unreadable) < UNREADABLE_MAX:
-                self._unreadable.append((path, str(error)))
+            self._unreadable.append((path, str(error)))
             return None
 
     # Brokers and configurations
 
-    def _take_brokers(self, branch: str, names: list[str]) -> None:
+    def _take_brokers(self, branch: str, names: Sequence[str]) -> None:
         found = (self._parsed(f"{branch}/{name}", partial(broker_of, name)) for name in names)
         self._brokers.extend(each for each in found if each is not None)
 
-    def _take_configs(self, branch: str, names: list[str]) -> None:
+    def _take_configs(self, branch: str, names: Sequence[str]) -> None:
         entity = branch.rpartition("/")[2]
         self._pipeline.add(
             self._get(f"{branch}/{name}", partial(self._take_config, branch, entity, name))
@@ -167,11 +172,26 @@ class Gathering:
     ) -> None:
         entries = self._parsed(f"{branch}/{name}", partial(config_of, data))
         if entries is not None:
+            name = config_name(entity, name)
             self._configs.append(ZkConfig(entity=entity, name=name, entries=entries))
+
+    def _take_quotas(self, branch: str, names: Sequence[str]) -> None:
+        for name in names:
+            path = f"{branch}/{name}"
+            below = [self._list(f"{path}/clients", self._take_quotas)]
+            asked = self._get(path, partial(self._take_quota, path))
+            self._pipeline.add([asked, *(below if branch == f"{CONFIGS}/users" else ())])
+
+    def _take_quota(self, path: str, data: bytes | None, _stat: ZnodeStat) -> None:
+        name = entity_of_path(path.removeprefix(f"{CONFIGS}/"))
+        # Of a user whose clients alone have quotas Kafka leaves the znode empty.
+        entries = self._parsed(path, partial(quotas_of, data)) if data else ()
+        if name is not None and entries:
+            self._configs.append(ZkConfig(entity="quotas", name=name, entries=entries))
 
     # Topics
 
-    def _take_topics(self, branch: str, names: list[str]) -> None:
+    def _take_topics(self, branch: str, names: Sequence[str]) -> None:
         self._pipeline.add(
             self._get(f"{branch}/{name}", partial(self._take_topic, name)) for name in names
         )

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeGuard
 
+from migration import quotas
 from migration.digests import digest
 from migration.directory_ids import InvalidDirectoryId, from_text
 
@@ -85,6 +86,19 @@ def config_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
     return tuple((_key(name), _digest_of(value)) for name, value in sorted(entries.items()))
 
 
+def quotas_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
+    """Read quotas as digests of their values, ordered by key; nothing is taken of credentials.
+
+    Raises:
+        Unreadable: it is something else.
+    """
+    entries = _object(data).get("config")
+    if not isinstance(entries, dict):
+        raise Unreadable("it has no config")
+    found = sorted((name, value) for name, value in entries.items() if name in quotas.KEYS)
+    return tuple((name, quotas.digest_of(_rate(value))) for name, value in found)
+
+
 def broker_of(name: str) -> int:
     """Read the name of a znode below `/brokers/ids`.
 
@@ -130,6 +144,13 @@ def _is_id(value: object, lowest: int = 0) -> TypeGuard[int]:
     if isinstance(value, bool) or not isinstance(value, int):
         return False
     return lowest <= value <= _INT32_MAX
+
+
+def _rate(value: object) -> float:
+    try:
+        return float(str(value))
+    except ValueError:
+        raise Unreadable("a quota of it is no number") from None
 
 
 def _key(name: str) -> str:

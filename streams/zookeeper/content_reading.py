@@ -10,9 +10,9 @@ from typing import Final, NoReturn
 
 from kazoo.client import KazooState
 
-from streams.zookeeper.config import WatcherConfig
 from streams.zookeeper.content_facts import Content
 from streams.zookeeper.content_gathering import Gathering
+from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.link import Link
 from streams.zookeeper.session import IN_FLIGHT_MAX, Action, Session
 
@@ -35,20 +35,28 @@ class Abandoned(Exception):
 
 
 class ContentReading:
-    """Reads everything once. It never writes to ZooKeeper."""
+    """Reads everything once, or some topics. It never writes to ZooKeeper."""
 
-    def __init__(self, config: WatcherConfig, in_flight_max: int = IN_FLIGHT_MAX) -> None:
+    def __init__(
+        self,
+        config: Ensemble,
+        names: tuple[str, ...] | None = None,
+        in_flight_max: int = IN_FLIGHT_MAX,
+    ) -> None:
         """Prepare; nothing is opened before `run`.
 
         Args:
             config: Where ZooKeeper is.
+            names: Of the topics to look at; None: everything is read.
             in_flight_max: How many requests may be unanswered at once.
         """
         self._config = config
+        self._names = names
         self._in_flight_max = in_flight_max
         self._work: queue.SimpleQueue[Action] = queue.SimpleQueue()
         # A link for each reading: it costs one session, and nothing of a lost one is left over.
-        self.link = Link(config, lambda _link, state: self._work.put(lambda: self._take(state)))
+        self.link = Link(config, lambda _link, *told: self._work.put(lambda: self._take(*told)))
+        self._server = config.hosts
         self._session: Session | None = None
         self._content: Content | None = None
 
@@ -77,10 +85,6 @@ class ContentReading:
     def _abandon(self, name: str, detail: str) -> NoReturn:
         raise Abandoned(name, detail)
 
-    @property
-    def _server(self) -> str:
-        return self.link.server or self._config.hosts
-
     def _check(self, began_at: float) -> None:
         """Give up on a ZooKeeper that says nothing, which kazoo would wait for."""
         timeout_s = self._config.session_timeout_ms / 1000
@@ -90,7 +94,8 @@ class ContentReading:
         elif (silent_s := self._session.unanswered_s()) > timeout_s:
             self._abandon("no_answer", f"{self._server} has not answered for {silent_s:.1f} s")
 
-    def _take(self, state: str) -> None:
+    def _take(self, state: str, server: str) -> None:
+        self._server = server
         if state == KazooState.CONNECTED:
             self._begin()
         elif state == KazooState.SUSPENDED:
@@ -105,7 +110,7 @@ class ContentReading:
             on_complete=lambda session: self._complete(session, gathering, zxid[0]),
             on_broken=lambda why: self._abandon("connection_lost", f"{self._server}: {why}"),
         )
-        gathering = Gathering(session, self._in_flight_max)
+        gathering = Gathering(session, self._in_flight_max, self._names)
         zxid: list[int] = []
         self._session = session
         # The first reading runs when only the sync was answered: the zxid is the one of its answer.

@@ -30,6 +30,6 @@ def is_written_by_kraft(known: Known, now_ms: int) -> bool:
         image.controller is not None
         and image.controller.is_kraft
         and image.migration is not None
-        and image.migration.offset > 0
+        and image.migration.is_copied
         and now_ms - migration.seen_ms < FROZEN_AFTER_MS
     )

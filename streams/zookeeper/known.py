@@ -1,7 +1,7 @@
 """What the facts so far add up to: the state a watcher begins from. Pure."""
 
 from collections.abc import Iterable
-from typing import Self
+from typing import Self, TypeAlias
 
 from migration.observations import (
     NotificationsMissed,
@@ -12,23 +12,30 @@ from migration.observations import (
     ZooKeeperFact,
     ZooKeeperSeen,
 )
+from migration.topic_observations import ZkConfigSeen, ZkTopicFact, ZkTopicsFound
 from migration.znodes import NOTIFICATIONS, parent
 from streams.zookeeper.sequence import notification_number
+
+Znode: TypeAlias = ZnodeSeen | ZkConfigSeen
+"""What is kept of a znode: its data, or only digests of them."""
 
 
 class Known:
     """The last state of every znode, and up to where notifications are accounted for.
 
     `facts` gives a short list of facts that adds up to the same, for a journal's snapshot. So does
-    the last fact of each kind of subject alone: of each path; of the session; and of notifications,
-    of which the last one, of whatever type, tells by its number that all before it are counted.
+    the last fact of each kind of subject alone: of each path; of the session; of the topics; and of
+    notifications, of which the last one, of whatever type, tells by its number that all before it
+    are counted.
     """
 
     def __init__(self, facts: Iterable[Observation] = ()) -> None:
-        self._znodes: dict[str, ZnodeSeen] = {}
+        # By parent: there may be tens of thousands of topics, and only their own listing asks.
+        self._znodes: dict[str, dict[str, Znode]] = {}
         self._next: int | None = None
         self._seen: ZooKeeperSeen | None = None
         self._blind: ZooKeeperBlind | None = None
+        self._topics: ZkTopicsFound | None = None
         self._latest_ms: int | None = None
         for fact in facts:
             self.take(fact)
@@ -36,11 +43,11 @@ class Known:
     def take(self, fact: Observation) -> Self:
         """Add a fact, in the order of emission; those of other sources change nothing."""
         match fact:
-            case ZnodeSeen():
-                self._znodes[fact.path] = fact
+            case ZnodeSeen() | ZkConfigSeen():
+                self._znodes.setdefault(parent(fact.path), {})[fact.path] = fact
                 self._account_for(fact.path)
             case ZnodeGone():
-                self._znodes.pop(fact.path, None)
+                self._znodes.get(parent(fact.path), {}).pop(fact.path, None)
                 self._account_for(fact.path)
                 if fact.path == NOTIFICATIONS:
                     # A parent that is made anew counts its children from 0.
@@ -54,6 +61,10 @@ class Known:
                 self._blind = self._blind or fact
             case ZooKeeperSeen():
                 self._seen, self._blind = fact, None
+            case ZkTopicsFound():
+                self._topics = fact
+            case _ if isinstance(fact, ZkTopicFact):
+                pass  # what happened to a topic; the znodes' facts tell how it stands
             case _:
                 return self
         self._latest_ms = max(fact.seen_ms, self._latest_ms or fact.seen_ms)
@@ -67,23 +78,28 @@ class Known:
     def _account_up_to(self, number: int) -> None:
         self._next = number if self._next is None else max(number, self._next)
 
+    def kept(self, path: str) -> Znode | None:
+        """Return what was emitted of a znode last; None when nothing was, or it is gone."""
+        return self._znodes.get(parent(path), {}).get(path)
+
     def znode(self, path: str) -> ZnodeSeen | None:
-        """Return a znode as it was emitted last; None when it never was, or is gone."""
-        return self._znodes.get(path)
+        """Return a znode as it was emitted last, with its data; None likewise."""
+        kept = self.kept(path)
+        return kept if isinstance(kept, ZnodeSeen) else None
 
     def below(self, path: str) -> set[str]:
         """Return the paths of the znodes directly below, as far as they were emitted."""
-        return {each for each in self._znodes if parent(each) == path}
+        return set(self._znodes.get(path, ()))
+
+    @property
+    def topics_found(self) -> bool:
+        """Whether all topics were read at least once."""
+        return self._topics is not None
 
     @property
     def next_notification(self) -> int | None:
         """The first sequence number not accounted for; None before notifications were ever read."""
         return self._next
-
-    @property
-    def ever_seen(self) -> bool:
-        """Whether everything was read at least once."""
-        return self._seen is not None
 
     @property
     def sees(self) -> bool:
@@ -103,9 +119,10 @@ class Known:
     def facts(self) -> tuple[ZooKeeperFact, ...]:
         """Return as few facts as add up to this state."""
         counted = () if self._next is None else (self._counted(self._next),)
-        said = (self._seen, self._blind)
+        said = (self._seen, self._blind, self._topics)
+        znodes = [znode for below in self._znodes.values() for znode in below.values()]
         return (
-            *sorted(self._znodes.values(), key=lambda znode: znode.path),
+            *sorted(znodes, key=lambda znode: znode.path),
             *counted,
             *(fact for fact in said if fact is not None),
         )

@@ -11,9 +11,10 @@ from migration.observations import (
     ZnodeSeen,
     ZooKeeperFact,
 )
-from migration.znodes import MIGRATION
+from migration.znodes import MIGRATION, TOPIC_CONFIGS, parent
+from streams.zookeeper import topic_changes
 from streams.zookeeper.beacon import COALESCE_MS, is_beat
-from streams.zookeeper.known import Known
+from streams.zookeeper.known import Known, Znode
 from streams.zookeeper.sequence import notification_number
 
 Clock: TypeAlias = Callable[[], int]
@@ -73,31 +74,40 @@ class Ledger:
 
     def found(self, path: str, data: bytes | None, stat: ZnodeStat) -> None:
         """Emit a znode if it differs; if it is another one than the last, that one's end first."""
-        last, now = self.known.znode(path), self.znode(path, data, stat)
+        last, now = self.known.kept(path), self._to_keep(path, data, stat)
         if path == MIGRATION:
             self._held = None
-        if last is None:
-            self.say(now)
-        elif is_another(last, stat):
-            self.say(ZnodeGone(now.seen_ms, path), now)
-        elif (last.mzxid, last.version) == (now.mzxid, now.version):
+        ended: list[ZooKeeperFact] = []
+        if last is not None and is_another(last, stat):
+            ended, last = _end(last, now.seen_ms), None
+        elif last is not None and (last.mzxid, last.version) == (now.mzxid, now.version):
             return
-        elif path == MIGRATION and self._may_wait(last, now):
+        elif isinstance(now, ZnodeSeen) and self._may_wait(last, now):
             self._held = now
-        else:
-            self.say(now)
+            return
+        told = topic_changes.change(last, now, data, stat)
+        # What there was when topics were first read is no news, unless it says nothing.
+        is_news = told is not None and (last or told.why or self.known.topics_found)
+        self.say(*ended, now, *([told] if told is not None and is_news else []))
 
     def gone(self, *paths: str) -> None:
         """Emit that znodes are not there any more, if they were emitted."""
         now = self.clock()
         if MIGRATION in paths:
             self._held = None
-        self.say(*(ZnodeGone(now, path) for path in paths if self.known.znode(path)))
+        known = [last for path in paths if (last := self.known.kept(path)) is not None]
+        self.say(*(fact for last in known for fact in _end(last, now)))
+
+    def _to_keep(self, path: str, data: bytes | None, stat: ZnodeStat) -> Znode:
+        """Put together what is emitted: of settings only digests, as they may be secrets."""
+        if parent(path) == TOPIC_CONFIGS:
+            return topic_changes.config_kept(path, data, stat, self.clock())
+        return self.znode(path, data, stat)
 
     def tick(self) -> None:
         """Emit the beat that was held back, once it was held long enough."""
         last = self.known.znode(MIGRATION)
-        if self._held is not None and (last is None or not self._may_wait(last, self._held)):
+        if self._held is not None and not self._may_wait(last, self._held):
             self.flush()
 
     def flush(self) -> None:
@@ -106,11 +116,21 @@ class Ledger:
         if held is not None:
             self.say(held._replace(seen_ms=self.clock()))
 
-    def _may_wait(self, last: ZnodeSeen, now: ZnodeSeen) -> bool:
-        return 0 <= self.clock() - last.seen_ms < COALESCE_MS and is_beat(last.data, now.data)
+    def _may_wait(self, last: Znode | None, now: ZnodeSeen) -> bool:
+        return (
+            isinstance(last, ZnodeSeen)
+            and last.path == MIGRATION
+            and 0 <= self.clock() - last.seen_ms < COALESCE_MS
+            and is_beat(last.data, now.data)
+        )
 
 
-def is_another(last: ZnodeSeen, stat: ZnodeStat) -> bool:
+def _end(last: Znode, now_ms: int) -> list[ZooKeeperFact]:
+    told = topic_changes.end(last, now_ms)
+    return [ZnodeGone(now_ms, last.path), *([] if told is None else [told])]
+
+
+def is_another(last: Znode, stat: ZnodeStat) -> bool:
     """Whether the znode at this path is not the one that was emitted, but was created since.
 
     A znode is created before it is modified: one created later than the last modification that was

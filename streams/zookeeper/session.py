@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from kazoo.client import KazooClient
 from kazoo.exceptions import (
     AuthFailedError,
     ConnectionLoss,
@@ -22,6 +21,8 @@ from kazoo.exceptions import (
 )
 from kazoo.interfaces import IAsyncResult
 from kazoo.protocol.states import EventType, WatchedEvent
+
+from streams.zookeeper.client import Client
 
 _CONNECTION_ERRORS: Final = (
     AuthFailedError,
@@ -44,7 +45,7 @@ class Session:
 
     def __init__(
         self,
-        client: KazooClient,
+        client: Client,
         post: Callable[["Session", Action], None],
         on_complete: Callable[["Session"], None],
         on_broken: Callable[[str], None],
@@ -89,6 +90,7 @@ class Session:
         request: Callable[..., IAsyncResult],
         path: str,
         answered: Callable[[Any], None],
+        refused: Callable[[BaseException], bool] = lambda _: False,
         **options: Any,  # noqa: ANN401 each of kazoo's requests has its own
     ) -> None:
         """Send a request, as soon as fewer than `IN_FLIGHT_MAX` are open.
@@ -97,6 +99,8 @@ class Session:
             request: A method of the client, one that ends in `_async`.
             path: Its path.
             answered: Called with the answer by the watcher's thread; with None for no such znode.
+            refused: Called with ZooKeeper's refusal likewise; says whether it is provided for. One
+                that is not is named in `refusals`.
             **options: Its further arguments.
         """
         self._requests += 1
@@ -105,7 +109,7 @@ class Session:
             self._unread.add(number)
 
         def ready(result: IAsyncResult) -> None:
-            self._post(self, lambda: self._take(number, path, result, answered))
+            self._post(self, lambda: self._take(number, path, result, answered, refused))
 
         self._waiting.append((number, lambda: request(path, **options).rawlink(ready)))
         self._send()
@@ -132,12 +136,20 @@ class Session:
         return len(self._asked_at) + len(self._waiting)
 
     def unanswered_s(self) -> float:
-        """For how long the oldest open request has been waiting, seconds."""
+        """For how long an open request has been waiting and nothing was heard, seconds.
+
+        Answers come behind the events that came first, which may be a hundred thousand.
+        """
         now = time.monotonic()
-        return now - min(self._asked_at.values(), default=now)
+        return now - max(self.client.heard_at, min(self._asked_at.values(), default=now))
 
     def _take(
-        self, number: int, path: str, result: IAsyncResult, answered: Callable[[Any], None]
+        self,
+        number: int,
+        path: str,
+        result: IAsyncResult,
+        answered: Callable[[Any], None],
+        refused: Callable[[BaseException], bool],
     ) -> None:
         del self._asked_at[number]
         error = result.exception
@@ -150,7 +162,7 @@ class Session:
             if error is None or isinstance(error, NoNodeError):
                 self.refusals.pop(path, None)
                 answered(None if error else result.value)
-            else:
+            elif not refused(error):
                 self.refusals[path] = _words(error)
         finally:
             self._reading = False

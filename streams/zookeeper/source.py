@@ -1,8 +1,9 @@
 """`zookeeper`: the PySpark Python Data Source over what a ZooKeeper shows.
 
-Options: those of `streams.journal.source`, and `connect` ("host:port,host:port/chroot").
+Options: those of `streams.journal.source`, and `ensemble` (`streams.zookeeper.ensemble`).
 """
 
+import time
 from collections.abc import MutableMapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ class ZooKeeperSource(DataSource):
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
-        self._options = JournalOptions.parse(options, watched="connect")
+        self._options = JournalOptions.parse(options, watched="ensemble")
 
     @classmethod
     def name(cls) -> str:
@@ -48,20 +49,29 @@ class ZooKeeperReader(JournalReader):
     def watch(self, journal: "Journal") -> Watcher:
         """Begin to watch from where the journal's facts end."""
         from streams.source.status_file import now_ms
-        from streams.zookeeper.config import WatcherConfig
         from streams.zookeeper.content import ContentReader
         from streams.zookeeper.content_when import is_written_by_kraft
+        from streams.zookeeper.dirty import Dirty
+        from streams.zookeeper.ensemble import parse_ensemble
         from streams.zookeeper.known import Known
         from streams.zookeeper.watcher import ZooKeeperWatcher
 
-        config = WatcherConfig(connect=self.options.watched)
-        watcher = ZooKeeperWatcher(config, Known(journal.kept()), journal.append, now_ms)
+        config = parse_ensemble(self.options.watched)
+        dirty = Dirty()
+        watcher = ZooKeeperWatcher(
+            config,
+            Known(journal.kept()),
+            journal.append,
+            now_ms,
+            touched=lambda names: dirty.touch(names, time.monotonic()),
+        )
         content = ContentReader(
             config,
             self.options.cluster,
             journal.append,
             now_ms,
             should_read=lambda: is_written_by_kraft(watcher.known, now_ms()),
+            dirty=dirty,
         )
         return _Watching(watcher.start(), content.start())
 
@@ -76,12 +86,13 @@ class _Watching:
     def status(self) -> SourceStatus:
         from streams.zookeeper.status import source_status
 
-        said = source_status(self._watcher.status())
-        abandoned = self._content.status().error
-        if abandoned is None or said.waiting is not None:
+        said, content = source_status(self._watcher.status()), self._content.status()
+        said = replace(said, limits=(*said.limits, *content.limits))
+        if content.error is None or said.waiting is not None:
             return said
         # No error of the source: without comparisons everything else is still seen.
-        words = f"the next reading of ZooKeeper's content; the last one failed: {abandoned.detail}"
+        why = content.error.detail
+        words = f"the next reading of ZooKeeper's content; the last one failed: {why}"
         return replace(said, waiting=words)
 
     def stop(self) -> None:

@@ -39,6 +39,7 @@ class WatcherStatus:
         notifications_missed: Those that came and went unread, likewise.
         waiting: Why nothing is seen although all may be well soon.
         error: What a person has to mend.
+        limits: What is not seen here although everything works, in words.
     """
 
     observed_ms: int
@@ -51,6 +52,7 @@ class WatcherStatus:
     notifications_missed: int = 0
     waiting: Reason | None = None
     error: Reason | None = None
+    limits: tuple[str, ...] = ()
 
 
 def source_status(said: WatcherStatus) -> SourceStatus:
@@ -61,6 +63,7 @@ def source_status(said: WatcherStatus) -> SourceStatus:
         endpoint=said.server,
         waiting=None if said.waiting is None else said.waiting.detail,
         error=None if said.error is None else said.error.detail,
+        limits=said.limits,
     )
 
 

@@ -17,24 +17,28 @@ from typing import Final, Self
 
 from kazoo.client import KazooState
 
-from migration import znodes
-from migration.observations import ZooKeeperBlind, ZooKeeperFact, ZooKeeperSeen
+from migration.observations import ZooKeeperBlind, ZooKeeperFact
 from streams.running import Running
-from streams.zookeeper.config import WatcherConfig
+from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.everything import Everything
 from streams.zookeeper.known import Known
 from streams.zookeeper.ledger import Clock, Ledger
 from streams.zookeeper.link import Link
-from streams.zookeeper.notifications import Notifications
+from streams.zookeeper.marks import Marks
 from streams.zookeeper.outbox import Outbox
 from streams.zookeeper.session import Action, Session
 from streams.zookeeper.status import StatusBoard, WatcherStatus
-from streams.zookeeper.tree import Tree
+from streams.zookeeper.topics import POLL_S, Touched
 
 _TICK_S: Final = 0.2
 _AGAIN_S: Final = 3.0
 """Between attempts after a refusal or an unexpected error."""
 
 _STOP_S: Final = 30.0
+_POLLED: Final = (
+    f"this ZooKeeper has no recursive watches (it is older than 3.6): topics are read every"
+    f" {POLL_S:.0f} s, and changes of leaders and ISRs are not counted"
+)
 
 _log: Final = logging.getLogger(__name__)
 
@@ -44,10 +48,11 @@ class ZooKeeperWatcher(Running):
 
     def __init__(
         self,
-        config: WatcherConfig,
+        config: Ensemble,
         known: Known,
         append: Callable[[Sequence[ZooKeeperFact]], object],
         clock: Clock,
+        touched: Touched = lambda _: None,
     ) -> None:
         """Prepare; nothing is opened before `start`.
 
@@ -57,6 +62,7 @@ class ZooKeeperWatcher(Running):
             append: Keeps facts: they are durable when it returns. It is called by one thread, in
                 order, and again with the same facts after it raised.
             clock: Gives Kraftgate's time, ms since the epoch.
+            touched: Told which topics' content is to be compared anew, by the watcher's thread.
         """
         self._config = config
         self._clock = clock
@@ -66,10 +72,11 @@ class ZooKeeperWatcher(Running):
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._link: Link | None = None
-        self._session: Session | None = None
-        self._notifications: Notifications | None = None
+        self._everything: Everything | None = None
+        self._marks = Marks(clock)
+        self._touched = touched
         self._heard_at = time.monotonic()
-        self._chroot_missing = False
+        self._server = config.hosts
         self._board = StatusBoard(clock)
 
     # What the owner calls
@@ -148,13 +155,15 @@ class ZooKeeperWatcher(Running):
 
     def _tick(self) -> None:
         self._ledger.tick()
-        session = self._session
-        if session is None:
+        everything = self._everything
+        if everything is None:
             if self._link is not None:
                 self._tell(waiting=("no_zookeeper_reachable", self._link.why_not()))
             return
-        if session.heard_at > self._heard_at:
-            self._heard_at = session.heard_at
+        session = everything.session
+        heard_at = max(session.heard_at, session.client.heard_at)
+        if heard_at > self._heard_at:
+            self._heard_at = heard_at
             self._tell(answered=True)
         if not session.complete:
             return
@@ -165,8 +174,8 @@ class ZooKeeperWatcher(Running):
             self._begin()
         elif session.refusals:
             self._refused(session)
-        elif self._is_quiet(session) and self._notifications is not None:
-            self._notifications.look()
+        else:
+            everything.follow(quiet_s=self._timeout_s / 3)
 
     def _refused(self, session: Session) -> None:
         words = ", ".join(f"{path}: {why}" for path, why in sorted(session.refusals.items()))
@@ -175,16 +184,13 @@ class ZooKeeperWatcher(Running):
         if time.monotonic() - session.began_at > _AGAIN_S:
             self._begin()
 
-    def _is_quiet(self, session: Session) -> bool:
-        return not session.open and time.monotonic() - session.heard_at > self._timeout_s / 3
+    @property
+    def _session(self) -> Session | None:
+        return None if self._everything is None else self._everything.session
 
     @property
     def _timeout_s(self) -> float:
         return self._config.session_timeout_ms / 1000
-
-    @property
-    def _server(self) -> str:
-        return (self._link.server if self._link else None) or self._config.hosts
 
     def _is_hopeless(self) -> bool:
         """Whether nothing was heard for two session timeouts, so that no session can be left."""
@@ -192,10 +198,11 @@ class ZooKeeperWatcher(Running):
 
     # What kazoo tells
 
-    def _state_changed(self, link: Link, state: str) -> None:
-        self._work.put((link, lambda: self._take_state(state)))
+    def _state_changed(self, link: Link, state: str, server: str) -> None:
+        self._work.put((link, lambda: self._take_state(state, server)))
 
-    def _take_state(self, state: str) -> None:
+    def _take_state(self, state: str, server: str) -> None:
+        self._server = server
         if state == KazooState.CONNECTED:
             self._heard_at = time.monotonic()
             self._tell(answered=True)
@@ -216,65 +223,45 @@ class ZooKeeperWatcher(Running):
             on_complete=self._completed,
             on_broken=lambda why: self._lose(f"{self._server}: {why}"),
         )
-        branches = (*znodes.BRANCHES, znodes.TOPICS) if self._config.topics else znodes.BRANCHES
-        tree = Tree(session, self._ledger, znodes.DATA, branches)
-        self._notifications = Notifications(session, self._ledger)
-        self._session = session
+        self._everything = Everything(
+            session,
+            self._ledger,
+            self._marks,
+            self._touched,
+            on_chroot=lambda: self._settle(session),
+            chroot=self._config.chroot,
+        )
         self._tell(waiting=("reading", f"reading everything from {self._server}"))
-        # Notifications first: nothing else vanishes while it is waiting to be read.
-        session.begin(self._notifications.look, tree.read, self._look_for_chroot)
-
-    def _look_for_chroot(self) -> None:
-        """Find out whether the chroot exists: without it every znode below just seems absent."""
-        session = self._session
-        if session is None or not self._config.chroot:
-            return
-
-        def answered(stat: object) -> None:
-            self._chroot_missing = stat is None
-            if session.complete and not session.refusals:
-                self._tell_settled()
-
-        watch = session.watch("/", self._look_for_chroot)
-        session.ask(session.client.exists_async, "/", answered, watch=watch)
+        self._everything.begin()
 
     def _completed(self, session: Session) -> None:
-        if session.refusals:
+        if session.refusals or self._everything is None or self._link is None:
             return  # not everything was read: `_tick` says so, and tries again
-        link = self._link
-        identity = None if link is None else link.session
-        if link is None or identity is None:
-            return  # the connection was lost just now: its state follows
-        self._ledger.flush()
-        known = self._ledger.known
-        if not known.sees:
-            self._ledger.say(
-                ZooKeeperSeen(
-                    seen_ms=self._clock(),
-                    server=self._server,
-                    session=identity,
-                    blind_since_ms=known.blind_since_ms,
-                    zxid=link.zxid,
-                )
-            )
-        self._tell_settled()
+        self._touched(None)  # whatever happened while nothing was seen
+        if self._everything.complete(self._link, self._server):
+            self._settle(session)
+
+    def _settle(self, session: Session) -> None:
+        """Say that all is read, if it is; without its chroot every znode just seems absent."""
+        if self._everything is None or not session.complete or session.refusals:
+            return
+        chroot = self._config.chroot
+        missing = f"the chroot {chroot} does not exist in ZooKeeper: is it the right one?"
+        self._board.settle(("chroot_missing", missing) if self._everything.chroot_missing else None)
+        self._tell()
 
     def _lose(self, why: str, *, keep: bool = False) -> None:
         """Give the session up, unless it is to be kept, and say once that the view is lost."""
+        if self._everything is not None:
+            self._everything.end()
         if not keep:
-            self._session = self._notifications = None
+            self._everything = None
         self._ledger.flush()
         if self._ledger.known.sees:
             self._ledger.say(ZooKeeperBlind(self._clock(), why))
         self._tell()
 
     # What is told of it
-
-    def _tell_settled(self) -> None:
-        chroot = self._config.chroot
-        missing = f"the chroot {chroot} does not exist in ZooKeeper: is it the right one?"
-        self._board.settle(("chroot_missing", missing) if self._chroot_missing else None)
-        self._tell()
 
     def _tell(
         self,
@@ -288,10 +275,11 @@ class ZooKeeperWatcher(Running):
             answered=answered,
             waiting=waiting,
             error=error,
-            server=link and link.server,
+            server=link and self._server,
             session=link and link.session,
             sees=ledger.known.sees,
             blind_since_ms=ledger.known.blind_since_ms,
             notifications_seen=ledger.notifications_seen,
             notifications_missed=ledger.notifications_missed,
+            limits=(_POLLED,) if link is not None and link.client.has_branches is False else (),
         )

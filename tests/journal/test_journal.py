@@ -6,12 +6,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from migration.observations import (
     DisksSeen,
     DisksUnreachable,
+    JmxNodes,
+    JmxSeen,
+    JmxUnreachable,
     LogDirSeen,
     NotificationsMissed,
     Observation,
@@ -19,10 +22,18 @@ from migration.observations import (
     ReplicasBack,
     ReplicasCutOff,
     ReplicaSeen,
+    ZkContentSeen,
     ZnodeGone,
     ZnodeSeen,
     ZooKeeperBlind,
     ZooKeeperSeen,
+)
+from migration.topic_observations import (
+    ZkConfigChanged,
+    ZkConfigSeen,
+    ZkStatesChanged,
+    ZkTopicChanged,
+    ZkTopicsFound,
 )
 from streams.journal.codec import key, pack, unpack
 from streams.journal.journal import Journal, JournalError, last_sequence, read
@@ -46,6 +57,9 @@ _LOG_DIRS = st.lists(_LOG_DIR, max_size=2).map(tuple)
 _REPLICAS = st.lists(
     st.builds(ReplicaSeen, _TEXT, _MS, _MS, st.none() | _MS, st.integers(1, 3)), max_size=2
 ).map(tuple)
+_REPLICA_IDS = st.lists(st.integers(0, 9), max_size=3).map(tuple)
+_ENTRIES = st.lists(st.tuples(_TEXT, st.binary(max_size=8)), max_size=2).map(tuple)
+_NUMBERS = st.lists(st.tuples(_TEXT, st.integers(-(2**31), 2**31))).map(tuple)
 FACTS: st.SearchStrategy[Observation] = st.one_of(
     st.builds(ZnodeSeen, _MS, _PATHS, st.binary(max_size=9), *[_MS] * 4),
     st.builds(ZnodeGone, _MS, _PATHS),
@@ -57,14 +71,52 @@ FACTS: st.SearchStrategy[Observation] = st.one_of(
     st.builds(ReplicasCutOff, _MS, st.integers(0, 2), _TEXT, _REPLICAS),
     st.builds(ReplicasBack, _MS, st.integers(0, 2), _TEXT),
     st.builds(OffsetsFell, _MS, _TEXT, *[st.integers(0, 9)] * 6),
+    st.builds(JmxNodes, _MS, st.lists(st.integers(0, 3)).map(tuple)),
+    st.builds(JmxSeen, _MS, st.integers(0, 2), _TEXT, _MS, _NUMBERS),
+    st.builds(JmxUnreachable, _MS, st.integers(0, 2), _TEXT),
+    st.builds(ZkConfigSeen, _MS, _PATHS, _ENTRIES, _MS, _MS),
+    st.builds(ZkTopicsFound, _MS, _MS, _MS),
+    st.builds(
+        ZkTopicChanged,
+        _MS,
+        st.sampled_from(["appeared", "vanished", "reassigned", "unreadable"]),
+        st.none() | _MS,
+        _TEXT,
+        _TEXT,
+        st.none() | _MS,
+        st.none() | _MS,
+        _MS,
+        st.lists(st.tuples(_MS, _REPLICA_IDS, _REPLICA_IDS), max_size=2).map(tuple),
+        st.none() | _TEXT,
+    ),
+    st.builds(
+        ZkConfigChanged,
+        _MS,
+        st.none() | _MS,
+        _TEXT,
+        st.lists(_TEXT, max_size=2).map(tuple),
+        st.booleans(),
+        st.none() | _TEXT,
+    ),
+    st.builds(ZkStatesChanged, *[_MS] * 4, st.lists(_TEXT, max_size=2).map(tuple)),
+)
+OF_A_SHARD = st.builds(
+    ZkContentSeen,
+    _MS,
+    _MS,
+    st.integers(0, 15),
+    st.just(()),
+    st.just(()),
+    st.none() | st.lists(_TEXT, max_size=2).map(tuple),
 )
 
 
-@given(FACTS)
+@given(FACTS | OF_A_SHARD)
 def test_a_fact_comes_back_as_it_was(fact: Observation) -> None:
     assert unpack(pack(fact)) == fact
 
 
+@settings(deadline=None)  # it writes files, as the next
 @given(st.lists(FACTS, min_size=1, max_size=20), st.integers(0, 20))
 def test_compaction_leaves_the_last_fact_of_each_key(
     tmp_path_factory: pytest.TempPathFactory, facts: list[Observation], until: int
@@ -83,6 +135,22 @@ def test_compaction_leaves_the_last_fact_of_each_key(
     over = {key(f) for f in facts if isinstance(f, ReplicasBack) or _ends_a_znode(f)}
     told = {key(fact) for fact in kept}
     assert {k for k in latest if k is not None} - told <= over
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.lists(FACTS, min_size=1, max_size=5), max_size=6), st.integers(0, 9))
+def test_compaction_now_and_then_leaves_what_it_leaves_at_once(
+    tmp_path_factory: pytest.TempPathFactory, appended: list[list[Observation]], behind: int
+) -> None:
+    path = tmp_path_factory.mktemp("journal")
+    stepwise, at_once = (Journal(path / name) for name in ("stepwise.db", "at-once.db"))
+    for facts in appended:
+        at_once.append(facts)
+        stepwise.compact(max(0, stepwise.append(facts) - behind))
+    at_once.compact(max(0, at_once.last - behind))
+    assert list(stepwise.kept()) == list(at_once.kept())
+    stepwise.close()
+    at_once.close()
 
 
 def _ends_a_znode(fact: Observation) -> bool:
@@ -151,3 +219,9 @@ def test_what_was_appended_outlives_the_process(tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", script, tmp_path / "facts.db"], check=False)
     assert list(Journal(tmp_path / "facts.db").kept()) == [ZooKeeperBlind(7, "x")]
+
+
+def test_a_journal_that_is_just_being_made_has_no_facts(tmp_path: Path) -> None:
+    path = tmp_path / "facts.db"
+    sqlite3.connect(path).execute("PRAGMA journal_mode=WAL").connection.close()
+    assert last_sequence(path) == 0

@@ -3,6 +3,7 @@
 import pytest
 
 from streams.live.batches import Cut, committed, is_no_op, survey
+from streams.live.marks import mark_of
 from streams.wire.batches import read_batches
 from streams.wire.errors import DamagedBatch
 from tests.live.log_bytes import batch, log, no_op
@@ -32,7 +33,9 @@ def test_a_batch_that_ends_before_the_position_is_left_out(position: int, starts
 
 def test_a_batch_that_is_cut_at_the_end_is_left_for_the_next_reply() -> None:
     for size in range(len(log(2, 3)), len(LOG)):
-        assert committed(LOG[:size], 0, 99) == Cut(log(2, 3), 5, 1)
+        cut = committed(LOG[:size], 0, 99)
+        first, last = read_batches(log(2, 3), file="log")
+        assert cut == Cut(log(2, 3), 5, 1, mark_of(first), mark_of(last))
 
 
 def test_a_gap_after_the_position_is_damage() -> None:

@@ -24,12 +24,22 @@ from streams.live.errors import (
     SpoolDamaged,
     WrongCluster,
 )
+from streams.live.marks import mark_at
 from streams.live.messages import Endpoint, FetchReply, Leader, OffsetAndEpoch, SnapshotReply
 from streams.live.spool import Position
 from tests.live.log_bytes import log
 
 C1, C2, C3 = (Endpoint(f"c{n}", 9093) for n in (1, 2, 3))
-AT_5 = Position(5, 1)
+HEAD = mark_at(log(2), 1)
+
+
+def at(offset: int, epoch: int | None) -> Position:
+    """Make a position in a log whose beginning is known, and not its last batch."""
+    return Position(offset, epoch, head=HEAD)
+
+
+AT_5 = at(5, 1)
+SAME_BEGINNING = FetchReply(high_watermark=9, records=log(2))
 
 
 def cursor(position: Position = AT_5, *, connected: bool = True) -> Cursor:
@@ -72,7 +82,7 @@ def test_an_empty_spool_asks_for_offset_0_of_epoch_0() -> None:
 
 
 def test_an_unknown_epoch_elsewhere_claims_the_leaders_own() -> None:
-    made = cursor(Position(5, None))
+    made = cursor(at(5, None))
     made.fetched(FetchReply(error=Code.FENCED_LEADER_EPOCH, leader=Leader(1, 7)), 0.0, 0.0)
     assert made.next_action(0.0) == Fetch(7, 5, 7)
 
@@ -181,7 +191,7 @@ def test_without_an_endpoint_each_controller_is_tried_and_then_there_is_a_wait(
 
 
 def test_a_node_of_an_older_epoch_is_not_believed() -> None:
-    made = cursor(Position(5, 4))
+    made = cursor(at(5, 4))
     made.fetched(FetchReply(error=Code.UNKNOWN_LEADER_EPOCH, leader=Leader(1, 2)), 0.0, 0.0)
     assert made.next_action(0.0) == Connect(C2)
     made.connected(C2)
@@ -201,11 +211,16 @@ def test_an_epoch_that_nobody_stands_by_is_given_up() -> None:
 
 
 def test_a_quorum_wholly_at_an_earlier_epoch_than_the_spool_lost_records() -> None:
-    made = cursor(Position(5, 4))
+    made = cursor(at(5, 4))
     for endpoint in (C1, C2):
         made.connected(endpoint)
         made.fetched(FetchReply(error=Code.UNKNOWN_LEADER_EPOCH, leader=Leader(1, 2)), 0.0, 0.0)
-    assert isinstance(refusal(made).error, CommittedLogDiverged)
+    now = wait(made).until
+    assert made.next_action(now) == Connect(C1)
+    made.connected(C1)
+    assert made.next_action(now) == Fetch(2, 1, 2)
+    made.fetched(SAME_BEGINNING, now, 0.0)
+    assert isinstance(refusal(made, now).error, CommittedLogDiverged)
 
 
 def test_unreachable_controllers_are_named() -> None:
@@ -284,21 +299,25 @@ def test_a_divergence_from_a_known_epoch_means_committed_records_were_lost(
 ) -> None:
     made = cursor()
     assert made.fetched(FetchReply(diverging=diverging), 0.0, 0.0) is None
+    assert made.next_action(0.0) == Fetch(1, 1, 1)
+    assert made.fetched(SAME_BEGINNING, 0.0, 0.0) is None
     told = refusal(made, 1e9)
     assert isinstance(told.error, CommittedLogDiverged)
     assert told.until is None
 
 
 def test_a_guessed_epoch_is_corrected_when_nothing_spooled_is_in_question() -> None:
-    made = cursor(Position(5, None))
+    made = cursor(at(5, None))
     assert made.fetched(FetchReply(diverging=OffsetAndEpoch(5, 0)), 0.0, 0.0) is None
     assert isinstance(made.next_action(0.0), Wait)
     assert made.next_action(1.0) == Fetch(0, 5, 0)
 
 
 def test_a_guessed_epoch_does_not_excuse_a_log_that_ends_below_the_spool() -> None:
-    made = cursor(Position(5, None))
+    made = cursor(at(5, None))
     made.fetched(FetchReply(diverging=OffsetAndEpoch(4, 0)), 0.0, 0.0)
+    made.next_action(0.0)
+    made.fetched(SAME_BEGINNING, 0.0, 0.0)
     assert isinstance(refusal(made).error, CommittedLogDiverged)
 
 
@@ -361,11 +380,13 @@ def test_a_snapshot_that_leads_back_means_committed_records_were_lost(
 ) -> None:
     made = cursor()
     made.fetched(FetchReply(snapshot=snapshot), 0.0, 0.0)
+    made.next_action(0.0)
+    made.fetched(SAME_BEGINNING, 0.0, 0.0)
     assert isinstance(refusal(made).error, CommittedLogDiverged)
 
 
 def test_a_snapshot_that_ends_here_tells_an_unknown_epoch() -> None:
-    made = cursor(Position(5, None))
+    made = cursor(at(5, None))
     made.fetched(FetchReply(snapshot=OffsetAndEpoch(5, 2)), 0.0, 0.0)
     assert made.next_action(1.0) == Fetch(2, 5, 2)
 

@@ -10,6 +10,7 @@ has one place below.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ _RESERVED = {MIGRATING: "migrating", UNASSIGNED: "unassigned", LOST: "lost"}
 
 # Fenced of BrokerRegistrationChangeRecord; 0 is "no change".
 _FENCE, _UNFENCE = 1, -1
+
+# LeaderConstants: of a PartitionChangeRecord, and of a partition.
+_NO_LEADER_CHANGE, _NO_LEADER = -2, -1
 
 _COPY = "ZK Migration"
 _PHASES = {0: "kraft", 2: "pre-migration", 3: "finalized"}
@@ -114,6 +118,7 @@ class _Cluster:
         self.topics: dict[str, str] = {}
         self.partitions: dict[tuple[str, int], Json] = {}
         self.brokers: dict[int, Json] = {}
+        self.controllers: dict[int, Json] = {}
         self.migration_state: int | None = None
         self.transaction: str | None = None
         self.held_back: list[Record] = []
@@ -173,6 +178,8 @@ class _Cluster:
             broker["ever_unfenced"] = not broker["fenced"]
             if broker["held"] and not broker["fenced"]:
                 broker["unfenced_early"] = {"pending": pending, "duration_ms": None}
+        for controller in self.controllers.values():
+            controller["registered_offset"] = controller["registered_at"] = None
         self.last_phase = self.phase()
         self.recording = True
 
@@ -265,6 +272,15 @@ class _Cluster:
             raise ValueError(f"offset {record.offset}: broker {id_} has no registration {epoch}")
         return broker
 
+    def register_controller(self, record: Record) -> None:
+        at = datetime.fromtimestamp(record.timestamp_ms / 1000, tz=UTC)
+        self.controllers[record.data["controllerId"]] = {
+            "id": record.data["controllerId"],
+            "zk_migration_ready": record.data["zkMigrationReady"],
+            "registered_offset": record.offset,
+            "registered_at": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        }
+
     # Topics
 
     def create_topic(self, record: Record) -> None:
@@ -284,6 +300,10 @@ class _Cluster:
         self.partitions[key] = {
             "replicas": data["replicas"],
             "directories": _directories(data.get("directories"), data["replicas"], record),
+            "isr": data["isr"],
+            "leader": data["leader"],
+            "adding": data["addingReplicas"],
+            "removing": data["removingReplicas"],
         }
 
     def change_partition(self, record: Record) -> None:
@@ -293,6 +313,15 @@ class _Cluster:
         directories = data.get("directories")
         if replicas is not None:
             partition["replicas"] = replicas
+        if data.get("leader", _NO_LEADER_CHANGE) != _NO_LEADER_CHANGE:
+            partition["leader"] = data["leader"]
+        for name, field in (
+            ("isr", "isr"),
+            ("adding", "addingReplicas"),
+            ("removing", "removingReplicas"),
+        ):
+            if data.get(field) is not None:
+                partition[name] = data[field]
         if directories is None:
             directories = partition["directories"]
         partition["directories"] = _directories(directories, partition["replicas"], record)
@@ -356,6 +385,7 @@ class _Cluster:
             )
 
     def json(self) -> Json:
+        partitions = self.partitions.values()
         return {
             "metadata_offset": self.offset,
             "phase": self.phase(),
@@ -374,10 +404,15 @@ class _Cluster:
                     "unfenced_offset": broker["unfenced_offset"],
                     "assignments_complete_offset": broker["assignments_complete_offset"],
                     "unfenced_early": broker["unfenced_early"],
+                    "under_replicated": sum(id_ in _out_of_isr(each) for each in partitions),
                 }
                 for id_, broker in sorted(self.brokers.items())
             ],
             "events": self.events,
+            "under_replicated": sum(bool(_out_of_isr(each)) for each in partitions),
+            "leaderless": sum(each["leader"] == _NO_LEADER for each in partitions),
+            "reassigning": sum(bool(each["adding"] or each["removing"]) for each in partitions),
+            "controllers": [each for _, each in sorted(self.controllers.items())],
         }
 
 
@@ -385,6 +420,7 @@ _CHANGES: dict[str, Callable[[_Cluster, Record], None]] = {
     "REGISTER_BROKER_RECORD": _Cluster.register,
     "BROKER_REGISTRATION_CHANGE_RECORD": _Cluster.change_registration,
     "UNREGISTER_BROKER_RECORD": _Cluster.unregister,
+    "REGISTER_CONTROLLER_RECORD": _Cluster.register_controller,
     "TOPIC_RECORD": _Cluster.create_topic,
     "REMOVE_TOPIC_RECORD": _Cluster.remove_topic,
     "PARTITION_RECORD": _Cluster.create_partition,
@@ -408,6 +444,10 @@ def _replica_state(directory: str, log_dirs: Sequence[str]) -> str:
     if directory in _RESERVED:
         return _RESERVED[directory]
     return "offline" if log_dirs and directory not in log_dirs else "assigned"
+
+
+def _out_of_isr(partition: Json) -> list[int]:
+    return [each for each in partition["replicas"] if each not in partition["isr"]]
 
 
 def _directories(

@@ -74,7 +74,10 @@ def without(text: str, offset: int) -> str:
 
 
 def is_silent(record: Record) -> bool:
-    """Whether a record may be lost without a trace: it says nothing that the contract tells."""
+    """Whether a record may be lost without a trace: it says nothing that the contract tells.
+
+    ISRs and leaders come and go: only their last ones are told, so each record of them may be.
+    """
     match record.kind:
         case "PARTITION_CHANGE_RECORD":
             return not record.data.keys() & {"directories", "replicas"}
@@ -84,7 +87,10 @@ def is_silent(record: Record) -> bool:
 
 
 def is_overruled(record: Record, later: list[Record]) -> bool:
-    """Whether what a partition's or an amended registration says is said again, or gone, later."""
+    """Whether what a partition's or a registration's record says is said again, or gone, later."""
+    if record.kind == "REGISTER_CONTROLLER_RECORD":
+        id_ = record.data["controllerId"]
+        return any(one.kind == record.kind and one.data["controllerId"] == id_ for one in later)
     if record.kind == "REGISTER_BROKER_RECORD" and not record.data["fenced"]:
         broker = record.data["brokerId"]
         return any(one.kind == record.kind and one.data["brokerId"] == broker for one in later)

@@ -1,5 +1,6 @@
 """Records cut into any batches give the same state, the same events and the same transitions."""
 
+from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,7 +17,7 @@ from migration.summary import Mode
 from streams.job.packing import unpack_shard
 from streams.store.codec import unpack_image
 from streams.wire.records import read_record
-from tests.support.logs import Action, actions, values, write_segment
+from tests.support.logs import PARTITIONS, TOPICS, Action, actions, values, write_segment
 from tests.support.pipeline import Run
 
 _WHOLE = 2**40
@@ -144,8 +145,59 @@ def test_counts_are_those_of_the_replicas(drawn: list[Action], max_bytes: int) -
         assert not (known_broker.held and not known_broker.pending)
 
 
+_A_CLUSTER: list[Action] = [
+    *((0, topic, 0, 0) for topic in range(TOPICS)),
+    *((4, topic, partition, 3) for topic in range(TOPICS) for partition in range(PARTITIONS)),
+]
+"""Every topic and partition there is, so that what is drawn then happens to them."""
+_REMOVED: list[Action] = [(15, 0, 3, 1), (13, 0, 0, 0)]
+"""A topic that goes with a partition out of its ISR and in a reassignment."""
+_REPLACED: list[Action] = [(8, 0, 0, 1)]
+"""Other replicas, and the ISR as it was."""
+
+
+@_quick
+@given(actions, st.integers(1, 2000))
+@example(_REMOVED, 1)
+@example(_REPLACED, 1)
+def test_counts_of_isr_leaders_and_reassignments_are_those_of_the_partitions(
+    drawn: list[Action], max_bytes: int
+) -> None:
+    run = _run(write_segment(values([*_A_CLUSTER, *drawn]), [3]), max_bytes)
+    partitions = [
+        replicas
+        for packed in run.states.values()
+        for topic in unpack_shard(packed)[0].topics.values()
+        for replicas in topic.partitions.values()
+    ]
+    out = Counter(
+        broker for each in partitions for broker in each.brokers if broker not in each.isr
+    )
+    summary = run.summary
+    assert summary.under_replicated == sum(
+        not set(each.brokers) <= set(each.isr) for each in partitions
+    )
+    assert summary.leaderless == sum(each.leader < 0 for each in partitions)
+    assert summary.reassigning == sum(each.moving > 0 for each in partitions)
+    assert unpack_image(run.image).replication.missing == out
+    assert {each.id: each.under_replicated for each in summary.brokers} == {
+        each.id: out[each.id] for each in summary.brokers
+    }
+
+
+_REGISTERED_IN_IT: list[Action] = [
+    (0, 0, 0, 0),
+    (14, 0, 0, 0),
+    (9, 0, 0, 0),
+    (2, 0, 0, 0),
+    (14, 0, 0, 1),
+]
+"""A broker registers in a transaction, before a partition of it is made."""
+
+
 @_quick
 @given(actions, st.lists(st.integers(1, 5), min_size=1))
+@example(_REGISTERED_IN_IT, [1])
 def test_any_slices_of_a_batch_give_the_same(drawn: list[Action], sizes: list[int]) -> None:
     segment = write_segment(values(drawn), sizes)
     whole = _run(segment, _WHOLE)

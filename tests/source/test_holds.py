@@ -91,3 +91,12 @@ def test_a_transaction_counts_whole_or_not_at_all(
     summary = _run(tmp_path, drawn).summary
     assert (summary.partitions, summary.phase) == (partitions, phase)
     assert summary.metadata_offset == len(drawn)
+
+
+def test_the_last_assignment_is_that_of_a_replica_that_was_there(tmp_path: Path) -> None:
+    """New replicas are not assignments, nor is the end of one; ten ms a record in these logs."""
+    drawn = [TOPIC, PARTITION_0, PARTITION_1, KRAFT]
+    assert _broker(_run(tmp_path, drawn)).assigned_ms is None
+    assert _broker(_run(tmp_path, [*drawn, ASSIGN_0])).assigned_ms == 1_050
+    drawn += [ASSIGN_0, UNFENCE, ASSIGN_1, REMOVE]
+    assert _broker(_run(tmp_path, drawn)).assigned_ms == 1_070

@@ -24,6 +24,7 @@ from streams.wire.schema import (
     PartitionRecordV0,
     PartitionRecordV1,
     RegisterBrokerRecordV3,
+    RegisterControllerRecordV0,
     RemoveTopicRecordV0,
     TopicRecordV0,
     UnregisterBrokerRecordV0,
@@ -40,7 +41,7 @@ TOPICS = 5
 PARTITIONS = 3
 
 actions = st.lists(
-    st.tuples(st.integers(0, 15), st.integers(0, 7), st.integers(0, 7), st.integers(0, 7)),
+    st.tuples(st.integers(0, 17), st.integers(0, 7), st.integers(0, 7), st.integers(0, 7)),
     min_size=1,
     max_size=60,
 )
@@ -87,10 +88,9 @@ class _Writer:
         match what:
             case 0 | 1:
                 return [TopicRecordV0(name=TopicName(f"topic-{a % TOPICS}"), topic_id=topic)]
-            case 2:
-                return [_partition_v0(topic, partition, c)]
-            case 3 | 4:
-                return [_partition_v1(topic, partition, c)]
+            case 2 | 3 | 4:
+                make = _partition_v0 if what == 2 else _partition_v1
+                return [make(topic, partition, c)]
             case 5 | 6 | 7:
                 return [_assigned(topic, partition, c)]
             case 8:
@@ -104,6 +104,8 @@ class _Writer:
                 return self._rare(topic, broker, b, c)
             case 14:
                 return self._transaction(c)
+            case 15 | 16:
+                return [_in_sync(topic, partition, b, c)]
             case _:
                 return [_config(a, b, c)] if c > 3 else [NoOpRecordV0()]
 
@@ -112,6 +114,8 @@ class _Writer:
             return [RemoveTopicRecordV0(topic_id=topic)]
         if b < 5:
             return [ZkMigrationStateRecordV0(zk_migration_state=i8(c % 4))]
+        if b == 5:
+            return [_controller(c)]
         epoch = i64(self.epochs[broker])
         return [UnregisterBrokerRecordV0(broker_id=BrokerId(broker), broker_epoch=epoch)]
 
@@ -174,6 +178,30 @@ def _reassigned(topic: UUID, partition: i32, c: int) -> PartitionChangeRecordV1:
     directories = tuple(directory(each, c % DIRECTORIES) for each in replicas) if c > 3 else None
     return PartitionChangeRecordV1(
         partition_id=partition, topic_id=topic, replicas=replicas, directories=directories
+    )
+
+
+def _in_sync(topic: UUID, partition: i32, b: int, c: int) -> PartitionChangeRecordV1:
+    """ISR, leader and reassignment, each changed or not; c is the brokers in sync, bit by bit."""
+    in_sync = tuple(BrokerId(each) for each in range(1, BROKERS + 1) if c & (1 << each - 1))
+    changes: dict[str, object] = {}
+    if b & 1:
+        changes["isr"] = in_sync
+        changes["leader"] = in_sync[0] if in_sync else BrokerId(-1)
+    if b & 2:
+        changes["adding_replicas"] = in_sync[:1]
+    if b & 4:
+        changes["removing_replicas"] = in_sync[1:2]
+    return PartitionChangeRecordV1(partition_id=partition, topic_id=topic, **changes)  # type: ignore[arg-type]
+
+
+def _controller(c: int) -> RegisterControllerRecordV0:
+    return RegisterControllerRecordV0(
+        controller_id=i32(3000 + c % 2),
+        incarnation_id=UUID(int=c + 1),
+        zk_migration_ready=c < 4,
+        end_points=(),
+        features=(),
     )
 
 

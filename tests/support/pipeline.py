@@ -13,15 +13,16 @@ import numpy as np
 from migration.advance import Batch, advance
 from migration.event import Event
 from migration.image import ClusterImage, Provenance, summarize
-from migration.shard import Shard, ShardBatch, ShardReport
+from migration.shard import Shard, ShardBatch
+from migration.shard_report import ShardReport
 from migration.summary import ClusterSummary
 from migration.transitions import ABSENT, STATES
 from streams.job.packing import pack_report, pack_shard, unpack_report, unpack_shard
 from streams.job.tracking import take
 from streams.source.chunks import ClusterChunk, ShardChunk
 from streams.source.index import LogIndex
-from streams.source.offsets import START, StreamOffset
-from streams.source.plan import Planner
+from streams.source.offsets import START, StreamOffset, beginning
+from streams.source.plan import Planner, Slice, restart
 from streams.source.rows import rows
 from streams.source.shards import CLUSTER
 from streams.store.codec import pack_image, unpack_image
@@ -48,19 +49,26 @@ class Run:
         assert index.damage is None
         planner = Planner(index, finite=True)
         while (end := planner.latest(self.at, max_bytes)) != self.at:
-            self._batch(planner, end)
+            self._batch(planner.slices(self.at, end), end)
             index.forget(self.at.offset)
         return self
 
-    def _batch(self, planner: Planner, end: StreamOffset) -> None:
+    def restart(self, path: Path, began_ms: int = 0) -> "Run":
+        """The step to the next log; `path`: of any file."""
+        end = beginning(self.at.log + 1)
+        self._batch([restart(path, self.at, end, began_ms)], end)
+        return self
+
+    def _batch(self, parts: Sequence[Slice], end: StreamOffset) -> None:
         by_shard: dict[int, list[bytes]] = {}
-        for part in planner.slices(self.at, end):
+        for part in parts:
             for _, shard, _, chunk in sorted(rows("test", part), key=lambda row: row[2]):
                 by_shard.setdefault(shard, []).append(chunk)
         about_cluster = [ClusterChunk.unpack(each) for each in by_shard.pop(CLUSTER)]
         reports = {shard: self._shard(shard, chunks) for shard, chunks in by_shard.items()}
         last = about_cluster[-1]
         batch = Batch(
+            log=last.log,
             start=about_cluster[0].start,
             end=Provenance(
                 offset=last.end_offset, epoch=last.end_epoch, timestamp_ms=last.timestamp_ms

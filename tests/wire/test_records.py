@@ -6,18 +6,21 @@ import uuid
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kio.static.primitive import f64
 
 from migration import records as domain
 from migration.directory_ids import MIGRATING
+from migration.quotas import QUOTA_RESOURCE, digest_of
 from streams.wire.errors import UnsupportedRecordVersion, WireError
 from streams.wire.fast import FAST_READERS
 from streams.wire.project import PROJECTED, project, read_in_full
 from streams.wire.records import read_record
 from streams.wire.schema import RECORDS, MetadataRecord
 from streams.wire.schema.broker_registration_change_record import BrokerRegistrationChangeRecordV0
+from streams.wire.schema.client_quota_record import ClientQuotaRecordV0, EntityDataV0
 from streams.wire.schema.partition_change_record import PartitionChangeRecordV1
 from streams.wire.schema.partition_record import PartitionRecordV0, PartitionRecordV1
-from streams.wire.schema.register_broker_record import RegisterBrokerRecordV0
+from streams.wire.schema.register_broker_record import BrokerFeatureV0, RegisterBrokerRecordV0
 from streams.wire.values import write_value
 from tests.wire.strategies import examples, records
 from tests.wire.test_values import with_tag_of_the_future
@@ -167,6 +170,29 @@ def test_fields_that_a_version_lacks_take_their_defaults() -> None:
     )
 
 
+def test_a_broker_says_which_metadata_version_it_supports() -> None:
+    named = (("kraft.version", 0, 1), ("metadata.version", 1, 21))
+    features = tuple(
+        BrokerFeatureV0(
+            name=name,
+            min_supported_version=low,  # type: ignore[arg-type]
+            max_supported_version=high,  # type: ignore[arg-type]
+        )
+        for name, low, high in named
+    )
+    broker = RegisterBrokerRecordV0(
+        broker_id=1,  # type: ignore[arg-type]
+        incarnation_id=ID,
+        broker_epoch=5,  # type: ignore[arg-type]
+        end_points=(),
+        features=features,
+        rack=None,
+    )
+    read = read_record(write_value(broker))
+    assert isinstance(read, domain.RegisterBroker)
+    assert read.supports == 21
+
+
 def test_an_unrelated_record_is_known_by_its_frame_alone() -> None:
     assert read_record(b"\x01\x0f\x00 anything") == domain.Unrelated(15)
 
@@ -184,3 +210,22 @@ def test_a_newer_version_of_an_unrelated_type_is_refused_too() -> None:
 def test_a_needlessly_long_frame_is_read_too() -> None:
     assert read_record(b"\x81\x00\x94\x00\x80\x00\x00") == domain.NoOp()
     assert same(b"\x81\x00\x03\x01" + partition()[3:])
+
+
+@pytest.mark.parametrize("remove", [False, True])
+def test_a_quota_is_a_setting_of_whoever_has_it(remove: bool) -> None:
+    record = ClientQuotaRecordV0(
+        entity=(
+            EntityDataV0(entity_type="client-id", entity_name=None),
+            EntityDataV0(entity_type="user", entity_name="al ice"),
+        ),
+        key="producer_byte_rate",
+        value=f64(1024.0),
+        remove=remove,
+    )
+    assert read_record(write_value(record)) == domain.Config(
+        resource_type=QUOTA_RESOURCE,
+        resource_name="user 'al ice', client-id default",
+        name="producer_byte_rate",
+        digest=None if remove else digest_of(1024),
+    )

@@ -12,13 +12,14 @@ from contextlib import contextmanager
 from migration.directory_ids import to_text
 from migration.observations import ZkContentRead, ZkContentSeen, ZkTopic
 from migration.znodes import TOPICS
-from streams.zookeeper.config import WatcherConfig
 from streams.zookeeper.content import ContentFact, ContentReader, ContentStatus
+from streams.zookeeper.dirty import Dirty
+from streams.zookeeper.ensemble import Ensemble
 from tests.zookeeper.watching import SESSION_TIMEOUT_MS, Writer, wall_ms
 
 CLUSTER = "prod"
 NEVER_S = 3600.0
-"""An interval that no test lives to see the end of: readings happen on request."""
+"""An interval that no test lives to see the end of: what is read again was touched."""
 _WAIT_S = 30.0
 
 
@@ -71,8 +72,11 @@ class Compared:
         self.calls: list[tuple[ContentFact, ...]] = []
         self.refuse: Exception | None = None
         self._lock = threading.Lock()
-        config = WatcherConfig(connect=connect, session_timeout_ms=SESSION_TIMEOUT_MS)
-        self.reader = ContentReader(config, CLUSTER, self._append, clock, should_read, interval_s)
+        config = Ensemble(connect=connect, session_timeout_ms=SESSION_TIMEOUT_MS)
+        self.dirty = Dirty()
+        self.reader = ContentReader(
+            config, CLUSTER, self._append, clock, should_read, self.dirty, interval_s
+        )
 
     def _append(self, facts: Sequence[ContentFact]) -> None:
         with self._lock:
@@ -110,6 +114,24 @@ def comparing(
     compared = Compared(connect, should_read=should_read, interval_s=interval_s, clock=clock)
     with compared.reader:
         yield compared
+
+
+def touched(compared: Compared, *names: str) -> None:
+    compared.dirty.touch(frozenset(names), time.monotonic())
+
+
+def all_touched(compared: Compared) -> None:
+    """As when so much changes that it is not named any more: everything is read again."""
+    compared.dirty.touch(None, time.monotonic())
+
+
+def reread(facts: Sequence[ContentFact]) -> tuple[list[ZkContentSeen], set[str]]:
+    """The shards' facts of a reading of some topics, and the names of those."""
+    seen = [each for each in facts if isinstance(each, ZkContentSeen)]
+    assert len(seen) == len(facts)
+    (names,) = {each.names for each in seen}
+    assert names is not None
+    return seen, set(names)
 
 
 def parts(facts: Sequence[ContentFact]) -> tuple[list[ZkContentSeen], ZkContentRead]:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from migration.observations import ZkConfig, ZkPartition, ZkTopic
 from streams.journal.codec import pack, unpack
-from streams.source.shards import SHARDS, shard_numbers
-from streams.zookeeper.content_facts import Content, config_place, facts_of, topic_place
+from streams.source.shards import SHARDS, place_of_name, shard_numbers
+from streams.zookeeper.content_facts import Content, facts_of, topic_place
 from tests.zookeeper.content import CLUSTER, parts
 
 PARTITIONS = st.lists(
@@ -35,7 +35,7 @@ CONFIGS = st.lists(
     st.builds(
         ZkConfig,
         entity=st.sampled_from(["topics", "brokers"]),
-        name=st.sampled_from(["a", "b", "1", "<default>"]),
+        name=st.sampled_from(["a", "b", "1", ""]),
         entries=st.just((("k", b"12345678"),)),
     ),
     unique_by=lambda each: (each.entity, each.name),
@@ -75,9 +75,16 @@ def test_a_shard_without_anything_is_told_so() -> None:
     seen, read = parts(facts)
     assert len(seen) == SHARDS
     assert not any(each.topics or each.configs for each in seen)
-    assert (read.topics, read.partitions, read.unreadable) == (0, 0, ())
+    assert (read.topics, read.partitions) == (0, 0)
 
 
 def test_the_places_are_part_of_the_contract() -> None:
     assert topic_place(bytes(15) + b"\x25") == 5
-    assert config_place("<default>") == zlib.crc32(b"<default>") % SHARDS
+    assert place_of_name("t") == zlib.crc32(b"t") % SHARDS
+
+
+def test_what_says_nothing_is_told_to_every_shard() -> None:
+    unreadable = tuple((f"/brokers/topics/t{number}", "it is empty") for number in (2, 1))
+    content = Content(zxid=1, topics=(), configs=(), brokers=(), unreadable=unreadable)
+    seen, _ = parts(facts_of(content, CLUSTER, 5, 6))
+    assert all(each.unreadable == tuple(sorted(unreadable)) for each in seen)

@@ -2,18 +2,30 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
+from kazoo.exceptions import NoNodeError
 from kazoo.security import make_acl, make_digest_acl
 
-from migration.znodes import BROKER_IDS
 from orchestrator.lab import Lab
+from streams.zookeeper.content import CLOSED
 from streams.zookeeper.content_gathering import Gathering
 from streams.zookeeper.content_reading import ContentReading
 from streams.zookeeper.session import IN_FLIGHT_MAX
-from tests.zookeeper.content import Compared, comparing, raw_id, state_data, topic_data, topics_of
+from tests.zookeeper.content import (
+    Compared,
+    all_touched,
+    comparing,
+    config_data,
+    configs_of,
+    parts,
+    raw_id,
+    state_data,
+    topic_data,
+    topics_of,
+)
 from tests.zookeeper.watching import Writer
 
 pytestmark = pytest.mark.lab
@@ -61,7 +73,7 @@ def halfway(monkeypatch: pytest.MonkeyPatch, do: Callable[[], object]) -> Iterat
 def again(compared: Compared) -> None:
     """The next reading is whole, and the only one that was told."""
     assert compared.told() == []
-    compared.reader.request()
+    all_touched(compared)
     assert len(topics_of(compared.until_told())) == TOPICS
     compared.until(lambda said: said.error is None)
     assert len(compared.told()) == 1
@@ -74,7 +86,7 @@ def test_zookeeper_killed_in_the_middle(
     with halfway(monkeypatch, lambda: lab.kill(ZOOKEEPER)), comparing(connect) as compared:
         said = compared.until_abandoned("connection_lost")
         assert said.comparison is None
-        compared.reader.request()
+        all_touched(compared)
         try:
             said = compared.until_abandoned("no_zookeeper_reachable")
         finally:
@@ -120,20 +132,73 @@ def test_zookeeper_frozen_in_the_middle(
 
 
 def test_a_refusal_abandons_it_and_names_the_path(kafka: Writer, connect: str) -> None:
-    kafka.create(f"{BROKER_IDS}/1", b"{}")
-    kafka.create("/config/brokers/1", b"{}")
-    everyone = make_acl("world", "anyone", all=True)
-    someone = make_digest_acl("someone", "secret", all=True)
-    kafka.client.set_acls("/config/brokers/1", [someone])
-    try:
-        with comparing(connect) as compared:
-            said = compared.until_abandoned("refused")
-            assert said.error is not None
-            assert said.error.detail == "ZooKeeper refused to show /config/brokers/1: NoAuthError"
-            assert compared.told() == []
-    finally:
-        kafka.client.add_auth("digest", "someone:secret")
-        kafka.client.set_acls("/config/brokers/1", [everyone])
+    kafka.create("/config/topics/t", b"{}")
+    kafka.client.set_acls("/config/topics/t", [SOMEONE])
+    with comparing(connect) as compared:
+        said = compared.until_abandoned("refused")
+        assert said.error is not None
+        assert said.error.detail == "ZooKeeper refused to show /config/topics/t: NoAuthError"
+        assert compared.told() == []
+    opened(kafka, "/config/topics/t")
+
+
+@pytest.mark.parametrize("path", ["/config/brokers", "/config/brokers/1"])
+def test_brokers_settings_that_are_closed_are_left_out_and_named(
+    kafka: Writer, connect: str, path: str
+) -> None:
+    """As with zookeeper.set.acl. If only one is closed, the others would look as if it had none."""
+    with suppress(NoNodeError):  # both begin with nothing
+        kafka.delete("/config")
+    for name in ("topics/t", "brokers/1", "brokers/2"):
+        kafka.create(f"/config/{name}", config_data({"a": "1"}))
+    kafka.client.set_acls(path, [SOMEONE])
+    with comparing(connect) as compared:
+        facts = compared.until_told()
+        assert {each.closed for each in parts(facts)[0]} == {("brokers",)}
+        assert set(configs_of(facts)) == {("topics", "t")}
+        said = compared.until(lambda said: said.comparison is not None)
+        assert (said.error, said.limits) == (None, (CLOSED["brokers"],))
+        opened(kafka, path)
+        all_touched(compared)
+        facts = compared.until_told(2)
+        assert {each.closed for each in parts(facts)[0]} == {()}
+        assert set(configs_of(facts)) == {("topics", "t"), ("brokers", "1"), ("brokers", "2")}
+        compared.until(lambda said: said.limits == ())
+
+
+@pytest.mark.parametrize("path", ["/config/users", "/config/users/a", "/config/users/a/clients/b"])
+def test_quotas_that_are_closed_are_left_out_and_named(
+    kafka: Writer, connect: str, path: str
+) -> None:
+    with suppress(NoNodeError):  # all begin with nothing
+        kafka.delete("/config")
+    rate = config_data({"consumer_byte_rate": "1"})
+    for name in ("users/a", "users/a/clients/b", "clients/c"):
+        kafka.create(f"/config/{name}", rate)
+    kafka.client.set_acls(path, [SOMEONE])
+    with comparing(connect) as compared:
+        facts = compared.until_told()
+        assert {each.closed for each in parts(facts)[0]} == {("quotas",)}
+        assert set(configs_of(facts)) == set()
+        said = compared.until(lambda said: said.comparison is not None)
+        assert (said.error, said.limits) == (None, (CLOSED["quotas"],))
+        opened(kafka, path)
+        all_touched(compared)
+        facts = compared.until_told(2)
+        assert {each.closed for each in parts(facts)[0]} == {()}
+        assert set(configs_of(facts)) == {
+            ("quotas", "user 'a'"),
+            ("quotas", "user 'a', client-id 'b'"),
+            ("quotas", "client-id 'c'"),
+        }
+
+
+SOMEONE = make_digest_acl("someone", "secret", all=True)
+
+
+def opened(kafka: Writer, path: str) -> None:
+    kafka.client.add_auth("digest", "someone:secret")
+    kafka.client.set_acls(path, [make_acl("world", "anyone", all=True)])
 
 
 def test_a_stop_does_not_wait_for_a_zookeeper_that_is_absent(lab: Lab, connect: str) -> None:
@@ -156,7 +221,6 @@ def test_a_stop_in_the_middle_tells_nothing(connect: str, monkeypatch: pytest.Mo
         assert reading is not None
         # As `stop` does, whose thread would race the reading to its end.
         compared.reader._stopping.set()
-        compared.reader.request()
         reading.cancel()
 
     with halfway(monkeypatch, stop), compared.reader:

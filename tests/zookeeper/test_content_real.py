@@ -1,5 +1,6 @@
 """A real ZooKeeper: all that Kafka wrote is read and dealt out, what is not Kafka's is named."""
 
+import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -9,19 +10,21 @@ import pytest
 
 from migration.digests import digest
 from migration.observations import ZkContentRead, ZkPartition, ZkTopic
+from migration.quotas import digest_of
 from migration.znodes import BROKER_IDS, CONTROLLER, MIGRATION, TOPICS
 from streams.journal.codec import pack, unpack
 from streams.journal.journal import Journal, read
 from streams.journal.source import JournalOptions
 from streams.source.shards import SHARDS, ZOOKEEPER
-from streams.zookeeper.config import WatcherConfig
-from streams.zookeeper.content_gathering import UNREADABLE_MAX, Gathering
+from streams.zookeeper.content_gathering import Gathering
 from streams.zookeeper.content_reading import ContentReading
+from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.session import Session
 from streams.zookeeper.source import ZooKeeperReader
 from tests.zookeeper.content import (
     CLUSTER,
     Compared,
+    all_touched,
     comparing,
     config_data,
     configs_of,
@@ -80,6 +83,12 @@ def test_all_is_read_and_what_says_nothing_is_named(kafka: Writer, connect: str)
     kafka.create("/config/topics/t3", b'{"config":{"password":"hunter2"')
     kafka.create("/config/brokers/1", config_data({"password": VALUE}))
     kafka.create("/config/brokers/<default>", config_data({"a": "b"}))
+    quota = {"producer_byte_rate": "1024", "SCRAM-SHA-512": VALUE}
+    kafka.create("/config/users/a%20b", config_data(quota))
+    kafka.create("/config/users/a%20b/clients/<default>", config_data({"request_percentage": "9"}))
+    kafka.create("/config/users/only", b"")
+    kafka.create("/config/users/only/clients/c", config_data({"consumer_byte_rate": "x"}))
+    kafka.create("/config/ips/::1", config_data({"connection_creation_rate": "1e1"}))
     kafka.create("/config/users/u", config_data({"SCRAM-SHA-512": VALUE}))
     last = kafka.client.exists("/config/users/u").mzxid
     with comparing(connect) as compared:
@@ -91,7 +100,10 @@ def test_all_is_read_and_what_says_nothing_is_named(kafka: Writer, connect: str)
         ("topics", "t1"): {"a": digest(""), "retention.ms": digest("5")},
         ("topics", "t2"): {},
         ("brokers", "1"): {"password": digest(VALUE)},
-        ("brokers", "<default>"): {"a": digest("b")},
+        ("brokers", ""): {"a": digest("b")},
+        ("quotas", "user 'a b'"): {"producer_byte_rate": digest_of(1024)},
+        ("quotas", "user 'a b', client-id default"): {"request_percentage": digest_of(9)},
+        ("quotas", "ip '::1'"): {"connection_creation_rate": digest_of(10)},
     }
     assert read_._replace(seen_ms=0, comparison=0, zxid=0) == ZkContentRead(
         seen_ms=0,
@@ -100,31 +112,22 @@ def test_all_is_read_and_what_says_nothing_is_named(kafka: Writer, connect: str)
         topics=len(written),
         partitions=sum(len(each.partitions) for each in written.values()),
         brokers=(1, 2),
-        unreadable=(
-            (f"{BROKER_IDS}/x", "its name is no broker id"),
-            (f"{TOPICS}/half/partitions/1/state", "its content is not JSON"),
-            (f"{TOPICS}/odd", "its content is not JSON"),
-            (f"{TOPICS}/old", "it has no topic_id"),
-            ("/config/topics/t3", "its content is not JSON"),
-        ),
     )
+    unreadable = (
+        (f"{BROKER_IDS}/x", "its name is no broker id"),
+        (f"{TOPICS}/half/partitions/1/state", "its content is not JSON"),
+        (f"{TOPICS}/odd", "its content is not JSON"),
+        (f"{TOPICS}/old", "it has no topic_id"),
+        ("/config/topics/t3", "its content is not JSON"),
+        ("/config/users/only/clients/c", "a quota of it is no number"),
+    )
+    assert {each.unreadable for each in seen} == {unreadable}
     assert read_.zxid >= last
     assert len(seen) == SHARDS
     assert len(compared.told()) == 1
-    assert (status.topics, status.unreadable) == (len(written), 5)
+    assert (status.topics, status.unreadable) == (len(written), 6)
     assert (status.waiting, status.error, status.reading_since_ms) == (None, None, None)
     assert not any(VALUE.encode() in pack(fact) for fact in facts)
-
-
-def test_only_so_many_unreadable_ones_are_named(kafka: Writer, connect: str) -> None:
-    for number in range(UNREADABLE_MAX + 5):
-        kafka.create(f"{TOPICS}/odd-{number:02}", b"garbage")
-    with comparing(connect) as compared:
-        _, read_ = parts(compared.until_told())
-        status = compared.until(lambda said: said.comparison is not None)
-    named = [path for path, _ in read_.unreadable]
-    assert named == [f"{TOPICS}/odd-{number:02}" for number in range(UNREADABLE_MAX)]
-    assert status.unreadable == UNREADABLE_MAX + 5
 
 
 def test_an_empty_zookeeper_is_told_to_every_shard(kafka: Writer, connect: str) -> None:
@@ -147,7 +150,7 @@ def test_only_so_many_requests_are_in_flight(
         open_.append(session.open)
 
     monkeypatch.setattr(Session, "ask", counted)
-    content = ContentReading(WatcherConfig(connect=connect), in_flight_max=7).run()
+    content = ContentReading(Ensemble(connect=connect), in_flight_max=7).run()
     assert max(open_) == 7
     assert {each.name: each for each in content.topics} == written
 
@@ -176,7 +179,7 @@ def test_topics_that_vanish_meanwhile_are_left_out(
 
     monkeypatch.setattr(Gathering, "_take_topics", topics_taken)
     monkeypatch.setattr(Gathering, "_take_topic", topic_taken)
-    content = ContentReading(WatcherConfig(connect=connect)).run()
+    content = ContentReading(Ensemble(connect=connect)).run()
     assert content.topics == (topic("stays", 3),)
     assert content.unreadable == ()
 
@@ -202,7 +205,7 @@ def test_a_comparison_has_a_name_of_its_own_whatever_the_clock_says(
     clock = iter(range(1000, 0, -1))
     with comparing(connect, clock=lambda: next(clock)) as compared:
         first = compared.until_told(1)
-        compared.reader.request()
+        all_touched(compared)
         second = compared.until_told(2)
     assert second[0].comparison > first[0].comparison
 
@@ -223,7 +226,7 @@ def test_facts_that_are_not_kept_are_read_again(kafka: Writer, connect: str) -> 
         assert "no space left" in said.error.detail
         assert said.comparison is None
         compared.refuse = None
-        compared.reader.request()
+        all_touched(compared)
         compared.until_told()
         compared.until(lambda said: said.error is None)
 
@@ -235,10 +238,10 @@ def test_what_nobody_foresaw_is_told_and_tried_again(
     with monkeypatch.context() as broken, comparing(connect) as compared:
         compared.until_told()
         broken.setattr(Gathering, "_take_brokers", lambda *_: 1 / 0)
-        compared.reader.request()
+        all_touched(compared)
         compared.until_abandoned("unexpected")
         broken.undo()
-        compared.reader.request()
+        all_touched(compared)
         compared.until_told(2)
 
 
@@ -256,7 +259,11 @@ def test_the_source_reads_it_once_kraft_writes_to_zookeeper(
         CONTROLLER, b'{"version":2,"brokerid":1,"timestamp":"1","kraftControllerEpoch":-1}'
     )
     options = JournalOptions(
-        cluster=CLUSTER, state=tmp_path, bell=tmp_path / "bell", waits=True, watched=connect
+        cluster=CLUSTER,
+        state=tmp_path,
+        bell=tmp_path / "bell",
+        waits=True,
+        watched=json.dumps({"connect": connect, "security": {}}),
     )
     journal = Journal(tmp_path / "zookeeper.db")
     watching = ZooKeeperReader(options, ZOOKEEPER, "zookeeper").watch(journal)

@@ -14,6 +14,7 @@ from migration.observations import (
     ZooKeeperFact,
     ZooKeeperSeen,
 )
+from migration.topic_observations import ZkConfigSeen, ZkStatesChanged, ZkTopicsFound
 from migration.znodes import NOTIFICATIONS
 from streams.zookeeper.known import Known
 from tests.zookeeper.watching import EVENT
@@ -33,6 +34,10 @@ FACTS = st.lists(
     | st.builds(NotificationsMissed, MS, st.integers(0, 20), st.integers(0, 3))
     | st.builds(ZooKeeperBlind, MS, st.just("lost"))
     | st.builds(ZooKeeperSeen, MS, st.just("h:1"), st.just(1), st.none() | MS, st.just(1))
+    | st.builds(ZkConfigSeen, MS, st.just("/config/topics/t"), st.just(()), MS, MS)
+    | st.builds(ZnodeGone, MS, st.just("/config/topics/t"))
+    | st.builds(ZkTopicsFound, MS, MS, MS)
+    | st.builds(ZkStatesChanged, MS, MS, MS, MS, st.just(()))
 )
 
 
@@ -47,7 +52,9 @@ def test_its_own_facts_add_up_to_it(facts: list[ZooKeeperFact], more: list[ZooKe
         again.take(fact)
     assert again.next_notification == known.next_notification
     assert again.below(NOTIFICATIONS) == known.below(NOTIFICATIONS)
-    assert again.znode("/controller") == known.znode("/controller")
+    for path in ("/controller", "/config/topics/t"):
+        assert again.kept(path) == known.kept(path)
+    assert again.topics_found == known.topics_found
 
 
 def after(*facts: ZooKeeperFact) -> int | None:
@@ -75,14 +82,14 @@ def test_a_parent_that_is_gone_begins_at_0() -> None:
 def test_blind_since_the_first_word_of_it() -> None:
     known = Known([ZooKeeperSeen(1, "h:1", 1, None, 1), ZooKeeperBlind(5, "a")])
     known.take(ZooKeeperBlind(7, "b"))
-    assert (known.sees, known.ever_seen, known.blind_since_ms) == (False, True, 5)
+    assert (known.sees, known.blind_since_ms) == (False, 5)
     known.take(ZooKeeperSeen(9, "h:1", 2, 5, 1))
     assert (known.sees, known.blind_since_ms) == (True, None)
 
 
 def test_never_seen_is_not_seeing() -> None:
     known = Known([seen("/controller")])
-    assert (known.sees, known.ever_seen, known.blind_since_ms) == (False, False, None)
+    assert (known.sees, known.blind_since_ms) == (False, None)
 
 
 def test_other_sources_change_nothing() -> None:

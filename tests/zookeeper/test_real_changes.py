@@ -55,7 +55,7 @@ FOLLOWED = (
 def test_every_path_is_followed_in_a_chroot_and_past_a_dead_host(
     connect: str, kafka: Writer
 ) -> None:
-    with watching(f"127.0.0.1:9,{connect}", topics=True) as watched:
+    with watching(f"127.0.0.1:9,{connect}") as watched:
         seen = watched.until_seen()
         assert seen.server == connect.partition("/")[0]
         assert seen.blind_since_ms is None
@@ -68,14 +68,12 @@ def test_every_path_is_followed_in_a_chroot_and_past_a_dead_host(
         assert status.session == seen.session
 
 
-def test_every_path_is_followed_in_the_root_and_topics_only_when_asked(lab: Lab) -> None:
+def test_every_path_is_followed_in_the_root(lab: Lab) -> None:
     writer = Writer(lab.zookeeper_connect)
     with watching(lab.zookeeper_connect) as watched:
         watched.until_seen()
-        writer.create(f"{znodes.TOPICS}/orders")
-        for path in (znodes.CONTROLLER, znodes.MIGRATION, f"{znodes.BROKER_IDS}/1"):
+        for path in FOLLOWED:
             follow_one(watched, writer, path)
-        assert watched.of(f"{znodes.TOPICS}/orders") == []
     writer.close()
 
 

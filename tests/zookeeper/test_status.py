@@ -2,19 +2,19 @@
 
 import pytest
 
-from streams.zookeeper.config import WatcherConfig
+from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.status import StatusBoard, source_status
 
 
 @pytest.mark.parametrize("connect", ["", ":2181", "zk1:port", "/kafka", "zk1:2181,,zk2:2181"])
 def test_a_bad_connection_string_is_refused(connect: str) -> None:
     with pytest.raises(ValueError, match="connection string"):
-        WatcherConfig(connect=connect)
+        Ensemble(connect=connect)
 
 
 def test_a_session_timeout_too_short_is_refused() -> None:
     with pytest.raises(ValueError, match="session timeout is 10 ms"):
-        WatcherConfig(connect="zk1", session_timeout_ms=10)
+        Ensemble(connect="zk1", session_timeout_ms=10)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_a_session_timeout_too_short_is_refused() -> None:
     ],
 )
 def test_hosts_and_chroot_are_parted(connect: str, hosts: str, chroot: str) -> None:
-    config = WatcherConfig(connect=connect)
+    config = Ensemble(connect=connect)
     assert (config.hosts, config.chroot) == (hosts, chroot)
 
 

@@ -21,10 +21,12 @@ from migration.observations import (
     ZooKeeperSeen,
 )
 from migration.znodes import NOTIFICATIONS
-from streams.zookeeper.config import WatcherConfig
+from streams.live.security import Security
+from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
 from streams.zookeeper.sequence import notification_number
 from streams.zookeeper.status import WatcherStatus
+from streams.zookeeper.topics import Touched
 from streams.zookeeper.watcher import ZooKeeperWatcher
 
 SESSION_TIMEOUT_MS = 4000
@@ -50,16 +52,19 @@ class Watched:
         connect: str,
         known: Known | None = None,
         *,
-        topics: bool = False,
         clock: Callable[[], int] = wall_ms,
+        touched: Touched = lambda _: None,
+        security: Security | None = None,
     ) -> None:
         self.facts: list[ZooKeeperFact] = []
         self.refuse: Exception | None = None
         self._lock = threading.Lock()
-        config = WatcherConfig(
-            connect=connect, session_timeout_ms=SESSION_TIMEOUT_MS, topics=topics
+        config = Ensemble(
+            connect=connect,
+            session_timeout_ms=SESSION_TIMEOUT_MS,
+            security=security or Security(),
         )
-        self.watcher = ZooKeeperWatcher(config, known or Known(), self._append, clock)
+        self.watcher = ZooKeeperWatcher(config, known or Known(), self._append, clock, touched)
 
     def _append(self, facts: Sequence[ZooKeeperFact]) -> None:
         with self._lock:
@@ -149,10 +154,10 @@ def accounted(facts: Iterable[ZooKeeperFact]) -> Counter[int]:
 class Writer:
     """Does to ZooKeeper what Kafka does; again when the connection was lost meanwhile."""
 
-    def __init__(self, connect: str, **options: Any) -> None:
+    def __init__(self, connect: str, *, session_s: float = 5, **options: Any) -> None:
         self.client = KazooClient(
             connect,
-            timeout=5,  # kazoo waits as long for a ZooKeeper that accepts but is not ready yet
+            timeout=session_s,  # kazoo waits as long for a server that accepts but is not ready
             logger=_QUIET,
             connection_retry=KazooRetry(max_tries=-1, max_delay=0.5),
             **options,

@@ -1,0 +1,103 @@
+"""What to ask for JMX numbers, and how; and its form as a Spark option."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """As whom to ask. It holds where secrets are, never what they are.
+
+    Secrets are read again at each request, so a rotated one needs no restart.
+
+    Attributes:
+        username: with `password_file`, for HTTP's basic authentication.
+        password_file: its first line is the password.
+        bearer_token_file: its first line is the token.
+        ca_file: PEM file of trusted authorities; None trusts the system's.
+    """
+
+    username: str | None = None
+    password_file: Path | None = None
+    bearer_token_file: Path | None = None
+    ca_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrometheusServer:
+    """A Prometheus that scrapes the nodes.
+
+    Attributes:
+        labels: what the series of this cluster have in common.
+        node_label: the label whose value is the node id; None: `instances` tells.
+        instances: node ids by the label `instance`.
+    """
+
+    url: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    node_label: str | None = None
+    instances: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JmxConfig:
+    """One cluster's JMX numbers.
+
+    Attributes:
+        exporters: address of each node's jmx_exporter, by node id; empty: Prometheus is asked.
+        prometheus: None: the exporters are asked.
+        interval_s: between two polls.
+        deadline_s: for one answer, from connecting to its last byte.
+        parallel: how many exporters are asked at a time.
+    """
+
+    exporters: Mapping[int, str] = field(default_factory=dict)
+    prometheus: PrometheusServer | None = None
+    access: Access = field(default_factory=Access)
+    interval_s: float = 10.0
+    deadline_s: float = 5.0
+    parallel: int = 64
+
+    def __post_init__(self) -> None:
+        """Refuse what could only fail later.
+
+        Raises:
+            ValueError: neither or both are named, or an interval or bound is not positive.
+        """
+        if bool(self.exporters) == (self.prometheus is not None):
+            raise ValueError("name the exporters or a Prometheus, and not both")
+        if min(self.interval_s, self.deadline_s, self.parallel) <= 0:
+            raise ValueError("interval_s, deadline_s and parallel are positive")
+
+    @property
+    def named(self) -> frozenset[int]:
+        """The nodes that the configuration names; none: Prometheus tells which there are."""
+        if self.prometheus is None:
+            return frozenset(self.exporters)
+        return frozenset(self.prometheus.instances.values())
+
+
+def parse_jmx(option: str) -> JmxConfig:
+    """Read what `streams.job.settings` wrote: the keys of `jmx` in kraftgate.yaml, as JSON.
+
+    Raises:
+        ValueError: it cannot work.
+    """
+    told: dict[str, Any] = json.loads(option)
+    exporters = {int(id_): url for id_, url in (told.get("exporters") or {}).items()}
+    server = told.get("prometheus")
+    prometheus = None
+    if server is not None:
+        prometheus = PrometheusServer(
+            url=server["url"],
+            labels=server.get("labels") or {},
+            node_label=server.get("node_label"),
+            instances=server.get("instances") or {},
+        )
+    files = ("password_file", "bearer_token_file", "ca_file")
+    paths = {each: Path(told[each]) for each in files if told.get(each) is not None}
+    access = Access(username=told.get("username"), **paths)
+    return JmxConfig(exporters=exporters, prometheus=prometheus, access=access)

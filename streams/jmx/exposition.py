@@ -1,0 +1,62 @@
+"""A node's metrics in Prometheus' text format, down to the beans' numbers. Pure."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from migration.jmx_names import JmxName
+from streams.jmx.beans import MAY_BE_KNOWN, recognise
+from streams.jmx.errors import NotMetrics
+
+
+def numbers_in(lines: Iterable[bytes], where: str) -> dict[JmxName, int]:
+    """The numbers of the beans that Kraftgate knows, as far as they are there.
+
+    Args:
+        lines: of the text, comments among them.
+        where: for messages.
+
+    Raises:
+        NotMetrics: a line that names a bean is none of the text format, or no line names one.
+    """
+    of_beans = [each for each in lines if MAY_BE_KNOWN.search(each) and not each.startswith(b"#")]
+    text = b"\n".join([*of_beans, b""])
+    try:
+        samples = [
+            (found, sample.value)
+            for family in text_string_to_metric_families(text.decode("utf-8"))
+            for sample in family.samples
+            if (found := recognise(sample.name, sample.labels)) is not None
+        ]
+    except ValueError as error:
+        raise NotMetrics(f"{where} serves what is not Prometheus' text format: {error}") from error
+    if not samples:
+        raise NotMetrics(
+            f"{where} serves no bean that Kraftgate knows, such as {JmxName.ZK_MIGRATION_STATE}:"
+            " is it Kafka's jmx_exporter, and do its rules let kafka.controller, kafka.log and"
+            " org.apache.kafka.server through?"
+        )
+    return settled(samples)
+
+
+def settled(samples: Iterable[tuple[JmxName, float]]) -> dict[JmxName, int]:
+    """Give each bean its number; one that is no whole number, or is told in two ways, is left out.
+
+    >>> settled([(JmxName.ZK_MIGRATION_STATE, 1.0), (JmxName.ZK_WRITE_BEHIND_LAG, math.nan)])
+    {<JmxName.ZK_MIGRATION_STATE: 'ZkMigrationState'>: 1}
+    """
+    told: dict[JmxName, set[float]] = {}
+    for name, value in samples:
+        told.setdefault(name, set()).add(value)
+    return {
+        name: int(value)
+        for name, values in told.items()
+        for value in values
+        if len(values) == 1 and math.isfinite(value) and value == int(value)
+    }
+
+
+def in_order(numbers: Mapping[JmxName, int]) -> tuple[tuple[str, int], ...]:
+    """The numbers as a fact has them."""
+    return tuple((str(each), numbers[each]) for each in JmxName if each in numbers)

@@ -1,0 +1,154 @@
+"""One HTTP request, bounded in time and size, with credentials that are read when it is made.
+
+Redirects are not followed: the credentials are for the address that was configured.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import urllib3
+from urllib3.exceptions import HTTPError, SSLError
+from urllib3.response import BaseHTTPResponse
+from urllib3.util import Timeout, make_headers
+
+from streams.jmx.config import Access
+from streams.jmx.errors import AccessRefused, NotMetrics, Unreachable
+
+LINES_BYTES_MAX: Final = 256 * 2**20
+"""A broker with 100,000 partitions and no rules serves some 100 MB."""
+LINE_BYTES_MAX: Final = 64 * 2**10
+BODY_BYTES_MAX: Final = 8 * 2**20
+_CHUNK_BYTES: Final = 2**16
+_SAID_MAX: Final = 200
+_REFUSED: Final = (401, 403)
+
+
+class Http:
+    """Asks addresses; thread-safe."""
+
+    def __init__(self, access: Access, deadline_s: float) -> None:
+        """Prepare; nothing is opened or read yet."""
+        self._access = access
+        self._deadline_s = deadline_s
+        ca_file = None if access.ca_file is None else str(access.ca_file)
+        self._pool = urllib3.PoolManager(num_pools=64, maxsize=1, retries=False, ca_certs=ca_file)
+
+    def lines(self, url: str) -> Iterator[bytes]:
+        """The lines of an answer in plain text, without their ends.
+
+        Raises:
+            JmxError: there is none, or it is too long, or a line of it.
+        """
+        rest = b""
+        for chunk in self._chunks(url, None, "text/plain;version=0.0.4", LINES_BYTES_MAX):
+            *lines, rest = (rest + chunk).split(b"\n")
+            if len(rest) > LINE_BYTES_MAX:
+                raise NotMetrics(f"{url} serves a line of more than {LINE_BYTES_MAX} bytes")
+            yield from lines
+        if rest:
+            yield rest
+
+    def body(self, url: str, fields: Mapping[str, str]) -> bytes:
+        """The answer as a whole.
+
+        Raises:
+            JmxError: there is none, or it is too long.
+        """
+        return b"".join(self._chunks(url, fields, "application/json", BODY_BYTES_MAX))
+
+    def close(self) -> None:
+        """Let go of the connections that are open."""
+        self._pool.clear()
+
+    def _chunks(
+        self, url: str, fields: Mapping[str, str] | None, accept: str, bytes_max: int
+    ) -> Iterator[bytes]:
+        deadline_s = time.monotonic() + self._deadline_s
+        headers = {**self._credentials(), "accept": accept}
+        with _translated(url):
+            response = self._pool.request(
+                "GET",
+                url,
+                fields=fields,
+                headers=headers,
+                timeout=Timeout(connect=self._deadline_s, read=self._deadline_s),
+                preload_content=False,
+                decode_content=False,
+                redirect=False,
+            )
+            try:
+                _check(url, response)
+                size = 0
+                while chunk := response.read1(_CHUNK_BYTES):
+                    size += len(chunk)
+                    if size > bytes_max:
+                        raise NotMetrics(f"{url} serves more than {bytes_max} bytes")
+                    if time.monotonic() > deadline_s:
+                        raise Unreachable(
+                            f"{url} did not serve all within {self._deadline_s:g} s: {size} bytes"
+                        )
+                    yield chunk
+            finally:
+                # Only an answer that was read to its end leaves a connection that can be used.
+                if response.closed:
+                    response.release_conn()
+                else:
+                    response.close()
+
+    def _credentials(self) -> dict[str, str]:
+        access = self._access
+        if access.ca_file is not None:
+            _readable(access.ca_file)
+        if access.username is not None and access.password_file is not None:
+            password = _first_line(access.password_file)
+            return make_headers(basic_auth=f"{access.username}:{password}")
+        if access.bearer_token_file is not None:
+            return {"authorization": f"Bearer {_first_line(access.bearer_token_file)}"}
+        return {}
+
+
+def _check(url: str, response: BaseHTTPResponse) -> None:
+    status = response.status
+    if status == 200 and response.headers.get("content-encoding", "identity") == "identity":
+        return
+    if status == 200:
+        raise NotMetrics(f"{url} serves in an encoding that it was not asked for")
+    said = response.read1(_SAID_MAX).decode("utf-8", "replace").split("\n")[0].strip()
+    words = f"{url} answers {status} {response.reason or ''}".rstrip() + (said and f": {said}")
+    if status in _REFUSED:
+        raise AccessRefused(words)
+    if status >= 500:
+        raise Unreachable(words)
+    raise NotMetrics(words)
+
+
+@contextmanager
+def _translated(url: str) -> Iterator[None]:
+    try:
+        yield
+    except SSLError as error:
+        raise AccessRefused(f"{url}: TLS failed: {error}") from error
+    except (HTTPError, OSError) as error:
+        cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+        said = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
+        raise Unreachable(f"{url} does not answer: {said}") from error
+
+
+def _readable(ca_file: Path) -> None:
+    try:
+        ca_file.read_bytes()
+    except OSError as error:
+        raise AccessRefused(f"the authorities in {ca_file} cannot be read: {error}") from error
+
+
+def _first_line(path: Path) -> str:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise AccessRefused(f"the secret in {path} cannot be read: {error}") from error
+    if not lines:
+        raise AccessRefused(f"the secret file {path} is empty")
+    return lines[0]

@@ -1,0 +1,220 @@
+"""The poller: a thread that asks for all nodes' JMX numbers in turn and appends what is news.
+
+In: a configuration, where facts go, a clock. Out: facts, and `status`. Each address is asked in a
+thread of a small pool; one that is still being asked is not asked again, and counts as silent.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, NamedTuple, Self
+
+from migration.observations import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
+from migration.source_status import SourceStatus
+from streams.jmx.config import JmxConfig, PrometheusServer
+from streams.jmx.errors import AccessRefused, JmxError, Unreachable
+from streams.jmx.exposition import in_order, numbers_in
+from streams.jmx.http import Http
+from streams.jmx.prometheus import LOOK_BACK_S, read_prometheus
+from streams.jmx.reading import Reading
+from streams.jmx.telling import Told, is_news
+from streams.running import Running
+
+_STOP_S: Final = 10.0
+_GRACE_S: Final = 1.0
+_SHOWN_MAX: Final = 5
+
+_log: Final = logging.getLogger(__name__)
+
+
+class _Answer(NamedTuple):
+    """What one address gave, and when, by the wall clock."""
+
+    at_ms: int
+    readings: list[Reading]
+
+
+@dataclass(slots=True)
+class _Round:
+    """What one round brought; `failures` by node, or None for all of them."""
+
+    answers: list[_Answer] = field(default_factory=list)
+    failures: dict[int | None, JmxError] = field(default_factory=dict)
+
+
+class JmxPoller(Running):
+    """Polls one cluster's JMX numbers."""
+
+    def __init__(
+        self,
+        config: JmxConfig,
+        append: Callable[[Sequence[JmxFact]], object],
+        clock: Callable[[], int],
+    ) -> None:
+        """Prepare; nothing is asked before `start`.
+
+        Args:
+            config: What to poll.
+            append: Keeps facts durably, all or none, before it returns.
+            clock: The wall clock, ms since the epoch.
+        """
+        self._config = config
+        self._append = append
+        self._clock = clock
+        self._http = Http(config.access, config.deadline_s)
+        self._jobs = dict(_jobs(config, self._http))
+        self._asked: dict[int | None, Future[_Answer]] = {}
+        self._nodes = config.named
+        self._told_nodes: frozenset[int] | None = None
+        self._last: dict[int, Told] = {}
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._status = SourceStatus(observed_ms=clock(), waiting="no node was asked yet")
+
+    def start(self) -> Self:
+        """Begin to poll; a second time does nothing."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="jmx", daemon=True)
+            self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Stop polling; what is under way is waited for a few seconds, and what it brings drops."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join(_STOP_S)
+        self._http.close()
+
+    def status(self) -> SourceStatus:
+        """How it stands. Thread-safe."""
+        with self._lock:
+            said = self._status
+        ended = self._thread is not None and not self._thread.is_alive()
+        error = "the poller of JMX numbers ended" if ended and said.error is None else said.error
+        return SourceStatus(
+            observed_ms=self._clock(),
+            last_reply_ms=said.last_reply_ms,
+            endpoint=said.endpoint,
+            waiting=said.waiting,
+            error=error,
+        )
+
+    # The thread
+
+    def _run(self) -> None:
+        workers = min(self._config.parallel, len(self._jobs))
+        with ThreadPoolExecutor(workers, thread_name_prefix="jmx") as pool:
+            while not self._stopping.is_set():
+                began_s = time.monotonic()
+                self._take(self._round(pool))
+                # From begin to begin: an address that hangs does not make the others' answers old.
+                took_s = time.monotonic() - began_s
+                self._stopping.wait(max(0.0, self._config.interval_s - took_s))
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _round(self, pool: ThreadPoolExecutor) -> _Round:
+        for node, job in self._jobs.items():
+            if node not in self._asked:
+                self._asked[node] = pool.submit(self._ask, job)
+        batches = -(-len(self._jobs) // self._config.parallel)
+        wait(self._asked.values(), self._config.deadline_s * batches + _GRACE_S)
+        found = _Round()
+        for node, future in list(self._asked.items()):
+            if not future.done():
+                words = f"no answer within {self._config.deadline_s:g} s"
+                found.failures[node] = Unreachable(words)
+                continue
+            del self._asked[node]
+            try:
+                found.answers.append(future.result())
+            except JmxError as error:
+                found.failures[node] = error
+            except Exception as error:  # noqa: BLE001 else it would never be asked again
+                _log.exception("JMX numbers were asked for in vain")
+                found.failures[node] = Unreachable(f"an unexpected error: {error!r}")
+        return found
+
+    def _ask(self, job: Callable[[], list[Reading]]) -> _Answer:
+        readings = job()
+        return _Answer(self._clock(), readings)
+
+    def _take(self, found: _Round) -> None:
+        """Append what is news; what cannot be kept is told again by the next round."""
+        now_ms = self._clock()
+        nodes = self._nodes | {each.node for answer in found.answers for each in answer.readings}
+        told = {each.node: each for each in self._facts(found, nodes, now_ms)}
+        news: list[JmxFact] = [
+            each for node, each in told.items() if is_news(self._last.get(node), each)
+        ]
+        if nodes != self._told_nodes and nodes:
+            news.insert(0, JmxNodes(now_ms, tuple(sorted(nodes))))
+        unkept = None
+        try:
+            if news:
+                self._append(news)
+        except Exception as error:  # noqa: BLE001 the sink is not ours; it is tried again and told
+            _log.warning("JMX numbers cannot be kept: %s", error)
+            unkept = f"JMX numbers cannot be kept: {error}"
+        else:
+            self._nodes = self._told_nodes = nodes
+            self._last |= {each.node: each for each in news if not isinstance(each, JmxNodes)}
+        self._tell(found, now_ms, unkept)
+
+    def _facts(self, found: _Round, nodes: Iterable[int], now_ms: int) -> Iterable[Told]:
+        read = {
+            each.node: (each, answer.at_ms - each.age_ms)
+            for answer in found.answers
+            for each in answer.readings
+        }
+        for node in sorted(nodes):
+            if node in read:
+                one, read_ms = read[node]
+                yield JmxSeen(now_ms, node, one.endpoint, read_ms, in_order(one.numbers))
+            else:
+                failure = found.failures.get(node) or found.failures.get(None)
+                absent = f"Prometheus has had no sample of it for {LOOK_BACK_S} s"
+                yield JmxUnreachable(now_ms, node, absent if failure is None else str(failure))
+
+    def _tell(self, found: _Round, now_ms: int, unkept: str | None) -> None:
+        refused = [str(e) for e in found.failures.values() if isinstance(e, AccessRefused)]
+        waits = [str(e) for e in found.failures.values() if not isinstance(e, AccessRefused)]
+        told = [(answer.at_ms, each) for answer in found.answers for each in answer.readings]
+        with self._lock:
+            before = self._status
+            self._status = SourceStatus(
+                observed_ms=now_ms,
+                last_reply_ms=max(at for at, _ in told) if told else before.last_reply_ms,
+                endpoint=told[0][1].endpoint if told else before.endpoint,
+                waiting=_joined(waits),
+                error=unkept or _joined(refused),
+            )
+
+
+def _jobs(
+    config: JmxConfig, http: Http
+) -> Iterable[tuple[int | None, Callable[[], list[Reading]]]]:
+    """What is asked in a round, by the node it is about; None: about all."""
+    if config.prometheus is not None:
+        yield None, partial(_ask_prometheus, config.prometheus, http)
+    for node, url in config.exporters.items():
+        yield node, partial(_ask_exporter, node, url, http)
+
+
+def _ask_exporter(node: int, url: str, http: Http) -> list[Reading]:
+    return [Reading(node, url, 0, numbers_in(http.lines(url), url))]
+
+
+def _ask_prometheus(server: PrometheusServer, http: Http) -> list[Reading]:
+    return read_prometheus(server, http)
+
+
+def _joined(words: Sequence[str]) -> str | None:
+    if not words:
+        return None
+    more = len(words) - _SHOWN_MAX
+    return "; ".join(words[:_SHOWN_MAX]) + (f"; and {more} more" if more > 0 else "")

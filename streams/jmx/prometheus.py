@@ -1,0 +1,141 @@
+"""The nodes' numbers from the Prometheus that scrapes them.
+
+Ranges are asked for, not instants: an instant may be a sample of five minutes ago that claims to
+be of now, a range has the samples with the time of their scrape.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from pydantic import BaseModel, ValidationError
+
+from migration.jmx_names import JmxName
+from streams.jmx.beans import METRIC_PATTERN, NAME_PATTERN, recognise
+from streams.jmx.config import PrometheusServer
+from streams.jmx.errors import NotMetrics, Unreachable
+from streams.jmx.exposition import settled
+from streams.jmx.http import Http
+from streams.jmx.reading import Reading
+
+LOOK_BACK_S: Final = 120
+"""A node that was not scraped for so long is not known."""
+_METRIC: Final = "__name__"
+
+
+class _Series(BaseModel):
+    """One series of a matrix: `values` are pairs of a time, seconds since 1970, and a number."""
+
+    metric: dict[str, str]
+    values: list[tuple[float, str]]
+
+
+class _Matrix(BaseModel):
+    result: list[_Series]
+
+
+class _Sample(NamedTuple):
+    node: int
+    instance: str
+    at_s: float
+    name: JmxName
+    value: float
+
+
+def read_prometheus(server: PrometheusServer, http: Http) -> list[Reading]:
+    """Every node's latest numbers, in the order of their ids.
+
+    Raises:
+        JmxError: Prometheus does not answer, refuses, or has none of the beans.
+    """
+    now_s = _now_s(server, http)
+    found = [
+        sample
+        for pattern in (f'{_METRIC}=~"{METRIC_PATTERN}"', f'name=~"{NAME_PATTERN}"')
+        for series in _matrix(server, http, pattern, now_s)
+        if (sample := _sample(server, series)) is not None
+    ]
+    if not found:
+        labels = ", ".join(f'{each}="{value}"' for each, value in server.labels.items())
+        raise NotMetrics(
+            f"{server.url} has had no bean that Kraftgate knows for {LOOK_BACK_S} s, of a node that"
+            f" can be named, among the series with {{{labels}}}"
+        )
+    return list(_readings(found, now_s))
+
+
+def _readings(found: Iterable[_Sample], now_s: float) -> Iterator[Reading]:
+    """Put together what was read of each node: one scrape gives all its samples one time."""
+    by_node: dict[int, list[_Sample]] = {}
+    for each in found:
+        by_node.setdefault(each.node, []).append(each)
+    for node, samples in sorted(by_node.items()):
+        newest = max(samples, key=lambda sample: sample.at_s)
+        # A bean that was not among the latest ones is not there any more.
+        latest = [each for each in samples if each.at_s == newest.at_s]
+        yield Reading(
+            node=node,
+            endpoint=newest.instance,
+            age_ms=max(0, round((now_s - newest.at_s) * 1000)),
+            numbers=settled((each.name, each.value) for each in latest),
+        )
+
+
+def _now_s(server: PrometheusServer, http: Http) -> float:
+    """Prometheus' own time: the samples' ages do not depend on how our clocks compare."""
+    data = answer(server.url, http, {"query": "time()"})
+    result = data.get("result")
+    if not isinstance(result, list) or len(result) != 2 or not isinstance(result[0], float | int):
+        raise NotMetrics(f"{server.url} does not tell its time")
+    return float(result[0])
+
+
+def _matrix(server: PrometheusServer, http: Http, pattern: str, now_s: float) -> list[_Series]:
+    selector = ", ".join([pattern, *(f"{k}={json.dumps(v)}" for k, v in server.labels.items())])
+    query = {"query": f"{{{selector}}}[{LOOK_BACK_S}s]", "time": f"{now_s:.3f}"}
+    data = answer(server.url, http, query)
+    try:
+        return _Matrix.model_validate(data).result
+    except ValidationError as error:
+        why = error.errors()[0]["msg"]
+        raise NotMetrics(f"{server.url} answers with what is no matrix: {why}") from error
+
+
+def answer(url: str, http: Http, query: Mapping[str, str]) -> dict[str, Any]:
+    """What a Prometheus answers to a query: `resultType` and `result`.
+
+    Raises:
+        JmxError: it does not answer, refuses the query, or is no Prometheus.
+    """
+    body = http.body(f"{url}/api/v1/query", query)
+    try:
+        told = json.loads(body)
+        if told["status"] != "success":
+            raise Unreachable(f"{url} refuses the query: {told.get('error')}")
+        data = told["data"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise NotMetrics(f"{url} is no Prometheus: {error!r}") from error
+    if not isinstance(data, dict):
+        raise NotMetrics(f"{url} is no Prometheus: its answer has no data")
+    return data
+
+
+def _sample(server: PrometheusServer, series: _Series) -> _Sample | None:
+    """The latest sample of a series; None: it is of no bean, or of no node that is known."""
+    labels = series.metric
+    name = recognise(labels.get(_METRIC, ""), labels)
+    node = _node(server, labels)
+    if name is None or node is None or not series.values:
+        return None
+    at_s, value = series.values[-1]
+    try:
+        return _Sample(node, labels.get("instance", server.url), at_s, name, float(value))
+    except ValueError as error:
+        raise NotMetrics(f"{server.url} gives {value!r} for a number") from error
+
+
+def _node(server: PrometheusServer, labels: Mapping[str, str]) -> int | None:
+    if server.node_label is None:
+        return server.instances.get(labels.get("instance", ""))
+    told = labels.get(server.node_label, "")
+    return int(told) if told.isdecimal() else None

@@ -1,0 +1,156 @@
+"""Where every client of ZooKeeper is made: kazoo's, with what that lacks.
+
+That is a user whose password is read again at each connection, and a watch on a path and everything
+below it. ZooKeeper has such watches since 3.6 (ZOOKEEPER-1416: AddWatchRequest,
+PERSISTENT_RECURSIVE), kazoo 2.11 has not: python-zk/kazoo pull request 715 is open since 2023. They
+stay until their connection is lost, and then kazoo sets none again, nor does this: whoever set one
+does, and reads everything.
+"""
+
+import logging
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Final, TypeAlias
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import ConnectionDropped, UnimplementedError
+from kazoo.interfaces import IAsyncResult
+from kazoo.protocol.connection import ConnectionHandler
+from kazoo.protocol.serialization import Watch, int_struct, write_string
+from kazoo.protocol.states import EVENT_TYPE_MAP
+from kazoo.retry import KazooRetry
+
+from streams.live.errors import AuthenticationFailed
+from streams.live.security import Security
+from streams.zookeeper.dialing import Handler
+from streams.zookeeper.ensemble import Ensemble
+
+# Lost connections are expected; what matters of them is told by whoever asked. On the level DEBUG
+# kazoo would print requests, and so passwords.
+_LOG: Final = logging.getLogger("kraftgate.zookeeper.kazoo")
+_LOG.setLevel(logging.CRITICAL)
+
+_ADD_WATCH: Final = 106
+"""ZooDefs.OpCode.addWatch."""
+_PERSISTENT_RECURSIVE: Final = 1
+"""AddWatchMode."""
+
+Heard: TypeAlias = Callable[[str, str], None]
+"""Called with an event's type (`kazoo.protocol.states.EventType`) and the path below the chroot."""
+
+
+@dataclass(frozen=True, slots=True)
+class _AddWatch:
+    """A request in the shape of kazoo's own."""
+
+    type: ClassVar[int] = _ADD_WATCH
+    path: str
+
+    def serialize(self) -> bytes:
+        """The request's body."""
+        return bytes(write_string(self.path) + int_struct.pack(_PERSISTENT_RECURSIVE))
+
+    @classmethod
+    def deserialize(cls, _answer: bytes, _offset: int) -> None:
+        """There is nothing in an answer without an error."""
+
+
+class _Connection(ConnectionHandler):  # type: ignore[misc] # kazoo is not typed
+    """Authenticates anew, and hands the events of recursive watches on, which kazoo would drop."""
+
+    def _connect(self, host: str, hostip: str, port: int) -> tuple[float, float]:
+        try:
+            self.client.auth_data = _digest_of(self.client.security)
+        except AuthenticationFailed as error:
+            self.handler.tried[f"{host}:{port}"] = str(error)
+            raise ConnectionDropped(str(error)) from error
+        timeouts: tuple[float, float] = super()._connect(host, hostip, port)
+        return timeouts
+
+    def _read_watch_event(self, buffer: bytes, offset: int) -> None:
+        event, _ = Watch.deserialize(buffer, offset)
+        self.client.hear(event)
+        super()._read_watch_event(buffer, offset)
+
+
+class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
+    """kazoo's client, secured, and with watches on whole branches.
+
+    Attributes:
+        security: how servers are reached, and who asks.
+        handler: what became of the attempts to connect.
+        heard_at: when the connection's last event came, monotonic; of whatever watch.
+        has_branches: whether the server knows such watches; None: it was not asked yet.
+    """
+
+    handler: Handler
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        *,
+        retry: KazooRetry | None = None,
+    ) -> None:
+        """Prepare; nothing is opened before one of kazoo's `start`.
+
+        Args:
+            ensemble: Which ZooKeeper; its chroot is what paths begin at.
+            retry: How long to go on trying to connect; kazoo's way when None.
+        """
+        self.security = ensemble.security
+        super().__init__(
+            hosts=ensemble.hosts + ensemble.chroot,
+            timeout=ensemble.session_timeout_ms / 1000,
+            handler=Handler(ensemble.security),
+            connection_retry=retry,
+            logger=_LOG,
+        )
+        made: ConnectionHandler = self._connection
+        self._connection: ConnectionHandler = _Connection(
+            self, made.retry_sleeper, logger=self.logger, sasl_options=made.sasl_options
+        )
+        self._branches: dict[str, Heard] = {}
+        self.heard_at = -math.inf
+        self.has_branches: bool | None = None
+
+    def watch_below_async(self, path: str, heard: Heard) -> IAsyncResult:
+        """Have every creation, deletion and change of data at or below `path` told.
+
+        ZooKeeper tells nothing of a znode that this session may not read. One before 3.6 answers
+        UnimplementedError and ends the connection; and it does so before it answers what was asked
+        earlier (UnimplementedRequestProcessor), which kazoo does not survive. So as long as
+        `has_branches` is None, ask only when nothing else is open.
+
+        Args:
+            path: It need not exist.
+            heard: Called by kazoo's thread, in ZooKeeper's order, before the answer of any request
+                that was answered later; it must neither wait nor raise.
+        """
+        result = self.handler.async_result()
+        result.rawlink(self._learn)
+        self._branches[path] = heard
+        self._call(_AddWatch(self.chroot + path), result)
+        return result
+
+    def _learn(self, result: IAsyncResult) -> None:
+        if result.successful():
+            self.has_branches = True
+        elif isinstance(result.exception, UnimplementedError):
+            self.has_branches = False
+
+    def hear(self, event: Watch) -> None:
+        """Take an event from the connection."""
+        self.heard_at = time.monotonic()
+        path, kind = self.unchroot(event.path), EVENT_TYPE_MAP.get(event.type)
+        for branch, heard in self._branches.items():
+            if kind is not None and (path == branch or path.startswith(f"{branch}/")):
+                heard(kind, path)
+
+
+def _digest_of(security: Security) -> set[tuple[str, str]]:
+    """Whom to say that we are, as kazoo takes it; nobody without a user name."""
+    if security.username is None:
+        return set()
+    return {("digest", f"{security.username}:{security.password() or ''}")}

@@ -1,0 +1,124 @@
+"""How a connection to a ZooKeeper server is made, in TLS or not, and what became of each attempt.
+
+kazoo's own TLS trusts the system's authorities beside the given ones, and leaves a socket behind
+when a server is not trusted. Files are read again at every connection.
+"""
+
+import socket
+import ssl
+from typing import Any, Final
+
+from kazoo.handlers.threading import KazooTimeoutError, SequentialThreadingHandler
+
+from streams.live.errors import AuthenticationFailed
+from streams.live.security import Security
+
+NO_SESSION: Final = "it accepts connections, but gives no session"
+
+
+class Handler(SequentialThreadingHandler):  # type: ignore[misc] # kazoo is not typed
+    """kazoo's handler, which connects as configured.
+
+    Attributes:
+        tried: By server (host:port), how the last attempt to connect ended.
+        server: host:port that was connected last; None before the first.
+    """
+
+    def __init__(self, security: Security) -> None:
+        super().__init__()
+        self._security = security
+        self.tried: dict[str, str] = {}
+        self.server: str | None = None
+
+    def create_connection(self, **asked: Any) -> socket.socket:  # noqa: ANN401 kazoo's
+        """Connect.
+
+        Raises:
+            OSError: it did not come to that; `tried` says why.
+        """
+        (ip, port), host = asked["address"], asked["hostname"]
+        server = f"{host}:{port}"
+        try:
+            made = dial(self._security, (ip, port), host, asked["timeout"])
+        except (OSError, KazooTimeoutError) as error:
+            self.tried[server] = reason(error)
+            raise
+        self.tried[server] = NO_SESSION
+        self.server = server
+        return made
+
+    def select(self, *asked: Any) -> tuple[list[Any], list[Any], list[Any]]:  # noqa: ANN401 kazoo's
+        """Wait as kazoo does, but not for what TLS has read from the socket already."""
+        if not any(isinstance(each, ssl.SSLSocket) and each.pending() for each in asked[0]):
+            found: tuple[list[Any], list[Any], list[Any]] = super().select(*asked)
+            return found
+        readable, writable, broken = super().select(*asked[:3], 0)
+        pending = [each for each in asked[0] if isinstance(each, ssl.SSLSocket)]
+        return [*pending, *(each for each in readable if each not in pending)], writable, broken
+
+
+def dial(
+    security: Security, address: tuple[str, int], host: str, timeout_s: float
+) -> socket.socket:
+    """Open a connection.
+
+    Args:
+        security: PLAINTEXT or SSL.
+        address: IP address and port.
+        host: What the server's certificate must name.
+        timeout_s: For each of its steps.
+
+    Raises:
+        OSError: the server is not there, or not the one that is trusted, or a file is missing.
+    """
+    context = _tls(security) if security.tls else None
+    made = socket.create_connection(address, timeout_s)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if context is None:
+        return made
+    try:
+        return context.wrap_socket(made, server_hostname=host)
+    except BaseException:
+        made.close()
+        raise
+
+
+def _tls(security: Security) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = security.check_hostname
+    if security.ca_file is None:
+        context.load_default_certs()
+    else:
+        _read("ca_file", security.ca_file, context.load_verify_locations)
+    if security.cert_file is not None:
+        password = _key_password(security)
+        _read(
+            "cert_file, or the key_file that belongs to it,",
+            security.cert_file,
+            lambda file: context.load_cert_chain(file, security.key_file, password),
+        )
+    return context
+
+
+def _key_password(security: Security) -> str | None:
+    try:
+        return security.key_password()
+    except AuthenticationFailed as error:
+        raise OSError(str(error)) from error
+
+
+def _read(what: str, file: Any, load: Any) -> None:  # noqa: ANN401 a path, and what takes it
+    try:
+        load(file)
+    except (OSError, ValueError) as error:  # ssl.SSLError is the first
+        why = getattr(error, "strerror", None) or error
+        raise OSError(f"the {what} {file} cannot be used: {why}") from error
+
+
+def reason(error: Exception) -> str:
+    """Say in an operator's words why a connection did not come to be."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return f"no TLS: {error.reason or error.strerror or error}"
+    return getattr(error, "strerror", None) or str(error) or "no answer"

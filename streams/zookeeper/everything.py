@@ -1,0 +1,104 @@
+"""All that is watched, in one session: read whole first, then wherever something changed."""
+
+import time
+from collections.abc import Callable
+
+from migration import znodes
+from migration.observations import ZooKeeperSeen
+from streams.zookeeper.ledger import Ledger
+from streams.zookeeper.link import Link
+from streams.zookeeper.marks import Marks
+from streams.zookeeper.notifications import Notifications
+from streams.zookeeper.session import Session
+from streams.zookeeper.topics import Topics, Touched
+from streams.zookeeper.tree import Tree
+
+
+class Everything:
+    """Reads all znodes through one session into the ledger."""
+
+    def __init__(
+        self,
+        session: Session,
+        ledger: Ledger,
+        marks: Marks,
+        touched: Touched,
+        on_chroot: Callable[[], object],
+        *,
+        chroot: str,
+    ) -> None:
+        """Prepare; nothing is asked before `begin`.
+
+        Args:
+            session: To ask.
+            ledger: Told of everything that is found or gone.
+            marks: Where the recursive watches' events are.
+            touched: Told which topics' content is to be compared anew.
+            on_chroot: Called when it turned out whether the chroot exists.
+            chroot: Kafka's, which may not exist; empty for the root.
+        """
+        self.session = session
+        self.topics = Topics(session, ledger, marks, touched)
+        self.chroot_missing = False
+        self._ledger = ledger
+        self._chroot = chroot
+        self._on_chroot = on_chroot
+        self._tree = Tree(session, ledger, znodes.DATA, znodes.BRANCHES)
+        self._notifications = Notifications(session, ledger)
+
+    def begin(self) -> None:
+        """Read everything; `session` tells when that is done."""
+        self.session.begin(lambda: self.topics.watch(then=self._read))
+
+    def _read(self) -> None:
+        # Notifications first: nothing else vanishes while it is waiting to be read.
+        self._notifications.look()
+        self._tree.read()
+        self._look_for_chroot()
+        self.topics.read()
+
+    def complete(self, link: Link, server: str) -> bool:
+        """Say that everything was read; False: the connection was lost just now.
+
+        Args:
+            link: The session's.
+            server: What to call it.
+        """
+        identity, known = link.session, self._ledger.known
+        if identity is None:
+            return False
+        self._ledger.flush()
+        self.topics.complete()
+        if not known.sees:
+            self._ledger.say(
+                ZooKeeperSeen(
+                    seen_ms=self._ledger.clock(),
+                    server=server,
+                    session=identity,
+                    blind_since_ms=known.blind_since_ms,
+                    zxid=link.zxid,
+                )
+            )
+        return True
+
+    def follow(self, quiet_s: float) -> None:
+        """Read what was marked; when nothing was heard for so long, ask, so that there is."""
+        self.topics.follow()
+        if not self.session.open and time.monotonic() - self.session.heard_at > quiet_s:
+            self._notifications.look()
+
+    def end(self) -> None:
+        """Say what is held back: the session is given up."""
+        self.topics.tell_states(self._ledger.clock())
+
+    def _look_for_chroot(self) -> None:
+        """Find out whether the chroot exists: without it every znode below just seems absent."""
+        if not self._chroot:
+            return
+
+        def answered(stat: object) -> None:
+            self.chroot_missing = stat is None
+            self._on_chroot()
+
+        watch = self.session.watch("/", self._look_for_chroot)
+        self.session.ask(self.session.client.exists_async, "/", answered, watch=watch)

@@ -1,0 +1,114 @@
+"""What the recursive watches heard since it was last asked: names and counts, never single events.
+
+While a broker restarts, thousands of partitions change in a second. kazoo's thread only marks here;
+what is kept grows with the topics, and no further than `NAMES_MAX` of them: more are all of them.
+"""
+
+import threading
+from typing import Final, NamedTuple, TypeAlias
+
+from kazoo.protocol.states import EventType
+
+from migration.znodes import TOPIC_CONFIGS, TOPICS
+from streams.zookeeper.ledger import Clock
+
+NAMES_MAX: Final = 1000
+_OF_TOPIC: Final = len(f"{TOPICS}/t".split("/"))
+_OF_STATE: Final = len(f"{TOPICS}/t/partitions/0/state".split("/"))
+
+Names: TypeAlias = frozenset[str] | None
+"""Of topics; None: all of them."""
+NONE: Final[frozenset[str]] = frozenset()
+
+
+class Marked(NamedTuple):
+    """What changed.
+
+    Attributes:
+        topics: whose own znode did.
+        configs: whose settings did.
+        touched: of which anything did, those above included.
+    """
+
+    topics: Names
+    configs: Names
+    touched: Names
+
+
+class States(NamedTuple):
+    """How often partitions' states were written (`ZkStatesChanged`)."""
+
+    since_ms: int
+    changes: int
+    topics: Names
+
+
+class Marks:
+    """Written by kazoo's thread, read by the watcher's."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Begin with nothing.
+
+        Args:
+            clock: Gives Kraftgate's time, ms since the epoch.
+        """
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._topics, self._configs, self._touched, self._written = (_Bounded() for _ in range(4))
+        self._states = 0
+        self._states_since_ms = 0
+
+    def hear(self, kind: str, path: str) -> None:
+        """Take an event; does not wait for anything but the lock."""
+        parts = path.split("/")
+        name = parts[_OF_TOPIC - 1] if len(parts) >= _OF_TOPIC else None
+        with self._lock:
+            self._touched.add(name)
+            if path.startswith(TOPIC_CONFIGS):
+                self._configs.add(name)
+            elif len(parts) <= _OF_TOPIC:
+                self._topics.add(name)
+            elif len(parts) == _OF_STATE and kind == EventType.CHANGED:
+                if not self._states:
+                    self._states_since_ms = self._clock()
+                self._states += 1
+                self._written.add(name)
+
+    def take(self) -> Marked:
+        """Return what was marked, and begin anew."""
+        with self._lock:
+            return Marked(self._topics.take(), self._configs.take(), self._touched.take())
+
+    def take_states(self, before_ms: int) -> States | None:
+        """Return the count that was begun before then, and begin anew; None: there is none."""
+        with self._lock:
+            if not self._states or self._states_since_ms > before_ms:
+                return None
+            taken = States(self._states_since_ms, self._states, self._written.take())
+            self._states = 0
+            return taken
+
+
+class _Bounded:
+    """At most `NAMES_MAX` names, or all."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+        self._all = False
+
+    def add(self, name: str | None) -> None:
+        """Add a name; None: all of them."""
+        if self._all:
+            return
+        if name is not None:
+            self._names.add(name)
+        if name is None or len(self._names) > NAMES_MAX:
+            self._all = True
+            self._names.clear()
+
+    def take(self) -> Names:
+        """Return them, and begin anew."""
+        taken = None if self._all else frozenset(self._names)
+        self._names.clear()
+        self._all = False
+        return taken

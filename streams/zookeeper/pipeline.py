@@ -1,0 +1,67 @@
+"""Many requests through one session, a bounded number at a time."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from kazoo.interfaces import IAsyncResult
+
+from streams.zookeeper.session import Session
+
+
+class Request(NamedTuple):
+    """A request that is still to be sent; the arguments of `Session.ask`."""
+
+    request: Callable[..., IAsyncResult]
+    path: str
+    answered: Callable[[Any], None]
+    refused: Callable[[BaseException], bool] = lambda _: False
+
+
+class Pipeline:
+    """Sends requests through a session, so many at once.
+
+    Of those that wait only the rule is kept by which they are made. What was added last is sent
+    first.
+    """
+
+    def __init__(self, session: Session, in_flight_max: int) -> None:
+        self._session = session
+        self._in_flight_max = in_flight_max
+        self._in_flight = 0
+        self._waiting: list[Iterator[Request]] = []
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything was answered."""
+        return not self._in_flight and not self._waiting
+
+    def add(self, requests: Iterable[Request]) -> None:
+        """Send these, before those that wait already."""
+        self._waiting.append(iter(requests))
+        self._send()
+
+    def _send(self) -> None:
+        while self._waiting and self._in_flight < self._in_flight_max:
+            request = next(self._waiting[-1], None)
+            if request is None:
+                self._waiting.pop()
+            else:
+                self._in_flight += 1
+                self._session.ask(
+                    request.request,
+                    request.path,
+                    partial(self._answered, request.answered),
+                    partial(self._refused, request.refused),
+                )
+
+    def _answered(self, answered: Callable[[Any], None], value: object) -> None:
+        self._in_flight -= 1
+        answered(value)
+        self._send()
+
+    def _refused(self, refused: Callable[[BaseException], bool], why: BaseException) -> bool:
+        self._in_flight -= 1
+        provided = refused(why)
+        self._send()
+        return provided

@@ -1,0 +1,132 @@
+"""What a topic's znode, or that of its settings, says otherwise than it did. Pure."""
+
+from typing import Final
+
+from kazoo.protocol.states import ZnodeStat
+
+from migration.directory_ids import to_text
+from migration.observations import ZnodeSeen
+from migration.topic_observations import (
+    ZkConfigChanged,
+    ZkConfigSeen,
+    ZkTopicChanged,
+    ZkTopicFact,
+)
+from migration.znodes import TOPICS, parent
+from streams.zookeeper.content_payloads import TopicPayload, Unreadable, config_of, topic_of
+from streams.zookeeper.known import Znode
+
+NAMED_MAX: Final = 20
+"""So many moved partitions of a topic are named; all are counted."""
+
+
+def config_kept(path: str, data: bytes | None, stat: ZnodeStat, seen_ms: int) -> ZkConfigSeen:
+    """Put together what is kept of a topic's settings; none when they say nothing."""
+    try:
+        entries = config_of(data)
+    except Unreadable:
+        entries = ()
+    return ZkConfigSeen(seen_ms, path, entries, stat.version, stat.mzxid)
+
+
+def change(
+    last: Znode | None, now: Znode, data: bytes | None, stat: ZnodeStat
+) -> ZkTopicChanged | ZkConfigChanged | None:
+    """Tell what happened to a topic; None: nothing, or the znode is not about topics.
+
+    Args:
+        last: what was known of it; None: it was not there.
+        now: how it stands.
+        data: as it is stored.
+        stat: the znode's.
+    """
+    at_ms = stat.ctime if last is None else stat.mtime
+    match now:
+        case ZkConfigSeen():
+            was = last.entries if isinstance(last, ZkConfigSeen) else ()
+            return _settings(now, was, data, at_ms)
+        case ZnodeSeen() if parent(now.path) == TOPICS:
+            return _topic(last if isinstance(last, ZnodeSeen) else None, now, at_ms)
+    return None
+
+
+def end(last: Znode, now_ms: int) -> ZkTopicFact | None:
+    """Tell that a topic, or its settings, are gone; None: there is nothing to tell."""
+    name = last.path.rpartition("/")[2]
+    match last:
+        case ZkConfigSeen():
+            keys = tuple(key for key, _ in last.entries)
+            return ZkConfigChanged(now_ms, None, name, keys, gone=True, why=None) if keys else None
+        case ZnodeSeen() if parent(last.path) == TOPICS:
+            payload, _ = _read(last)
+            return ZkTopicChanged(
+                seen_ms=now_ms,
+                what="vanished",
+                at_ms=None,
+                topic=name,
+                topic_id=_id(payload),
+                was=_partitions(payload),
+                now=None,
+                moved=0,
+                named=(),
+                why=None,
+            )
+    return None
+
+
+def _settings(
+    now: ZkConfigSeen, was: tuple[tuple[str, bytes], ...], data: bytes | None, at_ms: int
+) -> ZkConfigChanged | None:
+    name = now.path.rpartition("/")[2]
+    try:
+        config_of(data)
+    except Unreadable as error:
+        return ZkConfigChanged(now.seen_ms, at_ms, name, (), gone=False, why=str(error))
+    keys = tuple(sorted({key for key, _ in set(was) ^ set(now.entries)}))
+    return ZkConfigChanged(now.seen_ms, at_ms, name, keys, gone=False, why=None) if keys else None
+
+
+def _topic(last: ZnodeSeen | None, now: ZnodeSeen, at_ms: int) -> ZkTopicChanged | None:
+    before, _ = (None, None) if last is None else _read(last)
+    after, why = _read(now)
+    moved = () if before is None or after is None else _moved(before, after)
+    what = "unreadable" if why else "appeared" if last is None else "reassigned"
+    if what == "reassigned" and not moved and _partitions(before) == _partitions(after):
+        return None
+    return ZkTopicChanged(
+        seen_ms=now.seen_ms,
+        what=what,
+        at_ms=at_ms,
+        topic=now.path.rpartition("/")[2],
+        topic_id=_id(after),
+        was=_partitions(before),
+        now=_partitions(after),
+        moved=len(moved),
+        named=moved[:NAMED_MAX],
+        why=why,
+    )
+
+
+def _read(znode: ZnodeSeen) -> tuple[TopicPayload | None, str | None]:
+    try:
+        return topic_of(znode.data), None
+    except Unreadable as error:
+        return None, str(error)
+
+
+def _moved(
+    before: TopicPayload, after: TopicPayload
+) -> tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]:
+    return tuple(
+        (partition, was, after.replicas[partition])
+        for partition, was in before.replicas.items()
+        if partition in after.replicas and after.replicas[partition] != was
+    )
+
+
+def _partitions(payload: TopicPayload | None) -> int | None:
+    return None if payload is None else len(payload.replicas)
+
+
+def _id(payload: TopicPayload | None) -> str:
+    return "" if payload is None else to_text(payload.topic_id)

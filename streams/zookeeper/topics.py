@@ -1,0 +1,156 @@
+"""Topics and their settings, below recursive watches, read into the ledger for one session.
+
+The watch is there before the first reading, and what it marks meanwhile is read again. A ZooKeeper
+without such watches (before 3.6) is read whole now and then instead.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Final, TypeAlias
+
+from kazoo.exceptions import UnimplementedError
+from kazoo.protocol.states import ZnodeStat
+
+from migration.topic_observations import ZkStatesChanged, ZkTopicsFound
+from migration.znodes import TOPIC_CONFIGS, TOPICS
+from streams.zookeeper.content_payloads import Unreadable, topic_of
+from streams.zookeeper.ledger import Ledger
+from streams.zookeeper.marks import NAMES_MAX, NONE, Marks, Names
+from streams.zookeeper.pipeline import Pipeline, Request
+from streams.zookeeper.session import IN_FLIGHT_MAX, Action, Session
+
+POLL_S: Final = 30.0
+"""From the beginning of one whole reading to the next where there is no watch."""
+STATES_EVERY_MS: Final = 10_000
+"""For so long writes of partitions' states are counted before the count is told."""
+_STATES_NAMED_MAX: Final = 5
+_BRANCHES: Final = (TOPICS, TOPIC_CONFIGS)
+_IN_FLIGHT_MAX: Final = IN_FLIGHT_MAX // 2
+"""The other half is left to what vanishes while it waits (`notifications`)."""
+
+Touched: TypeAlias = Callable[[Names], object]
+"""Told which topics changed in whatever way; None: all. Called by the watcher's thread."""
+
+
+class Topics:
+    """Reads what the watches mark."""
+
+    def __init__(self, session: Session, ledger: Ledger, marks: Marks, touched: Touched) -> None:
+        """Prepare.
+
+        Args:
+            session: To ask.
+            ledger: Told of everything that is found or gone.
+            marks: Where the watches' events are.
+            touched: Told of topics whose content is to be compared anew.
+        """
+        self._session = session
+        self._client = session.client
+        self._ledger = ledger
+        self._marks = marks
+        self._touched = touched
+        self._pipeline = Pipeline(session, _IN_FLIGHT_MAX)
+        self._read_at = -math.inf
+
+    def watch(self, then: Action, branches: Sequence[str] = _BRANCHES) -> None:
+        """Set the watches, one after the other, where the server has them; then go on.
+
+        To be called while nothing else is open (`Client.watch_below_async`).
+        """
+        if not branches or self._client.has_branches is False:
+            then()
+            return
+        branch, *others = branches
+        self._session.ask(
+            self._client.watch_below_async,
+            branch,
+            lambda _: self.watch(then, others),
+            partial(self._is_unknown, then),
+            heard=self._marks.hear,
+        )
+
+    def _is_unknown(self, then: Action, why: BaseException) -> bool:
+        if not isinstance(why, UnimplementedError):
+            return False
+        then()  # as the server ends the connection, this fails, and is begun again in the next one
+        return True
+
+    def read(self) -> None:
+        """Read everything."""
+        self._marks.take()  # all of it is read below
+        self._read_at = time.monotonic()
+        for branch in _BRANCHES:
+            self._list(branch)
+
+    def complete(self) -> None:
+        """Say what there is, when all of it was read for the first time."""
+        if self._ledger.known.topics_found:
+            return
+        found = [self._ledger.known.znode(path) for path in self._ledger.known.below(TOPICS)]
+        partitions = sum(_partitions(each.data) for each in found if each is not None)
+        self._ledger.say(ZkTopicsFound(self._ledger.clock(), len(found), partitions))
+
+    def follow(self) -> None:
+        """Read what was marked since, once everything asked for before was answered."""
+        self.tell_states(self._ledger.clock() - STATES_EVERY_MS)
+        if not self._pipeline.idle:
+            return
+        if not self._client.has_branches:
+            if time.monotonic() - self._read_at > POLL_S:
+                self.read()
+            return
+        topics, configs, touched = self._marks.take()
+        self._look(TOPICS, topics)
+        self._look(TOPIC_CONFIGS, configs)
+        if touched != NONE:
+            self._touched(touched)
+
+    def tell_states(self, before_ms: int) -> None:
+        """Tell how often partitions' states were written, if that was counted since before then."""
+        states = self._marks.take_states(before_ms)
+        if states is None:
+            return
+        names = sorted(states.topics or ())
+        self._ledger.say(
+            ZkStatesChanged(
+                seen_ms=self._ledger.clock(),
+                since_ms=states.since_ms,
+                changes=states.changes,
+                topics=NAMES_MAX if states.topics is None else len(names),
+                named=tuple(names[:_STATES_NAMED_MAX]),
+            )
+        )
+
+    def _look(self, branch: str, names: Names) -> None:
+        if names is None:
+            self._list(branch)
+        else:
+            self._read(f"{branch}/{name}" for name in sorted(names))
+
+    def _list(self, branch: str) -> None:
+        def answered(names: list[str] | None) -> None:
+            there = {f"{branch}/{name}" for name in names or ()}
+            self._ledger.gone(*sorted(self._ledger.known.below(branch) - there))
+            self._read(sorted(there))
+
+        self._pipeline.add([Request(self._client.get_children_async, branch, answered)])
+
+    def _read(self, paths: Iterable[str]) -> None:
+        def answered(path: str, found: tuple[bytes | None, ZnodeStat] | None) -> None:
+            if found is None:
+                self._ledger.gone(path)
+            else:
+                self._ledger.found(path, *found)
+
+        self._pipeline.add(
+            Request(self._client.get_async, path, partial(answered, path)) for path in paths
+        )
+
+
+def _partitions(data: bytes) -> int:
+    try:
+        return len(topic_of(data).replicas)
+    except Unreadable:
+        return 0

@@ -1,0 +1,36 @@
+"""What is told again: changes at once, what stays the same every half a minute."""
+
+import pytest
+
+from migration.observations import JmxSeen, JmxUnreachable
+from streams.jmx.telling import AGAIN_MS, Told, is_news
+
+SEEN = JmxSeen(1000, 1, "e", 1000, (("ZkMigrationState", 1), ("ZkWriteBehindLag", 3)))
+GONE = JmxUnreachable(1000, 1, "refused")
+
+
+def later(ms: int, **changes: object) -> JmxSeen:
+    at = SEEN._replace(seen_ms=1000 + ms, read_ms=1000 + ms)
+    return at._replace(**changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("last", "now", "told"),
+    [
+        (None, SEEN, True),
+        (SEEN, later(10), False),
+        (SEEN, later(AGAIN_MS), True),
+        (SEEN, later(10, numbers=(("ZkMigrationState", 3), ("ZkWriteBehindLag", 3))), True),
+        (SEEN, later(10, numbers=(("ZkMigrationState", 1), ("ZkWriteBehindLag", 7))), False),
+        (SEEN, later(10, numbers=(("ZkMigrationState", 1), ("ZkWriteBehindLag", 700))), True),
+        (SEEN, later(10, numbers=(("ZkMigrationState", 1),)), True),
+        # Prometheus gives the same scrape again.
+        (SEEN, later(AGAIN_MS, read_ms=1000), False),
+        (SEEN, GONE, True),
+        (GONE, SEEN, True),
+        (GONE, GONE._replace(seen_ms=10**6), False),
+        (GONE, GONE._replace(why="timed out"), True),
+    ],
+)
+def test_what_is_news(last: Told | None, now: Told, told: bool) -> None:
+    assert is_news(last, now) is told

@@ -1,0 +1,74 @@
+"""Directories that a broker lacks while replicas have no known one: since its start, or later."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from migration.directory_ids import DirectoryId, to_text
+from migration.summary import BrokerSummary
+from tests.support.logs import Action, directory, values, write_segment
+from tests.support.pipeline import Run
+
+TOPIC: Action = (0, 0, 0, 0)
+PARTITION_0: Action = (2, 0, 0, 0)
+PARTITION_1: Action = (2, 0, 1, 0)
+"""Without directories, on broker 1."""
+MIGRATING: Action = (9, 0, 0, 5)
+KRAFT: Action = (9, 0, 1, 5)
+"""Broker 1 registers with its directories 0, 1 and 2."""
+KRAFT_WITHOUT_2: Action = (9, 0, 1, 4)
+FAILED_0_AND_2: Action = (11, 0, 7, 1)
+"""Directory 1 is what it has left."""
+ASSIGN_0: Action = (5, 0, 0, 0)
+ASSIGN_1: Action = (5, 0, 1, 0)
+
+PENDING = [TOPIC, PARTITION_0, PARTITION_1]
+
+
+def ids(*numbers: int) -> tuple[str, ...]:
+    return tuple(to_text(DirectoryId(directory(1, each).bytes)) for each in numbers)
+
+
+def broker(tmp_path: Path, drawn: Sequence[Action]) -> BrokerSummary:
+    (tmp_path / f"{0:020d}.log").write_bytes(write_segment(values(drawn), [1]))
+    (found,) = Run().follow(tmp_path, 1).summary.brokers
+    return found
+
+
+def test_what_fails_under_pending_replicas_counts_until_the_last_has_its_place(
+    tmp_path: Path,
+) -> None:
+    failed = broker(tmp_path, [*PENDING, KRAFT, FAILED_0_AND_2])
+    assert failed.failed is not None
+    assert (failed.failed.directories, failed.failed.pending) == (ids(0, 2), 2)
+    assert failed.gone is None
+    one_left = broker(tmp_path, [*PENDING, KRAFT, FAILED_0_AND_2, ASSIGN_0])
+    assert one_left.failed == failed.failed
+    assert broker(tmp_path, [*PENDING, KRAFT, FAILED_0_AND_2, ASSIGN_0, ASSIGN_1]).failed is None
+
+
+def test_so_it_is_with_replicas_that_came_after_the_hold(tmp_path: Path) -> None:
+    drawn = [TOPIC, PARTITION_0, KRAFT, ASSIGN_0, PARTITION_1, FAILED_0_AND_2]
+    found = broker(tmp_path, drawn)
+    assert not found.held
+    assert found.failed is not None
+    assert broker(tmp_path, [*drawn, ASSIGN_1]).failed is None
+
+
+def test_what_fails_when_every_replica_has_its_place_is_no_danger(tmp_path: Path) -> None:
+    found = broker(tmp_path, [TOPIC, PARTITION_0, KRAFT, ASSIGN_0, FAILED_0_AND_2])
+    assert (found.failed, found.gone) == (None, None)
+
+
+def test_what_it_came_back_without_is_told_beside_what_fails_then(tmp_path: Path) -> None:
+    drawn = [*PENDING, MIGRATING, KRAFT_WITHOUT_2]
+    back = broker(tmp_path, drawn)
+    assert back.gone is not None
+    assert (back.gone.directories, back.gone.pending, back.failed) == (ids(2), 2, None)
+    both = broker(tmp_path, [*drawn, FAILED_0_AND_2])
+    assert both.failed is not None
+    assert (both.gone, both.failed.directories) == (back.gone, ids(0))
+    again = broker(tmp_path, [*drawn, FAILED_0_AND_2, KRAFT_WITHOUT_2])
+    assert again.gone is not None
+    assert (again.gone.directories, again.failed) == (ids(2), None)
+    whole = broker(tmp_path, [*drawn, FAILED_0_AND_2, KRAFT])
+    assert (whole.gone, whole.failed) == (None, None)

@@ -1,0 +1,122 @@
+"""The source reads a cluster's metadata logs one after the other, whatever is asked again."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from streams.live.marks import mark_at
+from streams.live.spool import Position, Spool
+from streams.source.chunks import ClusterChunk, Kind, ShardChunk
+from streams.source.feed import Damage, Reach
+from streams.source.kraft_metadata import KraftMetadataReader, SourceOptions
+from streams.source.offsets import START, StreamOffset
+from streams.source.shards import CLUSTER, SHARDS
+from streams.wire.batches import read_batches
+from tests.support.logs import Action, values, write_segment
+
+FIRST: list[Action] = [(0, 0, 0, 0), (4, 0, 0, 3), (9, 0, 1, 5)]
+SECOND: list[Action] = [(9, 1, 1, 5), (0, 1, 0, 0)]
+IDLE: Action = (17, 0, 0, 0)
+
+
+class SpoolFeed:
+    """Stands in for the live feed: the spool is real, and filled by the test."""
+
+    spool: Spool
+
+    def __init__(self, *_: object) -> None:
+        self.damage: Damage = None
+
+    def available(self) -> Reach:
+        return Reach(*self.spool.position.reach)
+
+    def wait_beyond(self, reach: Reach | None, _timeout_s: float) -> bool:
+        return self.available() > (reach or Reach(1, 0))
+
+    def began_ms(self, log: int) -> int:
+        return self.spool.began_ms(log)
+
+    def retain(self, reach: Reach) -> None:
+        self.spool.retain(reach.offset, reach.log)
+
+    def note_damage(self, damage: Damage) -> None:
+        self.damage = damage
+
+    def stop(self) -> None:
+        pass
+
+
+@pytest.fixture
+def spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spool]:
+    with Spool(tmp_path / "spool") as made:
+        monkeypatch.setattr(SpoolFeed, "spool", made, raising=False)
+        monkeypatch.setattr("streams.source.live_feed.LiveFeed", SpoolFeed)
+        yield made
+
+
+def reader(spool: Spool) -> KraftMetadataReader:
+    options = {"cluster": "lab", "path": str(spool.directory), "state": "any", "controllers": "c1"}
+    return KraftMetadataReader(SourceOptions.parse(options))
+
+
+def append(spool: Spool, drawn: list[Action], log: int = 1) -> None:
+    segment = write_segment(values(drawn), [1])
+    last = list(read_batches(segment, file="made"))[-1]
+    spool.append(segment, Position(last.last_offset + 1, last.leader_epoch, log))
+
+
+def restart(spool: Spool, drawn: list[Action]) -> None:
+    head = mark_at(write_segment(values(drawn), [1]), 1)
+    assert head is not None
+    spool.restart(head)
+
+
+def latest(of: KraftMetadataReader, at: StreamOffset) -> StreamOffset:
+    return StreamOffset.from_json(of.latestOffset(at.to_json(), None))  # type: ignore[arg-type]
+
+
+def test_one_after_the_other_and_the_step_is_a_batch_of_its_own(spool: Spool) -> None:
+    append(spool, [*FIRST, IDLE, IDLE])
+    restart(spool, SECOND)
+    append(spool, SECOND, log=2)
+    source = reader(spool)
+    first = latest(source, START)
+    # No-op records at the end are left, and nothing follows from them.
+    assert (first.log, first.offset) == (1, 4)
+    step = latest(source, first)
+    assert step == StreamOffset(2, 0, 0, -1)
+    end = latest(source, step)
+    assert (end.log, end.offset) == (2, 3)
+    assert latest(source, end) == end
+    # Spark asks again after a crash, of another process.
+    for again in (source, reader(spool)):
+        parts = again.partitions(first.to_json(), step.to_json())
+        assert len(parts) == 1
+        found = list(again.read(parts[0]))
+        assert [ShardChunk.unpack(row[3]).kind for row in found if row[1] != CLUSTER] == [
+            Kind.RESTART
+        ] * SHARDS
+        (about,) = (ClusterChunk.unpack(row[3]) for row in found if row[1] == CLUSTER)
+        assert (about.log, about.end_offset, len(about.records)) == (2, -1, 0)
+        assert about.timestamp_ms == spool.began_ms(2) > 0
+        assert [part.value.path for part in again.partitions(step.to_json(), end.to_json())] == [
+            spool.directory / "log-2" / f"{0:020d}.log"
+        ]
+    again.commit(end.to_json())
+    assert (spool.directory / f"{0:020d}.log").is_file()
+
+
+def test_a_log_that_cannot_be_read_to_its_end_is_not_left(spool: Spool) -> None:
+    append(spool, FIRST)
+    segment = spool.directory / f"{0:020d}.log"
+    content = bytearray(segment.read_bytes())
+    content[-1] ^= 1
+    segment.write_bytes(content)
+    restart(spool, SECOND)
+    source = reader(spool)
+    first = latest(source, START)
+    assert first.log == 1
+    assert latest(source, first) == first
+    assert json.dumps(first.to_json())

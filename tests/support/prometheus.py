@@ -1,0 +1,138 @@
+"""Debian's Prometheus and its promtool, found or missed loudly."""
+
+import json
+import shutil
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+import yaml
+
+from orchestrator.lab.ports import LOOPBACK, Ports
+
+_READY_S_MAX = 60.0
+_STOP_S_MAX = 20.0
+LINE = "apt-get install -y --no-install-recommends prometheus"
+
+
+def program(name: str) -> str:
+    """The program's path; a test that needs it fails without it."""
+    found = shutil.which(name)
+    if found is None:
+        pytest.fail(f"there is no {name}. Run: {LINE}", pytrace=False)
+    return found
+
+
+def promtool(*arguments: str | Path, stdin: str = "") -> tuple[int, str]:
+    """Run promtool: its exit code, and all that it said."""
+    done = subprocess.run(
+        [program("promtool"), *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@contextmanager
+def running(
+    folder: Path,
+    nodes: Mapping[int, str] = MappingProxyType({}),
+    *,
+    kraftgate: str | None = None,
+    rules: str | None = None,
+    alertmanager: str | None = None,
+) -> Iterator[str]:
+    """A server with its data below `folder`; its base address.
+
+    It scrapes the nodes and Kraftgate every second, the nodes' label `node_id` is their id, and
+    evaluates the rules every second.
+
+    Args:
+        folder: Its own.
+        nodes: By id, the URL of what is scraped.
+        kraftgate: host:port of `metrics.listen`.
+        rules: The text of a file of rules.
+        alertmanager: host:port of who is told of alerts.
+    """
+    folder.mkdir(exist_ok=True)
+    config = folder / "prometheus.yml"
+    content = _config(nodes, kraftgate)
+    if rules is not None:
+        (folder / "rules.yaml").write_text(rules, "utf-8")
+        content["rule_files"] = ["rules.yaml"]
+    if alertmanager is not None:
+        told = [{"targets": [alertmanager]}]
+        content["alerting"] = {"alertmanagers": [{"static_configs": told}]}
+    config.write_text(yaml.safe_dump(content), "utf-8")
+    ports = Ports()
+    address = f"{LOOPBACK}:{ports.take()}"
+    with (folder / "prometheus.log").open("wb") as log:
+        process = subprocess.Popen(
+            [
+                program("prometheus"),
+                f"--config.file={config}",
+                f"--storage.tsdb.path={folder / 'data'}",
+                f"--web.listen-address={address}",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        _wait_ready(f"http://{address}", process)
+        yield f"http://{address}"
+    finally:
+        process.terminate()
+        try:
+            process.wait(_STOP_S_MAX)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        ports.close()
+
+
+def ask(url: str, expr: str) -> dict[tuple[tuple[str, str], ...], float]:
+    """What an expression gives now: by its labels, in the order of their names."""
+    asked = f"{url}/api/v1/query?{urlencode({'query': expr})}"
+    with urllib.request.urlopen(asked, timeout=30) as reply:  # noqa: S310  # ours
+        answer = json.load(reply)
+    return {
+        tuple(sorted(each["metric"].items())): float(each["value"][1])
+        for each in answer["data"]["result"]
+    }
+
+
+def _config(nodes: Mapping[int, str], kraftgate: str | None) -> dict[str, object]:
+    jobs: list[dict[str, object]] = []
+    if nodes:
+        targets = [
+            {"targets": [urlsplit(url).netloc], "labels": {"node_id": str(id_)}}
+            for id_, url in nodes.items()
+        ]
+        jobs.append({"job_name": "kafka", "static_configs": targets})
+    if kraftgate is not None:
+        jobs.append({"job_name": "kraftgate", "static_configs": [{"targets": [kraftgate]}]})
+    every = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    return {"global": every, "scrape_configs": jobs}
+
+
+def _wait_ready(url: str, process: subprocess.Popen[bytes]) -> None:
+    deadline_s = time.monotonic() + _READY_S_MAX
+    while time.monotonic() < deadline_s:
+        assert process.poll() is None, "Prometheus ended"
+        try:
+            with urllib.request.urlopen(f"{url}/-/ready", timeout=2):  # noqa: S310  # ours
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise AssertionError(f"Prometheus was not ready within {_READY_S_MAX} s")

@@ -1,0 +1,275 @@
+"""One orchestrator at a time, by a lock in a real ZooKeeper: whoever is killed or frozen."""
+
+import shutil
+import time
+from collections.abc import Callable
+
+import pytest
+
+from orchestrator.errors import LockError, LockHeld, LockUnreachable
+from orchestrator.lab import Lab
+from orchestrator.walk import zookeeper_calls
+from orchestrator.walk.boot_clock import boot_clock_s
+from orchestrator.walk.lock import Held, NotHeld
+from orchestrator.walk.zookeeper_calls import Znode
+from orchestrator.walk.zookeeper_lock import FENCE, HOME, LOCK, ZooKeeperLock
+from tests.zookeeper.orchestrators import another, expire, orchestrating
+from tests.zookeeper.watching import SESSION_TIMEOUT_MS, Writer
+
+pytestmark = pytest.mark.lab
+
+ZOOKEEPER = "zookeeper"
+_WAIT_S = 10 * SESSION_TIMEOUT_MS / 1000
+
+
+def until(ask: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + _WAIT_S
+    while not ask():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
+def reacquired(lock: ZooKeeperLock) -> bool:
+    try:
+        lock.acquire()
+    except LockUnreachable:
+        return False
+    return True
+
+
+def is_held(lock: ZooKeeperLock) -> bool:
+    return isinstance(lock.check(), Held)
+
+
+def test_one_gets_it_and_the_other_is_told_who_has_it(kafka: Writer, connect: str) -> None:
+    with orchestrating(connect, "anna", 4711) as anna, orchestrating(connect, "bert") as bert:
+        before_s = boot_clock_s()
+        token = anna.acquire().token
+        found = anna.check()
+        assert isinstance(found, Held)
+        assert found.token == token
+        assert before_s < found.until_s < before_s + SESSION_TIMEOUT_MS / 1000
+        who = "process 4711 of anna on host-of-anna, since 2026-11-18T11:06:40.000Z"
+        with pytest.raises(LockHeld, match=who):
+            bert.acquire()
+        assert bert.check() == NotHeld(why="it was not taken")
+        assert is_held(anna)
+        assert anna.acquire() == anna.acquire()
+        assert anna.acquire().kept
+        del kafka
+
+
+def test_a_released_lock_is_free_at_once_and_its_token_never_comes_again(
+    kafka: Writer, connect: str
+) -> None:
+    """Not even when somebody removes all that Kraftgate has there."""
+    tokens = []
+    for user in ("anna", "bert", "anna"):
+        with orchestrating(connect, user) as lock:
+            tokens.append(lock.acquire().token)
+            tokens.append(lock.acquire().token)
+            lock.release()
+            assert lock.check() == NotHeld(why="it was not taken")
+            tokens.append(lock.acquire().token)
+    kafka.delete(HOME)
+    with orchestrating(connect) as lock:
+        tokens.append(lock.acquire().token)
+    assert tokens == sorted(tokens)
+    assert len(set(tokens)) == 7
+
+
+def test_nothing_else_is_written(kafka: Writer, connect: str) -> None:
+    def tree(path: str) -> list[str]:
+        children = [f"{path.rstrip('/')}/{name}" for name in kafka.client.get_children(path)]
+        return sorted([*children, *(each for child in children for each in tree(child))])
+
+    kafka.create("/brokers/ids")
+    with orchestrating(connect) as lock:
+        lock.acquire()
+        assert tree("/") == ["/brokers", "/brokers/ids", HOME, FENCE, LOCK]
+    assert tree("/") == ["/brokers", "/brokers/ids", HOME, FENCE]
+
+
+@pytest.mark.usefixtures("kafka")
+def test_a_chroot_that_is_not_there_is_not_made(lab: Lab) -> None:
+    wrong = f"{lab.zookeeper_connect}/kafca"
+    with orchestrating(wrong) as lock, pytest.raises(LockError, match="has no /kafca"):
+        lock.acquire()
+    root = Writer(lab.zookeeper_connect)
+    assert not root.client.exists("/kafca")
+    root.close()
+
+
+@pytest.mark.usefixtures("kafka")
+def test_of_a_killed_one_it_is_free_when_its_session_ends(connect: str) -> None:
+    with orchestrating(connect, "bert") as bert:
+        with another(connect) as killed:
+            token = killed.ask("acquire")["token"]
+            killed.process.kill()
+            killed.process.wait()
+            with pytest.raises(LockHeld, match="it has ended, and its session will soon"):
+                bert.acquire()
+            assert bert.acquire(wait_s=_WAIT_S).token > token
+        assert is_held(bert)
+
+
+@pytest.mark.usefixtures("kafka")
+def test_a_frozen_one_does_not_hold_it_when_it_comes_back(connect: str) -> None:
+    """And it was promised the lock for no moment at which another had it."""
+    with orchestrating(connect, "bert") as bert, another(connect) as frozen:
+        token = frozen.ask("acquire")["token"]
+        until_s = frozen.ask("check")["until_s"]
+        frozen.freeze()
+        taken = bert.acquire(wait_s=_WAIT_S)
+        assert boot_clock_s() > until_s
+        assert taken.token > token
+        frozen.thaw()
+        for _ in range(3):
+            assert "until_s" not in frozen.ask("check")
+        assert "bert" in frozen.ask("acquire")["refused"]
+        assert "bert on host-of-bert" in frozen.ask("check")["why"]
+        assert is_held(bert)
+
+
+@pytest.mark.usefixtures("kafka")
+def test_an_expired_session_is_no_lock_until_it_is_taken_again(connect: str) -> None:
+    """With the token of before, for nobody had it in between."""
+    with orchestrating(connect) as lock:
+        token = lock.acquire().token
+        expire(lock, connect)
+        until(lambda: not is_held(lock))
+        until(lambda: lock._zookeeper.connected)
+        found = lock.check()
+        assert isinstance(found, NotHeld)
+        assert "session has expired" in found.why
+        until(lambda: reacquired(lock))
+        again = lock.acquire()
+        assert again.token == token
+        assert again.kept
+        assert is_held(lock)
+
+
+@pytest.mark.usefixtures("kafka")
+def test_one_that_lost_it_to_another_gets_a_new_token(connect: str) -> None:
+    with orchestrating(connect, "anna") as anna, orchestrating(connect, "bert") as bert:
+        token = anna.acquire().token
+        expire(anna, connect)
+        between = bert.acquire(wait_s=_WAIT_S).token
+        until(lambda: anna._zookeeper.connected)
+        found = anna.check()
+        assert isinstance(found, NotHeld)
+        assert "bert on host-of-bert" in found.why
+        assert "took over" in found.why
+        bert.release()
+        after = anna.acquire()
+        assert token < between < after.token
+        assert not after.kept
+        assert is_held(anna)
+
+
+@pytest.mark.usefixtures("kafka")
+def test_one_that_was_there_for_a_moment_only_makes_the_token_new_too(
+    connect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at the fence and the taking of the lock."""
+    with orchestrating(connect, "anna") as anna, orchestrating(connect, "bert") as bert:
+        token = anna.acquire().token
+        expire(anna, connect)
+        until(lambda: not is_held(anna))
+        look = anna._fence
+
+        def look_and_lose() -> Znode:
+            found = look()
+            monkeypatch.undo()
+            bert.acquire(wait_s=_WAIT_S)
+            bert.release()
+            return found
+
+        monkeypatch.setattr(anna, "_fence", look_and_lose)
+        until(lambda: reacquired(anna))
+        after = anna.check()
+        assert isinstance(after, Held)
+        assert after.token > token
+
+
+def test_a_zookeeper_that_lost_its_data(
+    lab: Lab, kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its client would be refused for ever; the lock is taken anew, by another one."""
+    monkeypatch.setattr(zookeeper_calls, "_CONNECT_S_MAX", 2.0)
+    with orchestrating(connect) as lock:
+        lock.acquire()
+        kafka.close()
+        lab.kill(ZOOKEEPER)
+        until(lambda: not is_held(lock))
+        shutil.rmtree(next(lab.home.glob("**/version-2")))
+        lab.start_zookeeper()
+        again = Writer(connect)
+        again.client.ensure_path("/")
+        again.close()
+        until(lambda: reacquired(lock))
+        assert is_held(lock)
+
+
+@pytest.mark.usefixtures("kafka")
+@pytest.mark.parametrize("how", ["killed", "frozen"])
+def test_zookeeper_away_and_back(lab: Lab, connect: str, how: str) -> None:
+    """It is not held meanwhile, and afterwards it is, with its token: nobody else had it."""
+    with orchestrating(connect) as lock:
+        token = lock.acquire().token
+        (lab.kill if how == "killed" else lab.freeze)(ZOOKEEPER)
+        until(lambda: not is_held(lock))
+        (lab.start_zookeeper if how == "killed" else lambda: lab.thaw(ZOOKEEPER))()
+        until(lambda: reacquired(lock))
+        found = lock.check()
+        assert isinstance(found, Held)
+        assert found.token == token
+
+
+def test_an_unreachable_zookeeper_gives_no_lock(
+    lab: Lab, kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that had it takes its own back, from a new session beside the old one."""
+    monkeypatch.setattr(zookeeper_calls, "_CONNECT_S_MAX", 0.5)
+    with orchestrating(connect) as lock:
+        token = lock.acquire().token
+        lab.kill(ZOOKEEPER)
+        until(lambda: not is_held(lock))
+        with pytest.raises(LockUnreachable, match="refused"):
+            lock.acquire()
+        assert not is_held(lock)
+        lab.start_zookeeper()
+        monkeypatch.undo()
+        until(lambda: reacquired(lock))
+        found = lock.check()
+        assert isinstance(found, Held)
+        assert found.token == token
+        data, stat = kafka.client.get(LOCK)
+        assert stat.ephemeralOwner == lock._zookeeper.session
+        assert b"anna" in data
+
+
+@pytest.mark.usefixtures("kafka")
+def test_a_lock_whose_answer_was_lost_is_taken_back(connect: str) -> None:
+    with orchestrating(connect) as lock:
+        token = lock.acquire().token
+        lock._grant = None  # as if the transaction's answer had not come
+        assert not is_held(lock)
+        assert lock.acquire().token == token
+        assert is_held(lock)
+
+
+@pytest.mark.parametrize("path", [LOCK, FENCE])
+def test_who_removes_its_znodes_takes_the_lock_away(kafka: Writer, connect: str, path: str) -> None:
+    with orchestrating(connect) as lock:
+        lock.acquire()
+        kafka.delete(path)
+        found = lock.check()
+        assert isinstance(found, NotHeld)
+        assert "removed" in found.why
+
+
+def test_a_lock_of_somebody_elses_making_is_theirs(kafka: Writer, connect: str) -> None:
+    kafka.create(LOCK, b"somebody's own")
+    with orchestrating(connect) as lock, pytest.raises(LockHeld, match="somebody's own"):
+        lock.acquire()
