@@ -67,6 +67,16 @@ def finalize(home: Path, early: bool) -> None:
     click.echo("finalized")
 
 
+@click.command("finalize-controller", epilog=example("kraftgate lab finalize-controller 3000"))
+@HOME
+@click.argument("controller", type=click.IntRange(1), metavar="ID")
+@failing
+def finalize_controller(home: Path, controller: int) -> None:
+    """Restart controller ID without the migration. The first that leads so finalizes."""
+    request(home, "finalize-controller", {"controller": controller})
+    click.echo(f"controller {controller} runs without the migration")
+
+
 @click.command(epilog=example("kraftgate lab migrate"))
 @HOME
 @failing
@@ -155,6 +165,7 @@ STEPS = (
     wait_copied,
     kraft_broker,
     finalize,
+    finalize_controller,
     migrate,
     create_topic,
     delete_topic,

@@ -13,16 +13,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from orchestrator.lab import properties
-from orchestrator.lab.data import LabData
 from orchestrator.lab.errors import WrongStateError
 from orchestrator.lab.layout import Mode
+from orchestrator.lab.reverting import LabReverting
 from orchestrator.lab.spec import LabSpec
 
 _COPY_S_MAX = 120.0
 _COMPLETED = "Completing the ZK [Mm]igration"
 
 
-class Lab(LabData):
+class Lab(LabReverting):
     """A whole lab: members, topics, migration, directory faults, metadata logs.
 
     Args:
@@ -119,8 +119,10 @@ class Lab(LabData):
             self._start_controller(node, mode, wait=True)
         elif node.id in self._layout.brokers:
             self.start_broker(node.id)
-        else:
+        elif self.spec.zookeepers == 1:
             self.start_zookeeper()
+        else:
+            self.start_zookeeper_server(node.name)
 
     # The migration
 
@@ -194,6 +196,25 @@ class Lab(LabData):
             WrongStateError: A broker is not in KRaft mode, and `early` was not given.
             LabError: A controller did not come back.
         """
+        waiting = dict(self._layout.controllers)
+        while waiting:
+            active = self.active_controller()
+            followers = [id_ for id_ in waiting if id_ != active]
+            controller = followers[0] if followers else active
+            del waiting[controller]
+            self.finalize_controller(controller, early=early)
+        leader = self._layout.controller(self.active_controller())
+        self.wait_for_log(leader.name, _COMPLETED)
+
+    def finalize_controller(self, controller: int, *, early: bool = False) -> None:
+        """Restart one controller without the migration flag, and wait until it has caught up.
+
+        The migration is finalized once such a controller leads.
+
+        Raises:
+            WrongStateError: A broker is not in KRaft mode, and `early` was not given.
+            LabError: The controller did not come back.
+        """
         behind = [n.name for n in self._layout.brokers.values() if self.mode(n.name) != Mode.KRAFT]
         if behind and not early:
             raise WrongStateError(
@@ -201,16 +222,11 @@ class Lab(LabData):
                 where="lab",
                 mend="Move them first, or say early=True to see what Kafka does then.",
             )
-        waiting = dict(self._layout.controllers)
-        while waiting:
-            active = self.active_controller()
-            followers = [id_ for id_ in waiting if id_ != active]
-            node = waiting.pop(followers[0] if followers else active)
+        node = self._layout.controller(controller)
+        if self.is_alive(node.name):
             self.stop(node.name)
-            self._start_controller(node, Mode.KRAFT, wait=True)
-            self.wait_quorum_caught_up()
-        leader = self._layout.controller(self.active_controller())
-        self.wait_for_log(leader.name, _COMPLETED)
+        self._start_controller(node, Mode.KRAFT, wait=True)
+        self.wait_quorum_caught_up()
 
     def wait_quorum_caught_up(self, *, timeout_s: float = 60.0) -> None:
         """Wait until some controller leads and every voter has all committed records.
@@ -249,12 +265,6 @@ class Lab(LabData):
         progress("finalizing: restarting the controllers without the migration")
         self.finalize()
         progress("finalized")
-
-    def _change_mode(self, broker: int, mode: Mode, *, wait: bool) -> None:
-        name = self._layout.broker(broker).name
-        if self.is_alive(name):
-            self.stop(name)
-        self.start_broker(broker, mode, wait=wait)
 
     def _provision_controllers(self, mode: Mode, cluster_id: str) -> None:
         files = []

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from orchestrator.lab.cli_faults import FAULTS
+from orchestrator.lab.cli_reverting import REVERTING
 from orchestrator.lab.cli_shared import HOME, example, failing, request
 from orchestrator.lab.cli_steps import STEPS
 from orchestrator.lab.foreground import Start, hold
@@ -24,12 +25,20 @@ def lab() -> None:
     "--directories", type=click.IntRange(1, 20), default=2, show_default=True, help="Per broker."
 )
 @click.option("--controllers", type=click.IntRange(1, 7), default=1, show_default=True)
+@click.option(
+    "--zookeepers",
+    type=click.IntRange(1, 7),
+    default=1,
+    show_default=True,
+    help="Servers of ZooKeeper.",
+)
 @click.option("--topics", type=click.IntRange(0, 1000), default=4, show_default=True)
 @click.option("--partitions", type=click.IntRange(1, 10000), default=8, show_default=True)
 @click.option(
     "--replication-factor", type=click.IntRange(1, 50), help="[default: 3, or all brokers]"
 )
 @click.option("--kraft", is_flag=True, help="A cluster that never knew ZooKeeper.")
+@click.option("--jmx", is_flag=True, help="With jmx_exporter's agent in brokers and controllers.")
 @click.option("--fresh", is_flag=True, help="Remove an ended lab from the home first.")
 @failing
 def start(
@@ -37,10 +46,12 @@ def start(
     brokers: int,
     directories: int,
     controllers: int,
+    zookeepers: int,
     topics: int,
     partitions: int,
     replication_factor: int | None,
     kraft: bool,
+    jmx: bool,
     fresh: bool,
 ) -> None:
     """Start a lab and hold it until Ctrl-C, which stops every process.
@@ -59,7 +70,13 @@ def start(
         )
     hold(
         Start(
-            spec=LabSpec(brokers=brokers, directories=directories, controllers=controllers),
+            spec=LabSpec(
+                brokers=brokers,
+                directories=directories,
+                controllers=controllers,
+                zookeepers=zookeepers,
+                jmx=jmx,
+            ),
             home=home,
             fresh=fresh,
             kraft=kraft,
@@ -90,5 +107,5 @@ def status(home: Path, as_json: bool) -> None:
     click.echo(f"copied at metadata offset: {found['copied_offset'] or 'not copied'}")
 
 
-for command in (*STEPS, *FAULTS):
+for command in (*STEPS, *REVERTING, *FAULTS):
     lab.add_command(command)

@@ -1,7 +1,8 @@
 """The part of a lab that holds processes: its home, its ports, its faults and its end.
 
-`Lab` in cluster.py is what others use; it is built in four floors so that each stays one sitting:
-processes (here), members (members.py), data (data.py), the cluster and its migration (cluster.py).
+`Lab` in cluster.py is what others use; it is built in five floors so that each stays one sitting:
+processes (here), members (members.py), data (data.py), the way back (reverting.py), the cluster and
+its migration (cluster.py).
 """
 
 import atexit
@@ -18,7 +19,7 @@ from typing import NoReturn, Self
 
 from orchestrator.lab.errors import LabClosedError, LabError, WrongStateError
 from orchestrator.lab.home import claim_home
-from orchestrator.lab.jars import ensure_jars
+from orchestrator.lab.jars import ensure_agent, ensure_jars
 from orchestrator.lab.java import Java, find_java
 from orchestrator.lab.layout import Layout, Node
 from orchestrator.lab.ports import Ports
@@ -50,6 +51,7 @@ class LabProcesses:
         self.spec = spec or LabSpec()
         self._java_found = find_java()
         self._jars = ensure_jars()
+        self._agent = ensure_agent() if self.spec.jmx else None
         self._temporary = home is None
         self.home = Path(tempfile.mkdtemp(prefix="kraftgate-lab-")) if home is None else home
         self.home = self.home.absolute()
@@ -247,7 +249,7 @@ class LabProcesses:
 
     def _stop_all_in_order(self) -> None:
         """Stop brokers, then controllers, then ZooKeeper, as far as that goes in the time given."""
-        for group in (self._layout.brokers, self._layout.controllers, {0: self._layout.zookeeper}):
+        for group in (self._layout.brokers, self._layout.controllers, self._layout.zookeepers):
             names = {node.name for node in group.values()}
             members = [p for p in self._processes.values() if p.name in names]
             going = [p for p in members if p.alive and not p.frozen]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from orchestrator.lab import directories
+from orchestrator.lab import directories, log_dirs
 from orchestrator.lab.admin import Admin
 from orchestrator.lab.errors import WrongStateError
 from orchestrator.lab.layout import Mode
@@ -13,7 +13,9 @@ _SYNC_S_MAX = 180.0
 _TOPIC_S_MAX = 60.0
 _NOTICE_S_MAX = 60.0
 _DUMP_S_MAX = 120.0
+_CONFIGS_S_MAX = 60.0
 _DUMP_MAIN = "kafka.tools.DumpLogSegments"
+_CONFIGS_MAIN = "kafka.admin.ConfigCommand"
 
 
 class LabData(LabMembers):
@@ -109,6 +111,20 @@ class LabData(LabMembers):
             timeout_s=_SYNC_S_MAX,
             where=self.broker_bootstrap,
         )
+
+    def move_replicas(self, broker: int, moves: Mapping[tuple[str, int], int]) -> None:
+        """Begin to move replicas between log directories of one broker.
+
+        Args:
+            broker: Its id.
+            moves: The index of the wanted directory of each (topic, partition).
+
+        Raises:
+            RequestRefusedError: The broker refused one of them, or did not answer.
+            WrongStateError: It has no such directory.
+        """
+        wanted = {key: self.directory(broker, index) for key, index in moves.items()}
+        log_dirs.move(self._layout.broker(broker).address, wanted)
 
     def produce(self, topic: str, partition: int, count: int, *, size_bytes: int = 100) -> None:
         """Write `count` records and return once all in-sync replicas have them.
@@ -227,6 +243,18 @@ class LabData(LabMembers):
         """
         arguments = ("--cluster-metadata-decoder", "--files", str(path))
         return self._java.run_tool(_DUMP_MAIN, arguments, timeout_s=_DUMP_S_MAX)
+
+    def alter_configs(self, *arguments: str) -> None:
+        """Run kafka-configs --alter: settings of brokers and topics, quotas, credentials.
+
+        Args:
+            arguments: Of whom, and what: ``--entity-type brokers --entity-default --add-config ..``
+
+        Raises:
+            ToolFailedError: Kafka refused it.
+        """
+        to = ("--bootstrap-server", self.broker_bootstrap, "--alter")
+        self._java.run_tool(_CONFIGS_MAIN, (*to, *arguments), timeout_s=_CONFIGS_S_MAX)
 
     def _wait_leaders(self, name: str, partitions: int) -> None:
         def led() -> bool:

@@ -87,6 +87,7 @@ def _bring_up(lab: Lab, start: Start, say: Callable[[str], None]) -> None:
         zookeeper=None if start.kraft else lab.zookeeper_connect,
         controllers=lab.controller_bootstrap,
         brokers=lab.broker_bootstrap,
+        jmx_exporters=lab.jmx_exporters,
     )
 
 

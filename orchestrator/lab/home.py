@@ -2,6 +2,7 @@
 
 import fcntl
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
@@ -63,7 +64,14 @@ def clear_home(home: Path) -> None:
 
 
 def write_config(
-    home: Path, *, cluster_id: str, zookeeper: str | None, controllers: str, brokers: str
+    home: Path,
+    *,
+    cluster_id: str,
+    zookeeper: str | None,
+    controllers: str,
+    brokers: str,
+    jmx_exporters: Mapping[int, str],
+    metrics: str | None = None,
 ) -> Path:
     """Write the kraftgate.yaml with which every other command follows this lab; return its path."""
     content: dict[str, object] = {"cluster": {"name": "lab", "id": cluster_id}}
@@ -72,7 +80,11 @@ def write_config(
     content["controllers"] = {"bootstrap": controllers}
     if brokers:
         content["brokers"] = {"bootstrap": brokers}
+    if jmx_exporters:
+        content["jmx"] = {"exporters": {str(id_): url for id_, url in jmx_exporters.items()}}
     content["state_dir"] = str(home / "kraftgate-state")
+    if metrics is not None:
+        content["metrics"] = {"listen": metrics}
     path = home / CONFIG
     scratch = path.with_suffix(".new")
     scratch.write_text(yaml.safe_dump(content, sort_keys=False), "utf-8")

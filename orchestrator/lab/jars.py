@@ -1,6 +1,6 @@
-"""Kafka's jars: fetched once by the machine's own mvn, then held against a committed lock file.
+"""Kafka's jars, and an agent's: fetched once by the machine's own mvn, then held against a lock.
 
-In: pom.xml and jars.sha256 of this package. Out: a directory whose every locked jar was verified.
+In: a pom and a lock file of this package. Out: a directory whose every locked jar was verified.
 """
 
 import contextlib
@@ -20,11 +20,25 @@ from orchestrator.lab.errors import JarsDamagedError, JarsUnavailableError, Tool
 from orchestrator.lab.spawner import tied_to_this_process
 
 KAFKA_VERSION = "3.9.1"
+AGENT_VERSION = "1.0.1"
 APT_INSTALL = "apt-get install openjdk-17-jre-headless maven"
 _COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _FETCH_S_MAX = 900.0
 _LOCK_S_MAX = _FETCH_S_MAX + 60.0
 _ERROR_LINES_MAX = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """Jars that are fetched together: the name of their directory, their pom, their lock."""
+
+    name: str
+    pom: str
+    lock: str
+
+
+_KAFKA = _Set(f"kafka-{KAFKA_VERSION}", "pom.xml", "jars.sha256")
+_AGENT = _Set(f"jmx_prometheus_javaagent-{AGENT_VERSION}", "agent.xml", "agent.sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +122,7 @@ def verify(directory: Path, lock: dict[str, str]) -> Jars:
 
 
 def ensure_jars(root: Path | None = None) -> Jars:
-    """Return the verified jars, fetching them first when the cache has none.
+    """Return Kafka's verified jars, fetching them first when the cache has none.
 
     Safe against other processes doing the same: one fetches, the others wait for it. A fetched
     set appears under its final name at once and only after it was verified.
@@ -121,12 +135,26 @@ def ensure_jars(root: Path | None = None) -> Jars:
         JarsUnavailableError: mvn failed, or another process held the cache too long.
         JarsDamagedError: What is cached, or what was fetched, is not what the lock file names.
     """
-    lock = read_lock((files(__package__) / "jars.sha256").read_text("ascii"))
-    place = (root or cache_root()) / f"kafka-{KAFKA_VERSION}"
+    return _ensure(_KAFKA, root or cache_root())
+
+
+def ensure_agent() -> Path:
+    """Return the verified jar of jmx_exporter's Java agent, fetched as Kafka's jars are.
+
+    Raises:
+        LabError: As `ensure_jars`.
+    """
+    found = _ensure(_AGENT, cache_root())
+    return found.directory / found.names[0]
+
+
+def _ensure(wanted: _Set, root: Path) -> Jars:
+    lock = read_lock((files(__package__) / wanted.lock).read_text("ascii"))
+    place = root / wanted.name
     if not place.exists():
         with _held(place.with_suffix(".lock")):
             if not place.exists():
-                _fetch(place, lock)
+                _fetch(place, lock, wanted.pom)
     return verify(place, lock)
 
 
@@ -151,7 +179,7 @@ def _held(path: Path) -> Iterator[None]:
         yield
 
 
-def _fetch(place: Path, lock: dict[str, str]) -> None:
+def _fetch(place: Path, lock: dict[str, str], pom_name: str) -> None:
     mvn = shutil.which("mvn")
     if mvn is None:
         raise ToolMissingError(
@@ -161,7 +189,7 @@ def _fetch(place: Path, lock: dict[str, str]) -> None:
         )
     with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as scratch:
         pom = Path(scratch) / "pom.xml"
-        pom.write_bytes((files(__package__) / "pom.xml").read_bytes())
+        pom.write_bytes((files(__package__) / pom_name).read_bytes())
         fetched = Path(scratch) / "jars"
         _run_maven([mvn, "-q", "-B", "-f", str(pom), _COPY_GOAL, f"-DoutputDirectory={fetched}",
                     "-DincludeScope=runtime"])  # fmt: skip

@@ -33,13 +33,19 @@ class Java:
     jars: Jars
     log4j: Path
 
-    def command(self, heap_mb: int, main: str, *arguments: str) -> list[str]:
-        """Return the command of a long-running process with a heap of `heap_mb` MiB."""
+    def command(
+        self, heap_mb: int, main: str, *arguments: str, options: Sequence[str] = ()
+    ) -> list[str]:
+        """Return the command of a long-running process with a heap of `heap_mb` MiB.
+
+        `options`: further ones of the JVM's.
+        """
         return [
             self.executable,
             f"-Xmx{heap_mb}m",
             "-Xss512k",
             *_JVM,
+            *options,
             f"-Dlog4j.configuration=file:{self.log4j}",
             "-cp",
             self.jars.classpath,

@@ -33,16 +33,20 @@ class Node:
     """One process of the lab.
 
     Attributes:
-        name: ``zookeeper``, ``broker-1``, ``controller-3000``.
+        name: ``zookeeper`` (``zookeeper-1`` of several), ``broker-1``, ``controller-3000``.
         id: Its Kafka node id; 0 for ZooKeeper.
         port: Where it listens, on loopback.
         directories: Its log directories; ZooKeeper's one data directory.
+        jmx_port: Where its JMX numbers are served; None: it has no agent.
+        peer_ports: Where the other ZooKeeper servers reach it, to follow and to elect a leader.
     """
 
     name: str
     id: int
     port: int
     directories: tuple[Path, ...]
+    jmx_port: int | None = None
+    peer_ports: tuple[int, int] | None = None
 
     @property
     def address(self) -> str:
@@ -62,19 +66,40 @@ class Layout:
         self.spec = spec
         self.home = home
         data = home / "data"
-        self.zookeeper = Node(ZOOKEEPER, 0, ports.take(), (data / ZOOKEEPER,))
+
+        def jmx_port() -> int | None:
+            return ports.take() if spec.jmx else None
+
+        names = {1: ZOOKEEPER}
+        if spec.zookeepers > 1:
+            names = {number: f"{ZOOKEEPER}-{number}" for number in range(1, spec.zookeepers + 1)}
+        self.zookeepers = {
+            number: Node(
+                name,
+                0,
+                ports.take(),
+                (data / name,),
+                peer_ports=(ports.take(), ports.take()) if spec.zookeepers > 1 else None,
+            )
+            for number, name in names.items()
+        }
         self.brokers = {
             id_: Node(
                 f"broker-{id_}",
                 id_,
                 ports.take(),
                 tuple(data / f"broker-{id_}" / f"d{n}" for n in range(spec.directories)),
+                jmx_port(),
             )
             for id_ in spec.broker_ids
         }
         self.controllers = {
             id_: Node(
-                f"controller-{id_}", id_, ports.take(), (data / f"controller-{id_}" / "metadata",)
+                f"controller-{id_}",
+                id_,
+                ports.take(),
+                (data / f"controller-{id_}" / "metadata",),
+                jmx_port(),
             )
             for id_ in spec.controller_ids
         }
@@ -82,7 +107,7 @@ class Layout:
     @property
     def nodes(self) -> tuple[Node, ...]:
         """All nodes: ZooKeeper, controllers, brokers."""
-        return (self.zookeeper, *self.controllers.values(), *self.brokers.values())
+        return (*self.zookeepers.values(), *self.controllers.values(), *self.brokers.values())
 
     def log_file(self, name: str) -> Path:
         """The file with what the process of this name wrote to its output."""
@@ -94,8 +119,9 @@ class Layout:
 
     @property
     def zookeeper_connect(self) -> str:
-        """ZooKeeper's connect string, chroot included."""
-        return self.zookeeper.address + self.spec.zookeeper_chroot
+        """ZooKeeper's connect string: all servers, then the chroot."""
+        servers = ",".join(node.address for node in self.zookeepers.values())
+        return servers + self.spec.zookeeper_chroot
 
     @property
     def broker_bootstrap(self) -> str:
@@ -106,6 +132,15 @@ class Layout:
     def controller_bootstrap(self) -> str:
         """The controllers' addresses."""
         return ",".join(node.address for node in self.controllers.values())
+
+    @property
+    def jmx_exporters(self) -> dict[int, str]:
+        """Where each node's JMX numbers are served, by node id; empty without agents."""
+        return {
+            node.id: f"http://{LOOPBACK}:{node.jmx_port}/metrics"
+            for node in self.nodes
+            if node.jmx_port is not None
+        }
 
     @property
     def voters(self) -> str:

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from orchestrator.lab import properties, quorum
 from orchestrator.lab.core import LabProcesses
 from orchestrator.lab.errors import BindRefusedError, WrongStateError
 from orchestrator.lab.layout import Mode, Node
+from orchestrator.lab.ports import LOOPBACK
 from orchestrator.lab.quorum import Quorum
 from orchestrator.lab.spec import LabSpec
-from orchestrator.lab.zookeeper import ZooKeeperReader
+from orchestrator.lab.zookeeper import ZooKeeperShell
 
 _START_S_MAX = 120.0
 _GONE_S_MAX = 40.0  # an ephemeral znode outlives its broker by 18 s, the session timeout
@@ -23,6 +25,7 @@ _KAFKA_MAIN = "kafka.Kafka"
 _FORMAT_MAIN = "kafka.tools.StorageTool"
 
 _ZOOKEEPER_READY = r"PrepRequestProcessor .* started"
+_PEER_READY = r"Peer state changed: (leading|following) - broadcast"
 _RAFT_READY = r"Kafka Server started"
 _BROKER_READY = {
     Mode.ZOOKEEPER: (r"\[KafkaServer id=\d+\] started",),
@@ -43,7 +46,7 @@ class LabMembers(LabProcesses):
         super().__init__(spec, home)
         self._modes: dict[str, Mode] = {}
         self._ran: set[str] = set()
-        self._zookeeper: ZooKeeperReader | None = None
+        self._zookeeper: ZooKeeperShell | None = None
 
     @property
     def zookeeper_connect(self) -> str:
@@ -61,8 +64,13 @@ class LabMembers(LabProcesses):
         return self._layout.controller_bootstrap
 
     @property
-    def zookeeper(self) -> ZooKeeperReader:
-        """A reader of this lab's ZooKeeper.
+    def jmx_exporters(self) -> dict[int, str]:
+        """Where each node's JMX numbers are served, by node id; empty without `LabSpec.jmx`."""
+        return self._layout.jmx_exporters
+
+    @property
+    def zookeeper(self) -> ZooKeeperShell:
+        """What an operator does in this lab's ZooKeeper by hand.
 
         Raises:
             WrongStateError: ZooKeeper was not started.
@@ -72,6 +80,11 @@ class LabMembers(LabProcesses):
                 "the lab has no ZooKeeper", where="lab", mend="Call start_zookeeper first."
             )
         return self._zookeeper
+
+    @property
+    def zookeeper_names(self) -> tuple[str, ...]:
+        """The names of ZooKeeper's servers."""
+        return tuple(node.name for node in self._layout.zookeepers.values())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -102,26 +115,52 @@ class LabMembers(LabProcesses):
         """Return how the broker or controller was last started; None before its first start."""
         return self._modes.get(self._layout.named(name).name)
 
+    @property
+    def zookeeper_answers(self) -> bool:
+        """Whether more than half of ZooKeeper's servers run, none of those frozen."""
+        running = [each for each in self._layout.zookeepers.values() if self._answers(each)]
+        return 2 * len(running) > len(self._layout.zookeepers)
+
     def start_zookeeper(self) -> None:
-        """Start ZooKeeper and connect to it.
+        """Start every server of ZooKeeper that does not run, and connect.
 
         Raises:
-            LabError: It did not start.
+            LabError: One did not start, or the others that it needs do not run.
         """
-        node = self._layout.zookeeper
-        node.directories[0].mkdir(parents=True, exist_ok=True)
-
-        def command() -> list[str]:
-            file = self._layout.config_file(node.name, "zookeeper")
-            properties.write(file, properties.zookeeper_properties(self._layout))
-            return self._java.command(self.spec.zookeeper_heap_mb, _ZOOKEEPER_MAIN, str(file))
-
-        self._boot(node, command, (_ZOOKEEPER_READY,))
+        nodes = [each for each in self._layout.zookeepers.values() if not self.is_alive(each.name)]
+        if self.spec.zookeepers == 1:
+            (node,) = nodes or self._layout.zookeepers.values()
+            self._boot(node, lambda: self._zookeeper_command(node), (_ZOOKEEPER_READY,))
+        else:
+            self._start_together(nodes, self._start_zookeeper_server, _PEER_READY)
         if self._zookeeper is None:
-            reader = ZooKeeperReader(self.zookeeper_connect)
+            reader = ZooKeeperShell(self.zookeeper_connect)
             reader.open()
             self._zookeeper = reader
             self._closing.append(reader.close)
+
+    def start_zookeeper_server(self, name: str) -> None:
+        """Start one server of several, and wait until it follows or leads.
+
+        Raises:
+            LabError: It runs already, or did not find enough others.
+        """
+        node = self._layout.named(name)
+        self._start_zookeeper_server(node)
+        self._wait_ready(node, (_PEER_READY,))
+
+    def _start_zookeeper_server(self, node: Node) -> None:
+        self._boot(node, lambda: self._zookeeper_command(node), ())
+
+    def _zookeeper_command(self, node: Node) -> list[str]:
+        directory = node.directories[0]
+        directory.mkdir(parents=True, exist_ok=True)
+        if node.peer_ports is not None:
+            number = next(n for n, each in self._layout.zookeepers.items() if each is node)
+            (directory / "myid").write_text(str(number), "ascii")
+        file = self._layout.config_file(node.name, "zookeeper")
+        properties.write(file, properties.zookeeper_properties(self._layout, node))
+        return self._java.command(self.spec.zookeeper_heap_mb, _ZOOKEEPER_MAIN, str(file))
 
     def start_broker(self, id_: int, mode: Mode | None = None, *, wait: bool = True) -> None:
         """Start a broker, in its last mode unless told otherwise; the first is ZooKeeper's.
@@ -183,12 +222,18 @@ class LabMembers(LabProcesses):
         self._boot(node, command, (_RAFT_READY,) if wait else ())
 
     def _start_all_controllers(self, mode: Mode) -> None:
-        """Start every controller; all begin again when a port was taken."""
         nodes = list(self._layout.controllers.values())
+        start = partial(self._start_controller, mode=mode, wait=False)
+        self._start_together(nodes, start, _RAFT_READY)
+
+    def _start_together(
+        self, nodes: Sequence[Node], start: Callable[[Node], None], ready: str
+    ) -> None:
+        """Start nodes that need each other; all begin again when a port was taken."""
         for attempt in range(1, _BIND_ATTEMPTS + 1):
             for node in nodes:
-                self._start_controller(node, mode, wait=False)
-            taken = [node for node in nodes if not self._became_ready(node, attempt)]
+                start(node)
+            taken = [node for node in nodes if not self._became_ready(node, ready, attempt)]
             if not taken:
                 return
             for node in nodes:
@@ -196,9 +241,9 @@ class LabMembers(LabProcesses):
             for node in taken:
                 node.port = self._ports.take()
 
-    def _became_ready(self, node: Node, attempt: int) -> bool:
+    def _became_ready(self, node: Node, ready: str, attempt: int) -> bool:
         try:
-            self._wait_ready(node, (_RAFT_READY,))
+            self._wait_ready(node, (ready,))
         except BindRefusedError:
             if attempt == _BIND_ATTEMPTS:
                 raise
@@ -211,7 +256,8 @@ class LabMembers(LabProcesses):
         def one(file: Path) -> None:
             # One word: a cluster id may begin with a dash.
             named = f"--cluster-id={cluster_id}"
-            arguments = ("format", named, "--release-version", "3.9", "-c", str(file))
+            release = self.spec.release_version
+            arguments = ("format", named, "--release-version", release, "-c", str(file))
             self._java.run_tool(_FORMAT_MAIN, arguments, timeout_s=_FORMAT_S_MAX)
 
         with ThreadPoolExecutor(max_workers=4) as pool:
@@ -221,7 +267,16 @@ class LabMembers(LabProcesses):
         self, node: Node, mode: Mode, wanted: dict[str, str], heap_mb: int
     ) -> list[str]:
         file = properties.write(self._layout.config_file(node.name, mode.value), wanted)
-        return self._java.command(heap_mb, _KAFKA_MAIN, str(file))
+        options = self._agent_options(node)
+        return self._java.command(heap_mb, _KAFKA_MAIN, str(file), options=options)
+
+    def _agent_options(self, node: Node) -> list[str]:
+        if self._agent is None:
+            return []
+        file = self._layout.config_file("jmx_exporter", "all").with_suffix(".yml")
+        if not file.exists():
+            file.write_text(properties.AGENT, "utf-8")
+        return [f"-javaagent:{self._agent}={LOOPBACK}:{node.jmx_port}:{file}"]
 
     def _boot(self, node: Node, command: Callable[[], list[str]], ready: tuple[str, ...]) -> None:
         """Start a process; on its first start, move to another port while its port is taken."""

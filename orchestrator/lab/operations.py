@@ -92,6 +92,34 @@ def _finalize(lab: Lab, arguments: Message, _: Progress) -> Message:
     return {}
 
 
+def _finalize_controller(lab: Lab, arguments: Message, _: Progress) -> Message:
+    lab.finalize_controller(int(arguments["controller"]))
+    return {}
+
+
+def _revert_to_migration(lab: Lab, arguments: Message, _: Progress) -> Message:
+    lab.revert_to_migration(int(arguments["broker"]))
+    return {}
+
+
+def _deprovision(lab: Lab, _: Message, __: Progress) -> Message:
+    return {"kept": [str(each) for each in lab.deprovision_controllers()]}
+
+
+def _clear_znodes(lab: Lab, arguments: Message, _: Progress) -> Message:
+    return asdict(lab.clear_znodes(keep_migration=bool(arguments["keep_migration"])))
+
+
+def _revert_to_zookeeper(lab: Lab, arguments: Message, _: Progress) -> Message:
+    lab.revert_to_zookeeper(int(arguments["broker"]))
+    return {}
+
+
+def _roll_back(lab: Lab, arguments: Message, progress: Progress) -> Message:
+    lab.roll_back(progress, keep_migration=bool(arguments["keep_migration"]))
+    return {}
+
+
 def _migrate(lab: Lab, _: Message, progress: Progress) -> Message:
     lab.migrate(progress)
     return {}
@@ -176,7 +204,13 @@ OPERATIONS = {
     "wait-copied": Operation(_wait_copied, step=False),
     "kraft-broker": Operation(_kraft_broker, step=True),
     "finalize": Operation(_finalize, step=True),
+    "finalize-controller": Operation(_finalize_controller, step=True),
     "migrate": Operation(_migrate, step=True),
+    "revert-to-migration": Operation(_revert_to_migration, step=True),
+    "deprovision": Operation(_deprovision, step=True),
+    "clear-znodes": Operation(_clear_znodes, step=True),
+    "revert-to-zookeeper": Operation(_revert_to_zookeeper, step=True),
+    "roll-back": Operation(_roll_back, step=True),
     "restart": Operation(_restart, step=True),
     "stop": Operation(_stop, step=False),
     "kill": Operation(_kill, step=False),

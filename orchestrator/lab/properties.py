@@ -12,11 +12,21 @@ from orchestrator.lab.layout import Layout, Mode, Node
 _IBP = "3.9"
 _ZOOKEEPER_TICK_MS = "2000"
 
+AGENT = """\
+# jmx_exporter's own naming. It reads this file again whenever it changes.
+includeObjectNames:
+  - "kafka.controller:*"
+  - "kafka.log:type=LogManager,*"
+  - "kafka.server:type=KafkaServer,*"
+  - "kafka.server:type=ReplicaManager,*"
+  - "org.apache.kafka.server:*"
+"""
+"""The agent's configuration: all beans would cost a second of processor time at each look."""
 
-def zookeeper_properties(layout: Layout) -> dict[str, str]:
-    """Return ZooKeeper's configuration: one server, loopback only, no admin server."""
-    node = layout.zookeeper
-    return {
+
+def zookeeper_properties(layout: Layout, node: Node) -> dict[str, str]:
+    """Return one ZooKeeper server's configuration: loopback only, no admin server."""
+    alone = {
         "dataDir": str(node.directories[0]),
         "clientPort": str(node.port),
         "clientPortAddress": "127.0.0.1",
@@ -25,6 +35,13 @@ def zookeeper_properties(layout: Layout) -> dict[str, str]:
         "admin.enableServer": "false",
         "4lw.commands.whitelist": "srvr,ruok",
     }
+    peers = {
+        f"server.{number}": ":".join(("127.0.0.1", *map(str, each.peer_ports)))
+        for number, each in layout.zookeepers.items()
+        if each.peer_ports is not None
+    }
+    together = {"initLimit": "10", "syncLimit": "5"} | peers if peers else {}
+    return alone | together | dict(layout.spec.zookeeper_properties)
 
 
 def broker_properties(layout: Layout, node: Node, mode: Mode) -> dict[str, str]:

@@ -1,7 +1,9 @@
-"""Asks a controller who leads, by DescribeQuorum."""
+"""Asks who controls: a controller by DescribeQuorum, a broker by DescribeCluster."""
 
 from dataclasses import dataclass
 
+from kio.schema.describe_cluster.v0.request import DescribeClusterRequest
+from kio.schema.describe_cluster.v0.response import DescribeClusterResponse
 from kio.schema.describe_quorum.v1 import request, response
 from kio.schema.errors import ErrorCode
 from kio.schema.types import TopicName
@@ -12,6 +14,7 @@ from orchestrator.lab.wire import roundtrip
 
 _TOPIC = "__cluster_metadata"
 _SOCKET_S_MAX = 3.0
+_TIMES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +71,23 @@ def describe(port: int) -> Quorum | None:
         high_watermark=int(partition.high_watermark),
         voters={int(v.replica_id): int(v.log_end_offset) for v in partition.current_voters},
     )
+
+
+def names_controller(port: int, broker: int) -> bool:
+    """Whether the broker on this loopback port takes `broker` for the controller.
+
+    A broker in migration mode whose controller is KRaft's names some broker or other each time
+    (KafkaApis.handleDescribeCluster), so it is asked often enough for chance not to matter. One
+    that does not answer takes nobody for it.
+    """
+    asked = DescribeClusterRequest(include_cluster_authorized_operations=False)
+    try:
+        return all(
+            roundtrip(
+                (LOOPBACK, port), asked, DescribeClusterResponse, timeout_s=_SOCKET_S_MAX
+            ).controller_id
+            == broker
+            for _ in range(_TIMES)
+        )
+    except OSError:
+        return False

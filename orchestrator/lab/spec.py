@@ -19,23 +19,31 @@ class LabSpec:
         brokers: How many brokers, ids 1 to N.
         directories: Log directories of each broker.
         controllers: How many controllers, ids from 3000.
+        zookeepers: How many servers ZooKeeper consists of.
         broker_heap_mb: Heap of a broker, MiB.
         controller_heap_mb: Heap of a controller, MiB.
-        zookeeper_heap_mb: Heap of ZooKeeper, MiB.
+        zookeeper_heap_mb: Heap of a ZooKeeper server, MiB.
         broker_properties: Server properties that every broker gets in every mode.
         controller_properties: Server properties that every controller gets.
+        release_version: What the controllers are formatted with: their first metadata.version.
+        zookeeper_properties: Settings that every ZooKeeper server gets.
         zookeeper_chroot: Path under which Kafka lives in ZooKeeper, such as ``/kafka``; or none.
+        jmx: Whether each broker and controller runs jmx_exporter's agent, as operators do.
     """
 
     brokers: int = 3
     directories: int = 2
     controllers: int = 1
+    zookeepers: int = 1
     broker_heap_mb: int = 256
     controller_heap_mb: int = 128
     zookeeper_heap_mb: int = 96
     broker_properties: Mapping[str, str] = field(default_factory=dict)
     controller_properties: Mapping[str, str] = field(default_factory=dict)
+    release_version: str = "3.9"
+    zookeeper_properties: Mapping[str, str] = field(default_factory=dict)
     zookeeper_chroot: str = ""
+    jmx: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a shape that cannot be started.
@@ -47,6 +55,7 @@ class LabSpec:
             ("brokers", self.brokers, 0, 50),
             ("directories", self.directories, 1, 20),
             ("controllers", self.controllers, 1, 7),
+            ("zookeepers", self.zookeepers, 1, 7),
             ("broker_heap_mb", self.broker_heap_mb, 64, 65536),
             ("controller_heap_mb", self.controller_heap_mb, 64, 65536),
             ("zookeeper_heap_mb", self.zookeeper_heap_mb, 32, 65536),

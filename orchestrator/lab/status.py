@@ -59,9 +59,8 @@ def status(lab: Lab) -> LabStatus:
         RequestRefusedError: ZooKeeper does not answer; it may be frozen.
     """
     found = lab.quorum()
-    has_zookeeper = lab.was_started("zookeeper")
-    answers = lab.is_alive("zookeeper") and not lab.is_frozen("zookeeper")
-    offset = lab.zookeeper.copied_offset() if answers else -1
+    has_zookeeper = any(lab.was_started(name) for name in lab.zookeeper_names)
+    offset = lab.zookeeper.copied_offset() if lab.zookeeper_answers else -1
     return LabStatus(
         home=str(lab.home),
         cluster_id=_cluster_id(lab),

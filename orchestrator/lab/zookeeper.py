@@ -1,26 +1,24 @@
-"""What the lab reads in ZooKeeper, through one kazoo client with bounded calls."""
+"""What the lab does in ZooKeeper itself, through one kazoo client with bounded calls."""
 
+import contextlib
 import json
-import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
 from orchestrator.lab.errors import RequestRefusedError
+from streams.zookeeper.client import Client
+from streams.zookeeper.ensemble import Ensemble
 
 _CALL_S_MAX = 15.0
-# Lost connections are this lab's trade; what matters of them is raised by the call that met them.
-_LOG = logging.getLogger("kraftgate.lab.zookeeper")
-_LOG.setLevel(logging.CRITICAL)
 
 T = TypeVar("T")
 
 
-class ZooKeeperReader:
-    """Reads what tells how far the migration is.
+class ZooKeeperShell:
+    """Reads what tells how far the migration is; writes and deletes what somebody does by hand.
 
     Args:
         connect: The connect string, with Kafka's chroot.
@@ -30,7 +28,8 @@ class ZooKeeperReader:
         self._connect = connect
         address, slash, chroot = connect.partition("/")
         self._chroot = slash + chroot
-        self._client = KazooClient(hosts=address, timeout=_CALL_S_MAX, logger=_LOG)
+        session_ms = round(_CALL_S_MAX * 1000)
+        self._client = Client(Ensemble(connect=address, session_timeout_ms=session_ms))
 
     def open(self) -> None:
         """Connect, and make the chroot, as an operator does before the first broker.
@@ -78,6 +77,55 @@ class ZooKeeperReader:
         """Return the metadata offset in /migration: above 0 once the copy is complete, else -1."""
         data = self.get("/migration")
         return int(json.loads(data)["kraft_metadata_offset"]) if data else -1
+
+    def controller(self) -> tuple[int, bool] | None:
+        """Return who holds /controller and whether that is a KRaft controller; None: nobody."""
+        data = self.get("/controller")
+        if data is None:
+            return None
+        content = json.loads(data)
+        return int(content["brokerid"]), int(content.get("kraftControllerEpoch", -1)) >= 0
+
+    def delete(self, path: str) -> None:
+        """Delete a znode; one that is not there is as good as deleted.
+
+        Raises:
+            RequestRefusedError: ZooKeeper did not answer, or the znode has children.
+        """
+
+        def delete() -> None:
+            with contextlib.suppress(NoNodeError):
+                self._client.delete_async(self._chroot + path).get(timeout=_CALL_S_MAX)
+
+        self._bounded(f"delete {path}", delete)
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write a znode, made if it is not there; as an operator must not while Kafka writes.
+
+        Raises:
+            RequestRefusedError: ZooKeeper did not answer.
+        """
+
+        def put() -> None:
+            try:
+                self._client.set_async(self._chroot + path, data).get(timeout=_CALL_S_MAX)
+            except NoNodeError:
+                self._client.create_async(self._chroot + path, data).get(timeout=_CALL_S_MAX)
+
+        self._bounded(f"write {path}", put)
+
+    def children(self, path: str) -> list[str]:
+        """Return the names of a znode's children, in order.
+
+        Raises:
+            RequestRefusedError: ZooKeeper did not answer, or there is no such znode.
+        """
+
+        def read() -> list[str]:
+            asked = self._client.get_children_async(self._chroot + path)
+            return sorted(map(str, asked.get(timeout=_CALL_S_MAX)))
+
+        return self._bounded(f"list {path}", read)
 
     def _bounded(self, what: str, call: Callable[[], T]) -> T:
         try:

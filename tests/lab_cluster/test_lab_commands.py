@@ -48,6 +48,38 @@ def test_a_wrong_command_line_is_a_usage_error(arguments: list[str]) -> None:
     assert CliRunner().invoke(lab, arguments).exit_code == 2
 
 
+def test_the_way_back_is_asked_for_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a lab that only answers: what the steps do is tests/job/test_rolled_back.py."""
+    asked: list[tuple[str, dict[str, object]]] = []
+    answers = {
+        "deprovision": {"kept": ["/lab/metadata.1"]},
+        "clear-znodes": {"controller": True, "migration": "{}", "migration_deleted": False},
+    }
+
+    def answer(_home: Path, name: str, arguments: dict[str, object] | None = None) -> object:
+        asked.append((name, arguments or {}))
+        return answers.get(name, {})
+
+    monkeypatch.setattr("orchestrator.lab.cli_reverting.request", answer)
+    told = {
+        "revert-to-migration 1": "broker 1 is back in migration mode",
+        "deprovision": "kept: /lab/metadata.1",
+        "clear-znodes --keep-migration": "/migration, left: {}\n/controller is deleted",
+        "revert-to-zookeeper 2": "broker 2 is back in ZooKeeper mode",
+        "roll-back": "",
+    }
+    for line, said in told.items():
+        shown = CliRunner().invoke(lab, line.split())
+        assert (shown.exit_code, said in shown.output) == (0, True), shown.output
+    assert asked == [
+        ("revert-to-migration", {"broker": 1}),
+        ("deprovision", {}),
+        ("clear-znodes", {"keep_migration": True}),
+        ("revert-to-zookeeper", {"broker": 2}),
+        ("roll-back", {"keep_migration": False}),
+    ]
+
+
 def test_a_used_home_is_an_error_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,17 +50,25 @@ def test_what_is_no_labs_home_is_left_alone(tmp_path: Path) -> None:
 
 def test_the_config_has_the_keys_of_the_contract(tmp_path: Path) -> None:
     path = write_config(
-        tmp_path, cluster_id="abc", zookeeper="z:1/k", controllers="c:1", brokers="b:1,b:2"
+        tmp_path,
+        cluster_id="abc",
+        zookeeper="z:1/k",
+        controllers="c:1",
+        brokers="b:1,b:2",
+        jmx_exporters={1: "http://b:7071/metrics"},
     )
     assert yaml.safe_load(path.read_text()) == {
         "cluster": {"name": "lab", "id": "abc"},
         "zookeeper": {"connect": "z:1/k"},
         "controllers": {"bootstrap": "c:1"},
         "brokers": {"bootstrap": "b:1,b:2"},
+        "jmx": {"exporters": {"1": "http://b:7071/metrics"}},
         "state_dir": str(tmp_path / "kraftgate-state"),
     }
 
 
 def test_without_zookeeper_the_config_has_no_word_of_it(tmp_path: Path) -> None:
-    path = write_config(tmp_path, cluster_id="abc", zookeeper=None, controllers="c:1", brokers="")
+    path = write_config(
+        tmp_path, cluster_id="abc", zookeeper=None, controllers="c:1", brokers="", jmx_exporters={}
+    )
     assert set(yaml.safe_load(path.read_text())) == {"cluster", "controllers", "state_dir"}

@@ -53,6 +53,27 @@ def test_the_committed_lock_names_the_kafka_of_the_pom() -> None:
     assert len(lock) == 107
 
 
+def test_the_agents_lock_names_the_agent_of_its_pom() -> None:
+    package = files("orchestrator.lab")
+    lock = jars.read_lock((package / "agent.sha256").read_text("ascii"))
+    assert list(lock) == [f"jmx_prometheus_javaagent-{jars.AGENT_VERSION}.jar"]
+    assert f"<version>{jars.AGENT_VERSION}<" in (package / "agent.xml").read_text()
+
+
+def test_the_agent_is_fetched_by_itself(
+    small_lock: Path, tmp_path: Path, fake_program: FakeProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not come onto Kafka's class path."""
+    lock = small_lock.with_name("agent.sha256")
+    lock.write_text(f"{_DIGEST}  agent.jar\n")
+    small_lock.with_name("agent.xml").write_text("<project/>")
+    fake_program("mvn", mvn(tmp_path, lock))
+    monkeypatch.setenv("KRAFTGATE_CACHE", str(tmp_path / "cache"))
+    found = jars.ensure_agent()
+    assert found.read_bytes() == _CONTENT
+    assert found.parent.name == f"jmx_prometheus_javaagent-{jars.AGENT_VERSION}"
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "abc  a.jar\n", f"{_DIGEST} a.jar\n", f"{_DIGEST}  ../a.jar\n", f"{_DIGEST}  a.txt\n",

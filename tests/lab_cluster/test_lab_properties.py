@@ -76,6 +76,30 @@ def test_overrides_win_and_the_chroot_is_in_the_connect_string(tmp_path: Path) -
     assert controller["metadata.log.max.record.bytes.between.snapshots"] == "1000"
 
 
+def test_one_zookeeper_knows_no_others(layout: Layout) -> None:
+    (node,) = layout.zookeepers.values()
+    assert (node.name, layout.zookeeper_connect) == ("zookeeper", node.address)
+    rendered = properties.zookeeper_properties(layout, node)
+    assert not {key for key in rendered if key.startswith("server.") or key == "initLimit"}
+
+
+def test_each_zookeeper_of_several_names_all_and_listens_for_itself(tmp_path: Path) -> None:
+    ports = Ports()
+    layout = Layout(LabSpec(zookeepers=3, zookeeper_chroot="/kafka"), tmp_path, ports)
+    ports.close()
+    nodes = layout.zookeepers.values()
+    assert [node.name for node in nodes] == ["zookeeper-1", "zookeeper-2", "zookeeper-3"]
+    addresses = ",".join(node.address for node in nodes)
+    assert layout.zookeeper_connect == f"{addresses}/kafka"
+    rendered = [properties.zookeeper_properties(layout, node) for node in nodes]
+    assert len({each["clientPort"] for each in rendered}) == 3
+    peers = [{k: v for k, v in each.items() if k.startswith("server.")} for each in rendered]
+    assert peers[0] == peers[1] == peers[2]
+    assert sorted(peers[0]) == ["server.1", "server.2", "server.3"]
+    listening = [port for peer in peers[0].values() for port in peer.split(":")[1:]]
+    assert len({*listening, *(each["clientPort"] for each in rendered)}) == 9
+
+
 def test_rendered_text_is_a_properties_file() -> None:
     assert properties.render({"a": "1", "b": "c\\d"}) == "a=1\nb=c\\\\d\n"
 
@@ -86,6 +110,7 @@ def test_rendered_text_is_a_properties_file() -> None:
         ({"brokers": -1}, "brokers"),
         ({"directories": 0}, "directories"),
         ({"controllers": 0}, "controllers"),
+        ({"zookeepers": 0}, "zookeepers"),
         ({"broker_heap_mb": 1}, "broker_heap_mb"),
     ],
 )
@@ -95,6 +120,7 @@ def test_an_impossible_lab_is_refused_by_name(wrong: dict[str, int], word: str) 
             brokers=wrong.get("brokers", 3),
             directories=wrong.get("directories", 2),
             controllers=wrong.get("controllers", 1),
+            zookeepers=wrong.get("zookeepers", 1),
             broker_heap_mb=wrong.get("broker_heap_mb", 256),
         )
 
@@ -112,3 +138,12 @@ def test_who_is_not_in_the_lab_is_told_who_is(layout: Layout) -> None:
         layout.named("broker-9")
     with pytest.raises(WrongStateError, match=r"no log directory 2.*It has: 0, 1"):
         layout.directory(1, 2)
+
+
+def test_each_broker_and_controller_has_an_exporter_and_zookeeper_has_none(tmp_path: Path) -> None:
+    ports = Ports()
+    with_agents = Layout(LabSpec(brokers=2, controllers=1, jmx=True), tmp_path, ports)
+    assert with_agents.jmx_exporters.keys() == {1, 2, 3000}
+    assert len(set(with_agents.jmx_exporters.values())) == 3
+    assert Layout(LabSpec(brokers=2), tmp_path, ports).jmx_exporters == {}
+    ports.close()

@@ -1,0 +1,67 @@
+"""The commands that take a lab back to ZooKeeper, one for each step of the documented reverting."""
+
+from pathlib import Path
+
+import click
+
+from orchestrator.lab.cli_shared import HOME, example, failing, request
+
+_BROKER = click.argument("broker", type=click.IntRange(1), metavar="ID")
+_KEEP = click.option(
+    "--keep-migration", is_flag=True, help="Leave /migration, as somebody who forgets it would."
+)
+
+
+@click.command("revert-to-migration", epilog=example("kraftgate lab revert-to-migration 1"))
+@HOME
+@_BROKER
+@failing
+def revert_to_migration(home: Path, broker: int) -> None:
+    """Restart broker ID, which is in KRaft mode, in migration mode."""
+    request(home, "revert-to-migration", {"broker": broker})
+    click.echo(f"broker {broker} is back in migration mode")
+
+
+@click.command(epilog=example("kraftgate lab deprovision"))
+@HOME
+@failing
+def deprovision(home: Path) -> None:
+    """Stop the controllers and move their metadata away: the next ones begin anew."""
+    for kept in request(home, "deprovision")["kept"]:
+        click.echo(f"kept: {kept}")
+    click.echo("the controllers are deprovisioned; now at once: kraftgate lab clear-znodes")
+
+
+@click.command("clear-znodes", epilog=example("kraftgate lab clear-znodes"))
+@HOME
+@_KEEP
+@failing
+def clear_znodes(home: Path, keep_migration: bool) -> None:
+    """Delete /controller and /migration; refused while a KRaft controller runs."""
+    result = request(home, "clear-znodes", {"keep_migration": keep_migration})
+    if result["migration"] is not None:
+        what = "deleted" if result["migration_deleted"] else "left"
+        click.echo(f"/migration, {what}: {result['migration']}")
+    click.echo("/controller is deleted" if result["controller"] else "/controller was not KRaft's")
+
+
+@click.command("revert-to-zookeeper", epilog=example("kraftgate lab revert-to-zookeeper 1"))
+@HOME
+@_BROKER
+@failing
+def revert_to_zookeeper(home: Path, broker: int) -> None:
+    """Restart broker ID, which is in migration mode, in ZooKeeper mode."""
+    request(home, "revert-to-zookeeper", {"broker": broker})
+    click.echo(f"broker {broker} is back in ZooKeeper mode")
+
+
+@click.command("roll-back", epilog=example("kraftgate lab roll-back"))
+@HOME
+@_KEEP
+@failing
+def roll_back(home: Path, keep_migration: bool) -> None:
+    """Go the whole way back to ZooKeeper from wherever the migration stands."""
+    request(home, "roll-back", {"keep_migration": keep_migration})
+
+
+REVERTING = (revert_to_migration, deprovision, clear_znodes, revert_to_zookeeper, roll_back)

@@ -1,0 +1,71 @@
+"""Asks a broker to move replicas between its own log directories, by AlterReplicaLogDirs."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from kio.schema.alter_replica_log_dirs.v2 import request, response
+from kio.schema.errors import ErrorCode
+from kio.schema.types import TopicName
+from kio.static.primitive import i32
+
+from orchestrator.lab.errors import RequestRefusedError
+from orchestrator.lab.wire import roundtrip
+
+_REQUEST_S_MAX = 30.0
+
+
+def move(address: str, moves: Mapping[tuple[str, int], Path]) -> None:
+    """Begin to move replicas; returns once the broker has accepted every move.
+
+    The broker alone does it, and makes the copy the replica once it has caught up; in KRaft mode
+    only after the controller has confirmed the new directory (ReplicaAlterLogDirsThread).
+
+    Args:
+        address: The broker's.
+        moves: The wanted log directory of each (topic, partition).
+
+    Raises:
+        RequestRefusedError: A move was refused, or the broker did not answer.
+    """
+    host, _, port = address.rpartition(":")
+    asked = (host, int(port)), _request(moves), response.AlterReplicaLogDirsResponse
+    try:
+        answer = roundtrip(*asked, timeout_s=_REQUEST_S_MAX)
+    except OSError as error:
+        raise RequestRefusedError(
+            f"the broker did not move replicas: {error}",
+            where=address,
+            mend="Is it up and thawed? See kraftgate lab status.",
+        ) from error
+    refused = [
+        f"{topic.topic_name}-{part.partition_index}: {part.error_code.name}"
+        for topic in answer.results
+        for part in topic.partitions
+        if part.error_code is not ErrorCode.none
+    ]
+    if refused:
+        raise RequestRefusedError(
+            f"the broker refused to move {'; '.join(refused)}",
+            where=address,
+            mend="Name replicas that it hosts and log directories that it has.",
+        )
+
+
+def _request(moves: Mapping[tuple[str, int], Path]) -> request.AlterReplicaLogDirsRequest:
+    by_path: dict[Path, dict[str, list[int]]] = {}
+    for (topic, partition), path in sorted(moves.items()):
+        by_path.setdefault(path, {}).setdefault(topic, []).append(partition)
+    return request.AlterReplicaLogDirsRequest(
+        dirs=tuple(
+            request.AlterReplicaLogDir(
+                path=str(path),
+                topics=tuple(
+                    request.AlterReplicaLogDirTopic(
+                        name=TopicName(topic), partitions=tuple(map(i32, partitions))
+                    )
+                    for topic, partitions in topics.items()
+                ),
+            )
+            for path, topics in by_path.items()
+        )
+    )
