@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
 import psutil
 
@@ -32,7 +33,7 @@ class Killed:
         )
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> "Killed":
+    def __enter__(self) -> Self:
         """Nothing runs yet."""
         return self
 
@@ -41,11 +42,14 @@ class Killed:
         if self._process is not None and self._process.poll() is None:
             self.kill()
 
-    def start(self) -> None:
-        """Begin to follow, or go on."""
+    def start(self, *arguments: str) -> None:
+        """Begin to follow, or go on; `arguments`: more of them for `run`."""
         with self._output.open("ab") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "orchestrator", "run", "--config", str(self.config)],
+                [
+                    *(sys.executable, "-m", "orchestrator", "run"),
+                    *("--config", str(self.config), *arguments),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -5,24 +5,22 @@ anyway; what is lost is then compared with what Kafka's own watermarks say.
 """
 
 import json
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
 
-from migration.event import Event, Source
+from migration.event import Source
 from migration.hazards import HazardKind
 from migration.replica_state import ReplicaState
 from migration.summary import Phase
 from orchestrator.lab import Lab, LabSpec
+from tests.job.asking import all_hazards, asked, asked_about, directory_id, of, on_disk
 from tests.job.killing import Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long]
 
 RECORDS = 40
 OF_EACH = [[1], [1], [1], [1], [2], [2], [2], [2]]
@@ -36,6 +34,7 @@ def lab() -> Iterator[Lab]:
         lab.start_brokers()
         lab.create_topic("old", assignments=OF_EACH)
         lab.create_topic("copied", 6, 3)
+        _settings_of_all_kinds(lab)
         yield lab
 
 
@@ -50,39 +49,12 @@ def run(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
         yield run
 
 
-def asked(run: Killed, broker: int) -> tuple[int, dict[str, Any]]:
-    """`kraftgate hazards`: may this broker be restarted?"""
-    return _asked(run, "--before", "restart", "--broker", str(broker))
-
-
-def _asked(run: Killed, *about: str) -> tuple[int, dict[str, Any]]:
-    command = [sys.executable, "-m", "orchestrator", "hazards", "--config", str(run.config)]
-    done = subprocess.run(
-        [*command, *about, "--json"], capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout)
-
-
-def of(kind: str, broker: int | None = None, **fields: object) -> Callable[[Event], bool]:
-    return lambda event: (
-        event.kind == kind
-        and broker in (None, event.broker)
-        and fields.items() <= event.fields.items()
-    )
-
-
 def lost(run: Killed, topic: str) -> set[int]:
     return {
         int(str(event.fields["partition"]))
         for event in run.events()
         if of("records_lost", topic=topic)(event)
     }
-
-
-def on_disk(lab: Lab, broker: int, index: int, topic: str) -> set[int]:
-    folders = lab.directory(broker, index).glob(f"{topic}-*")
-    return {int(each.name.rpartition("-")[2]) for each in folders}
 
 
 def test_what_a_restart_would_lose_is_said_before_and_named_after(lab: Lab, run: Killed) -> None:
@@ -192,52 +164,88 @@ def _an_earlier_attempt_left_its_znode(lab: Lab, run: Killed) -> None:
     with _zookeeper(lab) as client:
         client.create("/migration", json.dumps(left).encode())
         run.wait_for_event(of("migration_znode_found", metadata_offset=283))
-        code, answer = _asked(run, "--before", "migrate")
+        code, answer = asked_about(run, "--before", "migrate")
         assert (code, [each["id"] for each in answer["hazards"]]) == (
             5,
             [HazardKind.STALE_MIGRATION_ZNODE],
         )
         client.delete("/migration")
         run.wait_for_event(of("migration_znode_deleted"))
-    assert _asked(run, "--before", "migrate")[0] == 0
+    assert asked_about(run, "--before", "migrate")[0] == 0
 
 
 def _somebody_finalizes_too_early(lab: Lab, run: Killed) -> None:
     """Kafka does not refuse it (KAFKA-20960); `kraftgate hazards` did."""
-    code, answer = _asked(run, "--before", "finalize")
+    code, answer = asked_about(run, "--before", "finalize")
     assert code == 5
     assert HazardKind.FINALIZE_TOO_EARLY in {each["id"] for each in answer["hazards"]}
     lab.finalize(early=True)
     run.wait_for(lambda now: now.phase is Phase.FINALIZED)
-    (hazard,) = (each for each in _all(run) if each["id"] == HazardKind.FINALIZED_TOO_EARLY)
+    (hazard,) = (each for each in all_hazards(run) if each["id"] == HazardKind.FINALIZED_TOO_EARLY)
     assert "broker 1 is in migrating mode" in hazard["evidence"]
     assert any("broker 2 has replicas" in line for line in hazard["evidence"])
 
 
+def _settings_of_all_kinds(lab: Lab) -> None:
+    """Written by Kafka itself while ZooKeeper holds them, so that the copy takes them over."""
+    for of_whom, what in (
+        (("brokers", "--entity-default"), "log.cleaner.threads=2"),
+        (("users", "--entity-name", "al ice+"), "producer_byte_rate=1024"),
+        (("users", "--entity-name", "al ice+"), "SCRAM-SHA-256=[password=secret]"),
+        (
+            ("users", "--entity-default", "--entity-type", "clients", "--entity-name", "a"),
+            "request_percentage=12.5",
+        ),
+        (("ips", "--entity-default"), "connection_creation_rate=90"),
+    ):
+        lab.alter_configs("--entity-type", *of_whom, "--add-config", what)
+
+
 def _somebody_writes_to_zookeeper(lab: Lab, run: Killed) -> None:
     """What ZooKeeper and the metadata log hold is the same, until somebody changes one of them."""
+    lab.wait_in_sync()  # else the controller still writes what is written here
     compared = run.wait_for(lambda now: now.content.at_ms is not None).content
-    assert compared.compared >= len(OF_EACH) + 6
+    assert compared.compared >= len(OF_EACH) + 6 + 3
+    assert compared.unreadable == 0
     with _zookeeper(lab) as client:
         state, config = "/brokers/topics/copied/partitions/0/state", "/config/topics/old"
-        was = {path: client.get(path)[0] for path in (state, config)}
+        topic, default = "/brokers/topics/old", "/config/brokers/<default>"
+        user = "/config/users/al%20ice%2B"
+        was = {path: client.get(path)[0] for path in (state, config, topic, default, user)}
         isr = json.loads(was[state])["isr"]
         client.set(state, json.dumps(json.loads(was[state]) | {"isr": isr[:1]}).encode())
         client.set(config, b'{"version":1,"config":{"retention.ms":"1"}}')
+        client.set(default, b'{"version":1,"config":{"log.cleaner.threads":"3"}}')
+        client.set(user, was[user].replace(b"1024", b"1025"))
+        client.set(topic, b"{")
+        client.create("/brokers/ids/9", client.get("/brokers/ids/1")[0], ephemeral=True)
         told = run.wait_for_event(of("zookeeper_differs", what="isr"))
         assert (told.source, told.fields["subject"]) == (Source.ZOOKEEPER, "copied-0")
-        settings = of("zookeeper_differs", what="config", subject="topic old: retention.ms")
-        run.wait_for_event(settings)
-        (hazard,) = (each for each in _all(run) if each["id"] == HazardKind.CONTENT_DIFFERS)
-        assert hazard["blocks"] == "finalize"
+        told = run.wait_for_event(of("znode_not_compared"))
+        assert (told.fields["path"], told.fields["reason"]) == (topic, "its content is not JSON")
+        found = run.wait_for(lambda now: now.content.lasting.keys() >= {"config", "registration"})
+        assert {each.subject for each in found.content.named} == {
+            "broker 9",
+            "broker default: log.cleaner.threads",
+            "copied-0",
+            "quotas of user 'al ice+': producer_byte_rate",
+            "topic old: retention.ms",
+        }
+        code, answer = asked_about(run, "--before", "finalize")
+        (hazard,) = (each for each in answer["hazards"] if each["id"] == HazardKind.CONTENT_DIFFERS)
+        assert "registration of broker 9: ZooKeeper present, metadata log absent" in str(hazard)
+        (unknown,) = answer["unknown"]
+        assert (code, hazard["blocks"], topic in unknown) == (5, "finalize", True)
+        client.delete("/brokers/ids/9")
         for path, data in was.items():
             client.set(path, data)
         run.wait_for_event(of("differences_over"))
+        run.wait_for_event(of("znodes_compared_again"))
 
 
 def _which_path_is_which_directory(lab: Lab, run: Killed) -> None:
     expected = {
-        (broker, str(lab.directory(broker, index))): _directory_id(lab.directory(broker, index))
+        (broker, str(lab.directory(broker, index))): directory_id(lab.directory(broker, index))
         for broker, index in ((1, 0), (2, 0), (3, 0), (3, 1))
     }
     now = run.wait_for(
@@ -245,11 +253,6 @@ def _which_path_is_which_directory(lab: Lab, run: Killed) -> None:
     )
     found = {(each.broker, each.path): each.directory for each in now.places.identities}
     assert {at: found[at] for at in expected} == expected
-
-
-def _directory_id(path: Path) -> str:
-    lines = (path / "meta.properties").read_text("utf-8").splitlines()
-    return next(line.partition("=")[2] for line in lines if line.startswith("directory.id="))
 
 
 def _h1(lab: Lab, run: Killed) -> None:
@@ -277,7 +280,7 @@ def _h1(lab: Lab, run: Killed) -> None:
     event = run.wait_for_event(of("records_lost", 1))
     assert (event.fields["first_lost_offset"], event.fields["last_lost_offset"]) == (0, RECORDS - 1)
     _, answer = asked(run, 1)
-    assert HazardKind.REPLICAS_RECREATED in {each["id"] for each in _all(run)}
+    assert HazardKind.REPLICAS_RECREATED in {each["id"] for each in all_hazards(run)}
 
 
 def _h2_and_h3(lab: Lab, run: Killed) -> None:
@@ -301,12 +304,7 @@ def _h2_and_h3(lab: Lab, run: Killed) -> None:
     assert broker.replicas[ReplicaState.MIGRATING] >= len(old) > 0
     (hazard,) = (
         each
-        for each in _all(run)
+        for each in all_hazards(run)
         if (each["id"], each["broker"]) == (HazardKind.RESTART_LOSES_REPLICAS, 2)
     )
     assert "refused where migrating (H3)" in hazard["text"]
-
-
-def _all(run: Killed) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = _asked(run)[1]["hazards"]
-    return found

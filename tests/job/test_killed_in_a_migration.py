@@ -18,9 +18,10 @@ from migration.summary import ClusterSummary, Mode, Phase
 from orchestrator.lab import Lab, LabSpec
 from streams.job.query import ReplayOutcome, replay
 from streams.store.store import Store
+from tests.job.asking import modes, waited
 from tests.job.killing import CLUSTER, Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long]
 
 
 @pytest.fixture
@@ -76,6 +77,49 @@ def _in_mode(mode: Mode, count: int) -> Callable[[ClusterSummary], bool]:
     return lambda now: sum(each.mode is mode for each in now.brokers) >= count
 
 
+BEFORE = (
+    "phase_is(pre-migration)",
+    "zk_controller(zookeeper)",
+    "quorum_healthy",
+    "controllers_registered(1)",
+    "controller_mode(3000, migration)",
+    "all_brokers(zookeeper)",
+    "isr_full",
+    "no_reassignment",
+    "log_dirs_online",
+    "no_hazard(restart)",
+)
+COPIED = (
+    "copied",
+    "phase_is(hybrid)",
+    "zk_controller(kraft)",
+    "dual_write_alive",
+    "content_equal",
+    "all_brokers(migrating)",
+    "no_broker_fenced",
+    "isr_full",
+    "no_reassignment",
+)
+FIRST_IN_KRAFT = (
+    "broker_mode(1, kraft)",
+    "assignments_complete(1)",
+    "broker_unfenced(1)",
+    "log_dirs_online(1)",
+    "isr_full(1)",
+    "nothing_held_but(2)",
+)
+DONE = (
+    "kraft_only",
+    "all_brokers(kraft)",
+    "no_zookeeper_broker",
+    "assignments_complete(2)",
+    "controller_mode(3000, kraft)",
+    "isr_full",
+    "no_reassignment",
+    "soak(1s)",
+)
+"""What `kraftgate wait` must come to say at each stage, on this cluster."""
+
 _BLIND = "zookeeper_blind"
 _AGAIN = "zookeeper_seen_again"
 
@@ -111,19 +155,24 @@ def test_killed_in_every_phase_and_yet_the_same_story(lab: Lab, tmp_path: Path) 
 def _walk(lab: Lab, run: Killed, tmp_path: Path) -> None:
     run.start()
     run.wait_for(lambda now: now.phase is Phase.PRE_MIGRATION)
-    for parts, until in (
+    waited(run, *BEFORE)
+    assert set(modes(run).values()) == {Mode.ZOOKEEPER}
+    for parts, until, hold in (
         (
             (lambda: lab.enter_migration(1), lambda: lab.enter_migration(2), lab.wait_copied),
             _in_mode(Mode.MIGRATING, 1),
+            COPIED,
         ),
         (
             (lambda: lab.create_topic("hybrid", 6, 2), lambda: lab.move_to_kraft(1)),
             _in_mode(Mode.KRAFT, 1),
+            FIRST_IN_KRAFT,
         ),
-        ((lambda: lab.move_to_kraft(2),), _in_mode(Mode.KRAFT, 2)),
+        ((lambda: lab.move_to_kraft(2),), _in_mode(Mode.KRAFT, 2), ()),
         (
             (lambda: lab.delete_topic("single"), lab.finalize),
             lambda now: now.phase is Phase.FINALIZED,
+            DONE,
         ),
     ):
         step = _Step(*parts)
@@ -132,6 +181,11 @@ def _walk(lab: Lab, run: Killed, tmp_path: Path) -> None:
         step.done()
         run.start()
         run.wait_for(until)
+        if hold:
+            waited(run, *hold)
+        if hold == COPIED:
+            assert set(modes(run).values()) == {Mode.MIGRATING}
+    assert set(modes(run).values()) == {Mode.KRAFT}
     settled = run.wait_for(
         lambda now: (
             now.phase is Phase.FINALIZED
