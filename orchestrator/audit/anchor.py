@@ -1,0 +1,67 @@
+"""The head of the chain, kept a second time: so that cutting off the end is noticed.
+
+`audit.head` lies beside `audit.db` and is replaced after every append. It finds a log that was
+truncated, restored from an older copy, or lost. It does not stop somebody who may write the state
+directory and rewrites both; only a head that was noted elsewhere does.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.audit.entry import GENESIS
+from orchestrator.errors import AuditError
+from streams.live.files import sync_directory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The last entry's sequence and hash; 0 and `GENESIS` of an empty log."""
+
+    sequence: int = 0
+    hash: str = GENESIS
+
+
+class Anchor:
+    """The file with the head. Written only under the log's write lock."""
+
+    def __init__(self, log: Path) -> None:
+        self.path = log.with_suffix(".head")
+
+    def read(self) -> Head | None:
+        """Give the head that was kept; None: there is no such file.
+
+        Raises:
+            AuditError: it cannot be read, or is not what `write` writes.
+        """
+        try:
+            found = json.loads(self.path.read_text(encoding="utf-8"))
+            sequence, hash_ = found["sequence"], found["hash"]
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise AuditError(f"{self.path} cannot be read: {error!r}") from error
+        if type(sequence) is not int or not isinstance(hash_, str):
+            raise AuditError(f"{self.path} holds no sequence and hash")
+        return Head(sequence=sequence, hash=hash_)
+
+    def write(self, head: Head) -> None:
+        """Keep a head, so that it survives a power cut.
+
+        Raises:
+            AuditError: the disk is full, or the directory is not writable.
+        """
+        fresh = self.path.with_suffix(".head.new")
+        try:
+            with fresh.open("w", encoding="utf-8") as file:
+                json.dump({"sequence": head.sequence, "hash": head.hash}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(self.path)
+            sync_directory(self.path.parent)
+        except OSError as error:
+            raise AuditError(
+                f"entry {head.sequence} of the audit log is written, and {self.path} cannot be:"
+                f" {error}"
+            ) from error

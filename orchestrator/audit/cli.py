@@ -1,0 +1,160 @@
+"""The click group `audit`: is the log intact, give it out, show it. Nothing here writes."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from migration.summary import iso
+from orchestrator.audit.entry import Entry
+from orchestrator.audit.log import AUDIT_FILE, AuditLog
+from orchestrator.cli_types import config_option
+from orchestrator.config import load_config
+from orchestrator.errors import AuditError
+from orchestrator.view.words import pairs, quoted
+
+_WHO = "by"
+_LEFT_OUT = frozenset({_WHO, "facts", "basis", "evidence"})
+_SHOWN_MAX = 160
+_cluster = click.option("--cluster", metavar="NAME", help="Only this cluster's entries.")
+
+
+@click.group()
+def audit() -> None:
+    """Show, give out and check what was decided and done, and by whom.
+
+    \b
+    Example:
+      kraftgate audit show --last 20
+    """  # noqa: D301  # click wants the backspace
+
+
+@audit.command()
+@config_option
+@click.option(
+    "--head", metavar="HASH", help="A head that was noted before: the log must still hold it."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def verify(config_path: Path, head: str | None, *, as_json: bool) -> None:
+    """Check that no entry was changed, removed or put in, and that the end is there.
+
+    Ends with 1 when the log is not intact. Note the head that is printed where nobody who may
+    write the state directory can: given back as --head, it shows a log that was written anew.
+
+    \b
+    Example:
+      kraftgate audit verify --head sha256:9f86d08188...
+    """  # noqa: D301  # click wants the backspace
+    path = load_config(config_path).state_dir / AUDIT_FILE
+    with AuditLog.open_readonly(path) as log:
+        found = log.verify(head)
+    if as_json:
+        told = {
+            "ok": found.ok,
+            "entries": found.count,
+            "head": found.head,
+            "first_bad": found.first_bad,
+            "why": found.why,
+        }
+        click.echo(json.dumps(told, indent=2))
+    if not found.ok:
+        raise AuditError(f"{path} is not intact: {found.why} (good up to entry {found.count})")
+    if not as_json:
+        click.echo(f"intact: {found.count} entries, head {found.head}")
+
+
+@audit.command()
+@config_option
+@_cluster
+@click.option(
+    "--after",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Only entries behind number N.",
+)
+def export(config_path: Path, cluster: str | None, after: int) -> None:
+    """Print the entries as lines of JSON, each with its hash.
+
+    An entry's hash is the SHA-256 of its line without `hash`. With --cluster, entries of others
+    are left out, so `previous` may name one that is not there.
+
+    \b
+    Example:
+      kraftgate audit export --after 120 >> /mnt/elsewhere/audit.jsonl
+    """  # noqa: D301  # click wants the backspace
+    with _opened(config_path, cluster) as log:
+        for line in log.export(cluster, after):
+            click.echo(line)
+
+
+@audit.command()
+@config_option
+@_cluster
+@click.option(
+    "--last",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Only the newest N.",
+)
+def show(config_path: Path, cluster: str | None, last: int | None) -> None:
+    """Print when, who and what, one line for each entry, the newest last.
+
+    \b
+    Example:
+      kraftgate audit show --last 20
+    """  # noqa: D301  # click wants the backspace
+    with _opened(config_path, cluster) as log:
+        found = log.entries(cluster) if last is None else log.last(cluster, last)
+    for each in found:
+        click.echo(_shown(each))
+
+
+def _opened(config_path: Path, cluster: str | None) -> AuditLog:
+    config = load_config(config_path)
+    log = AuditLog.open_readonly(config.state_dir / AUDIT_FILE)
+    configured = [each.name for each in config.clusters]
+    if cluster is not None and cluster not in configured and not log.last(cluster):
+        log.close()
+        names = ", ".join(configured)
+        raise click.UsageError(f"neither {config.path} nor the log names {cluster!r}, but: {names}")
+    return log
+
+
+def _shown(entry: Entry) -> str:
+    who = quoted(_who(entry.body.get(_WHO)))
+    said = pairs(dict(_fields(entry)))
+    if len(said) > _SHOWN_MAX:
+        said = f"{said[:_SHOWN_MAX]}..."
+    return f"{iso(entry.at_ms)}  {entry.cluster} #{entry.sequence}  {who}  {entry.kind}  {said}"
+
+
+def _who(by: object) -> str:
+    if isinstance(by, Mapping):
+        return f"{by.get('who')}@{by.get('host')}"
+    return str(by or "kraftgate")
+
+
+def _fields(entry: Entry) -> Iterator[tuple[str, object]]:
+    """Leave out who, what has no value, and what only the export shows whole."""
+    for key, value in entry.body.items():
+        if key in _LEFT_OUT or value is None:
+            continue
+        if key == "findings":
+            yield from _held_by(value)
+        else:
+            yield key, value
+
+
+def _held_by(findings: object) -> Iterator[tuple[str, object]]:
+    """Of conditions that were judged, those that did not hold."""
+    if isinstance(findings, Sequence) and not isinstance(findings, str):
+        judged = [each for each in findings if isinstance(each, Mapping)]
+        reasons = [
+            f"{each.get('condition')}: {each.get('reason')}"
+            for each in judged
+            if each.get("verdict") != "satisfied"
+        ]
+        if reasons:
+            yield "holds", "; ".join(reasons)

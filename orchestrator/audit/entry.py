@@ -1,0 +1,133 @@
+"""One entry of the audit trail, and its hash."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from orchestrator.errors import BodyRefused
+
+JsonValue: TypeAlias = (
+    bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
+)
+
+ALGORITHM: Final = "sha256"
+GENESIS: Final = f"{ALGORITHM}:{'0' * 64}"
+"""What the first entry has as its previous hash."""
+BODY_BYTES_MAX: Final = 64 * 1024
+"""Of a body's canonical JSON; what is longer is kept as a file, and named with its hash."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What was written once and stays.
+
+    Attributes:
+        sequence: from 1, without gaps, over all clusters of the log.
+        at_ms: when, by the clock of the process that wrote it; not necessarily rising.
+        kind: what happened, in snake_case.
+        hash: `sha256:` and the hex digest of this entry with `previous`.
+        previous: the hash of the entry before; `GENESIS` for the first.
+    """
+
+    sequence: int
+    at_ms: int
+    cluster: str
+    kind: str
+    body: Mapping[str, JsonValue]
+    hash: str
+    previous: str
+
+    def line(self) -> str:
+        """Write it as a line of the export: what was hashed, and the hash."""
+        return canonical({**_hashed(self), "hash": self.hash})
+
+
+def seal(
+    *,
+    previous: str,
+    sequence: int,
+    at_ms: int,
+    cluster: str,
+    kind: str,
+    body: Mapping[str, JsonValue],
+) -> str:
+    """Hash an entry: SHA-256 over the canonical JSON of exactly these six, as an object.
+
+    Raises:
+        BodyRefused: something in it has no canonical JSON.
+    """
+    hashed: dict[str, JsonValue] = {
+        "previous": previous,
+        "sequence": sequence,
+        "at_ms": at_ms,
+        "cluster": cluster,
+        "kind": kind,
+        "body": body,
+    }
+    return f"{ALGORITHM}:{hashlib.sha256(canonical(hashed).encode()).hexdigest()}"
+
+
+def seal_of(entry: Entry) -> str:
+    """Hash an entry as it stands; equal to its `hash` unless it was changed."""
+    return seal(
+        previous=entry.previous,
+        sequence=entry.sequence,
+        at_ms=entry.at_ms,
+        cluster=entry.cluster,
+        kind=entry.kind,
+        body=entry.body,
+    )
+
+
+def canonical(value: JsonValue) -> str:
+    """Write JSON so that equal values are equal text: sorted keys, no spaces, as UTF-8.
+
+    Raises:
+        BodyRefused: it has a NaN or an infinity, a key that is not text, a type that JSON has not,
+            or a lone surrogate, which has no UTF-8.
+    """
+    text = json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BodyRefused(
+            f"an audit entry holds half a character ({error.object[error.start]!r}), which has no"
+            " UTF-8: decode bytes with errors='backslashreplace'"
+        ) from error
+    return text
+
+
+def plain(value: object, where: str = "body") -> JsonValue:
+    """Give a value as lists and dictionaries of exactly JSON's types.
+
+    Raises:
+        BodyRefused: it has a NaN or an infinity, a key that is not text, or another type.
+    """
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise BodyRefused(
+                    f"{where} of an audit entry has the key {key!r}, which is no text"
+                )
+        return {str(key): plain(each, f"{where}.{key}") for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each, f"{where}[{at}]") for at, each in enumerate(value)]
+    raise BodyRefused(f"{where} of an audit entry is {value!r}, which JSON has not")
+
+
+def _hashed(entry: Entry) -> dict[str, JsonValue]:
+    return {
+        "previous": entry.previous,
+        "sequence": entry.sequence,
+        "at_ms": entry.at_ms,
+        "cluster": entry.cluster,
+        "kind": entry.kind,
+        "body": entry.body,
+    }

@@ -1,0 +1,247 @@
+"""The audit log on SQLite: any process of the state directory may append, none may change.
+
+Write-ahead logging, so that readers never wait; `synchronous=FULL`, so that an entry that
+`append` gave back survives a power cut. An append reads the head and adds to it in one write
+transaction, so several processes make one chain.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from orchestrator.audit import database
+from orchestrator.audit.anchor import Anchor, Head
+from orchestrator.audit.entry import BODY_BYTES_MAX, Entry, JsonValue, canonical, plain, seal
+from orchestrator.audit.redact import Redactor
+from orchestrator.audit.verify import VerifyResult, check_anchor, verify
+from orchestrator.errors import AuditError, BodyRefused, FencedOff
+
+AUDIT_FILE: Final = "audit.db"
+FENCE: Final = "fence"
+"""The kind of entry by which an orchestrator takes over."""
+
+
+class AuditLog:
+    """One audit log. Use `open` to write, `open_readonly` to look. Threads may share it."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path, redactor: Redactor) -> None:
+        self._db = db
+        self._path = path
+        self._redactor = redactor
+        self._anchor = Anchor(path)
+        self._mutex = threading.Lock()
+
+    @classmethod
+    def open(cls, path: Path, redactor: Redactor | None = None) -> "AuditLog":
+        """Open to append; made if it is not there and never was.
+
+        `redactor`: knows the secrets that may be in what is appended; what looks like a secret is
+        taken out in any case.
+
+        Raises:
+            AuditError: it cannot be opened or made, is not ours, or its end is missing.
+        """
+        log = cls(database.connect(path), path, redactor or Redactor())
+        with log._mutex, log._writing():
+            head = log._head()
+            if head.sequence == 0 and log._anchor.read() is None:
+                log._anchor.write(head)
+            check_anchor(log._db, log._anchor)
+        return log
+
+    @classmethod
+    def open_readonly(cls, path: Path) -> "AuditLog":
+        """Open to read what is there.
+
+        Raises:
+            NoDataError: there is no audit log at `path`.
+            AuditError: it cannot be read, or is not ours.
+        """
+        return cls(database.connect_readonly(path), path, Redactor())
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def __enter__(self) -> "AuditLog":
+        """Use as a context manager; closes at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def append(
+        self,
+        cluster: str,
+        kind: str,
+        body: Mapping[str, JsonValue],
+        at_ms: int,
+        *,
+        fence: int | None = None,
+    ) -> Entry:
+        """Add an entry, without secrets; it is on the disk when this returns.
+
+        `fence`: as `take_fence` gave it; None for what any process may add, such as an approval.
+
+        Raises:
+            FencedOff: another has taken the fence of this cluster since; nothing was added.
+            BodyRefused: the body is longer than `BODY_BYTES_MAX` or has no canonical JSON.
+            AuditError: the log cannot be written, or its end is missing.
+        """
+        with self._mutex:
+            with self._writing():
+                if fence is not None:
+                    self._check_fence(cluster, fence)
+                entry = self._add(cluster, kind, body, at_ms)
+            self._keep_head()
+        return entry
+
+    def take_fence(self, cluster: str, owner: str, at_ms: int) -> int:
+        """Take over: every `append` with an earlier fence of the cluster is refused from now on.
+
+        Returns:
+            the fence, higher than each before; it is an entry of the log like any other.
+
+        Raises:
+            AuditError: the log cannot be written, or its end is missing.
+        """
+        with self._mutex:
+            with self._writing():
+                fence = self._fence(cluster)[0] + 1
+                self._add(cluster, FENCE, {"fence": fence, "by": owner}, at_ms)
+            self._keep_head()
+        return fence
+
+    def fence(self, cluster: str) -> tuple[int, str]:
+        """Tell who took over last, and the fence; 0 and "" when nobody did."""
+        with self._mutex, self._reading():
+            return self._fence(cluster)
+
+    def entries(
+        self, cluster: str | None = None, after: int = 0, limit: int | None = None
+    ) -> list[Entry]:
+        """Entries behind a sequence, oldest first; of all clusters when none is named.
+
+        Raises:
+            AuditError: the log cannot be read.
+        """
+        with self._mutex, self._reading():
+            rows = self._db.execute(
+                f"{database.SELECT} WHERE (?1 IS NULL OR cluster = ?1) AND sequence > ?2"
+                " ORDER BY sequence LIMIT ?3",
+                (cluster, after, -1 if limit is None else limit),
+            )
+            return [database.entry(row) for row in rows]
+
+    def last(self, cluster: str | None = None, count: int = 1) -> list[Entry]:
+        """The newest entries, oldest first; of all clusters when none is named.
+
+        Raises:
+            AuditError: the log cannot be read.
+        """
+        with self._mutex, self._reading():
+            rows = self._db.execute(
+                f"{database.SELECT} WHERE (?1 IS NULL OR cluster = ?1)"
+                " ORDER BY sequence DESC LIMIT ?2",
+                (cluster, count),
+            )
+            return [database.entry(row) for row in rows][::-1]
+
+    def export(self, cluster: str | None = None, after: int = 0) -> Iterator[str]:
+        """Give the entries as lines of JSON, without the line ends, each with its hash.
+
+        Raises:
+            AuditError: the log cannot be read.
+        """
+        page = self.entries(cluster, after, _PAGE)
+        while page:
+            yield from (each.line() for each in page)
+            page = self.entries(cluster, page[-1].sequence, _PAGE)
+
+    def verify(self, head: str | None = None) -> VerifyResult:
+        """Look whether the log is as it was written, see `orchestrator.audit.verify`."""
+        with self._mutex:
+            return verify(self._db, self._path, head)
+
+    def _add(self, cluster: str, kind: str, body: Mapping[str, JsonValue], at_ms: int) -> Entry:
+        check_anchor(self._db, self._anchor)
+        text = canonical(self._redactor.body(plain(body)))
+        if len(text.encode()) > BODY_BYTES_MAX:
+            raise BodyRefused(
+                f"an audit entry ({kind}) of {len(text.encode())} bytes is longer than"
+                f" {BODY_BYTES_MAX}: keep it as a file, and name that with its hash"
+            )
+        head = self._head()
+        kept = json.loads(text)
+        entry = Entry(
+            sequence=head.sequence + 1,
+            at_ms=at_ms,
+            cluster=cluster,
+            kind=kind,
+            body=kept,
+            previous=head.hash,
+            hash=seal(
+                previous=head.hash,
+                sequence=head.sequence + 1,
+                at_ms=at_ms,
+                cluster=cluster,
+                kind=kind,
+                body=kept,
+            ),
+        )
+        self._db.execute(
+            "INSERT INTO entries (sequence, at_ms, cluster, kind, body, previous, hash)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (entry.sequence, at_ms, cluster, kind, text, entry.previous, entry.hash),
+        )
+        return entry
+
+    def _keep_head(self) -> None:
+        """Move the anchor on, after the commit: it must never be ahead of what is on the disk.
+
+        Killed in between, it lags by what was added since, and the next append moves it on.
+        """
+        with self._writing():
+            self._anchor.write(self._head())
+
+    def _head(self) -> Head:
+        return database.head(self._db)
+
+    def _fence(self, cluster: str) -> tuple[int, str]:
+        row = self._db.execute(
+            f"{database.SELECT} WHERE cluster = ? AND kind = ? ORDER BY sequence DESC LIMIT 1",
+            (cluster, FENCE),
+        ).fetchone()
+        if row is None:
+            return 0, ""
+        body = database.entry(row).body
+        fence, owner = body.get("fence"), body.get("by")
+        if type(fence) is not int or not isinstance(owner, str):
+            raise AuditError(f"{self._path}: a fence of {cluster} is not as it was written")
+        return fence, owner
+
+    def _check_fence(self, cluster: str, fence: int) -> None:
+        current, owner = self._fence(cluster)
+        if fence != current:
+            raise FencedOff(
+                f"{owner or 'nobody'} has the fence {current} of {cluster}, this one has {fence}:"
+                " another orchestrator took over, end this one"
+            )
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with database.transaction(self._db, self._path, "BEGIN IMMEDIATE"):
+            yield
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with database.transaction(self._db, self._path, "BEGIN"):
+            yield
+
+
+_PAGE: Final = 500

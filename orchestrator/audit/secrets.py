@@ -1,0 +1,60 @@
+"""Where the secrets are that must not be written: names and paths, never values."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from orchestrator.audit.redact import Redactor
+from orchestrator.audit.secret_patterns import names_a_secret
+from orchestrator.errors import SecretUnknown
+
+_GUESSED_MIN: Final = 6
+"""A variable that only looks like a secret's is one if its value has so many characters."""
+_FILE_BYTES_MAX: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """Secrets by where they are.
+
+    Attributes:
+        variables: names of environment variables.
+        files: whose content is one, or whose first line is.
+    """
+
+    variables: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+
+    def redactor(self, environment: Mapping[str, str]) -> Redactor:
+        """Read them now; also what in the environment is named like a secret.
+
+        Raises:
+            SecretUnknown: a named variable is not set, or a file cannot be read.
+        """
+        return Redactor([*self._named(environment), *_guessed(environment), *self._in_files()])
+
+    def _named(self, environment: Mapping[str, str]) -> Iterator[str]:
+        for name in self.variables:
+            if name not in environment:
+                raise SecretUnknown(
+                    f"the environment variable {name} is named as a secret and is not set: set it,"
+                    " or remove its name"
+                )
+            yield environment[name]
+
+    def _in_files(self) -> Iterator[str]:
+        for path in self.files:
+            try:
+                with path.open("rb") as file:
+                    content = file.read(_FILE_BYTES_MAX).decode("utf-8", "backslashreplace")
+            except OSError as error:
+                raise SecretUnknown(f"the secret in {path} cannot be read: {error}") from error
+            yield content
+            yield from content.splitlines()[:1]
+
+
+def _guessed(environment: Mapping[str, str]) -> Iterator[str]:
+    for name, value in environment.items():
+        if len(value) >= _GUESSED_MIN and names_a_secret(name):
+            yield value

@@ -1,0 +1,43 @@
+"""Secrets are named by where they are, and one that cannot be read is not written by accident."""
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.audit.configured_secrets import configured_files
+from orchestrator.audit.redact import MARK
+from orchestrator.audit.secrets import Secrets
+from orchestrator.config import parse_config
+from orchestrator.errors import SecretUnknown
+
+
+def test_every_password_file_of_the_configuration_is_found(tmp_path: Path) -> None:
+    for name in ("one", "two", "key.pem", "cert.pem"):
+        (tmp_path / name).write_text("x")
+    text = """
+cluster: {name: prod}
+controllers:
+  bootstrap: "c1:9093"
+  security: {protocol: SASL_SSL, sasl_mechanism: PLAIN, username: u, password_file: one,
+             key_file: key.pem, cert_file: cert.pem}
+brokers:
+  bootstrap: "b1:9092"
+  security: {protocol: SASL_PLAINTEXT, sasl_mechanism: PLAIN, username: u, password_file: two}
+"""
+    config = parse_config(text, tmp_path / "kraftgate.yaml")
+    assert configured_files(config) == (tmp_path / "one", tmp_path / "two")
+
+
+def test_secrets_are_taken_from_variables_and_files(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("s3\nthis is a comment\n")
+    environment = {"MINE": "abc", "X_TOKEN": "guessed", "MAX_TOKENS": "12", "HOME": "/root"}
+    redactor = Secrets(variables=("MINE",), files=(file,)).redactor(environment)
+    assert redactor.text("abc s3 guessed 12 /root") == f"{MARK} {MARK} {MARK} 12 /root"
+
+
+def test_a_secret_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SecretUnknown, match="MINE"):
+        Secrets(variables=("MINE",)).redactor({})
+    with pytest.raises(SecretUnknown, match="absent"):
+        Secrets(files=(tmp_path / "absent",)).redactor({})
