@@ -4,6 +4,7 @@ Plain YAML only: a key that is given twice is an error (YAML would keep the last
 that is not text. Paths are tuples of keys and list positions; the root's path is ().
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -30,9 +31,14 @@ class YamlFile:
 
     def line(self, path: YamlPath) -> int:
         """Give the line of a path, or of the nearest part around it that exists."""
-        while path and path not in self.lines:
-            path = path[:-1]
-        return self.lines.get(path, 1)
+        return nearest_line(self.lines, path)
+
+
+def nearest_line(lines: Mapping[YamlPath, int], path: YamlPath) -> int:
+    """Give the line of a path, or of the nearest part around it that exists."""
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 1)
 
 
 def read_yaml(text: str) -> YamlFile:

@@ -1,0 +1,29 @@
+"""What is wrong with a runbook that no single key can know: each with its line and its reason.
+
+What must hold: every checkpoint can be reached and can be left, knows what shows that it is done,
+and has a way back until the first that cannot be undone.
+"""
+
+from typing import TYPE_CHECKING
+
+from orchestrator.runbook.check_conditions import conditions
+from orchestrator.runbook.check_order import order
+from orchestrator.runbook.check_phases import phases
+from orchestrator.runbook.check_shape import shape
+from orchestrator.runbook.check_ways_back import ways_back
+from orchestrator.yaml_lines import Problem
+
+if TYPE_CHECKING:
+    from orchestrator.runbook.load import Loaded
+
+
+def check(loaded: "Loaded") -> tuple[Problem, ...]:
+    """Find all problems, by line; none: the runbook may be walked."""
+    found = [
+        *shape(loaded),
+        *order(loaded),
+        *ways_back(loaded),
+        *conditions(loaded),
+        *phases(loaded),
+    ]
+    return tuple(sorted(found, key=lambda problem: problem.line))

@@ -1,0 +1,78 @@
+"""The commands of the group `runbook`: what there is, what it says, whether it can be walked."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+DEFAULT: Final = "zk-to-kraft-jbod"
+_WHICH: Final = click.argument("which", metavar="[NAME|FILE]", default=DEFAULT)
+
+
+@click.group()
+def runbook() -> None:
+    """Read and check runbooks. A runbook is a YAML file of checkpoints and ways back.
+
+    \b
+    Example:
+      kraftgate runbook show zk-to-kraft-jbod > migration-night.md
+    """  # noqa: D301  # click wants the backspace
+
+
+@runbook.command(name="list")
+def list_() -> None:
+    """List the runbooks that come with kraftgate.
+
+    \b
+    Example:
+      kraftgate runbook list
+    """  # noqa: D301  # click wants the backspace
+    from orchestrator.runbook.load import load, shipped
+
+    for name in shipped():
+        click.echo(f"{name}\t{load(name).runbook.title}")
+
+
+@runbook.command()
+@_WHICH
+def show(which: str) -> None:
+    """Print a runbook as a page to read, in Markdown.
+
+    \b
+    Example:
+      kraftgate runbook show disk-replacement | less
+    """  # noqa: D301  # click wants the backspace
+    from orchestrator.runbook.load import load
+    from orchestrator.runbook.render import page
+
+    click.echo(page(load(which).runbook), nl=False)
+
+
+@runbook.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def check(file: Path) -> None:
+    """Check a runbook: ends with 2 and every problem with its line if it cannot be walked.
+
+    \b
+    Example:
+      kraftgate runbook check our-night.yaml
+    """  # noqa: D301  # click wants the backspace
+    from orchestrator.runbook.load import load
+
+    loaded = load(file)
+    book = loaded.runbook
+    count = f"{len(book.checkpoints)} checkpoints, {len(book.rollbacks)} ways back"
+    click.echo(f"{file}: {book.name} may be walked ({count})")
+
+
+@runbook.command()
+def schema() -> None:
+    """Print the JSON Schema (2020-12) of runbooks, for editors.
+
+    \b
+    Example:
+      kraftgate runbook schema > runbook.schema.json
+    """  # noqa: D301  # click wants the backspace
+    from orchestrator.runbook.schema import schema_text
+
+    click.echo(schema_text(), nl=False)

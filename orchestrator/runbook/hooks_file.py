@@ -1,0 +1,172 @@
+"""The operator's own commands for a runbook's steps: a YAML file of argv templates.
+
+No shell is involved, and nothing that the cluster says of itself (a host's name, a rack) gets into
+a command unless it is harmless there too, for ssh hands its arguments to a shell on the other side.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import AfterValidator, Field
+
+from migration.nearest import did_you_mean
+from orchestrator.config_values import Strict
+from orchestrator.errors import RunbookError
+from orchestrator.runbook.load import load, read_text, shipped
+from orchestrator.runbook.model import Each, Runbook
+from orchestrator.runbook.places import backward, forward
+from orchestrator.runbook.templates import complaint, fields_in, render
+from orchestrator.runbook.values import Argv, Duration, Id, Text
+from orchestrator.yaml_lines import Problem, YamlPath, nearest_line, read_yaml
+from orchestrator.yaml_models import check_model, in_order
+
+HOOK_FIELDS: Final = ("hooks", "step")
+"""In a command also: the directory of the file of hooks, and the step's name."""
+_DOCUMENTED: Final = "see runbooks/hooks/ for examples"
+_HARMLESS: Final = re.compile(r"(?!-)[A-Za-z0-9_.,:/@\[\]-]*")
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _variable(name: str) -> str:
+    if not _VARIABLE.fullmatch(name):
+        raise ValueError(f"{name!r} cannot name an environment variable")
+    return name
+
+
+Variable: TypeAlias = Annotated[Text, AfterValidator(_variable)]
+
+
+class StepCommand(Strict):
+    """The command of one step."""
+
+    argv: Argv = Field(description="The program and its arguments; no shell is involved.")
+    timeout: Duration = Field(
+        default="15m", validate_default=True, description="After this it is ended, and has failed."
+    )
+    env: dict[Variable, str] = Field(
+        default_factory=dict, description="Environment variables of this step alone."
+    )
+
+
+class HooksFile(Strict):
+    """The whole file."""
+
+    hooks: Literal[1] = Field(description="The format of the file.")
+    explain: Text = Field(description="What these commands need, on this host and on the others.")
+    env: dict[Variable, str] = Field(
+        default_factory=dict, description="Environment variables of all commands."
+    )
+    secrets: Annotated[tuple[Variable, ...], Field(strict=False)] = Field(
+        default=(), description="Variables, Kraftgate's own too, whose values are never shown."
+    )
+    steps: dict[Id, StepCommand] = Field(
+        min_length=1, description="A step's name, and its command."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """Commands that fit a runbook.
+
+    Attributes:
+        path: where they were read.
+        sha256: of the file's bytes, in hexadecimal.
+    """
+
+    file: HooksFile
+    path: Path
+    sha256: str
+    lines: Mapping[YamlPath, int]
+
+    def command(self, step: str) -> StepCommand | None:
+        """Give the command of a step; None: it is done by hand."""
+        return self.file.steps.get(step)
+
+    def argv(self, step: str, values: Mapping[str, str]) -> list[str]:
+        """Make the command of a step that has one.
+
+        Args:
+            step: its name.
+            values: of the fields of `templates.fields_for`, those that are known.
+
+        Raises:
+            RunbookError: a field's value is not known, or is nothing to put into a command.
+        """
+        own = {"hooks": str(self.path.resolve().parent), "step": step}
+        return [
+            self._word(step, number, word, {**values, **own})
+            for number, word in enumerate(self.file.steps[step].argv)
+        ]
+
+    def environment(self, step: str) -> dict[str, str]:
+        """Give what a command's environment has on top of Kraftgate's own."""
+        return {**self.file.env, **self.file.steps[step].env}
+
+    def _word(self, step: str, number: int, word: str, values: Mapping[str, str]) -> str:
+        for name in fields_in(word):
+            what = None
+            if name not in values:
+                what = f"{{{name}}} is not known of this cluster now"
+            elif name not in HOOK_FIELDS and not _HARMLESS.fullmatch(values[name]):
+                what = f"{{{name}}} is {values[name]!r}, which does not go into a command"
+            if what is not None:
+                line = nearest_line(self.lines, ("steps", step, "argv", number))
+                raise RunbookError([f"{self.path}:{line}: {what}"])
+        return render(word, values)
+
+
+def load_hooks(path: Path, runbook: Runbook) -> Hooks:
+    """Read a file of hooks and check it against the runbook that it is used for.
+
+    It may have commands for the steps of the shipped runbooks, too: one file for all of them.
+
+    Raises:
+        RunbookError: it cannot be used; carries every problem that was found.
+    """
+    raw, text = read_text(path)
+    read = read_yaml(text)
+    file, problems = check_model(HooksFile, read, {}, documented=_DOCUMENTED)
+    if file is None:
+        raise RunbookError(in_order(problems, path))
+    hooks = Hooks(file=file, path=path, sha256=hashlib.sha256(raw).hexdigest(), lines=read.lines)
+    steps = _steps([*_shipped(), runbook])
+    wrong = [problem for name in file.steps for problem in _wrong(hooks, name, steps)]
+    if wrong:
+        raise RunbookError(in_order(wrong, path))
+    return hooks
+
+
+@cache
+def _shipped() -> tuple[Runbook, ...]:
+    return tuple(load(name).runbook for name in shipped())
+
+
+def _steps(runbooks: Iterable[Runbook]) -> dict[str, set[Each | None]]:
+    """Give what each step of these runbooks is done for."""
+    found: dict[str, set[Each | None]] = {}
+    for book in runbooks:
+        for place in (*forward(book), *backward(book)):
+            step = place.checkpoint.step
+            if step is not None:
+                found.setdefault(step.name, set()).add(place.checkpoint.for_each)
+    return found
+
+
+def _wrong(hooks: Hooks, name: str, steps: Mapping[str, set[Each | None]]) -> list[Problem]:
+    path = ("steps", name)
+    if name not in steps:
+        unknown = f"no step is called `{name}`; {did_you_mean(name, steps)}"
+        return [Problem(line=nearest_line(hooks.lines, path), what=unknown)]
+    found = []
+    for number, word in enumerate(hooks.file.steps[name].argv):
+        complaints = (complaint(word, each, HOOK_FIELDS) for each in sorted(steps[name], key=str))
+        what = next((one for one in complaints if one is not None), None)
+        if what is not None:
+            line = nearest_line(hooks.lines, (*path, "argv", number))
+            found.append(Problem(line=line, what=what))
+    return found

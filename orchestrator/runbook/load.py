@@ -1,0 +1,101 @@
+"""Reads a runbook, by its name or from a file; every problem with its line, all in one go."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from migration.nearest import did_you_mean
+from orchestrator.errors import RunbookError
+from orchestrator.runbook.check import check
+from orchestrator.runbook.model import Runbook
+from orchestrator.yaml_lines import YamlPath, nearest_line, read_yaml
+from orchestrator.yaml_models import check_model, in_order
+
+_SUFFIX: Final = ".yaml"
+_DOCUMENTED: Final = "see `kraftgate runbook schema`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A runbook that may be walked.
+
+    Attributes:
+        path: where it was read.
+        sha256: of its bytes, in hexadecimal: the audit says which text was walked.
+        lines: where each part stands, by its path in the file; lines from 1.
+    """
+
+    runbook: Runbook
+    path: Path
+    sha256: str
+    lines: Mapping[YamlPath, int]
+
+    def line(self, *path: str | int) -> int:
+        """Give the line of a part, or of the nearest part around it that exists."""
+        return nearest_line(self.lines, path)
+
+
+def shipped() -> dict[str, Path]:
+    """Find the runbooks that come with kraftgate: name to file, by name."""
+    folder = Path(str(resources.files("runbooks")))
+    return {path.stem: path for path in sorted(folder.glob(f"*{_SUFFIX}"))}
+
+
+def load(source: str | Path) -> Loaded:
+    """Read and check a runbook.
+
+    Args:
+        source: the name of a shipped one, or a file: a path, or text with a `/` or a YAML ending.
+
+    Raises:
+        RunbookError: it cannot be used; carries every problem that was found.
+    """
+    path = _find(source)
+    raw, text = read_text(path)
+    return parse(text, path, sha256=hashlib.sha256(raw).hexdigest())
+
+
+def read_text(path: Path) -> tuple[bytes, str]:
+    """Read a file that a person wrote.
+
+    Raises:
+        RunbookError: it cannot be read.
+    """
+    try:
+        raw = path.read_bytes()
+        return raw, raw.decode("utf-8")
+    except OSError as error:
+        raise RunbookError([f"{path}: {error.strerror}"]) from error
+    except UnicodeDecodeError as error:
+        raise RunbookError([f"{path}: byte {error.start} is not UTF-8: save it as such"]) from error
+
+
+def parse(text: str, path: Path, *, sha256: str | None = None) -> Loaded:
+    """Check the text of a runbook that lies at `path`; `sha256` is of its bytes, when known.
+
+    Raises:
+        RunbookError: it cannot be used; carries every problem that was found.
+    """
+    read = read_yaml(text)
+    runbook, problems = check_model(Runbook, read, {}, documented=_DOCUMENTED)
+    if runbook is None:
+        raise RunbookError(in_order(problems, path))
+    digest = sha256 or hashlib.sha256(text.encode()).hexdigest()
+    loaded = Loaded(runbook=runbook, path=path, sha256=digest, lines=read.lines)
+    wrong = check(loaded)
+    if wrong:
+        raise RunbookError(in_order(wrong, path))
+    return loaded
+
+
+def _find(source: str | Path) -> Path:
+    if isinstance(source, Path) or "/" in source or source.endswith((".yaml", ".yml")):
+        return Path(source)
+    known = shipped()
+    if source not in known:
+        hint = did_you_mean(source, known) if known else "none came with this kraftgate"
+        raise RunbookError([f"there is no runbook `{source}`; {hint} A file is named with its /."])
+    return known[source]

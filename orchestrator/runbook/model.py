@@ -1,0 +1,165 @@
+"""The shape of a runbook, as pydantic checks it; what no single key can know is in `check`.
+
+A checkpoint is passed in this order: its guards (`needs`) hold, it is approved, its step is done
+(or was done `already`), its gate (`opens_when`) holds. With `for_each` it has an instance for each
+broker or controller, one after the other, named like `brokers-kraft[3]`.
+"""
+
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import Field
+
+from orchestrator.config_values import Strict
+from orchestrator.runbook.values import Argv, Conditions, Duration, Given, Id, Ids, Text, Url
+
+NO_ROLLBACK: Final = "none"
+"""Stands for a path's id where there is nothing to take back; it needs a reason."""
+
+Each: TypeAlias = Literal["broker", "controller"]
+OrderRule: TypeAlias = Literal["rack", "zookeeper_controller_last", "active_controller_last"]
+OrderRules: TypeAlias = Annotated[tuple[OrderRule, ...], Field(strict=False)]
+
+
+class Approval(Strict):
+    """Who must agree before the step is done."""
+
+    people: int = Field(
+        default=1, ge=1, le=5, description="How many different people must approve."
+    )
+
+
+class Step(Strict):
+    """What is done, by the operator's own command or by hand."""
+
+    name: Id = Field(description="What a file of hooks maps to a command, such as enter-kraft.")
+    manual: Text = Field(
+        description="What a person does, on which host. Fields: {cluster}, {phase}, {brokers},"
+        " {controllers}, {zookeeper}; for each broker also {broker}, {host}, {rack}, for each"
+        " controller {controller}, {host}. A brace itself is written twice."
+    )
+
+
+class Checkpoint(Strict):
+    """One checkpoint: guards, a step, a gate."""
+
+    id: Id = Field(description="Its name, unique in the file.")
+    title: Text = Field(description="What it is, in one line.")
+    explain: Text = Field(description="Why it is there, for who reads it in the night.")
+    after: Given[Ids] = Field(
+        default=None,
+        description="The checkpoints that must be passed before. Absent: the one above it.",
+    )
+    for_each: Given[Each] = Field(
+        default=None, description="An instance for each of these, one at a time. Absent: once."
+    )
+    order: Given[OrderRules] = Field(
+        default=None,
+        description="In which order: rack by rack; the ZooKeeper controller, or the active KRaft"
+        " controller, last; then by id. Absent: all that fit what the instances are of.",
+    )
+    already: Conditions = Field(
+        default=(), description="The step is not needed for an instance where all of these hold."
+    )
+    needs: Conditions = Field(
+        default=(), description="The guards: all must hold before the step is done."
+    )
+    step: Given[Step] = Field(default=None, description="Absent: only the gate is waited for.")
+    opens_when: Conditions = Field(
+        default=(), description="The gate: all must hold before the walk goes on."
+    )
+    approval: Given[Approval] = Field(
+        default=None,
+        description="Given once, before the first instance's step. Absent: nobody is asked.",
+    )
+    irreversible: bool = Field(
+        default=False,
+        description="There is no way back from it: it needs an approval and is never skipped.",
+    )
+
+
+class ForwardCheckpoint(Checkpoint):
+    """A checkpoint of the way forward, from which a way back leads."""
+
+    rollback: Given[Id] = Field(
+        default=None,
+        description="The id of the way back from here, or `none` with `rollback_reason`."
+        " Required before an irreversible checkpoint; on it, the way until its step has begun.",
+    )
+    rollback_reason: Given[Text] = Field(
+        default=None, description="Why nothing has to be taken back here."
+    )
+
+
+class Rollback(Strict):
+    """A way back, with checkpoints of its own."""
+
+    id: Id = Field(description="What `rollback` of a checkpoint names.")
+    title: Text = Field(description="What it is, in one line.")
+    explain: Text = Field(description="When it is gone, and what it leaves behind.")
+    checkpoints: Annotated[tuple[Checkpoint, ...], Field(strict=False, min_length=1)] = Field(
+        description="Passed one after the other."
+    )
+    then: Given[Id] = Field(
+        default=None, description="The id of the way back that this one goes on with."
+    )
+
+
+class ShellCondition(Strict):
+    """A command that answers by its exit code: 0 satisfied, 1 waiting, 2 violated, else unknown."""
+
+    argv: Argv = Field(description="The program and its arguments; no shell is involved.")
+    timeout: Duration = Field(
+        default="30s", validate_default=True, description="Longer than this is unknown."
+    )
+
+
+class PromqlCondition(Strict):
+    """A query: satisfied when it gives a vector of non-zero values, waiting when none or a zero."""
+
+    url: Url = Field(description="Where Prometheus is, such as http://prometheus:9090.")
+    query: Text = Field(description="PromQL.")
+    timeout: Duration = Field(
+        default="10s", validate_default=True, description="Longer than this is unknown."
+    )
+
+
+class OwnCondition(Strict):
+    """A condition of the user's own: `shell` or `promql`."""
+
+    name: Id = Field(description="How checkpoints call it.")
+    explain: Given[Text] = Field(default=None, description="What it stands for.")
+    shell: Given[ShellCondition] = Field(default=None, description="Ask a command.")
+    promql: Given[PromqlCondition] = Field(default=None, description="Ask Prometheus.")
+
+
+class Runbook(Strict):
+    """The whole file."""
+
+    runbook: Literal[1] = Field(description="The format of the file.")
+    name: Id = Field(description="How commands call it.")
+    title: Text = Field(description="What it is for, in one line.")
+    explain: Text = Field(description="What to know before it is begun.")
+    checkpoints: Annotated[tuple[ForwardCheckpoint, ...], Field(strict=False, min_length=1)] = (
+        Field(description="The way forward.")
+    )
+    rollbacks: Annotated[tuple[Rollback, ...], Field(strict=False)] = Field(
+        default=(), description="The ways back."
+    )
+    conditions: Annotated[tuple[OwnCondition, ...], Field(strict=False)] = Field(
+        default=(), description="The user's own conditions."
+    )
+
+    def way_back(self, id_: str) -> tuple[Checkpoint, ...]:
+        """Give the checkpoints of a way back, with those of the ways that it goes on with.
+
+        Raises:
+            KeyError: there is no such way; a runbook that was checked names none.
+        """
+        ways = {way.id: way for way in self.rollbacks}
+        found: list[Checkpoint] = []
+        following: str | None = id_
+        while following is not None:
+            way = ways.pop(following)  # a way is gone once: a checked runbook has no circle
+            found.extend(way.checkpoints)
+            following = way.then
+        return tuple(found)

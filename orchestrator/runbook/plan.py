@@ -1,0 +1,182 @@
+"""What a walk would do on the real cluster: every instance in its order, every command and gate.
+
+Nothing is done and nothing is judged. Whose turn it is, is asked again before each turn, so the
+order is that of now.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from migration.conditions import parse
+from orchestrator.errors import RunbookError
+from orchestrator.runbook.check_shape import rules_of
+from orchestrator.runbook.facts import ClusterFacts
+from orchestrator.runbook.hooks_file import Hooks
+from orchestrator.runbook.model import (
+    NO_ROLLBACK,
+    Checkpoint,
+    ForwardCheckpoint,
+    Runbook,
+    Step,
+)
+from orchestrator.runbook.order import Member, in_order
+from orchestrator.runbook.places import forward, in_turn
+from orchestrator.runbook.templates import fields_for, render
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """One instance of a checkpoint.
+
+    Attributes:
+        id: as the walk names it: `brokers-kraft[3]`.
+        where: the host and rack; "" for one that is not done for each of something.
+        already, needs, opens_when: conditions, bound.
+        people: how many must approve; 0: nobody is asked, or was asked for an earlier instance.
+        step: its name; None: only the gate is waited for.
+        command: what the hook runs; None: it is done by hand, or there is a problem.
+        timeout_s: of the command.
+        manual: what a person does; None: a command does it.
+        problem: why the command cannot be made now.
+        rollback: the way back from here; None: there is none.
+    """
+
+    id: str
+    title: str
+    where: str = ""
+    already: tuple[str, ...]
+    needs: tuple[str, ...]
+    people: int = 0
+    irreversible: bool = False
+    step: str | None = None
+    command: tuple[str, ...] | None = None
+    timeout_s: float | None = None
+    manual: str | None = None
+    problem: str | None = None
+    opens_when: tuple[str, ...]
+    rollback: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayBack:
+    """A way back; `then`: the one that it goes on with."""
+
+    id: str
+    title: str
+    stops: tuple[Planned, ...]
+    then: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The whole plan."""
+
+    way: tuple[Planned, ...]
+    ways_back: tuple[WayBack, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Every command that cannot be made, by its instance."""
+        stops = (*self.way, *(stop for way in self.ways_back for stop in way.stops))
+        return tuple(dict.fromkeys(f"{stop.id}: {stop.problem}" for stop in stops if stop.problem))
+
+
+def plan(runbook: Runbook, facts: ClusterFacts, hooks: Hooks | None) -> Plan:
+    """Plan a walk; without hooks every step is done by hand."""
+    planner = _Planner(runbook, facts, hooks)
+    return Plan(
+        way=planner.stops(place.checkpoint for place in in_turn(forward(runbook))),
+        ways_back=tuple(
+            WayBack(id=way.id, title=way.title, stops=planner.stops(way.checkpoints), then=way.then)
+            for way in runbook.rollbacks
+        ),
+    )
+
+
+class _Planner:
+    """Plans checkpoints of one runbook for one cluster."""
+
+    def __init__(self, runbook: Runbook, facts: ClusterFacts, hooks: Hooks | None) -> None:
+        self._own = frozenset(each.name for each in runbook.conditions)
+        self._facts = facts
+        self._hooks = hooks
+
+    def stops(self, checkpoints: Iterable[Checkpoint]) -> tuple[Planned, ...]:
+        """Plan every instance, in order."""
+        return tuple(stop for checkpoint in checkpoints for stop in self._instances(checkpoint))
+
+    def _instances(self, checkpoint: Checkpoint) -> Iterator[Planned]:
+        each = checkpoint.for_each
+        if each is None:
+            yield self._planned(checkpoint, checkpoint.id, None)
+            return
+        members = self._facts.brokers if each == "broker" else self._facts.controllers
+        if not members:
+            yield self._planned(checkpoint, f"{checkpoint.id}[each {each}]", None)
+        ordered = in_order(members, rules_of(checkpoint), self._facts.leaders)
+        for number, member in enumerate(ordered):
+            id_ = f"{checkpoint.id}[{member.id}]"
+            yield self._planned(checkpoint, id_, member, first=not number)
+
+    def _planned(
+        self, checkpoint: Checkpoint, id_: str, member: Member | None, *, first: bool = True
+    ) -> Planned:
+        each = checkpoint.for_each
+        bind = {} if member is None or each is None else {str(each): str(member.id)}
+        values = self._facts.values(member, each)
+        command, timeout_s, problem = self._command(checkpoint.step, values, member, each)
+        by_hand = checkpoint.step is not None and command is None and problem is None
+        return Planned(
+            id=id_,
+            title=checkpoint.title,
+            where="" if each is None else _where(member, each),
+            already=self._bound(checkpoint.already, bind),
+            needs=self._bound(checkpoint.needs, bind),
+            people=checkpoint.approval.people if checkpoint.approval and first else 0,
+            irreversible=checkpoint.irreversible,
+            step=None if checkpoint.step is None else checkpoint.step.name,
+            command=command,
+            timeout_s=timeout_s,
+            manual=_manual(checkpoint, values) if by_hand else None,
+            problem=problem,
+            opens_when=self._bound(checkpoint.opens_when, bind),
+            rollback=_rollback(checkpoint),
+        )
+
+    def _bound(self, texts: tuple[str, ...], bind: dict[str, str]) -> tuple[str, ...]:
+        if not bind:  # `broker` stays a word where nobody is known yet
+            return texts
+        return tuple(parse(text, bind=bind, own=self._own).text for text in texts)
+
+    def _command(
+        self, step: Step | None, values: dict[str, str], member: Member | None, each: str | None
+    ) -> tuple[tuple[str, ...] | None, float | None, str | None]:
+        hook = None if step is None or self._hooks is None else self._hooks.command(step.name)
+        if step is None or hook is None or self._hooks is None:
+            return None, None, None
+        timeout_s = hook.timeout.total_seconds()
+        if each is not None and member is None:
+            return hook.argv, timeout_s, None
+        try:
+            return tuple(self._hooks.argv(step.name, values)), timeout_s, None
+        except RunbookError as error:
+            return None, timeout_s, str(error)
+
+
+def _where(member: Member | None, each: str) -> str:
+    if member is None:
+        return f"which {each}s there are is not known yet"
+    host = f"on {member.host}" if member.host else "on a host that nobody tells"
+    return f"{host}, rack {member.rack}" if member.rack else host
+
+
+def _manual(checkpoint: Checkpoint, values: dict[str, str]) -> str:
+    names = fields_for(checkpoint.for_each)
+    shown = {name: values.get(name, name.upper()) for name in names}
+    return render("" if checkpoint.step is None else checkpoint.step.manual, shown).strip()
+
+
+def _rollback(checkpoint: Checkpoint) -> str | None:
+    if not isinstance(checkpoint, ForwardCheckpoint) or checkpoint.rollback == NO_ROLLBACK:
+        return None
+    return checkpoint.rollback

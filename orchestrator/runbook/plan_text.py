@@ -1,0 +1,110 @@
+"""A plan as text: for the terminal, and for the change request that it is attached to."""
+
+import shlex
+import textwrap
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import Final
+
+from migration.durations import format_duration
+from orchestrator.runbook.facts import ClusterFacts
+from orchestrator.runbook.hooks_file import Hooks
+from orchestrator.runbook.load import Loaded
+from orchestrator.runbook.order import Member
+from orchestrator.runbook.plan import Plan, Planned
+
+_WIDTH: Final = 100
+_LABEL: Final = 12
+_INDENT: Final = "    "
+
+
+def plan_text(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None, plan: Plan) -> str:
+    """Write the whole plan."""
+    return "\n".join(_lines(loaded, facts, hooks, plan)) + "\n"
+
+
+def _lines(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None, plan: Plan) -> Iterator[str]:
+    yield f"Plan for cluster {facts.cluster}: {loaded.runbook.title}"
+    yield f"runbook {loaded.path} (sha256 {loaded.sha256[:16]})"
+    by = "every step is done by hand" if hooks is None else str(hooks.path)
+    yield f"hooks   {by}" + ("" if hooks is None else f" (sha256 {hooks.sha256[:16]})")
+    yield from _cluster(facts)
+    yield from ("", "The order is that of now: whose turn it is, is asked again before each turn.")
+    yield from _stops(plan.way, "")
+    for way in plan.ways_back:
+        yield from ("", f"WAY BACK {way.id}: {way.title}")
+        yield from _stops(way.stops, "B")
+        if way.then is not None:
+            yield from ("", f"It goes on with the way back {way.then}.")
+    if plan.problems:
+        yield from ("", "These commands cannot be made now:")
+        yield from (f"  {line}" for line in plan.problems)
+
+
+def _cluster(facts: ClusterFacts) -> Iterator[str]:
+    for kind, members, last in (
+        ("broker", facts.brokers, facts.leaders.zookeeper_controller),
+        ("controller", facts.controllers, facts.leaders.active_controller),
+    ):
+        if not members:
+            yield f"no {kind} is known"
+        yield from (_member(kind, member, leads=member.id == last) for member in members)
+    for line in facts.not_known:
+        yield f"not known: {line}"
+
+
+def _member(kind: str, member: Member, *, leads: bool) -> str:
+    rack = f", rack {member.rack}" if member.rack else ""
+    role = ""
+    if leads:
+        role = ", ZooKeeper's controller" if kind == "broker" else ", active"
+    return f"{kind} {member.id} on {member.host or '?'}{rack}{role}"
+
+
+def _stops(stops: Iterable[Planned], prefix: str) -> Iterator[str]:
+    number, part, last = 0, 0, ""
+    for stop in stops:
+        name, _, instance = stop.id.partition("[")
+        if name != last:
+            number, part, last = number + 1, 0, name
+        part += 1
+        shown = f"{prefix}{number}.{part}" if instance else f"{prefix}{number}"
+        where = f" {stop.where}" if stop.where else ""
+        yield from ("", f"{shown} {stop.id}{where}: {stop.title}")
+        yield from _stop(stop)
+
+
+def _stop(stop: Planned) -> Iterator[str]:
+    if stop.already:
+        yield from _labelled("done if", ", ".join(stop.already))
+    if stop.needs:
+        yield from _labelled("needs", ", ".join(stop.needs))
+    if stop.people:
+        people = "1 person" if stop.people == 1 else f"{stop.people} people"
+        command = f'kraftgate approve {shlex.quote(stop.id)} --reason "..."'
+        yield from _labelled("approval", f"{people}: {command}")
+    if stop.irreversible:
+        yield from _labelled("", "There is no way back once this has begun.")
+    if stop.command is not None:
+        limit = format_duration(timedelta(seconds=stop.timeout_s or 0))
+        yield f"{_INDENT}{'runs':<{_LABEL}}{shlex.join(stop.command)}  (at most {limit})"
+    if stop.problem is not None:
+        yield from _labelled("runs", f"cannot be made: {stop.problem}")
+    if stop.manual is not None:
+        yield f"{_INDENT}{'by hand':<{_LABEL}}step {stop.step}:"
+        yield textwrap.indent(stop.manual, _INDENT * 2)
+    yield from _labelled("opens when", ", ".join(stop.opens_when))
+    if stop.rollback is not None:
+        yield from _labelled("way back", stop.rollback)
+
+
+def _labelled(label: str, text: str) -> Iterator[str]:
+    first = f"{_INDENT}{label:<{_LABEL}}"
+    yield from textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,116 @@
+"""The published JSON Schema (2020-12) of a runbook: what an editor completes and checks.
+
+It comes from the models and from the conditions' own signatures. What only the whole file can tell
+(unknown ids, circles, phases) is not in it: `kraftgate runbook check` says that.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from pydantic.json_schema import GenerateJsonSchema, models_json_schema
+
+from migration.conditions import known
+from migration.summary import Phase
+from orchestrator.runbook.model import NO_ROLLBACK, Runbook
+from orchestrator.runbook.schema_conditions import pattern_of
+from orchestrator.runbook.values import CONDITION_FORMAT, ID_PATTERN
+
+Schema: TypeAlias = dict[str, Any]
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_NULL: Final = {"type": "null"}
+_ID: Final = "urn:kraftgate:runbook:1"
+
+
+def schema() -> Schema:
+    """Make the schema."""
+    refs, made = models_json_schema([(Runbook, "validation")], schema_generator=_Plain)
+    root: Schema = refs[(Runbook, "validation")]
+    definitions: Schema = _settled(made["$defs"])
+    definitions["Condition"] = _condition()
+    _across_keys(definitions)
+    return {
+        "$schema": _DIALECT,
+        "$id": _ID,
+        "title": "Kraftgate runbook",
+        "description": "Checkpoints that only the cluster's own state can open, and ways back.",
+        **root,
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def schema_text() -> str:
+    """Write the schema as it is published."""
+    return json.dumps(schema(), indent=2) + "\n"
+
+
+class _Plain(GenerateJsonSchema):
+    """Without the titles that pydantic makes of names: they say nothing that the names do not."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002  # pydantic's
+        return False
+
+
+def _settled(part: Any) -> Any:  # noqa: ANN401  # any JSON
+    """Refer to the one definition of conditions; an absent key is no empty one."""
+    if isinstance(part, Mapping):
+        if part.get("format") == CONDITION_FORMAT:
+            return {"$ref": "#/$defs/Condition"}
+        found = {key: _settled(value) for key, value in part.items()}
+        if _NULL in found.get("anyOf", ()):
+            (only,) = (each for each in found.pop("anyOf") if each != _NULL)
+            del found["default"]
+            found = {**only, **found}
+        return found
+    if isinstance(part, Sequence) and not isinstance(part, str):
+        return [_settled(each) for each in part]
+    return part
+
+
+def _condition() -> Schema:
+    return {
+        "description": "A condition on the cluster: it is satisfied, waiting, violated or unknown;"
+        " only satisfied opens a gate. `broker` and `controller` stand for the instance.",
+        "type": "string",
+        "anyOf": list(_kinds()),
+    }
+
+
+def _kinds() -> Iterator[Schema]:
+    for each in known():
+        yield {"title": each.signature, "description": each.explains, **pattern_of(each.signature)}
+    yield {
+        "title": "PHASE",
+        "description": "The migration has reached this phase, or passed it.",
+        "enum": [str(phase) for phase in Phase],
+    }
+    built_in = "|".join(each.name for each in known())
+    yield {
+        "title": "a condition of your own",
+        "description": "One of this file's `conditions`.",
+        "pattern": f"^(?!(?:{built_in})$){ID_PATTERN}$",
+    }
+
+
+def _across_keys(definitions: Schema) -> None:
+    """Say what one checkpoint's keys ask of one another."""
+    rules = [
+        {
+            "if": {"properties": {"irreversible": {"const": True}}, "required": ["irreversible"]},
+            "then": {"required": ["approval"]},
+        }
+    ]
+    back = {
+        "if": {"properties": {"rollback": {"const": NO_ROLLBACK}}, "required": ["rollback"]},
+        "then": {"required": ["rollback_reason"]},
+        "else": {"properties": {"rollback_reason": False}},
+    }
+    for name, more in (("Checkpoint", []), ("ForwardCheckpoint", [back])):
+        found = definitions[name]
+        found["required"] = [*found["required"], "opens_when"]
+        found["properties"]["opens_when"]["minItems"] = 1
+        del found["properties"]["opens_when"]["default"]
+        found["dependentRequired"] = {"already": ["step"], "order": ["for_each"]}
+        found["allOf"] = [*rules, *more]
+    definitions["OwnCondition"]["oneOf"] = [{"required": ["shell"]}, {"required": ["promql"]}]

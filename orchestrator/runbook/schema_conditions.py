@@ -1,0 +1,49 @@
+"""A condition's signature as a pattern: `zk_controller(kraft|zookeeper)`, `isr_full[(broker)]`.
+
+Words in a signature either stand for themselves or for a kind of value, which is named here.
+"""
+
+import re
+from typing import Any, Final
+
+from migration.hazards import HazardKind
+from migration.summary import Phase
+
+_ID: Final = "[0-9]{1,10}"
+_VALUES: Final = {
+    "broker": f"(?:broker|{_ID})",
+    "controller": f"(?:controller|{_ID})",
+    "N": "[0-9]{1,19}",
+    "PHASE": "(?:" + "|".join(Phase) + ")",
+    "HAZARD": "(?:" + "|".join(HazardKind) + ")",
+    "version": r"[0-9]+\.[0-9]+(?:-IV[0-9]+)?",
+    "duration": r"(?:(?:[0-9]+(?:\.[0-9]+)?(?:ms|[dhms]))+|PT?[0-9][0-9A-Z.]*)",
+}
+_SIGNATURE: Final = re.compile(
+    r"(?P<name>\w+)(?:(?P<may>\[)?\((?P<needed>[^\[\]()]*)(?P<more>(?:\[, [^\[\]]*\])*)\)\]?)?"
+)
+_MORE: Final = re.compile(r"\[, ([^\[\]]*)\]")
+
+
+def pattern_of(signature: str) -> dict[str, Any]:
+    """Give the part of a schema that takes the conditions of one kind.
+
+    Raises:
+        ValueError: the signature is not written as signatures are.
+    """
+    match = _SIGNATURE.fullmatch(signature)
+    if match is None:
+        raise ValueError(f"{signature!r} is no signature of a condition")
+    name, needed = match["name"], match["needed"]
+    if needed is None:
+        return {"const": name}
+    arguments = r"\s*,\s*".join(_value(word) for word in needed.split(", "))
+    for word in _MORE.findall(match["more"]):
+        arguments += rf"(?:\s*,\s*{_value(word)})?"
+    call = rf"\(\s*{arguments}\s*\)"
+    return {"pattern": f"^{name}{f'(?:{call})?' if match['may'] else call}$"}
+
+
+def _value(words: str) -> str:
+    parts = [_VALUES.get(word, re.escape(word).replace(r"\-", "-")) for word in words.split("|")]
+    return parts[0] if len(parts) == 1 else f"(?:{'|'.join(parts)})"

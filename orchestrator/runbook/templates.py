@@ -1,0 +1,71 @@
+"""Texts with fields, such as `On {host} restart broker {broker}`.
+
+Python's format strings, with nothing but a plain name between braces; a brace itself is written
+twice. Which fields there are depends on what a checkpoint is done for.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from string import Formatter
+from typing import Final
+
+from migration.nearest import did_you_mean
+from orchestrator.runbook.model import Each
+
+ALWAYS: Final = ("cluster", "phase", "brokers", "controllers", "zookeeper")
+"""The name, the migration's phase, and the addresses as the configuration has them."""
+_OF_EACH: Final[Mapping[Each | None, tuple[str, ...]]] = {
+    None: (),
+    "broker": ("broker", "host", "rack"),
+    "controller": ("controller", "host"),
+}
+
+
+def fields_for(for_each: Each | None) -> tuple[str, ...]:
+    """Name the fields that a step's text may have."""
+    return (*ALWAYS, *_OF_EACH[for_each])
+
+
+def fields_in(text: str) -> tuple[str, ...]:
+    """Name the fields of a text, each once, in their order.
+
+    Raises:
+        ValueError: it is no template: an open brace, or more than a name between two.
+    """
+    found: dict[str, None] = {}
+    for _, name, spec, conversion in _parsed(text):
+        if name is None:
+            continue
+        if not name.isidentifier() or spec or conversion:
+            inside = name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
+            raise ValueError(f"{{{inside}}} is no field: write {{host}}, or {{{{ for a brace")
+        found[name] = None
+    return tuple(found)
+
+
+def _parsed(text: str) -> Iterator[tuple[str, str | None, str | None, str | None]]:
+    try:
+        yield from Formatter().parse(text)
+    except ValueError as error:
+        raise ValueError(f"a brace stands alone ({error}): write {{{{ or }}}}") from None
+
+
+def complaint(text: str, for_each: Each | None, more: Collection[str] = ()) -> str | None:
+    """Say what is wrong with a text's fields; None: nothing. `more`: others that there are."""
+    try:
+        names = fields_in(text)
+    except ValueError as error:
+        return str(error)
+    allowed = (*fields_for(for_each), *more)
+    for name in names:
+        if name in allowed:
+            continue
+        others = [each for each, own in _OF_EACH.items() if name in own and each is not None]
+        if others:
+            return f"{{{name}}} is there only with `for_each: {' or '.join(others)}`"
+        return f"unknown field {{{name}}}; {did_you_mean(name, allowed)}"
+    return None
+
+
+def render(text: str, values: Mapping[str, str]) -> str:
+    """Put the values into a text that was checked."""
+    return text.format_map(values)

@@ -1,0 +1,82 @@
+"""The small values that a runbook is made of: ids, texts, templates, conditions as text."""
+
+import re
+from typing import Annotated, Final, TypeAlias, TypeVar
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from orchestrator.config_values import Duration as _Duration
+
+ID_PATTERN: Final = "[a-z][a-z0-9]*(-[a-z0-9]+)*"
+URL_PATTERN: Final = r"https?://[^\s/?#]+\S*"
+CONDITION_FORMAT: Final = "kraftgate-condition"
+"""Marks a condition's place in what pydantic makes; `orchestrator.runbook.schema` puts it there."""
+_ID_MAX: Final = 64
+
+
+T = TypeVar("T")
+
+
+def _given(value: object) -> object:
+    if value is None:
+        raise ValueError("is empty: write a value, or remove the key")
+    return value
+
+
+def _text(value: object) -> str:
+    if value == "" or (isinstance(value, str) and value.isspace()):
+        raise ValueError("must not be empty")
+    if isinstance(value, str):
+        return value
+    mend = "" if isinstance(value, (dict, list)) or value is None else ": put it in quotes"
+    raise ValueError(f"must be text, not {type(value).__name__}{mend}")
+
+
+def _id(value: object) -> str:
+    text = _text(value)
+    if not re.fullmatch(ID_PATTERN, text) or len(text) > _ID_MAX:
+        raise ValueError(
+            f"{text!r} is no id: up to {_ID_MAX} small letters and digits, words joined by '-'"
+        )
+    return text
+
+
+def _url(value: object) -> str:
+    text = _text(value)
+    if not re.fullmatch(URL_PATTERN, text):
+        raise ValueError(f"{text!r} is no address: write it like http://prometheus:9090")
+    return text
+
+
+Given: TypeAlias = Annotated[T | None, BeforeValidator(_given)]
+"""A key that may be absent (None). Left empty it is refused: `approval:` must not ask nobody."""
+Id: TypeAlias = Annotated[
+    str,
+    BeforeValidator(_id),
+    WithJsonSchema({"type": "string", "pattern": f"^{ID_PATTERN}$", "maxLength": _ID_MAX}),
+]
+Text: TypeAlias = Annotated[
+    str, BeforeValidator(_text), WithJsonSchema({"type": "string", "pattern": r"\S"})
+]
+Url: TypeAlias = Annotated[
+    str, BeforeValidator(_url), WithJsonSchema({"type": "string", "pattern": f"^{URL_PATTERN}$"})
+]
+ConditionText: TypeAlias = Annotated[
+    str,
+    BeforeValidator(_text),
+    WithJsonSchema({"type": "string", "format": CONDITION_FORMAT}),
+]
+"""A condition, or an own one's name; `orchestrator.runbook.check` reads it."""
+Duration: TypeAlias = Annotated[
+    _Duration,
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": r"^([0-9.]+(ms|[dhms]))+$|^P",
+            "examples": ["90s", "5m", "1h30m"],
+        }
+    ),
+]
+Conditions: TypeAlias = Annotated[tuple[ConditionText, ...], Field(strict=False)]
+Ids: TypeAlias = Annotated[tuple[Id, ...], Field(strict=False)]
+Argv: TypeAlias = Annotated[tuple[Text, ...], Field(strict=False, min_length=1)]
