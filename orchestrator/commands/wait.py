@@ -1,0 +1,164 @@
+"""`kraftgate wait`: the gate of whoever does the steps himself, such as Ansible or a shell script.
+
+It reads the store of a `kraftgate run` that runs elsewhere, and changes nothing.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import click
+
+from migration.conditions import Condition, Finding, Verdict
+from migration.durations import format_duration
+from orchestrator.commands.reading import Reader
+from orchestrator.conditions.askers import asking_for
+from orchestrator.conditions.checkpoint import checkpoint_condition, passed
+from orchestrator.conditions.together import SOAK
+from orchestrator.conditions.waiting import Found, Outcome, Waiting, World
+from orchestrator.config import Config, load_config
+from orchestrator.config_models import ClusterEntry
+from orchestrator.contract import finding_json, several_json
+from orchestrator.errors import GateNotMetError, HazardError, KraftgateError, NoDataError
+
+
+def wait(
+    config_path: Path,
+    conditions: Sequence[Condition],
+    timeout: timedelta,
+    cluster: str | None,
+    *,
+    checkpoint: str | None,
+    fail_fast: bool,
+    as_json: bool,
+) -> None:
+    """Wait until all conditions hold of every configured cluster, or of one.
+
+    `checkpoint`: and it is passed, too.
+
+    Raises:
+        ConfigError: the configuration cannot be used.
+        KraftgateError: the checkpoint cannot be waited for.
+        FollowingError: there is a store, and it cannot be read.
+        GateNotMetError: they did not hold in time.
+        NoDataError: likewise, and what they rest on is missing or stale.
+        HazardError: likewise, and one is violated: only a person can change that.
+    """
+    config = load_config(config_path)
+    entries = _entries(config, cluster)
+    if checkpoint is not None:
+        for each in entries:
+            passed(config, each.name, checkpoint)
+        conditions = (*conditions, checkpoint_condition(checkpoint))
+    _refuse_a_soak_of_nothing(conditions)
+    with _world(config, entries, conditions, checkpoint) as world:
+        waiting = Waiting(entries, conditions, config.stall_after_ms, world)
+        outcome = waiting.wait(timeout.total_seconds(), fail_fast=fail_fast)
+    if as_json:
+        many = config.many and cluster is None
+        click.echo(json.dumps(_as_json(outcome, many=many), indent=2))
+    elif outcome.verdict is Verdict.SATISFIED:
+        for line in _lines(outcome.found):
+            click.echo(line)
+    _end(outcome, timeout)
+
+
+@contextmanager
+def _world(
+    config: Config,
+    entries: Sequence[ClusterEntry],
+    conditions: Sequence[Condition],
+    checkpoint: str | None,
+) -> Iterator[World]:
+    from streams.job.fresh import look_at_disks
+
+    reader = Reader(config, newest=1)
+    with ExitStack() as stack:
+        asking = {}
+        for each in entries:
+            own = _own(config, each, checkpoint)
+            asking[each.name] = stack.enter_context(closing(asking_for(each, conditions, own)))
+
+        def look_at(cluster: str, broker: int | None, timeout_s: float) -> bool:
+            return look_at_disks(config.state_dir, cluster, broker, "kraftgate wait", timeout_s)
+
+        yield World(
+            look=reader.look,
+            look_at_disks=look_at,
+            asked=lambda name: asking[name].latest(),
+            ask_anew=lambda name, timeout_s: asking[name].anew(timeout_s),
+            say=_say,
+        )
+
+
+def _own(
+    config: Config, entry: ClusterEntry, checkpoint: str | None
+) -> Mapping[str, Callable[[], Finding]]:
+    if checkpoint is None:
+        return {}
+    name = checkpoint_condition(checkpoint).name
+    return {name: partial(passed, config, entry.name, checkpoint)}
+
+
+def _entries(config: Config, cluster: str | None) -> Sequence[ClusterEntry]:
+    if cluster is None:
+        return config.clusters
+    found = [each for each in config.clusters if each.name == cluster]
+    if not found:
+        names = ", ".join(each.name for each in config.clusters)
+        raise click.UsageError(f"{config.path} has no cluster {cluster}, but: {names}")
+    return found
+
+
+def _refuse_a_soak_of_nothing(conditions: Sequence[Condition]) -> None:
+    if all(each.name == SOAK for each in conditions):
+        raise click.UsageError("soak counts since other conditions hold: give another --condition")
+
+
+def _say(found: Found) -> None:
+    for line in _lines(found):
+        click.echo(f"kraftgate: {line}", err=True)
+
+
+def _lines(found: Found) -> Iterator[str]:
+    for cluster, findings in found.items():
+        for each in findings:
+            yield f"{cluster}: {each.condition}: {each.verdict}: {each.reason}"
+
+
+def _as_json(outcome: Outcome, *, many: bool) -> dict[str, object]:
+    clusters: list[dict[str, object]] = [
+        {"cluster": name, "findings": [finding_json(each) for each in findings]}
+        for name, findings in outcome.found.items()
+    ]
+    told = several_json(clusters) if many else clusters[0]
+    return {
+        "satisfied": outcome.verdict is Verdict.SATISFIED,
+        "verdict": str(outcome.verdict),
+        "waited_seconds": round(outcome.waited_s, 3),
+        **told,
+    }
+
+
+def _end(outcome: Outcome, timeout: timedelta) -> None:
+    if outcome.verdict is Verdict.SATISFIED:
+        return
+    errors: dict[Verdict, type[KraftgateError]] = {
+        Verdict.VIOLATED: HazardError,
+        Verdict.UNKNOWN: NoDataError,
+        Verdict.WAITING: GateNotMetError,
+    }
+    worst = [
+        f"{name}: {each.condition}: {each.reason}"
+        for name, findings in outcome.found.items()
+        for each in _of(findings, outcome.verdict)
+    ]
+    within = f"not within {format_duration(timeout)}"
+    raise errors[outcome.verdict](f"{within}: {'; '.join(worst)}")
+
+
+def _of(findings: Sequence[Finding], verdict: Verdict) -> Iterator[Finding]:
+    return (each for each in findings if each.verdict is verdict)

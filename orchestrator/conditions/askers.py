@@ -1,0 +1,47 @@
+"""Who is asked for what conditions need of one cluster, and the users' own conditions."""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+
+from migration.conditions import Condition, DataSource, Finding
+from orchestrator.conditions.asking import Asker, Asking
+from orchestrator.config_models import ClusterEntry
+
+
+def needs_of(conditions: Iterable[Condition]) -> frozenset[DataSource]:
+    """The sources that any of these may be judged by."""
+    return frozenset[DataSource]().union(*(each.needs for each in conditions))
+
+
+def asking_for(
+    entry: ClusterEntry,
+    conditions: Iterable[Condition],
+    own: Mapping[str, Callable[[], Finding]],
+) -> Asking:
+    """What has to be asked for, and no more."""
+    return Asking(askers_of(entry, needs_of(conditions)), own)
+
+
+def askers_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[DataSource, Asker]:
+    """An asker for each source that is needed and not followed."""
+    from orchestrator.targets import target_of
+    from streams.asked.checks import ask_checks
+    from streams.asked.quorum import ask_quorum
+    from streams.asked.settings import ask_settings
+    from streams.asked.topics import ask_topics
+
+    askers = {
+        DataSource.TOPICS: ask_topics,
+        DataSource.SETTINGS: ask_settings,
+        DataSource.QUORUM: ask_quorum,
+        DataSource.PREFLIGHT: ask_checks,
+    }
+    target = target_of(entry)
+    return {
+        source: partial(ask, target, _now_ms) for source, ask in askers.items() if source in needs
+    }
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,125 @@
+"""Has asked in the background what conditions rest on and nothing follows; nobody waits for it.
+
+Every asker is bounded in time itself and gives an `Unknown` where it could not have an answer.
+"""
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from migration.conditions import DataSource, Finding
+from orchestrator.conditions.asked import Asked
+
+EVERY_S: Final = 5.0
+"""Between the end of one asking and the next."""
+CHECKS_EVERY_S: Final = 60.0
+"""The same for the checks before the window, which ask everybody for everything."""
+_AT_ONCE_MAX: Final = 4
+
+Asker: TypeAlias = Callable[[], Any]
+"""Gives what `Asked` has of its source."""
+OwnAsker: TypeAlias = Callable[[], Finding]
+
+
+class Asking:
+    """What is asked of one cluster.
+
+    Args:
+        askers: by source; its name is that of the field of `Asked`.
+        own: the users' own conditions, by name.
+    """
+
+    def __init__(
+        self,
+        askers: Mapping[DataSource, Asker],
+        own: Mapping[str, OwnAsker],
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._askers: dict[str, Asker] = {str(source): ask for source, ask in askers.items()}
+        self._own = dict(own)
+        self._clock_s = clock_s
+        self._asked = Asked()
+        self._under_way: dict[str, Future[Any]] = {}
+        self._ended_s: dict[str, float] = {}
+        self._begun_s: dict[str, float] = {}
+        self._answered_s: dict[str, float] = {}
+        self._pool = ThreadPoolExecutor(_AT_ONCE_MAX, thread_name_prefix="asking")
+
+    @property
+    def asked(self) -> Asked:
+        """What was taken in last."""
+        return self._asked
+
+    def take_in(self) -> None:
+        """Take in what was answered by now."""
+        for name, future in list(self._under_way.items()):
+            if not future.done():
+                continue
+            del self._under_way[name]
+            self._ended_s[name] = self._clock_s()
+            self._answered_s[name] = self._begun_s[name]
+            answer = future.result()
+            if name in self._own:
+                external = {**self._asked.external, name: answer}
+                self._asked = replace(self._asked, external=external)
+            else:
+                self._asked = replace(self._asked, **{name: answer})
+
+    def latest(self) -> Asked:
+        """Take in what was answered by now, and ask again for whatever is due."""
+        self.take_in()
+        self.keep((*self._askers, *self._own))
+        return self._asked
+
+    def keep(self, names: Collection[str]) -> None:
+        """Ask again for what is due of these; unknown ones are not."""
+        now_s = self._clock_s()
+        for name in (*self._askers, *self._own):
+            every_s = CHECKS_EVERY_S if name == DataSource.PREFLIGHT else EVERY_S
+            if name in names and now_s - self._ended_s.get(name, float("-inf")) >= every_s:
+                self._begin(name)
+
+    def want(self, name: str, since_s: float) -> None:
+        """Have it asked for, unless that was begun at `since_s` or later; unknown ones are not."""
+        known = name in self._askers or name in self._own
+        if known and self._answered_s.get(name, float("-inf")) < since_s:
+            self._begin(name)
+
+    def is_answered(self, name: str, since_s: float) -> bool:
+        """Whether an answer was taken in that was asked for at `since_s` or later."""
+        return self._answered_s.get(name, float("-inf")) >= since_s
+
+    def anew(self, timeout_s: float) -> bool:
+        """Ask for everything again and wait; whether all of it was answered in time.
+
+        What is under way already was asked for earlier, so it does not count. The checks before
+        the window take long and count for long: the first answer is waited for, no other.
+        """
+        deadline_s = self._clock_s() + timeout_s
+        wanted = [
+            name
+            for name in (*self._askers, *self._own)
+            if name != DataSource.PREFLIGHT or name not in self._ended_s
+        ]
+        if not self._waited_for(wanted, timeout_s):
+            return False
+        for name in wanted:
+            self._begin(name)
+        return self._waited_for(wanted, max(0.0, deadline_s - self._clock_s()))
+
+    def close(self) -> None:
+        """Ask no more; what is under way ends within its own bound."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _waited_for(self, names: Collection[str], timeout_s: float) -> bool:
+        wait([self._under_way[name] for name in names if name in self._under_way], timeout_s)
+        self.take_in()
+        return not any(name in self._under_way for name in names)
+
+    def _begin(self, name: str) -> None:
+        if name not in self._under_way:
+            ask = self._askers.get(name) or self._own[name]
+            self._begun_s[name] = self._clock_s()
+            self._under_way[name] = self._pool.submit(ask)

@@ -1,0 +1,97 @@
+"""A user's own condition that is a query of his Prometheus.
+
+It is judged by an instant query, so a sample may be as old as Prometheus looks back (five minutes);
+whoever wants it newer says so in the query, as in `max_over_time(lag[1m])`.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from migration.conditions import Finding, Verdict
+from orchestrator.runbook.model import PromqlCondition
+from streams.jmx.config import Access
+from streams.jmx.errors import JmxError
+from streams.jmx.http import Http
+from streams.jmx.prometheus import answer
+
+_SHOWN_MAX: Final = 10
+
+
+class _Sample(BaseModel):
+    """`value`: seconds since 1970, and a number as text."""
+
+    metric: dict[str, str]
+    value: tuple[float, str]
+
+
+class _Vector(BaseModel):
+    resultType: Literal["vector"]  # noqa: N815  # Prometheus' own
+    result: list[_Sample]
+
+
+class _Scalar(BaseModel):
+    resultType: Literal["scalar"]  # noqa: N815
+    result: tuple[float, str]
+
+
+_RESULT: Final[TypeAdapter[_Vector | _Scalar]] = TypeAdapter(
+    Annotated[_Vector | _Scalar, Field(discriminator="resultType")]
+)
+
+
+def ask_promql(name: str, promql: PromqlCondition) -> Finding:
+    """Satisfied: there are values and none is zero. Waiting: there are none, or a zero."""
+    http = Http(Access(), promql.timeout.total_seconds())
+    try:
+        samples = _samples(answer(promql.url.rstrip("/"), http, {"query": promql.query}))
+        verdict, reason = _judged(samples)
+    except JmxError as error:
+        return Finding(condition=name, verdict=Verdict.UNKNOWN, reason=str(error))
+    except ValidationError as error:
+        why = error.errors()[0]["msg"]
+        told = f"the answer is no vector and no scalar: {why}"
+        return Finding(condition=name, verdict=Verdict.UNKNOWN, reason=told)
+    finally:
+        http.close()
+    shown = tuple(f"{labels} {value}".strip() for labels, value in samples[:_SHOWN_MAX])
+    return Finding(condition=name, verdict=verdict, reason=reason, evidence=shown)
+
+
+def _samples(data: object) -> Sequence[tuple[str, str]]:
+    """Labels and value of each.
+
+    Raises:
+        ValidationError: it is none of what a query of one moment gives.
+    """
+    found = _RESULT.validate_python(data)
+    if isinstance(found, _Scalar):
+        return [("", found.result[1])]
+    return [(_labels(each.metric), each.value[1]) for each in found.result]
+
+
+def _labels(metric: dict[str, str]) -> str:
+    others = ", ".join(f"{k}={v}" for k, v in sorted(metric.items()) if k != "__name__")
+    return f"{metric.get('__name__', '')}{{{others}}}"
+
+
+def _judged(samples: Sequence[tuple[str, str]]) -> tuple[Verdict, str]:
+    if not samples:
+        return Verdict.WAITING, "the query gives nothing"
+    numbers = [_number(value) for _, value in samples]
+    odd = sum(math.isnan(each) for each in numbers)
+    if odd:
+        return Verdict.UNKNOWN, f"{odd} of {len(numbers)} values are no numbers"
+    zeros = sum(each == 0 for each in numbers)
+    if zeros:
+        return Verdict.WAITING, f"{zeros} of {len(numbers)} values are zero"
+    return Verdict.SATISFIED, f"none of {len(numbers)} values is zero"
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -1,0 +1,27 @@
+"""Conditions that are to hold together, look after look: `soak` counts since all others do."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from migration.conditions import Condition, Finding, Verdict, View, judge_all, verdict_of
+
+SOAK: Final = "soak"
+
+
+class Together:
+    """Judges the same conditions on one view after another, each of the same cluster."""
+
+    def __init__(self, conditions: Sequence[Condition]) -> None:
+        self._conditions = tuple(conditions)
+        self._others = tuple(each for each in conditions if each.name != SOAK)
+        self._since_ms: int | None = None
+
+    def judge(self, view: View) -> tuple[Finding, ...]:
+        """Judge each, in their order."""
+        others = judge_all(self._others, view)
+        if verdict_of(others) is not Verdict.SATISFIED:
+            self._since_ms = None
+        elif self._since_ms is None:
+            self._since_ms = view.now_ms
+        return judge_all(self._conditions, replace(view, satisfied_since_ms=self._since_ms))
