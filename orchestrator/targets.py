@@ -1,0 +1,34 @@
+"""Where a cluster is asked, as `streams` wants to be told."""
+
+from orchestrator.config_models import ClusterEntry, Listener, ZookeeperEnsemble
+from streams.live.messages import Endpoint
+from streams.live.security import Security
+from streams.preflight.gather import Target
+from streams.zookeeper.ensemble import Ensemble
+
+
+def target_of(entry: ClusterEntry) -> Target:
+    """Say where this cluster is to be asked."""
+    return Target(
+        cluster=entry.name,
+        cluster_id=entry.id,
+        zookeeper=None if entry.zookeeper is None else ensemble_of(entry.zookeeper),
+        brokers=_endpoints(entry.brokers),
+        brokers_security=_security(entry.brokers),
+        controllers=_endpoints(entry.controllers),
+        controllers_security=_security(entry.controllers),
+    )
+
+
+def ensemble_of(given: ZookeeperEnsemble) -> Ensemble:
+    """Say how this ZooKeeper is reached."""
+    security = Security(**given.security.model_dump())
+    return Ensemble(connect=str(given.connect), security=security)
+
+
+def _endpoints(listener: Listener | None) -> tuple[Endpoint, ...]:
+    return () if listener is None else tuple(Endpoint(*each) for each in listener.bootstrap)
+
+
+def _security(listener: Listener | None) -> Security:
+    return Security() if listener is None else Security(**listener.security.model_dump())

@@ -1,0 +1,32 @@
+"""The operator's own commands for steps, from the file of hooks that the configuration names."""
+
+from collections.abc import Mapping
+
+from orchestrator.audit.secrets import Secrets
+from orchestrator.runbook.hooks_file import Hooks
+from orchestrator.walk.hooks import Hook
+
+
+class HookCommands:
+    """Makes the command of a step."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._hooks = hooks
+
+    def hook(
+        self, step: str, fields: Mapping[str, str], environment: Mapping[str, str]
+    ) -> Hook | None:
+        """The command that does a step; None: a person does it.
+
+        Raises:
+            RunbookError: a field of it is not known now, or is nothing to put into a command.
+        """
+        found = self._hooks.command(step)
+        if found is None:
+            return None
+        return Hook(
+            argv=tuple(self._hooks.argv(step, fields)),
+            timeout_s=found.timeout.total_seconds(),
+            environment={**environment, **self._hooks.environment(step)},
+            secrets=Secrets(variables=self._hooks.file.secrets),
+        )

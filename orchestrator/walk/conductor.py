@@ -1,0 +1,242 @@
+"""One walker for each cluster that has a runbook, fed with every look at what is known."""
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.audit.configured_secrets import configured_files
+from orchestrator.audit.secrets import Secrets
+from orchestrator.conditions.horizon import Horizons
+from orchestrator.conditions.view import view_of
+from orchestrator.config import Config
+from orchestrator.config_models import ClusterEntry, RunbookEntry
+from orchestrator.errors import AuditError, WalkError
+from orchestrator.following import Snapshot
+from orchestrator.runbook.hooks_file import Hooks, load_hooks
+from orchestrator.runbook.load import Loaded, load
+from orchestrator.targets import ensemble_of
+from orchestrator.walk import entries, told
+from orchestrator.walk.approvals import this_person
+from orchestrator.walk.asking import finder_for
+from orchestrator.walk.commands import HookCommands
+from orchestrator.walk.entries import Body, Found
+from orchestrator.walk.evidence import evidence
+from orchestrator.walk.hooks import HookRuns
+from orchestrator.walk.judging import Judge
+from orchestrator.walk.lock import StoreLock
+from orchestrator.walk.locks import ClusterLock
+from orchestrator.walk.owner import Owner
+from orchestrator.walk.steps import Steps, Tell
+from orchestrator.walk.told import WalkTold
+from orchestrator.walk.trail import Trail
+from orchestrator.walk.walker import Standing, Walker
+from orchestrator.walk.where import Fields
+from orchestrator.walk.zookeeper_lock import ZooKeeperLock
+from streams.source.status_file import now_ms
+
+_TELL_EVERY_MS: Final = 2_000
+RUNBOOKS: Final = "runbooks"
+"""Where the state directory keeps the text of every runbook that was walked, by its hash."""
+
+
+class Conductor:
+    """Walks every configured cluster that names a runbook, until it is closed.
+
+    Args:
+        execute: whether steps that have a hook are done by it.
+
+    Raises:
+        RunbookError: a runbook or a file of hooks cannot be used.
+        WalkError: there is nothing to execute, or a runbook was changed under its walk.
+        LockHeld: another orchestrator acts on a cluster.
+        AuditError: the audit trail cannot be written.
+    """
+
+    def __init__(self, config: Config, *, execute: bool) -> None:
+        self._walked: dict[str, _Walked] = {}
+        named = {each.name: each.runbook for each in config.clusters if each.runbook is not None}
+        if execute and not any(each.hooks for each in named.values()):
+            raise WalkError(
+                "--execute has nothing to do the steps with: name `hooks` beside the runbook's"
+                f" `file` in {config.path}"
+            )
+        with ExitStack() as made:
+            if named:
+                log = made.enter_context(_open(config))
+            for entry in config.clusters:
+                if entry.name in named:
+                    walked = _Walked(config, entry, named[entry.name], log, execute=execute)
+                    self._walked[entry.name] = made.enter_context(closing(walked))
+            self._made = made.pop_all()
+
+    def take_in(self) -> None:
+        """Take in what the cluster answered by now; to be called before the look it belongs to."""
+        for walked in self._walked.values():
+            walked.take_in()
+
+    def look(self, snapshots: Sequence[Snapshot], at_ms: int) -> None:
+        """Take every walk one look further; the snapshots were read after `take_in`.
+
+        Raises:
+            FencedOff: another orchestrator took one of them over.
+            AuditError: the audit trail cannot be written.
+        """
+        for one in snapshots:
+            if one.summary.cluster in self._walked:
+                self._walked[one.summary.cluster].look(one, at_ms)
+
+    def close(self) -> None:
+        """Let go of locks and files; hooks that run go on, and are found again."""
+        self._made.close()
+
+
+class _Walked:
+    """One cluster's walk, and everything it needs."""
+
+    def __init__(
+        self,
+        config: Config,
+        entry: ClusterEntry,
+        runbook: RunbookEntry,
+        log: AuditLog,
+        *,
+        execute: bool,
+    ) -> None:
+        self._entry = entry
+        self._stall_after_ms = config.stall_after_ms
+        self._home = config.state_dir / "clusters" / entry.name
+        self._loaded = load(runbook.file)
+        hooks = None
+        if execute and runbook.hooks is not None:
+            hooks = load_hooks(runbook.hooks, self._loaded.runbook)
+        self._owner = Owner.myself(now_ms())
+        self._trail = Trail(log, entry.name)
+        self._horizons = Horizons()
+        self._said: WalkTold | None = None
+        with ExitStack() as made:
+            zookeeper = None
+            if hooks is not None and entry.zookeeper is not None:
+                zookeeper = ZooKeeperLock(ensemble_of(entry.zookeeper), self._owner)
+            store = StoreLock(config.state_dir, entry.name, log, self._owner)
+            lock = made.enter_context(closing(ClusterLock(store, zookeeper)))
+            self._fence = lock.acquire()
+            self._take_up(config.state_dir, hooks)
+            self._finder = finder_for(config, entry, self._loaded.runbook)
+            made.enter_context(closing(self._finder))
+            self._walker = Walker(
+                loaded=self._loaded,
+                trail=self._trail,
+                fence=self._fence,
+                judge=Judge(self._finder),
+                steps=lambda tell: self._steps(tell, hooks, lock, config.state_dir),
+            )
+            made.callback(self._put_down)
+            self._made = made.pop_all()
+
+    def _steps(self, tell: Tell, hooks: Hooks | None, lock: ClusterLock, state_dir: Path) -> Steps:
+        return Steps(
+            fields=Fields(self._entry),
+            commands=None if hooks is None else HookCommands(hooks),
+            runs=HookRuns(state_dir),
+            lock=lock,
+            environment={
+                "KRAFTGATE_CLUSTER": self._entry.name,
+                "KRAFTGATE_FENCE": str(self._fence),
+            },
+            tell=tell,
+        )
+
+    def take_in(self) -> None:
+        """Take in what the cluster answered by now."""
+        self._finder.take_in()
+
+    def look(self, one: Snapshot, at_ms: int) -> None:
+        """Take the walk one look further, and say where it stands."""
+        asked = self._finder.note(one)
+        view = view_of(
+            one,
+            self._entry,
+            at_ms,
+            stall_after_ms=self._stall_after_ms,
+            unread=self._horizons.unread(one, at_ms),
+            asked=asked,
+        )
+        standing = self._walker.tick(view, evidence(one))
+        if standing is not None:
+            self._say(standing, at_ms)
+
+    def _take_up(self, state_dir: Path, hooks: Hooks | None) -> None:
+        """Begin a walk if there never was one, and say who walks it."""
+        _keep(state_dir / RUNBOOKS / f"{self._loaded.sha256}.yaml", self._loaded)
+        if self._trail.walk() is None:
+            began = entries.WalkBegan(
+                runbook=self._loaded.runbook.name,
+                sha256=self._loaded.sha256,
+                by=this_person(),
+                reason="kraftgate run",
+            )
+            self._tell(began)
+        started = entries.OrchestratorStarted(
+            owner=self._owner.words(),
+            version=version("kraftgate"),
+            execute=hooks is not None,
+            hooks_sha256=None if hooks is None else hooks.sha256,
+            fence=self._fence,
+        )
+        self._tell(started)
+
+    def _put_down(self) -> None:
+        ended = entries.OrchestratorEnded(owner=self._owner.words(), reason="it was told to end")
+        self._tell(ended)
+
+    def _tell(self, body: Body) -> None:
+        self._trail.tell(body, now_ms(), self._fence)
+
+    def _say(self, standing: Standing, at_ms: int) -> None:
+        said = told.told(
+            standing.walk,
+            at_ms,
+            checkpoint=standing.stop,
+            title=standing.title,
+            holds=standing.holds,
+            findings=tuple(Found.of(each) for each in standing.findings),
+        )
+        before = self._said
+        if before is not None and before.says_the_same(said, _TELL_EVERY_MS):
+            return
+        self._said = said
+        told.write(self._home / told.WALK_FILE, said)
+
+    def close(self) -> None:
+        """Say that nobody walks here any more, and let go."""
+        self._made.close()
+
+
+def _open(config: Config) -> AuditLog:
+    """Open the trail; one that was tampered with is no ground to act on.
+
+    Raises:
+        AuditError: it cannot be opened, or is not as it was written.
+        SecretUnknown: a secret of the configuration cannot be read, so it could not be kept out.
+    """
+    secrets = Secrets(files=configured_files(config))
+    log = AuditLog.open(config.state_dir / AUDIT_FILE, secrets.redactor(os.environ))
+    found = log.verify()
+    if not found.ok:
+        log.close()
+        raise AuditError(
+            f"the audit trail is not as it was written: {found.why}. Keep a copy of it, and begin"
+            " with another state directory"
+        )
+    return log
+
+
+def _keep(file: Path, loaded: Loaded) -> None:
+    """Keep a copy of the runbook that is walked: the audit names it by its hash."""
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(loaded.path.read_bytes())

@@ -1,0 +1,332 @@
+"""What the audit trail holds of a walk: one typed body for each kind of entry.
+
+The walk's state is a fold over these (`orchestrator.walk.state`) and nothing else is kept, so that
+whoever reads the trail knows what the orchestrator knew. `checkpoint` is an instance: an id, with
+the broker or controller in brackets where there is one for each (`brokers-kraft[3]`).
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, TypeAlias, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from migration.conditions import Finding, Verdict
+from orchestrator.audit import JsonValue
+
+JsonFacts: TypeAlias = Mapping[str, object]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Person(_Body):
+    """Who decided: the name given or the login, the login itself, and the host it came from."""
+
+    who: str
+    login: str
+    host: str
+
+
+class Found(_Body):
+    """One condition as it was judged."""
+
+    condition: str
+    verdict: Verdict
+    reason: str
+    evidence: tuple[str, ...] = ()
+    broker: int | None = None
+
+    @classmethod
+    def of(cls, finding: Finding) -> "Found":
+        """As the trail has it."""
+        return cls(
+            condition=finding.condition,
+            verdict=finding.verdict,
+            reason=finding.reason,
+            evidence=finding.evidence,
+            broker=finding.broker,
+        )
+
+
+class WalkBegan(_Body):
+    """A walk begins at a runbook's first checkpoint; the text is kept as `runbooks/SHA256.yaml`."""
+
+    kind: Literal["walk_began"] = "walk_began"
+    runbook: str
+    sha256: str
+    by: Person
+    reason: str
+
+
+class OrchestratorStarted(_Body):
+    """A process took the walk up; `fence` rises with each."""
+
+    kind: Literal["orchestrator_started"] = "orchestrator_started"
+    owner: str
+    version: str
+    execute: bool
+    hooks_sha256: str | None
+    fence: int
+
+
+class OrchestratorEnded(_Body):
+    """It ended in good order; after a kill there is no such entry."""
+
+    kind: Literal["orchestrator_ended"] = "orchestrator_ended"
+    owner: str
+    reason: str
+
+
+class LockLost(_Body):
+    """The lock that lets only one orchestrator act is not held; no step is begun meanwhile."""
+
+    kind: Literal["lock_lost"] = "lock_lost"
+    reason: str
+
+
+class LockHeld(_Body):
+    """The lock is held (again)."""
+
+    kind: Literal["lock_held"] = "lock_held"
+    token: int
+
+
+class CheckpointEntered(_Body):
+    """The walk stands before this checkpoint."""
+
+    kind: Literal["checkpoint_entered"] = "checkpoint_entered"
+    checkpoint: str
+
+
+class Judged(_Body):
+    """Guards or gate were judged, with a result that differs from the one before.
+
+    Attributes:
+        part: `already` (is the step needed?), `needs` (may it be taken?), `opens_when` (the gate).
+        facts: what the judgement rests on: metadata offset, znodes, when the disks were looked at.
+    """
+
+    kind: Literal["judged"] = "judged"
+    checkpoint: str
+    part: Literal["already", "needs", "opens_when"]
+    verdict: Verdict
+    findings: tuple[Found, ...]
+    facts: JsonFacts
+
+
+class Approved(_Body):
+    """A person lets the checkpoint's step be taken, in the state that `basis` describes."""
+
+    kind: Literal["approved"] = "approved"
+    checkpoint: str
+    by: Person
+    reason: str
+    basis: Mapping[str, str]
+
+
+class ApprovalsExpired(_Body):
+    """The state that the approvals were given for is no more."""
+
+    kind: Literal["approvals_expired"] = "approvals_expired"
+    checkpoint: str
+    changed: tuple[str, ...]
+
+
+class StepShown(_Body):
+    """The step is for a person's hands; this text says which.
+
+    Attributes:
+        open_before: whether the gate held already, so that only the person can say it is done.
+    """
+
+    kind: Literal["step_shown"] = "step_shown"
+    checkpoint: str
+    text: str
+    open_before: bool
+    facts: JsonFacts
+
+
+class StepStarted(_Body):
+    """A hook is about to be started; written before it is.
+
+    Attributes:
+        run: names its output and its outcome in the state directory.
+        token: of the lock that was held then.
+        open_before: whether the gate held already, so that it cannot tell the step's effect.
+    """
+
+    kind: Literal["step_started"] = "step_started"
+    checkpoint: str
+    run: str
+    attempt: int
+    argv: tuple[str, ...]
+    token: int
+    open_before: bool
+    facts: JsonFacts
+
+
+class StepEnded(_Body):
+    """A hook ended.
+
+    Attributes:
+        how: in words, such as `ended with exit code 1`.
+        output: its last part, without secrets; the file of the run has it whole.
+        output_sha256: of that file.
+        still_running: processes that it left behind.
+    """
+
+    kind: Literal["step_ended"] = "step_ended"
+    checkpoint: str
+    run: str
+    succeeded: bool
+    how: str
+    exit_code: int | None
+    signal: int | None
+    took_ms: int
+    output: str
+    output_bytes: int
+    output_sha256: str
+    still_running: tuple[int, ...]
+
+
+class StepNotStarted(_Body):
+    """Kraftgate was gone between `step_started` and the hook's start: nothing was done."""
+
+    kind: Literal["step_not_started"] = "step_not_started"
+    checkpoint: str
+    run: str
+
+
+class StepUnknown(_Body):
+    """A hook was started and nobody knows how it ended."""
+
+    kind: Literal["step_unknown"] = "step_unknown"
+    checkpoint: str
+    run: str
+    why: str
+
+
+class StepDecided(_Body):
+    """A person says of a step that failed, or whose end is not known: done, or once more."""
+
+    kind: Literal["step_decided"] = "step_decided"
+    checkpoint: str
+    decision: Literal["done", "repeat"]
+    by: Person
+    reason: str
+
+
+class CheckpointPassed(_Body):
+    """The gate opened; one more entry, without brackets, when it did for each broker.
+
+    Attributes:
+        how: `opened` after its step, `already`: the step was not needed, or had been taken.
+    """
+
+    kind: Literal["checkpoint_passed"] = "checkpoint_passed"
+    checkpoint: str
+    how: Literal["opened", "already"]
+    facts: JsonFacts
+
+
+class CheckpointSkipped(_Body):
+    """A person goes on without it."""
+
+    kind: Literal["checkpoint_skipped"] = "checkpoint_skipped"
+    checkpoint: str
+    by: Person
+    reason: str
+
+
+class Unexpected(_Body):
+    """The cluster shows something that no step of this walk did."""
+
+    kind: Literal["unexpected"] = "unexpected"
+    text: str
+    broker: int | None = None
+
+
+class Paused(_Body):
+    """No further step is begun."""
+
+    kind: Literal["paused"] = "paused"
+    by: Person
+    reason: str
+
+
+class Resumed(_Body):
+    """Steps are begun again."""
+
+    kind: Literal["resumed"] = "resumed"
+    by: Person
+    reason: str
+
+
+class RollbackBegan(_Body):
+    """The walk turns to a way back."""
+
+    kind: Literal["rollback_began"] = "rollback_began"
+    path: str
+    at: str
+    by: Person
+    reason: str
+
+
+class Aborted(_Body):
+    """A person ends the walk where it stands."""
+
+    kind: Literal["aborted"] = "aborted"
+    by: Person
+    reason: str
+
+
+class WalkEnded(_Body):
+    """The last checkpoint of the way, or of the way back, is behind."""
+
+    kind: Literal["walk_ended"] = "walk_ended"
+    outcome: Literal["completed", "rolled-back"]
+
+
+Body: TypeAlias = (
+    WalkBegan
+    | OrchestratorStarted
+    | OrchestratorEnded
+    | LockLost
+    | LockHeld
+    | CheckpointEntered
+    | Judged
+    | Approved
+    | ApprovalsExpired
+    | StepShown
+    | StepStarted
+    | StepEnded
+    | StepNotStarted
+    | StepUnknown
+    | StepDecided
+    | CheckpointPassed
+    | CheckpointSkipped
+    | Unexpected
+    | Paused
+    | Resumed
+    | RollbackBegan
+    | Aborted
+    | WalkEnded
+)
+_BODY: Final[TypeAdapter[Body]] = TypeAdapter(Annotated[Body, Field(discriminator="kind")])
+KINDS: Final = frozenset(each.model_fields["kind"].default for each in get_args(Body))
+"""What of the audit trail is of a walk."""
+
+
+def body_of(kind: str, body: Mapping[str, object]) -> Body:
+    """Read what the trail holds.
+
+    Raises:
+        pydantic.ValidationError: no entry of a walk; the trail is of another version.
+    """
+    return _BODY.validate_python({**body, "kind": kind})
+
+
+def as_json(body: Body) -> dict[str, JsonValue]:
+    """Give the body as the trail holds it, without its kind."""
+    return body.model_dump(mode="json", exclude={"kind"})

@@ -1,0 +1,174 @@
+"""Takes steps: shows them to a person, or starts the operator's command and looks how it ended."""
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from migration.conditions import View
+from migration.summary import Phase
+from orchestrator.errors import HookError, RunbookError, SecretUnknown
+from orchestrator.runbook.model import Step
+from orchestrator.runbook.templates import render
+from orchestrator.walk import entries
+from orchestrator.walk.entries import Body, JsonFacts
+from orchestrator.walk.hooks import Ended, Hook, NotStarted, Running, Unknown
+from orchestrator.walk.lock import NotHeld
+from orchestrator.walk.outside import Commands, Lock, Runs
+from orchestrator.walk.route import Stop
+from orchestrator.walk.state import Place, Walk
+from orchestrator.walk.where import Fields, shown
+
+OUTPUT_TOLD: Final = 16_384
+"""Of a hook's output so many bytes, its last ones, stand in the trail; the run's file has it."""
+
+_WITHOUT_ZOOKEEPER: Final = (Phase.FINALIZED, Phase.KRAFT)
+
+Tell = Callable[[Body], None]
+
+
+class Steps:
+    """Takes the steps of one cluster's walk.
+
+    Args:
+        commands: None: every step is for a person's hands.
+        lock: while it is not held no hook is started.
+        tell: appends to the audit trail.
+    """
+
+    def __init__(
+        self,
+        *,
+        fields: Fields,
+        commands: Commands | None,
+        runs: Runs,
+        lock: Lock,
+        environment: dict[str, str],
+        tell: Tell,
+    ) -> None:
+        self._fields = fields
+        self._commands = commands
+        self._runs = runs
+        self._lock = lock
+        self._environment = environment
+        self._tell = tell
+
+    def take(
+        self,
+        walk: Walk,
+        stop: Stop,
+        step: Step,
+        view: View,
+        facts: JsonFacts,
+        is_open: Callable[[], bool],
+    ) -> str | None:
+        """Begin the step; it stands in the trail before it is begun.
+
+        Returns:
+            why it cannot be begun now; None: it was.
+        """
+        place, fields = walk.place(stop.id), self._fields.of(stop.bind, view.summary)
+        run = f"{walk.sequence}-{stop.id}-{place.attempts + 1}"
+        try:
+            hook = self._hook(step, fields, self._told_to_hook(stop, run))
+            argv = None if hook is None else _redacted(hook)
+        except (RunbookError, SecretUnknown) as error:
+            return f"the command of step {step.name}: {error}"
+        if hook is None or argv is None:
+            text = render(step.manual, shown(fields))
+            told = entries.StepShown(
+                checkpoint=stop.id, text=text, open_before=is_open(), facts=facts
+            )
+            self._tell(told)
+            return None
+        open_before, attempt = is_open(), place.attempts + 1
+        held = self._lock.check(zookeeper_stands=view.summary.phase not in _WITHOUT_ZOOKEEPER)
+        if isinstance(held, NotHeld):
+            if walk.lock_lost != held.why:
+                self._tell(entries.LockLost(reason=held.why))
+            return f"the lock of the orchestrator: {held.why}"
+        if walk.lock_lost is not None:
+            self._tell(entries.LockHeld(token=held.token))
+        self._tell(
+            entries.StepStarted(
+                checkpoint=stop.id,
+                run=run,
+                attempt=attempt,
+                argv=argv,
+                token=held.token,
+                open_before=open_before,
+                facts=facts,
+            )
+        )
+        self._start(stop, run, replace(hook, begin_before_s=held.until_s))
+        return None
+
+    def look(self, stop: Stop, place: Place) -> str | None:
+        """See what became of the run that is under way; the words of a wait while it runs."""
+        run = str(place.run)
+        match self._runs.look(run):
+            case Running():
+                return f"the hook of {stop.id} to end"
+            case Ended() as found:
+                self._tell(_ended(stop.id, run, found))
+            case NotStarted():
+                self._tell(entries.StepNotStarted(checkpoint=stop.id, run=run))
+            case Unknown() as found:
+                told = entries.StepUnknown(checkpoint=stop.id, run=run, why=_why_unknown(found))
+                self._tell(told)
+        return None
+
+    def _told_to_hook(self, stop: Stop, run: str) -> dict[str, str]:
+        """What a hook is told by its environment, besides what its file gives it."""
+        return {
+            **self._environment,
+            "KRAFTGATE_CHECKPOINT": stop.id,
+            "KRAFTGATE_RUN": run,
+            **{f"KRAFTGATE_{name.upper()}": value for name, value in stop.bind.items()},
+        }
+
+    def _hook(
+        self, step: Step, fields: Mapping[str, str], environment: Mapping[str, str]
+    ) -> Hook | None:
+        if self._commands is None:
+            return None
+        return self._commands.hook(step.name, fields, environment)
+
+    def _start(self, stop: Stop, run: str, hook: Hook) -> None:
+        try:
+            self._runs.start(run, hook)
+        except HookError as error:
+            # What became of it is for a person to see: it is neither repeated nor taken for done.
+            why = f"it could not be handed to its supervisor: {error}"
+            self._tell(entries.StepUnknown(checkpoint=stop.id, run=run, why=why))
+
+
+def _redacted(hook: Hook) -> tuple[str, ...]:
+    """The command as the trail may have it."""
+    return tuple(hook.secrets.redactor({**os.environ, **hook.environment}).argv(hook.argv))
+
+
+def _ended(id_: str, run: str, found: Ended) -> entries.StepEnded:
+    outcome = found.outcome
+    output = found.output.read_bytes() if found.output.exists() else b""
+    return entries.StepEnded(
+        checkpoint=id_,
+        run=run,
+        succeeded=outcome.succeeded,
+        how=outcome.words(),
+        exit_code=outcome.exit_code,
+        signal=outcome.signal,
+        took_ms=outcome.ended_ms - outcome.started_ms,
+        output=output[-OUTPUT_TOLD:].decode("utf-8", "replace"),
+        output_bytes=outcome.output_bytes,
+        output_sha256=hashlib.sha256(output).hexdigest(),
+        still_running=outcome.still_running,
+    )
+
+
+def _why_unknown(found: Unknown) -> str:
+    running = ""
+    if found.still_running:
+        running = f"; of its processes {', '.join(map(str, found.still_running))} still run"
+    return f"nobody knows how the hook ended: its supervisor is gone{running}"

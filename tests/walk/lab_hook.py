@@ -1,0 +1,31 @@
+"""Stands before `kraftgate lab` in the tests' hooks: fails, hangs or says that it runs, once.
+
+    lab_hook.py FAULTS LAB_HOME kraftgate lab COMMAND [ID]
+
+A file FAULTS/COMMAND-ID says what: `fail`, `hang`, `tell` (say so in COMMAND-ID.runs, then go on).
+"""
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+
+def main(faults: Path, home: str, words: list[str]) -> int:
+    _, _, command, *ids = words
+    fault = faults / "-".join([command, *ids])
+    what = fault.read_text() if fault.exists() else ""
+    fault.unlink(missing_ok=True)
+    if what == "fail":
+        print("told to fail, password=hush-hush-123", flush=True)  # noqa: T201  # a hook's output
+        return 1
+    if what == "hang":
+        threading.Event().wait()
+    if what == "tell":
+        fault.with_name(f"{fault.name}.runs").touch()
+    line = [sys.executable, "-m", "orchestrator", "lab", command, *ids, "--home", home]
+    return subprocess.run(line, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3:]))

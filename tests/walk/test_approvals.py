@@ -1,0 +1,52 @@
+"""An approval rests on a state, and says what of it has changed."""
+
+from dataclasses import replace
+
+from migration.disks import BrokerDisks, DisksImage
+from migration.observations import LogDirSeen
+from migration.summary import Phase
+from orchestrator.walk.approvals import basis, changed
+from tests.orchestrator.night import cluster, held, kraft
+
+SHA = "0123456789abcdef0123"
+
+
+def test_counts_that_change_by_themselves_end_no_approval() -> None:
+    before = cluster(Phase.DUAL_WRITE, kraft(1), kraft(2))
+    after = replace(before, metadata_offset=99_999, topics=77)
+    assert changed(basis(before, (), SHA), basis(after, (), SHA)) == ()
+
+
+def test_a_restart_ends_it_and_is_named() -> None:
+    before = cluster(Phase.DUAL_WRITE, kraft(1), kraft(2))
+    again = replace(kraft(2), epoch=4711)
+    told = changed(
+        basis(before, (), SHA), basis(cluster(Phase.DUAL_WRITE, kraft(1), again), (), SHA)
+    )
+    assert len(told) == 1
+    assert "broker 2: was" in told[0]
+    assert "epoch 4711" in told[0]
+
+
+def test_a_hold_a_new_broker_and_another_phase_end_it() -> None:
+    before = basis(cluster(Phase.HYBRID, kraft(1)), (), SHA)
+    assert changed(before, basis(cluster(Phase.DUAL_WRITE, kraft(1)), (), SHA)) == (
+        "phase: was hybrid, is dual-write",
+    )
+    assert changed(before, basis(cluster(Phase.HYBRID, held(1)), (), SHA))
+    (new,) = changed(before, basis(cluster(Phase.HYBRID, kraft(1), kraft(5)), (), SHA))
+    assert new.startswith("broker 5: was not known")
+
+
+def test_a_failed_directory_and_another_runbook_end_it() -> None:
+    well = cluster(Phase.HYBRID, kraft(1))
+    bad = LogDirSeen("/d/1", 56, None, None, 0, 0, 0, 0, None, None)
+    failed = replace(well, disks=DisksImage(brokers={1: BrokerDisks(id=1, log_dirs=(bad,))}))
+    (told,) = [
+        each
+        for each in changed(basis(well, (), SHA), basis(failed, (), SHA))
+        if "directories" in each
+    ]
+    assert "/d/1" in told
+    (other,) = changed(basis(well, (), SHA), basis(well, (), "f" * 20))
+    assert other.startswith("runbook: ")

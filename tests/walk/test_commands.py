@@ -1,0 +1,189 @@
+"""What a person says to a walk: taken or refused, and in the trail with who and why."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from migration.source_status import to_json
+from migration.summary import Phase
+from migration.zookeeper import ZkController, ZooKeeperImage
+from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.cli import main
+from orchestrator.commands import reading
+from orchestrator.errors import ExitCode
+from orchestrator.runbook.load import parse
+from orchestrator.walk import entries
+from orchestrator.walk.entries import Body
+from orchestrator.walk.state import Stage, Walk
+from orchestrator.walk.trail import Trail
+from tests.orchestrator.fakes import FakeStore
+from tests.orchestrator.night import FRESH, NOW_MS, cluster, kraft
+from tests.walk.test_walker import ANNA, RUNBOOK
+
+WHY = ("--reason", "CHG-1234")
+
+
+def _shown() -> entries.StepShown:
+    return entries.StepShown(
+        checkpoint="finalize", text="Finalize now.", open_before=False, facts={}
+    )
+
+
+class Desk:
+    """A cluster in dual write, a walk that stands at `finalize`, and somebody who types."""
+
+    def __init__(self, folder: Path, store: FakeStore) -> None:
+        self.folder, self.store = folder, store
+        (folder / "small.yaml").write_text(RUNBOOK)
+        self.config = folder / "kraftgate.yaml"
+        self.config.write_text(
+            "cluster: {name: prod}\ncontrollers: {bootstrap: 'c1:9093'}\n"
+            "zookeeper: {connect: 'z1:2181'}\nstate_dir: state\nrunbook: {file: ./small.yaml}\n"
+        )
+        self.log = AuditLog.open(folder / "state" / AUDIT_FILE)
+        self.trail = Trail(self.log, "prod")
+        self.fresh()
+        self.sha256 = parse(RUNBOOK, folder / "small.yaml").sha256
+        self.begin()
+
+    def begin(self) -> None:
+        self.tell(
+            entries.WalkBegan(runbook="small", sha256=self.sha256, by=ANNA, reason="tonight"),
+            entries.CheckpointPassed(checkpoint="brokers-kraft", how="opened", facts={}),
+            entries.CheckpointEntered(checkpoint="finalize"),
+        )
+
+    def fresh(self, *, stale_ms: int = 0) -> None:
+        controller = ZkController(id=3000, kraft_epoch=1, claimed_ms=NOW_MS)
+        seen = ZooKeeperImage(seen_ms=NOW_MS, controller=controller)
+        self.store.summaries["prod"] = replace(
+            cluster(Phase.DUAL_WRITE, kraft(1), kraft(2)), zookeeper=seen
+        )
+        status = replace(FRESH, observed_ms=NOW_MS - stale_ms, last_reply_ms=NOW_MS - stale_ms)
+        home = self.folder / "state" / "clusters" / "prod"
+        home.mkdir(parents=True, exist_ok=True)
+        for name in ("source.json", "zookeeper.json"):
+            (home / name).write_text(json.dumps(to_json(status)))
+
+    def tell(self, *bodies: Body) -> None:
+        for body in bodies:
+            self.trail.tell(body, NOW_MS)
+
+    def walk(self) -> Walk:
+        walk = self.trail.walk()
+        assert walk is not None
+        return walk
+
+    def types(self, *words: str) -> Result:
+        return CliRunner().invoke(main, [*words, "--config", str(self.config)])
+
+    def refused(self, *words: str) -> str:
+        before = self.log.entries("prod")[-1].sequence
+        result = self.types(*words)
+        assert result.exit_code == ExitCode.USAGE, result.output
+        assert self.log.entries("prod")[-1].sequence == before
+        return result.stderr
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    store = FakeStore()
+    monkeypatch.setattr(reading.Reader.__init__, "__kwdefaults__", {"opener": lambda _: store})
+    monkeypatch.setattr("time.time_ns", lambda: NOW_MS * 1_000_000)
+    desk = Desk(tmp_path, store)
+    yield desk
+    desk.log.close()
+
+
+def test_an_approval_carries_who_why_and_the_state(desk: Desk) -> None:
+    result = desk.types("approve", "finalize", "--who", "boris", *WHY)
+    assert result.exit_code == ExitCode.DONE, result.output
+    assert "2 people must approve, 1 did" in result.stdout
+    (given,) = desk.walk().place("finalize").approvals
+    assert (given.by.who, given.reason) == ("boris", "CHG-1234")
+    assert given.basis["phase"] == "dual-write"
+    assert "epoch" in given.basis["broker 2"]
+
+
+def test_nobody_approves_what_cannot_be_seen(desk: Desk) -> None:
+    desk.fresh(stale_ms=60_000)
+    result = desk.types("approve", "finalize", *WHY)
+    assert result.exit_code == ExitCode.NO_DATA
+    assert desk.walk().place("finalize").approvals == ()
+
+
+def test_only_where_the_walk_stands(desk: Desk) -> None:
+    said = desk.refused("approve", "brokers-kraft[1]", *WHY)
+    assert "stands at finalize, not brokers-kraft[1]" in said
+
+
+def test_a_step_that_was_begun_needs_no_approval(desk: Desk) -> None:
+    started = entries.StepStarted(
+        checkpoint="finalize", run="r", attempt=1, argv=("x",), token=1, open_before=False, facts={}
+    )
+    desk.tell(started)
+    assert "needs no approval any more" in desk.refused("approve", "finalize", *WHY)
+    assert "the hook of finalize runs" in desk.refused("rollback", *WHY)
+
+
+def test_what_cannot_be_taken_back_is_never_skipped(desk: Desk) -> None:
+    assert "is irreversible: it is never skipped" in desk.refused("skip", "finalize", *WHY)
+
+
+def test_a_reason_is_needed(desk: Desk) -> None:
+    assert "a reason is needed" in desk.refused("pause", "--reason", " ")
+    assert "Missing option '--reason'" in desk.refused("pause")
+
+
+def test_pause_and_resume(desk: Desk) -> None:
+    assert "it is not paused" in desk.refused("resume", *WHY)
+    assert desk.types("pause", *WHY).exit_code == ExitCode.DONE
+    paused = desk.walk().paused
+    assert paused is not None
+    assert paused.reason == "CHG-1234"
+    assert "it is paused already" in desk.refused("pause", *WHY)
+    assert desk.types("resume", *WHY).exit_code == ExitCode.DONE
+    assert desk.walk().paused is None
+
+
+def test_a_decision_is_made_only_where_one_is_asked(desk: Desk) -> None:
+    assert "asks for no decision" in desk.refused("decide", "finalize", "--done", *WHY)
+    assert "say --done or --repeat" in desk.refused("decide", "finalize", *WHY)
+    desk.tell(entries.StepUnknown(checkpoint="finalize", run="r", why="nobody knows"))
+    assert desk.types("decide", "finalize", "--repeat", *WHY).exit_code == ExitCode.DONE
+    assert desk.walk().place("finalize").stage is Stage.ENTERED
+
+
+def test_the_way_back_is_open_until_the_first_step_that_cannot_be_taken_back(desk: Desk) -> None:
+    desk.tell(_shown())
+    assert "cannot be taken back" in desk.refused("rollback", *WHY)
+    desk.tell(entries.Aborted(by=ANNA, reason="again"))
+    desk.begin()
+    assert desk.types("rollback", *WHY).exit_code == ExitCode.DONE
+    assert desk.walk().path == "back"
+    assert "on a way back already" in desk.refused("rollback", *WHY) or desk.walk().current is None
+
+
+def test_a_walk_that_ended_is_begun_anew_and_only_then(desk: Desk) -> None:
+    assert "a walk goes on" in desk.refused("begin", *WHY)
+    assert desk.types("abort", *WHY).exit_code == ExitCode.DONE
+    assert "has ended (aborted)" in desk.refused("pause", *WHY)
+    assert desk.types("begin", *WHY).exit_code == ExitCode.DONE
+    assert (desk.walk().outcome, desk.walk().places) == (None, {})
+
+
+def test_a_changed_runbook_is_not_steered_by(desk: Desk) -> None:
+    (desk.folder / "small.yaml").write_text(RUNBOOK + "# changed\n")
+    assert "was changed since this walk began" in desk.refused("approve", "finalize", *WHY)
+
+
+def test_waiting_for_a_checkpoint(desk: Desk) -> None:
+    passed = desk.types("wait", "--checkpoint", "brokers-kraft", "--timeout", "1s")
+    assert passed.exit_code == ExitCode.DONE, passed.output
+    unknown = desk.types("wait", "--checkpoint", "finalise", "--timeout", "1s")
+    assert unknown.exit_code == ExitCode.FAILED
+    assert "has no checkpoint finalise" in unknown.stderr

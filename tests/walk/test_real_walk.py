@@ -1,0 +1,254 @@
+"""A whole window on a real cluster: everything goes wrong, back to ZooKeeper, then on to KRaft.
+
+Four brokers with three directories each, three controllers, a producer and a consumer all the
+while. The first walk meets every fault and is rolled back from its last reversible checkpoint; the
+second takes the same cluster to finalized KRaft, hands off but for the two approvals.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from migration.conditions import Verdict
+from migration.summary import Mode, Phase
+from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.errors import ExitCode
+from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.control import ControlServer
+from orchestrator.lab.layout import Mode as LabMode
+from orchestrator.lab.operations import Operations
+from orchestrator.runbook.load import load
+from orchestrator.walk.route import checkpoints
+from orchestrator.walk.state import Stage, Walk
+from tests.walk.traffic import Traffic
+from tests.walk.window import Window
+
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long]
+
+PARTITIONS = 12
+ZOOKEEPER_DOWN_S = 60.0
+"""What the issue asks for: no event ends it."""
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(LabSpec(brokers=4, directories=3, controllers=3)) as lab:
+        lab.start_zookeeper()
+        lab.start_brokers()
+        lab.create_topic("orders", PARTITIONS, 3, config={"min.insync.replicas": "2"})
+        server = ControlServer(lab.home, Operations(lab).handle)
+        try:
+            yield lab
+        finally:
+            lab.end_waits()
+            server.close()
+
+
+@pytest.fixture
+def window(lab: Lab, tmp_path: Path) -> Iterator[Window]:
+    with Window(tmp_path, lab) as window:
+        yield window
+
+
+def test_a_window_with_everything_going_wrong_and_a_second_one(lab: Lab, window: Window) -> None:
+    with Traffic(lab.broker_bootstrap, "orders", PARTITIONS) as traffic:
+        _the_plan_names_everything(lab, window)
+        window.start()
+        _a_second_orchestrator_is_refused(window)
+        _hooks_that_fail(window)
+        _zookeeper_is_down_for_a_minute(lab, window)
+        _the_active_controller_is_killed(lab, window)
+        _kraftgate_is_killed_during_a_hook(window)
+        _a_directory_fails_before_a_restart(lab, window)
+        _a_broker_freezes_after_its_registration(lab, window)
+        _an_operator_restarts_one_out_of_order(lab, window)
+        _back_to_zookeeper(lab, window)
+        _through_to_kraft(lab, window)
+        acknowledged, consumed = traffic.finish()
+    assert not traffic.failed
+    assert len(acknowledged) > 1000
+    assert acknowledged <= consumed
+    assert window.interrupt() == 0
+    assert not window.leftovers()
+    _everything_is_in_the_audit(window)
+
+
+def _the_plan_names_everything(lab: Lab, window: Window) -> None:
+    plan = window.say("run", "--dry-run")
+    for broker in lab.spec.broker_ids:
+        assert f"migrate-broker {broker}" in plan
+        assert f"kraft-broker {broker}" in plan
+    for each in load(window.runbook).runbook.checkpoints:
+        assert each.title in plan
+
+
+def _a_second_orchestrator_is_refused(window: Window) -> None:
+    """With a state directory of its own, as on another host."""
+    window.wait_walk(lambda walk: walk.execute, "the first one to have the lock")
+    other = window.config.with_name("other.yaml")
+    text = window.config.read_text("utf-8")
+    other.write_text(text.replace(str(window.state), f"{window.state}-other"), "utf-8")
+    command = [sys.executable, "-m", "orchestrator", "run", "--execute", "--config", str(other)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == ExitCode.FAILED
+    assert f"process {window.pid}" in done.stderr
+
+
+def _hooks_that_fail(window: Window) -> None:
+    """Broker 1 started first, is ZooKeeper's controller, and has its turn last."""
+    window.fault("migrate-broker", 2, "fail")
+    window.fault("migrate-broker", 3, "hang")
+    window.wait_at("brokers-migration[2]", Stage.ASKS)
+    alerts = {each["name"] for each in window.status()["alerts"]}
+    assert "KraftgateStepNeedsDecision" in alerts
+    (ended,) = [each for each in window.kinds("step_ended") if not each["succeeded"]]
+    assert ended["exit_code"] == 1
+    assert "hush-hush-123" not in str(ended)
+    window.say("decide", "brokers-migration[2]", "--repeat", "--reason", "it was told to fail")
+    window.wait_at("brokers-migration[3]", Stage.ASKS)
+    assert "did not end in time" in window.kinds("step_ended")[-1]["how"]
+    window.say("decide", "brokers-migration[3]", "--repeat", "--reason", "it was told to hang")
+
+
+def _zookeeper_is_down_for_a_minute(lab: Lab, window: Window) -> None:
+    """While the gate of the copy waits for two comparisons of the content."""
+    window.wait_at("copied", Stage.ENTERED)
+    lab.kill("zookeeper")
+    down_s = time.monotonic()
+    window.wait_for_event(lambda event: event.kind == "zookeeper_blind")
+    window.wait_true(
+        lambda: any(each.startswith("copied (unknown)") for each in holds(window)),
+        "the gate to hold",
+    )
+    while time.monotonic() - down_s < ZOOKEEPER_DOWN_S:
+        time.sleep(1)
+    assert window.walk_now().place("copied").stage is Stage.ENTERED
+    lab.restart("zookeeper")
+    window.wait_for_event(lambda event: event.kind == "zookeeper_seen_again")
+
+
+def _the_active_controller_is_killed(lab: Lab, window: Window) -> None:
+    active = f"controller-{lab.active_controller()}"
+    lab.kill(active)
+    window.wait_true(
+        lambda: any(each.startswith("quorum_healthy") for each in holds(window)),
+        "the gate to hold for the quorum",
+    )
+    window.fault("kraft-broker", 1, "tell")
+    lab.restart(active)
+
+
+def _kraftgate_is_killed_during_a_hook(window: Window) -> None:
+    window.wait_hook("kraft-broker", 1)
+    window.kill_only_kraftgate()
+    window.say("pause", "--reason", "a disk of broker 2")  # nobody walks: it is read afterwards
+    window.start()
+    window.wait_walk(
+        lambda walk: walk.place("brokers-kraft[1]").stage is Stage.PASSED, "broker 1 to be through"
+    )
+    started = [e for e in window.kinds("step_started") if e["checkpoint"] == "brokers-kraft[1]"]
+    assert len(started) == 1
+
+
+def _a_directory_fails_before_a_restart(lab: Lab, window: Window) -> None:
+    window.wait_at("brokers-kraft[2]", Stage.ENTERED)
+    lab.fail_directory(2, 0)
+    window.wait_true(
+        lambda: any("no_hazard(restart, 2) (violated)" in each for each in holds(window)),
+        "the guards to name the hazard",
+    )
+    alerts = window.status()["alerts"]
+    assert any(each["name"] == "KraftgateCheckpointViolated" for each in alerts)
+    asked = window.ask("wait", "--condition", "no_hazard(restart, 2)", "--timeout", "1s")
+    assert asked.returncode == ExitCode.HAZARD
+    lab.heal_directory(2, 0)
+    lab.restart("broker-2")
+    window.say("resume", "--reason", "its disk is back")
+
+
+def _a_broker_freezes_after_its_registration(lab: Lab, window: Window) -> None:
+    window.wait_for_event(
+        lambda event: (
+            event.kind == "broker_registered"
+            and event.broker == 3
+            and event.fields.get("mode") == str(Mode.KRAFT)
+        ),
+        300,
+    )
+    lab.freeze("broker-3")
+    window.wait_true(
+        lambda: any(each.startswith("broker_unfenced(3)") for each in holds(window)),
+        "the gate to hold for the frozen broker",
+    )
+    lab.thaw("broker-3")
+    window.wait_at("brokers-kraft[3]", Stage.PASSED)
+
+
+def _an_operator_restarts_one_out_of_order(lab: Lab, window: Window) -> None:
+    window.wait_walk(lambda walk: walk.passed("brokers-kraft"), "all brokers in KRaft mode")
+    lab.restart("broker-1")
+    window.wait_walk(
+        lambda walk: any("broker 1 registered anew" in text for _, text in walk.unexpected),
+        "the restart to be named",
+    )
+
+
+def _back_to_zookeeper(lab: Lab, window: Window) -> None:
+    window.wait_walk(_stands_at("soak", "finalize"), "the last reversible checkpoint")
+    window.say("rollback", "--reason", "the change is called off")
+    window.wait_walk(lambda walk: walk.outcome == "rolled-back", "the way back", 600)
+    summary = window.summary()
+    assert summary is not None
+    assert summary.phase is Phase.ROLLED_BACK
+    assert {lab.mode(f"broker-{each}") for each in lab.spec.broker_ids} == {LabMode.ZOOKEEPER}
+
+
+def _through_to_kraft(lab: Lab, window: Window) -> None:
+    window.say("begin", "--reason", "the second attempt")
+    began = window.walk_now().sequence
+    walk = window.wait_walk(
+        lambda walk: walk.sequence == began and _stands_at("finalize")(walk), "finalize", 900
+    )
+    place = walk.current
+    assert place is not None
+    for who in ("anna", "boris"):
+        window.say("approve", place.id, "--who", who, "--reason", "soaked")
+    window.wait_walk(lambda walk: walk.outcome == "completed", "the end", 600)
+    summary = window.summary()
+    assert summary is not None
+    assert summary.phase is Phase.FINALIZED
+    assert not lab.is_alive("zookeeper")
+
+
+def _everything_is_in_the_audit(window: Window) -> None:
+    assert "intact" in window.say("audit", "verify")
+    runbook = load(window.runbook).runbook
+    with AuditLog.open_readonly(window.state / AUDIT_FILE) as log:
+        entries = log.entries("lab")
+    last = max(e.sequence for e in entries if e.kind == "walk_began")
+    opened = {
+        str(e.body["checkpoint"]).partition("[")[0]
+        for e in entries
+        if e.kind == "judged"
+        and e.sequence > last
+        and e.body["part"] == "opens_when"
+        and e.body["verdict"] == Verdict.SATISFIED
+    }
+    assert opened == {each.id for each in checkpoints(runbook, None) if each.opens_when}
+    assert {str(e.body["by"]["who"]) for e in entries if e.kind == "approved"} == {"anna", "boris"}  # type: ignore[index,call-overload]
+
+
+def holds(window: Window) -> list[str]:
+    return [str(each) for each in window.status()["waiting_for"]]
+
+
+def _stands_at(*ids: str) -> Callable[[Walk], bool]:
+    def there(walk: Walk) -> bool:
+        current = walk.current
+        return current is not None and current.id.partition("[")[0] in ids
+
+    return there

@@ -1,0 +1,191 @@
+"""The walk's state follows from its entries alone."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migration.conditions import Verdict
+from orchestrator.walk import entries
+from orchestrator.walk.entries import Body, Person, as_json, body_of
+from orchestrator.walk.state import Place, Stage, Walk, fold
+
+ANNA = Person(who="anna", login="anna", host="ops1")
+BORIS = Person(who="boris", login="boris", host="ops1")
+BEGAN = entries.WalkBegan(runbook="zk-to-kraft-jbod", sha256="ab", by=ANNA, reason="tonight")
+
+
+def walked(*bodies: Body) -> Walk:
+    walk = fold(None, [(n, 1000 * n, body) for n, body in enumerate((BEGAN, *bodies), start=1)])
+    assert walk is not None
+    return walk
+
+
+def started(id_: str = "copy", *, open_before: bool = False) -> entries.StepStarted:
+    return entries.StepStarted(
+        checkpoint=id_,
+        run="r1",
+        attempt=1,
+        argv=("do",),
+        token=1,
+        open_before=open_before,
+        facts={},
+    )
+
+
+def ended(id_: str = "copy", exit_code: int | None = 0) -> entries.StepEnded:
+    return entries.StepEnded(
+        checkpoint=id_,
+        run="r1",
+        succeeded=exit_code == 0,
+        how=f"ended with exit code {exit_code}",
+        exit_code=exit_code,
+        signal=None,
+        took_ms=5,
+        output="",
+        output_bytes=0,
+        output_sha256="",
+        still_running=(),
+    )
+
+
+NOT_STARTED = entries.StepNotStarted(checkpoint="copy", run="r1")
+
+
+def entered(id_: str = "copy") -> entries.CheckpointEntered:
+    return entries.CheckpointEntered(checkpoint=id_)
+
+
+def passed(id_: str = "copy") -> entries.CheckpointPassed:
+    return entries.CheckpointPassed(checkpoint=id_, how="opened", facts={})
+
+
+def approved(by: Person, phase: str = "hybrid") -> entries.Approved:
+    return entries.Approved(checkpoint="copy", by=by, reason="ok", basis={"phase": phase})
+
+
+def test_nothing_before_it_begins() -> None:
+    assert fold(None, [(1, 1000, entered())]) is None
+
+
+@pytest.mark.parametrize(
+    ("bodies", "stage", "asks"),
+    [
+        ((entered(),), Stage.ENTERED, None),
+        ((entered(), started()), Stage.RUNNING, None),
+        ((entered(), started(), ended()), Stage.STEP_DONE, None),
+        (
+            (entered(), started(), ended(exit_code=1)),
+            Stage.ASKS,
+            "the hook ended with exit code 1",
+        ),
+        ((entered(), started(), NOT_STARTED), Stage.ENTERED, None),
+        ((entered(), started(), ended(), passed()), Stage.PASSED, None),
+    ],
+)
+def test_a_step(bodies: tuple[Body, ...], stage: Stage, asks: str | None) -> None:
+    place = walked(*bodies).place("copy")
+    assert (place.stage, place.asks) == (stage, asks)
+
+
+def test_a_repeated_step_needs_its_guards_again_and_a_done_one_its_gate() -> None:
+    failed = (entered(), started(), ended(exit_code=1))
+    for decision, stage in (("repeat", Stage.ENTERED), ("done", Stage.STEP_DONE)):
+        decided = entries.StepDecided.model_validate(
+            {"checkpoint": "copy", "decision": decision, "by": ANNA, "reason": "seen"}
+        )
+        place = walked(*failed, decided).place("copy")
+        assert (place.stage, place.asks, place.attempts) == (stage, None, 1)
+
+
+def test_of_an_unknown_end_it_is_remembered_whether_the_gate_can_tell() -> None:
+    unknown = entries.StepUnknown(checkpoint="copy", run="r1", why="the machine went down")
+    place = walked(entered(), started(open_before=True), unknown).place("copy")
+    assert (place.outcome_unknown, place.open_before, place.asks) == (
+        True,
+        True,
+        "the machine went down",
+    )
+    again = walked(entered(), started(), unknown, started()).place("copy")
+    assert (again.outcome_unknown, again.stage) == (False, Stage.RUNNING)
+
+
+def test_one_person_approves_once_and_expiry_ends_all() -> None:
+    two = walked(entered(), approved(ANNA), approved(BORIS), approved(ANNA, "dual-write"))
+    assert [(each.by.who, each.basis["phase"]) for each in two.place("copy").approvals] == [
+        ("boris", "hybrid"),
+        ("anna", "dual-write"),
+    ]
+    expired = entries.ApprovalsExpired(checkpoint="copy", changed=("phase: was hybrid, is x",))
+    none = walked(entered(), approved(ANNA), expired)
+    assert none.place("copy").approvals == ()
+
+
+def test_a_checkpoint_for_each_broker_is_passed_by_its_own_entry() -> None:
+    one = walked(entered("kraft[1]"), passed("kraft[1]"))
+    assert not one.passed("kraft")
+    assert one.current is None
+    both = walked(entered("kraft[1]"), passed("kraft[1]"), passed("kraft"))
+    assert both.passed("kraft")
+
+
+def test_what_stood_before_the_turn_is_not_passed() -> None:
+    turn = entries.RollbackBegan(path="back", at="copy", by=ANNA, reason="lag")
+    walk = walked(passed("controllers"), entered(), turn, entered("back/brokers"))
+    assert walk.path == "back"
+    assert not walk.passed("copy")
+    assert walk.passed("controllers")
+    assert walk.current == Place(id="back/brokers", stage=Stage.ENTERED, entered_ms=5000)
+
+
+def test_a_new_walk_knows_nothing_of_the_one_before() -> None:
+    walk = walked(entered(), entries.Aborted(by=ANNA, reason="enough"), BEGAN)
+    assert (walk.places, walk.outcome, walk.sequence) == ({}, None, 4)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        BEGAN,
+        approved(BORIS),
+        started(),
+        ended(exit_code=None),
+        entries.Judged(
+            checkpoint="copy",
+            part="needs",
+            verdict=Verdict.UNKNOWN,
+            findings=(
+                entries.Found(
+                    condition="isr_full",
+                    verdict=Verdict.UNKNOWN,
+                    reason="stale",
+                    evidence=("a", "b"),
+                ),
+            ),
+            facts={"metadata_offset": 7},
+        ),
+    ],
+)
+def test_an_entry_comes_back_from_the_trail_as_it_was(body: Body) -> None:
+    assert body_of(body.kind, as_json(body)) == body
+
+
+STEPS = st.sampled_from(
+    [
+        entered(),
+        started(),
+        ended(),
+        ended(exit_code=2),
+        passed(),
+        approved(ANNA),
+        entries.Paused(by=ANNA, reason="tea"),
+        entries.Resumed(by=ANNA, reason="on"),
+        entered("next"),
+        passed("next"),
+    ]
+)
+
+
+@given(st.lists(STEPS, max_size=30), st.integers(0, 30))
+def test_it_does_not_matter_in_how_many_reads_the_trail_came(bodies: list[Body], cut: int) -> None:
+    told = [(n, n, body) for n, body in enumerate([BEGAN, *bodies], start=1)]
+    assert fold(fold(None, told[:cut]), told[cut:]) == fold(None, told)

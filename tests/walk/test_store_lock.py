@@ -1,0 +1,84 @@
+"""One orchestrator at a time within a state directory, and the audit log knows which."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.audit import AuditLog
+from orchestrator.errors import FencedOff, LockHeld
+from orchestrator.walk.lock import Held, NotHeld, StoreLock
+from orchestrator.walk.owner import Owner
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[AuditLog]:
+    with AuditLog.open(tmp_path / "audit.db") as opened:
+        yield opened
+
+
+def lock_of(log: AuditLog, tmp_path: Path, user: str) -> StoreLock:
+    owner = Owner(host="h", pid=1, user=user, since_ms=1_795_000_000_000)
+    return StoreLock(tmp_path, "prod", log, owner)
+
+
+def test_one_gets_it_and_the_other_is_told_who_has_it(log: AuditLog, tmp_path: Path) -> None:
+    anna, bert = lock_of(log, tmp_path, "anna"), lock_of(log, tmp_path, "bert")
+    taken = anna.acquire()
+    assert not taken.kept
+    found = anna.check()
+    assert isinstance(found, Held)
+    assert found.token == taken.token
+    with pytest.raises(LockHeld, match="process 1 of anna on h, since 2026-11-18"):
+        bert.acquire()
+    assert bert.check() == NotHeld(why="it was not taken")
+    log.append("prod", "tick", {}, 1, fence=taken.token)
+    anna.release()
+    assert anna.check() == NotHeld(why="it was not taken")
+    assert bert.acquire().token > taken.token
+    with pytest.raises(FencedOff, match="bert"):
+        log.append("prod", "tick", {}, 2, fence=taken.token)
+    bert.release()
+
+
+def test_taken_again_it_has_the_same_token(log: AuditLog, tmp_path: Path) -> None:
+    lock = lock_of(log, tmp_path, "anna")
+    token = lock.acquire().token
+    again = lock.acquire()
+    assert (again.token, again.kept) == (token, True)
+    log.take_fence("prod", "bert", 1)
+    assert lock.check() == NotHeld(why="bert took over")
+    after = lock.acquire()
+    assert after.token > token
+    assert not after.kept
+    lock.release()
+
+
+_HOLDING = """
+import sys, time
+from pathlib import Path
+from orchestrator.audit import AuditLog
+from orchestrator.walk.lock import StoreLock
+from orchestrator.walk.owner import Owner
+directory = Path(sys.argv[1])
+lock = StoreLock(directory, "prod", AuditLog.open(directory / "audit.db"), Owner.myself(1))
+print(lock.acquire().token, flush=True)
+time.sleep(600)
+"""
+
+
+def test_of_a_killed_one_it_is_free(log: AuditLog, tmp_path: Path) -> None:
+    lock = lock_of(log, tmp_path, "anna")
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLDING, str(tmp_path)], stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        token = int(holder.stdout.readline())
+        with pytest.raises(LockHeld, match=f"process {holder.pid} of"):
+            lock.acquire()
+        holder.kill()
+        assert lock.acquire(wait_s=30.0).token > token
+    assert log.verify().ok
+    lock.release()

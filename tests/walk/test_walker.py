@@ -1,0 +1,473 @@
+"""A walk, look by look: real trail and real rules; hooks, lock and askers do as the test says.
+
+Whether hooks, lock and askers do what is said of them here is tested with real ones elsewhere.
+"""
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from migration.conditions import Condition, DataSource, View
+from migration.hazards import hazards
+from migration.summary import BrokerSummary, Phase
+from migration.zookeeper import ZkController, ZooKeeperImage
+from orchestrator.audit import AuditLog
+from orchestrator.config_models import ClusterEntry
+from orchestrator.errors import FencedOff
+from orchestrator.runbook.load import Loaded, parse
+from orchestrator.walk import entries
+from orchestrator.walk.entries import Body, Person
+from orchestrator.walk.hook_files import End, Outcome
+from orchestrator.walk.hooks import Ended, Hook, Look, NotStarted, Running, Unknown
+from orchestrator.walk.judging import Judge
+from orchestrator.walk.lock import Held, NotHeld
+from orchestrator.walk.state import Place, Stage
+from orchestrator.walk.steps import Steps
+from orchestrator.walk.trail import Trail
+from orchestrator.walk.walker import Standing, Walker
+from orchestrator.walk.where import Fields
+from tests.orchestrator.night import NOW_MS, cluster, held, kraft, migrating
+
+ANNA = Person(who="anna", login="anna", host="ops1")
+BORIS = Person(who="boris", login="boris", host="ops1")
+
+RUNBOOK = """
+runbook: 1
+name: small
+title: A small one
+explain: For tests.
+checkpoints:
+  - id: brokers-kraft
+    title: Brokers into KRaft mode
+    explain: One at a time.
+    for_each: broker
+    already: ["broker_mode(broker, kraft)"]
+    needs: [nothing_held]
+    step: {name: enter-kraft, manual: "On {host}: restart broker {broker} of {cluster}."}
+    opens_when: ["broker_mode(broker, kraft)", "assignments_complete(broker)"]
+    rollback: back
+  - id: finalize
+    title: Finalize
+    explain: No way back.
+    needs: [nothing_held]
+    step: {name: finalize, manual: Finalize now.}
+    opens_when: [finalized]
+    approval: {people: 2}
+    irreversible: true
+    rollback: back
+rollbacks:
+  - id: back
+    title: Back
+    explain: To migration mode.
+    checkpoints:
+      - id: brokers-back
+        title: Brokers back
+        explain: One at a time.
+        for_each: broker
+        already: ["broker_mode(broker, migrating)"]
+        step: {name: leave-kraft, manual: "On {host}: take broker {broker} back."}
+        opens_when: ["broker_mode(broker, migrating)"]
+"""
+
+
+class Fresh:
+    """Everything is fresh at once."""
+
+    def keep(self, conditions: Sequence[Condition]) -> None:
+        pass
+
+    def want(self, conditions: Sequence[Condition], since_ms: int) -> None:
+        pass
+
+    def is_fresh(
+        self, conditions: Sequence[Condition], since_ms: int, without: Collection[DataSource]
+    ) -> bool:
+        del conditions, since_ms, without
+        return True
+
+
+class Outside:
+    """Hooks, their runs and the lock, as the test wants them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.by_hook = frozenset({"enter-kraft", "finalize", "leave-kraft"})
+        self.started: list[tuple[str, tuple[str, ...], Mapping[str, str]]] = []
+        self.now: Look = Running(started_ms=NOW_MS)
+        self.lost: str | None = None
+        self.token = 1
+
+    def hook(
+        self, step: str, fields: Mapping[str, str], environment: Mapping[str, str]
+    ) -> Hook | None:
+        if step not in self.by_hook:
+            return None
+        argv = ("do", step, fields.get("broker", "-"), "--password", "hush-hush")
+        return Hook(argv=argv, timeout_s=60, environment=environment)
+
+    def start(self, run_id: str, hook: Hook) -> None:
+        self.started.append((run_id, hook.argv, hook.environment))
+        self.now = Running(started_ms=NOW_MS)
+
+    def look(self, run_id: str) -> Look:
+        assert run_id == self.started[-1][0] or self.now == NotStarted()
+        return self.now
+
+    def check(self, *, zookeeper_stands: bool) -> Held | NotHeld:
+        assert zookeeper_stands
+        if self.lost is not None:
+            return NotHeld(why=self.lost)
+        return Held(token=1, until_s=math.inf)
+
+    def ends(self, exit_code: int) -> None:
+        output = self.folder / "output"
+        output.write_text("it said this\n")
+        outcome = Outcome(
+            end=End.EXITED,
+            exit_code=exit_code,
+            started_ms=NOW_MS,
+            ended_ms=NOW_MS + 5,
+            output_bytes=13,
+            left_out_bytes=0,
+        )
+        self.now = Ended(outcome=outcome, output=output)
+
+
+class Night:
+    """One cluster, its trail, and whoever walks it."""
+
+    def __init__(self, folder: Path, *, by_hand: bool = False, runbook: str = RUNBOOK) -> None:
+        self.loaded: Loaded = parse(runbook, folder / "small.yaml")
+        self.log = AuditLog.open(folder / "audit.db")
+        self.trail = Trail(self.log, "prod")
+        self.outside = Outside(folder)
+        self.by_hand = by_hand
+        self.now_ms = NOW_MS
+        self.brokers: tuple[BrokerSummary, ...] = (migrating(1), migrating(2))
+        self.phase = Phase.HYBRID
+        began = entries.WalkBegan(
+            runbook="small", sha256=self.loaded.sha256, by=ANNA, reason="tonight"
+        )
+        self.trail.tell(began, NOW_MS)
+        self.walker = self.take_up()
+
+    def take_up(self) -> Walker:
+        """What a new orchestrator does."""
+        fence = self.trail.take_fence("test", self.now_ms)
+        self.walker = Walker(
+            loaded=self.loaded,
+            trail=self.trail,
+            fence=fence,
+            judge=Judge(Fresh()),
+            steps=lambda tell: Steps(
+                fields=Fields(ClusterEntry(name="prod")),
+                commands=None if self.by_hand else self.outside,
+                runs=self.outside,
+                lock=self.outside,
+                environment={"KRAFTGATE_CLUSTER": "prod"},
+                tell=tell,
+            ),
+        )
+        return self.walker
+
+    def view(self) -> View:
+        controller = ZkController(id=3000, kraft_epoch=1, claimed_ms=NOW_MS)
+        seen = ZooKeeperImage(seen_ms=self.now_ms, controller=controller)
+        summary = replace(cluster(self.phase, *self.brokers), zookeeper=seen)
+        return View(
+            summary=summary,
+            now_ms=self.now_ms,
+            stall_after_ms=300_000,
+            not_current={},
+            hazards=hazards(summary, self.now_ms),
+        )
+
+    def look(self, times: int = 1) -> Standing:
+        found = None
+        for _ in range(times):
+            self.now_ms += 250
+            found = self.walker.tick(self.view(), {"metadata_log": {"offset": 7}})
+        assert found is not None
+        return found
+
+    def settle(self) -> Standing:
+        """Look until nothing changes any more."""
+        for _ in range(30):
+            before = self.log.entries("prod")[-1].sequence
+            standing = self.look(2)
+            if self.log.entries("prod")[-1].sequence == before:
+                return standing
+        raise AssertionError("it does not come to rest")
+
+    def say(self, body: Body) -> None:
+        self.trail.tell(body, self.now_ms)
+
+    def place(self, id_: str) -> Place:
+        walk = self.trail.walk()
+        assert walk is not None
+        return walk.place(id_)
+
+    def kinds(self) -> list[str]:
+        return [each.kind for each in self.log.entries("prod")]
+
+
+@pytest.fixture
+def night(tmp_path: Path) -> Iterator[Night]:
+    night = Night(tmp_path)
+    yield night
+    night.log.close()
+
+
+def into_kraft(night: Night, broker: int) -> None:
+    night.outside.ends(0)
+    night.brokers = tuple(
+        replace(kraft(broker), epoch=900 + broker) if each.id == broker else each
+        for each in night.brokers
+    )
+    night.settle()
+
+
+def test_one_broker_at_a_time_until_the_gate_of_each_holds(night: Night) -> None:
+    standing = night.settle()
+    assert standing.stop == "brokers-kraft[1]"
+    assert [argv[:3] for _, argv, _ in night.outside.started] == [("do", "enter-kraft", "1")]
+    environment = night.outside.started[0][2]
+    assert environment["KRAFTGATE_BROKER"] == "1"
+    assert environment["KRAFTGATE_CHECKPOINT"] == "brokers-kraft[1]"
+    night.outside.ends(0)
+    night.brokers = (held(1), migrating(2))
+    standing = night.settle()
+    assert standing.stop == "brokers-kraft[1]"
+    assert "replicas without a directory" in standing.holds[0]
+    assert len(night.outside.started) == 1
+    into_kraft(night, 1)
+    assert night.outside.started[-1][1][:3] == ("do", "enter-kraft", "2")
+    into_kraft(night, 2)
+    assert night.place("brokers-kraft").stage is Stage.PASSED
+
+
+def test_the_trail_says_what_is_done_before_it_is_done(night: Night) -> None:
+    def started_only_after_it_was_told(run_id: str, hook: Hook) -> None:
+        assert night.place("brokers-kraft[1]").run == run_id
+        told = [e for e in night.log.entries("prod") if e.kind == "step_started"]
+        assert told[-1].body["argv"] == ["do", "enter-kraft", "1", "--password", "[redacted]"]
+        assert told[-1].body["facts"] == {"metadata_log": {"offset": 7}}
+        assert hook.argv[-1] == "hush-hush"
+        begun(run_id, hook)
+
+    begun = night.outside.start
+    night.outside.start = started_only_after_it_was_told  # type: ignore[method-assign]
+    night.look(4)
+    assert night.kinds().count("step_started") == 1
+
+
+def test_a_failed_hook_is_not_repeated_unasked(night: Night) -> None:
+    night.settle()
+    night.outside.ends(1)
+    standing = night.settle()
+    assert "the hook ended with exit code 1" in standing.holds[0]
+    into_kraft(night, 1)  # the cluster even looks as if it were done: the hook said it failed
+    assert night.place("brokers-kraft[1]").stage is Stage.ASKS
+    assert len(night.outside.started) == 1
+    night.say(
+        entries.StepDecided(
+            checkpoint="brokers-kraft[1]", decision="done", by=ANNA, reason="I looked"
+        )
+    )
+    night.settle()
+    assert night.place("brokers-kraft[1]").stage is Stage.PASSED
+
+
+def test_a_repeated_step_is_a_new_run(night: Night) -> None:
+    night.settle()
+    night.outside.ends(1)
+    night.settle()
+    night.say(
+        entries.StepDecided(
+            checkpoint="brokers-kraft[1]", decision="repeat", by=ANNA, reason="mended"
+        )
+    )
+    night.settle()
+    runs = [run for run, _, _ in night.outside.started]
+    assert len(runs) == len(set(runs)) == 2
+
+
+def test_an_unknown_end_is_told_by_the_cluster_or_asked(night: Night) -> None:
+    night.settle()
+    gone = Unknown(started_ms=NOW_MS, still_running=(), output=Path("none"))
+    night.outside.now = gone
+    assert "nobody knows how the hook ended" in night.settle().holds[0]
+    night.brokers = (kraft(1), migrating(2))
+    night.settle()
+    assert night.place("brokers-kraft[1]").how == "opened"
+
+
+def test_an_orchestrator_that_was_gone_before_the_start_begins_the_step_anew(night: Night) -> None:
+    night.settle()
+    night.take_up()
+    night.outside.now = NotStarted()
+    night.settle()
+    assert "step_not_started" in night.kinds()
+    assert len(night.outside.started) == 2
+
+
+def test_a_new_orchestrator_waits_for_the_hook_that_runs(night: Night) -> None:
+    night.settle()
+    night.take_up()
+    assert night.settle().holds == ("the hook of brokers-kraft[1] to end",)
+    into_kraft(night, 1)
+    assert night.place("brokers-kraft[1]").stage is Stage.PASSED
+    assert [argv[2] for _, argv, _ in night.outside.started] == ["1", "2"]
+
+
+def test_the_one_that_came_later_is_the_only_one_that_acts(night: Night) -> None:
+    first = night.walker
+    night.take_up()
+    with pytest.raises(FencedOff):
+        first.tick(night.view(), {})
+    assert night.outside.started == []
+
+
+def test_without_the_lock_no_step_is_begun(night: Night) -> None:
+    night.outside.lost = "its ZooKeeper session is lost"
+    standing = night.settle()
+    assert standing.holds == ("the lock of the orchestrator: its ZooKeeper session is lost",)
+    assert night.outside.started == []
+    assert night.kinds().count("lock_lost") == 1
+    night.outside.lost = None
+    night.settle()
+    assert night.outside.started
+
+
+def test_paused_no_step_is_begun_and_the_one_under_way_ends(night: Night) -> None:
+    night.settle()
+    night.say(entries.Paused(by=BORIS, reason="a call"))
+    into_kraft(night, 1)
+    standing = night.settle()
+    assert standing.stop == "brokers-kraft[2]"
+    assert standing.holds[0] == "paused by boris: a call"
+    assert len(night.outside.started) == 1
+    night.say(entries.Resumed(by=BORIS, reason="on"))
+    night.settle()
+    assert len(night.outside.started) == 2
+
+
+def test_by_hand_it_says_what_to_do_and_waits_for_the_cluster(tmp_path: Path) -> None:
+    night = Night(tmp_path, by_hand=True)
+    night.brokers = (replace(migrating(1), host="kafka1"), migrating(2))
+    night.settle()
+    assert night.place("brokers-kraft[1]").shown == "On kafka1: restart broker 1 of prod."
+    night.brokers = (kraft(1), migrating(2))
+    night.settle()
+    assert night.place("brokers-kraft[1]").stage is Stage.PASSED
+    assert night.place("brokers-kraft[2]").stage is Stage.SHOWN
+    night.log.close()
+
+
+def test_by_hand_with_a_gate_that_holds_already_the_person_says_when_it_is_done(
+    tmp_path: Path,
+) -> None:
+    text = RUNBOOK.replace("opens_when: [finalized]", "opens_when: [nothing_held]")
+    night = Night(tmp_path, by_hand=True, runbook=text)
+    at_finalize(night)
+    approve(night, ANNA)
+    approve(night, BORIS)
+    standing = night.settle()
+    assert night.place("finalize").stage is Stage.SHOWN
+    assert "your word that the step is done" in standing.holds[0]
+    night.say(
+        entries.StepDecided(checkpoint="finalize", decision="done", by=ANNA, reason="I did it")
+    )
+    night.settle()
+    assert night.place("finalize").stage is Stage.PASSED
+    night.log.close()
+
+
+def test_who_was_restarted_out_of_turn_is_told_and_waited_for(night: Night) -> None:
+    night.settle()
+    night.brokers = (migrating(1), held(2, epoch=4711))
+    night.settle()
+    walk = night.trail.walk()
+    assert walk is not None
+    assert "broker 2 registered anew in kraft mode" in walk.unexpected[-1][1]
+    assert len(night.outside.started) == 1
+    night.brokers = (migrating(1), kraft(2, epoch=4711))
+    into_kraft(night, 1)
+    assert night.place("brokers-kraft[2]").how == "already"
+    assert len(night.outside.started) == 1
+
+
+def at_finalize(night: Night) -> None:
+    night.brokers, night.phase = (kraft(1), kraft(2)), Phase.DUAL_WRITE
+    assert night.settle().stop == "finalize"
+
+
+def approve(night: Night, by: Person) -> None:
+    from orchestrator.walk.approvals import basis
+
+    view = night.view()
+    now = basis(view.summary, view.hazards, night.loaded.sha256)
+    night.say(entries.Approved(checkpoint="finalize", by=by, reason="ok", basis=now))
+
+
+def test_two_people_must_approve_what_cannot_be_taken_back(night: Night) -> None:
+    at_finalize(night)
+    approve(night, ANNA)
+    approve(night, ANNA)
+    assert "approval by 2 people (anna did)" in night.settle().holds[-1]
+    assert night.outside.started == []
+    approve(night, BORIS)
+    night.settle()
+    assert night.outside.started[-1][1][1] == "finalize"
+    night.phase = Phase.FINALIZED
+    night.outside.ends(0)
+    night.settle()
+    walk = night.trail.walk()
+    assert walk is not None
+    assert walk.outcome == "completed"
+
+
+def test_an_approval_ends_with_the_state_it_was_given_for(night: Night) -> None:
+    at_finalize(night)
+    approve(night, ANNA)
+    night.settle()
+    night.brokers = (kraft(1), kraft(2, epoch=4711))
+    night.look()
+    approve(night, BORIS)
+    standing = night.settle()
+    assert "approval by 2 people (boris did)" in standing.holds[-1]
+    (expired,) = [e for e in night.log.entries("prod") if e.kind == "approvals_expired"]
+    assert "broker 2" in str(expired.body["changed"])
+
+
+def test_the_way_back_has_its_own_checkpoints(night: Night) -> None:
+    night.settle()
+    into_kraft(night, 1)
+    night.say(entries.RollbackBegan(path="back", at="brokers-kraft[2]", by=ANNA, reason="lag"))
+    standing = night.settle()
+    assert standing.stop == "brokers-back[1]"
+    assert night.outside.started[-1][1][:3] == ("do", "leave-kraft", "1")
+    night.outside.ends(0)
+    night.brokers = (replace(migrating(1), epoch=990), migrating(2))
+    night.settle()
+    walk = night.trail.walk()
+    assert walk is not None
+    assert walk.outcome == "rolled-back"
+    assert walk.place("brokers-back[2]").how == "already"
+
+
+def test_a_runbook_that_was_changed_under_the_walk_holds_it(night: Night) -> None:
+    night.loaded = parse(RUNBOOK + "# longer\n", night.outside.folder / "small.yaml")
+    night.take_up()
+    assert "was changed since this walk began" in night.look().holds[0]
+    assert night.outside.started == []
+
+
+def test_which_brokers_there_are_must_be_known(night: Night) -> None:
+    view = replace(night.view(), not_current={DataSource.METADATA_LOG: "it is stale"})
+    standing = night.walker.tick(view, {})
+    assert standing is not None
+    assert "which brokers there are is not known" in standing.holds[0]
