@@ -1,0 +1,57 @@
+"""What is dangerous and what is waited for, as it is judged at the moment of the scrape."""
+
+from typing import Final
+
+from migration.conditions import hazards_not_known
+from migration.conditions.view import View
+from migration.hazards import HazardKind
+from migration.source_status import SourceStatus, is_current
+from migration.wait import WaitKind
+from migration.waits import waits
+from orchestrator.metrics.exposition import Exposition, Subject
+
+JUDGED: Final = Subject("kraftgate", "cluster")
+
+_HAZARD: Final = JUDGED.gauge(
+    "hazard",
+    "1 for each hazard that stands, with the broker that it is about, if it is about one, and the"
+    " step that it forbids, if it forbids one.",
+    "hazard",
+    "severity",
+    "blocks",
+    "broker",
+)
+_HAZARD_ACTIVE: Final = JUDGED.gauge(
+    "hazard_active",
+    "Whether a hazard of this kind stands; 0 only where everything is known that would show it.",
+    "hazard",
+)
+_HAZARDS_KNOWN: Final = JUDGED.gauge(
+    "hazards_known", "Whether everything is known that would show a hazard."
+)
+_WAITS: Final = JUDGED.gauge(
+    "waits", "Waits of this name; while a source is not current, only those for it.", "wait"
+)
+
+
+def tell_hazards(into: Exposition, view: View) -> None:
+    """Give the hazards that stand, and which do not, as far as that is known."""
+    name = view.summary.cluster
+    known = not hazards_not_known(view)
+    standing = {each.kind for each in view.hazards}
+    for each in view.hazards:
+        broker = "" if each.broker is None else each.broker
+        into.value(_HAZARD, 1, name, each.kind, each.severity, each.blocks or "", broker)
+    for kind in HazardKind:
+        if known or kind in standing:
+            into.value(_HAZARD_ACTIVE, kind in standing, name, kind)
+    into.value(_HAZARDS_KNOWN, known, name)
+
+
+def tell_waits(into: Exposition, view: View, source: SourceStatus) -> None:
+    """Give how many waits there are of each name."""
+    found = [each.kind for each in waits(view.summary, source, view.now_ms, view.stall_after_ms)]
+    complete = is_current(source, view.now_ms) and WaitKind.CATCHING_UP not in found
+    for kind in WaitKind:
+        if complete or kind in found:
+            into.value(_WAITS, found.count(kind), view.summary.cluster, kind)

@@ -1,0 +1,66 @@
+"""The brokers' log directories, as the brokers or a look on their host last told."""
+
+import enum
+from typing import Final
+
+from migration.disks import BrokerDisks, is_bad
+from migration.observations import LogDirSeen
+from orchestrator.metrics.exposition import Exposition, Subject
+
+DISKS: Final = Subject("kraftgate_broker", "cluster", "broker")
+LOG_DIR: Final = Subject("kraftgate_log_dir", "cluster", "broker", "log_dir")
+
+_COUNT: Final = DISKS.gauge(
+    "log_dirs",
+    "Log directories by what is known of them; unknown: the broker does not answer, and nobody"
+    " looked on its host.",
+    "state",
+)
+_TOLD: Final = DISKS.gauge(
+    "log_dirs_told_timestamp_seconds",
+    "When the broker last described its log directories; while it answers, at least once a minute.",
+)
+_SILENT: Final = DISKS.gauge(
+    "log_dirs_silent_since_timestamp_seconds",
+    "Since when it does not answer; only as long as that lasts.",
+)
+_ONLINE: Final = LOG_DIR.gauge("online", "Whether the directory can be used.")
+_REPLICAS: Final = LOG_DIR.gauge("replicas", "Replicas in it, those on their way into it left out.")
+_SIZE: Final = LOG_DIR.gauge("size_bytes", "The size of their logs.")
+_VOLUME: Final = LOG_DIR.gauge("volume_bytes", "The size of the volume that it is on.")
+_USABLE: Final = LOG_DIR.gauge("volume_usable_bytes", "What of that volume is free.")
+
+
+class LogDirState(enum.StrEnum):
+    """What is known of a directory."""
+
+    ONLINE = "online"
+    OFFLINE = "offline"
+    UNKNOWN = "unknown"
+
+
+def tell_log_dirs(into: Exposition, cluster: str, disks: BrokerDisks) -> None:
+    """Give one broker's directories."""
+    at = (cluster, disks.id)
+    into.time(_TOLD, disks.answered_ms, *at)
+    into.time(_SILENT, disks.unreachable_since_ms, *at)
+    states = {each.path: _state(each, disks) for each in disks.log_dirs}
+    for state in LogDirState if states else ():
+        into.value(_COUNT, sum(each is state for each in states.values()), *at, state)
+    for each in disks.log_dirs:
+        state = states[each.path]
+        if state is not LogDirState.UNKNOWN:
+            into.value(_ONLINE, state is LogDirState.ONLINE, *at, each.path)
+        if state is LogDirState.ONLINE and disks.unreachable is None:
+            into.value(_REPLICAS, each.replicas, *at, each.path)
+            into.value(_SIZE, each.bytes, *at, each.path)
+            into.value(_VOLUME, each.total_bytes, *at, each.path)
+            into.value(_USABLE, each.usable_bytes, *at, each.path)
+
+
+def _state(log_dir: LogDirSeen, disks: BrokerDisks) -> LogDirState:
+    if is_bad(log_dir):
+        return LogDirState.OFFLINE
+    if disks.unreachable is None or log_dir.readable:
+        return LogDirState.ONLINE
+    return LogDirState.UNKNOWN

@@ -1,0 +1,59 @@
+"""How well a cluster is seen: each source's word on itself, and what of it is taken in."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from migration.conditions import DataSource
+from migration.conditions.standing import in_use
+from migration.conditions.view import View
+from migration.source_status import NO_STATUS, SourceStatus, behind
+from orchestrator.following import NEVER_READ, Snapshot
+from orchestrator.metrics.board import Seen
+from orchestrator.metrics.exposition import Exposition, Subject
+
+SOURCE: Final = Subject("kraftgate_source", "cluster", "source")
+
+_CURRENT: Final = SOURCE.gauge(
+    "current",
+    "Whether what is known from this source is the present; of those that are configured and that"
+    " the cluster still has.",
+)
+_REPLY: Final = SOURCE.gauge("last_reply_timestamp_seconds", "When it last got an answer.")
+_ERROR: Final = SOURCE.gauge(
+    "error", "Whether it cannot follow the cluster until a person mends something."
+)
+_UNREAD: Final = SOURCE.gauge(
+    "unread", "Records, or facts, that were seen and are yet to be taken in."
+)
+
+
+def tell_sources(into: Exposition, seen: Seen, view: View) -> None:
+    """Give each source that is configured."""
+    name, unread = seen.entry.name, dict(_unread(seen.snapshot))
+    for source, status in _configured(seen).items():
+        if in_use(view, source):
+            into.value(_CURRENT, source not in view.not_current, name, source)
+        into.time(_REPLY, status.last_reply_ms, name, source)
+        if status != NO_STATUS:
+            into.value(_ERROR, status.error is not None, name, source)
+        into.value(_UNREAD, unread.get(source), name, source)
+
+
+def _configured(seen: Seen) -> Mapping[DataSource, SourceStatus]:
+    entry, one = seen.entry, seen.snapshot
+    every = (
+        (DataSource.METADATA_LOG, entry.controllers, one.status),
+        (DataSource.ZOOKEEPER, entry.zookeeper, one.zookeeper),
+        (DataSource.LOG_DIRS, entry.brokers, one.log_dirs),
+        (DataSource.JMX, entry.jmx, one.jmx),
+    )
+    return {source: status for source, configured, status in every if configured is not None}
+
+
+def _unread(one: Snapshot) -> Iterator[tuple[DataSource, int]]:
+    if one.status.high_watermark is not None:
+        yield DataSource.METADATA_LOG, behind(one.status, one.summary.metadata_offset)
+    for source in (DataSource.ZOOKEEPER, DataSource.LOG_DIRS, DataSource.JMX):
+        journal = one.journals.get(source)
+        if journal is not None and journal.last != NEVER_READ:
+            yield source, max(0, journal.last - journal.read)

@@ -1,0 +1,71 @@
+"""Events are counted in the store: once each, over restarts, whatever the view was shown."""
+
+from pathlib import Path
+
+import pytest
+
+from migration.event import Event
+from migration.image import ClusterImage, summarize
+from orchestrator.commands.reading import Reader
+from orchestrator.config import Config, parse_config
+from orchestrator.errors import FollowingError
+from orchestrator.following import Tally
+from streams.store.store import Outcome, Store
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    return parse_config("clusters: [{name: a}, {name: b}]\n", tmp_path / "kraftgate.yaml")
+
+
+def commit(config: Config, batch: int, cluster: str, *events: Event) -> None:
+    image = ClusterImage()
+    outcome = Outcome(
+        cluster=cluster,
+        image=image,
+        summary=summarize(cluster, image),
+        brokers=(),
+        gone=(),
+        place={},
+        events=events,
+        files=(),
+    )
+    with Store.open(config.state_dir / "store.db") as store:
+        store.commit(batch, [outcome], now_ms=1)
+
+
+def event(kind: str, offset: int, **fields: object) -> Event:
+    return Event(offset=offset, timestamp_ms=1000 + offset, kind=kind, fields=fields)
+
+
+def test_before_the_first_batch_nothing_is_counted(config: Config) -> None:
+    assert Reader(config, newest=None).tallies() == {}
+
+
+def test_each_event_is_counted_once(config: Config) -> None:
+    held, copying = event("broker_held", 4), event("phase_changed", 5, now="copying")
+    commit(config, 0, "a", held, copying, held)
+    commit(config, 1, "b", held)
+    reader = Reader(config, newest=2)
+    first = reader.tallies()
+    assert first["a"].counts == {"broker_held": 2, "phase_changed": 1}
+    assert first["a"].phase is not None
+    assert first["a"].phase.fields == {"now": "copying"}
+    assert first["b"] == Tally(last=4, counts={"broker_held": 1})
+    assert reader.tallies() == first
+    commit(config, 2, "a", event("phase_changed", 9, now="hybrid"), held)
+    then = reader.tallies()
+    assert then["a"].counts == {"broker_held": 3, "phase_changed": 2}
+    assert then["a"].phase is not None
+    assert then["a"].phase.fields == {"now": "hybrid"}
+    assert then["b"] == first["b"]
+    assert Reader(config, newest=None).tallies() == then
+
+
+def test_a_store_that_cannot_be_read_is_told(config: Config) -> None:
+    commit(config, 0, "a")
+    reader = Reader(config, newest=None)
+    reader.tallies()
+    (config.state_dir / "store.db").write_bytes(b"no database " * 1000)
+    with pytest.raises(FollowingError, match=r"store\.db cannot be read"):
+        reader.tallies()
