@@ -15,7 +15,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --pyth
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 PYTEST_ARGS ?=
 
-.PHONY: help venv java jars warm test test-fast lint types imports demo bench lock clean
+.PHONY: help venv java prometheus jars warm test test-fast lint types imports demo bench lock clean
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
@@ -23,11 +23,11 @@ help: ## what there is to make
 demo: jars warm ## migrate a small real cluster from ZooKeeper to KRaft and watch it
 	@exec $(BIN)/python -m orchestrator.demo
 
-test: lint types imports jars warm ## everything: tools, then all tests
-	@exec $(BIN)/python -m pytest $(PYTEST_ARGS)
+test: lint types imports jars warm prometheus ## everything: tools, then all tests
+	@exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-fast: venv ## the tests that need neither Spark nor a cluster
-	@exec $(BIN)/python -m pytest -m "not spark and not lab" $(PYTEST_ARGS)
+test-fast: venv ## the tests that need neither Spark nor a cluster nor Prometheus
+	@exec $(BIN)/python -m pytest -m "not spark and not lab and not prometheus" $(PYTEST_ARGS)
 
 bench: jars warm ## measure the figures that the README names
 	@exec $(BIN)/python -m tests.bench
@@ -54,6 +54,9 @@ $(READY): requirements-dev.lock pyproject.toml
 
 java: ## Java 17 and Maven
 	@.ci/java
+
+prometheus: ## Prometheus, for the tests of metrics and alerts
+	@.ci/prometheus
 
 jars: venv java ## Kafka's jars, fetched once and held against their lock
 	@$(BIN)/python -c 'from orchestrator.lab.jars import ensure_jars; ensure_jars()'

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from orchestrator.cli_types import ConditionType, DurationType, LazyGroup, Program
+from orchestrator.cli_types import config_option as _config
+from orchestrator.cli_walk import COMMANDS
 
 if TYPE_CHECKING:
-    from orchestrator.until import Condition
+    from migration.conditions import Condition
 
 _CONFIG_EXAMPLE: Final = """\b
 The configuration (kraftgate.yaml):
@@ -17,8 +19,11 @@ The configuration (kraftgate.yaml):
   zookeeper: {connect: "zk1:2181,zk2:2181/kafka"}
   controllers: {bootstrap: "c1:9093,c2:9093"}
   brokers: {bootstrap: "b1:9092,b2:9092"}
+  jmx: {exporters: {"1": "http://b1:7071/metrics", "3000": "http://c1:7071/metrics"}}
   state_dir: ./kraftgate-state
+  metrics: {listen: "127.0.0.1:9464"}
   stall: {after: 5m}
+  runbook: {file: zk-to-kraft-jbod, hooks: hooks.yaml}
 """
 _CODES: Final = (
     "Exit codes: 0 done or condition met, 1 failed, 2 usage or configuration,"
@@ -26,15 +31,6 @@ _CODES: Final = (
 )
 
 
-_config = click.option(
-    "--config",
-    "config_path",
-    type=click.Path(path_type=Path),
-    default=Path("kraftgate.yaml"),
-    show_default=True,
-    metavar="FILE",
-    help="The configuration.",
-)
 _verbose = click.option("-v", "--verbose", count=True, help="Log more to stderr; twice for all.")
 
 
@@ -62,7 +58,8 @@ def main() -> None:
     type=ConditionType(),
     metavar="CONDITION",
     help="End with 0 once this holds for every cluster: a phase such as finalized (reached or"
-    " passed; also phase(finalized)), assignments_complete(BROKER), nothing_held, offset(N).",
+    " passed; also phase(finalized)), assignments_complete(BROKER), nothing_held, offset(N), or"
+    " another of the README's conditions.",
 )
 @click.option(
     "--timeout",
@@ -70,13 +67,31 @@ def main() -> None:
     metavar="DURATION",
     help="End with 3 if --until does not hold within this time, such as 90s or 1h30m.",
 )
+@click.option(
+    "--execute",
+    is_flag=True,
+    help="Do the runbook's steps by the operator's own commands (`hooks` in the configuration)."
+    " Without it every step is shown, for a person to do.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print the whole plan for the real cluster, every command and gate, and do nothing.",
+)
 @_verbose
 def run(
-    config_path: Path, until: "Condition | None", timeout: timedelta | None, verbose: int
+    config_path: Path,
+    until: "Condition | None",
+    timeout: timedelta | None,
+    *,
+    execute: bool,
+    dry_run: bool,
+    verbose: int,
 ) -> None:
-    """Follow the clusters and show them until Ctrl-C.
+    """Follow the clusters, show them, and walk their runbook, until Ctrl-C.
 
-    A live view on a terminal, else one line per change. Nothing is written to Kafka or ZooKeeper.
+    A live view on a terminal, else one line per change. Without --execute nothing is written to
+    Kafka or ZooKeeper; with it, besides what the commands do, a lock in ZooKeeper.
 
     \b
     Examples:
@@ -86,10 +101,17 @@ def run(
     """  # noqa: D301  # click wants the backspace
     if timeout is not None and until is None:
         raise click.UsageError("--timeout needs --until: what should hold within that time?")
+    if dry_run and (execute or until is not None):
+        raise click.UsageError("--dry-run only prints: leave --execute and --until out")
     _log(verbose)
+    if dry_run:
+        from orchestrator.commands.plan import dry_run as print_plan
+
+        print_plan(config_path)
+        return
     from orchestrator.commands import run as command
 
-    command.run(config_path, until, timeout)
+    command.run(config_path, until, timeout, execute=execute)
 
 
 @main.command()
@@ -110,6 +132,70 @@ def status(config_path: Path, *, as_json: bool, verbose: int) -> None:
     from orchestrator.commands import status as command
 
     command.status(config_path, as_json=as_json)
+
+
+@main.command()
+@_config
+@click.option(
+    "--condition",
+    "conditions",
+    type=ConditionType(),
+    multiple=True,
+    metavar="CONDITION",
+    help="What must hold, such as isr_full or assignments_complete(3); may be given several times.",
+)
+@click.option("--checkpoint", metavar="ID", help="A checkpoint of the runbook must be passed.")
+@click.option(
+    "--timeout",
+    type=DurationType(),
+    default="30m",
+    show_default=True,
+    metavar="DURATION",
+    help="End with 3, 4 or 5 if it does not hold within this time.",
+)
+@click.option("--cluster", metavar="NAME", help="Of several configured clusters, this one.")
+@click.option(
+    "--fail-fast", is_flag=True, help="End with 5 as soon as one needs a person, without waiting."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+@_verbose
+def wait(
+    config_path: Path,
+    conditions: "tuple[Condition, ...]",
+    checkpoint: str | None,
+    timeout: timedelta,
+    cluster: str | None,
+    *,
+    fail_fast: bool,
+    as_json: bool,
+    verbose: int,
+) -> None:
+    """Wait until conditions hold, for a script that does the steps itself.
+
+    Reads what the `kraftgate run` that runs has seen, and has the disks looked at before it says
+    that something holds. Says on stderr what it waits for. Ends with 0 when all hold; after
+    --timeout with 3 when they do not, 4 when that cannot be told, 5 when a person is needed.
+
+    \b
+    Examples:
+      kraftgate wait --condition 'assignments_complete(3)' --timeout 30m
+      kraftgate wait --condition 'no_hazard(restart, 3)' --timeout 1m && systemctl restart kafka
+      kraftgate wait --condition isr_full --condition 'soak(10m)'
+    """  # noqa: D301  # click wants the backspace
+    if not conditions and checkpoint is None:
+        raise click.UsageError("what should hold? give --condition or --checkpoint")
+    _log(verbose)
+    from orchestrator.commands import wait as command
+
+    command.wait(
+        config_path,
+        conditions,
+        timeout,
+        cluster,
+        checkpoint=checkpoint,
+        fail_fast=fail_fast,
+        as_json=as_json,
+    )
 
 
 @main.command()
@@ -225,5 +311,13 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None, verbose: int) -
 
 
 main.add_command(
+    LazyGroup("audit", "orchestrator.audit.cli:audit", "What was decided and done, and by whom.")
+)
+main.add_command(
     LazyGroup("lab", "orchestrator.lab.commands:lab", "A small real cluster to try a migration on.")
 )
+main.add_command(
+    LazyGroup("runbook", "orchestrator.runbook.cli:runbook", "Runbooks: list, show, check, schema.")
+)
+for each in COMMANDS:
+    main.add_command(each)

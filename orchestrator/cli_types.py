@@ -1,16 +1,27 @@
-"""Pieces of the command line: the group with our exit codes, a lazy group, two kinds of option.
+"""Pieces of the command line: the group with our exit codes, a lazy group, --config, its types.
 
 Light to import: what an option needs to be read is imported when it is given.
 """
 
 import importlib
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 if TYPE_CHECKING:
-    from orchestrator.until import Condition
+    from migration.conditions import Condition
+
+config_option = click.option(
+    "--config",
+    "config_path",
+    type=click.Path(path_type=Path),
+    default=Path("kraftgate.yaml"),
+    show_default=True,
+    metavar="FILE",
+    help="The configuration.",
+)
 
 
 class Program(click.Group):
@@ -18,11 +29,11 @@ class Program(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command that was asked for."""
-        from orchestrator.errors import ConfigError, KraftgateError
+        from orchestrator.errors import KraftgateError, ProblemsError
 
         try:
             return super().invoke(ctx)
-        except ConfigError as error:
+        except ProblemsError as error:
             click.echo(str(error), err=True)
             ctx.exit(error.code)
         except KraftgateError as error:
@@ -80,12 +91,11 @@ class ConditionType(click.ParamType["Condition"]):
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> "Condition":
         """Read it, or say what is wrong with it."""
-        from orchestrator.errors import ConditionError
-        from orchestrator.until import Condition, parse_condition
+        from migration.conditions import Condition, ConditionError, parse
 
         if isinstance(value, Condition):
             return value
         try:
-            return parse_condition(str(value))
+            return parse(str(value))
         except ConditionError as error:
             self.fail(str(error), param, ctx)

@@ -7,17 +7,14 @@ at the file's directory. Nothing is asked of the network and no secret is read.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
-
-from orchestrator.config_models import Address, ClusterEntry, ConfigFile
+from orchestrator.config_models import Address, ClusterEntry, ConfigFile, MetricsAddress
 from orchestrator.errors import ConfigError
-from orchestrator.nearest import did_you_mean
-from orchestrator.yaml_lines import Problem, YamlFile, YamlPath, read_yaml
+from orchestrator.yaml_lines import Problem, YamlFile, read_yaml
+from orchestrator.yaml_models import check_model, in_order
 
-_PER_CLUSTER: Final = ("zookeeper", "controllers", "brokers")
+_PER_CLUSTER: Final = ("zookeeper", "controllers", "brokers", "jmx", "runbook")
 _DOCUMENTED: Final = "see the example in `kraftgate run --help`"
 
 
@@ -35,7 +32,7 @@ class Config:
     clusters: tuple[ClusterEntry, ...]
     many: bool
     state_dir: Path
-    metrics: Address | None
+    metrics: MetricsAddress | None
     console: Address | None
     stall_after_ms: int
 
@@ -63,20 +60,13 @@ def parse_config(text: str, path: Path) -> Config:
         ConfigError: it cannot be used; carries every problem that was found.
     """
     read = read_yaml(text)
-    problems = list(read.problems)
-    config = None
-    if not problems and not isinstance(read.data, dict):
-        what = f"must hold keys and values, {_DOCUMENTED}"
-        problems.append(Problem(line=read.line(()), what=what))
-    elif isinstance(read.data, dict):
+    context = {"base": path.resolve().parent}
+    config, found = check_model(ConfigFile, read, context, documented=_DOCUMENTED)
+    problems = list(found)
+    if isinstance(read.data, dict):
         problems.extend(_across_keys(read, read.data))
-        try:
-            config = ConfigFile.model_validate(read.data, context={"base": path.resolve().parent})
-        except ValidationError as error:
-            problems.extend(_problem(read, detail) for detail in error.errors())
     if problems or config is None:
-        ordered = sorted(problems, key=lambda problem: problem.line)
-        raise ConfigError([f"{path}:{problem.line}: {problem.what}" for problem in ordered])
+        raise ConfigError(in_order(problems, path))
     return _settled(config, path)
 
 
@@ -88,6 +78,8 @@ def _settled(config: ConfigFile, path: Path) -> Config:
             zookeeper=config.zookeeper,
             controllers=config.controllers,
             brokers=config.brokers,
+            jmx=config.jmx,
+            runbook=config.runbook,
         )
     return Config(
         path=path,
@@ -128,57 +120,3 @@ def _names_twice(read: YamlFile, entries: object) -> Iterator[Problem]:
             what = f"the cluster name `{name}` is taken (line {first[name]}): choose another"
             yield Problem(line=line, what=what)
         first.setdefault(name, line)
-
-
-def _problem(read: YamlFile, detail: ErrorDetails) -> Problem:
-    """Say one finding of pydantic in our words."""
-    path: YamlPath = detail["loc"]
-    line = read.line(path)
-    if detail["type"] == "extra_forbidden":
-        where = f"in `{_dotted(path[:-1])}`" if path[:-1] else "in the top level"
-        hint = did_you_mean(str(path[-1]), _model_at(path[:-1]).model_fields)
-        return Problem(line=line, what=f"unknown key `{path[-1]}` {where}; {hint}")
-    if detail["type"] == "missing":
-        return Problem(line=line, what=f"`{_dotted(path)}` is missing: add it")
-    return Problem(line=line, what=f"`{_dotted(path)}`: {_words(detail)}")
-
-
-def _words(detail: ErrorDetails) -> str:
-    given = detail["input"]
-    match detail["type"]:
-        case "value_error":
-            return str(detail["ctx"]["error"])
-        case "string_type":
-            return f"must be text, not {type(given).__name__}: put it in quotes"
-        case "bool_type":
-            return "must be true or false"
-        case "literal_error":
-            return f"must be {detail['ctx']['expected']}".replace("'", "")
-        case "model_type" | "dict_type":
-            keys = ", ".join(_model_at(detail["loc"]).model_fields)
-            return f"must hold keys and values; its keys are {keys}"
-        case "list_type" | "too_short":
-            return "must be a list of at least one cluster, each with a name"
-        case _:
-            return detail["msg"]
-
-
-def _dotted(path: YamlPath) -> str:
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return text.removeprefix(".")
-
-
-def _model_at(path: YamlPath) -> type[BaseModel]:
-    """Find the model that stands at a path of the file."""
-    model: type[BaseModel] = ConfigFile
-    for part in path:
-        if isinstance(part, str):
-            model = next(_models_in(model.model_fields[part].annotation))
-    return model
-
-
-def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for argument in get_args(annotation):
-        yield from _models_in(argument)

@@ -2,25 +2,33 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from orchestrator.config_jmx import Jmx
 from orchestrator.config_values import (
     Bootstrap,
     ClusterName,
     Directory,
     Duration,
     File,
+    HostPort,
     Listen,
+    ShippedOrFile,
+    Strict,
     Zookeeper,
 )
 
 
-class Strict(BaseModel):
-    """No coercion, no unknown keys, no change afterwards, no value in an error's text."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, hide_input_in_errors=True)
+def _check_files(given: "Security | ZookeeperSecurity", *, tls: bool, instead: str) -> None:
+    if not tls and (given.ca_file or given.cert_file or given.key_file):
+        raise ValueError(
+            f"protocol {given.protocol} takes no `ca_file`, `cert_file` or `key_file`:"
+            f" remove them or write {instead}"
+        )
+    if (given.cert_file is None) != (given.key_file is None):
+        raise ValueError("`cert_file` and `key_file` belong together: give both or none")
 
 
 class Security(Strict):
@@ -50,13 +58,7 @@ class Security(Strict):
         secret = self.sasl_mechanism in {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}
         if secret and (self.username is None or self.password_file is None):
             raise ValueError(f"{self.sasl_mechanism} needs `username` and `password_file`")
-        if not tls and (self.ca_file or self.cert_file or self.key_file):
-            raise ValueError(
-                f"protocol {self.protocol} takes no `ca_file`, `cert_file` or `key_file`:"
-                " remove them or write SSL or SASL_SSL"
-            )
-        if (self.cert_file is None) != (self.key_file is None):
-            raise ValueError("`cert_file` and `key_file` belong together: give both or none")
+        _check_files(self, tls=tls, instead="SSL or SASL_SSL")
         return self
 
 
@@ -67,10 +69,41 @@ class Listener(Strict):
     security: Security = Security()
 
 
+class ZookeeperSecurity(Strict):
+    """How ZooKeeper wants to be spoken to. It names where secrets are and holds none.
+
+    A user is one of the scheme `digest`; with a certificate of its own, the client is who that
+    names (`x509`).
+    """
+
+    protocol: Literal["PLAINTEXT", "SSL"] = "PLAINTEXT"
+    username: str | None = Field(default=None, min_length=1, pattern="^[^:]*$")
+    password_file: File | None = None
+    ca_file: File | None = None
+    cert_file: File | None = None
+    key_file: File | None = None
+    check_hostname: bool = True
+
+    @model_validator(mode="after")
+    def _belongs_together(self) -> "ZookeeperSecurity":
+        if (self.username is None) != (self.password_file is None):
+            raise ValueError("`username` and `password_file` belong together: give both or none")
+        _check_files(self, tls=self.protocol == "SSL", instead="SSL")
+        return self
+
+
 class ZookeeperEnsemble(Strict):
-    """Where ZooKeeper is."""
+    """Where ZooKeeper is, and how it is reached."""
 
     connect: Zookeeper
+    security: ZookeeperSecurity = ZookeeperSecurity()
+
+
+class RunbookEntry(Strict):
+    """Which runbook is walked, and with which commands of the operator's."""
+
+    file: ShippedOrFile
+    hooks: File | None = None
 
 
 class ClusterEntry(Strict):
@@ -81,6 +114,8 @@ class ClusterEntry(Strict):
     zookeeper: ZookeeperEnsemble | None = None
     controllers: Listener | None = None
     brokers: Listener | None = None
+    jmx: Jmx | None = None
+    runbook: RunbookEntry | None = None
 
 
 class ClusterIdentity(Strict):
@@ -96,21 +131,35 @@ class Address(Strict):
     listen: Listen
 
 
+class MetricsAddress(Strict):
+    """Where the metrics are served; to this host alone unless it is said."""
+
+    listen: Listen = HostPort("127.0.0.1", 9464)
+
+
 class Stall(Strict):
     """When a held broker without progress counts as stalled."""
 
     after: Duration = timedelta(minutes=5)
 
 
+def _some_clusters(value: object) -> object:
+    if not isinstance(value, list) or not value:
+        raise ValueError("must be a list of at least one cluster, each with a name")
+    return value
+
+
 class ConfigFile(Strict):
     """The whole file: `cluster` with the addresses beside it, or `clusters`."""
 
     cluster: ClusterIdentity | None = None
-    clusters: list[ClusterEntry] | None = Field(default=None, min_length=1)
+    clusters: Annotated[list[ClusterEntry], BeforeValidator(_some_clusters)] | None = None
     zookeeper: ZookeeperEnsemble | None = None
     controllers: Listener | None = None
     brokers: Listener | None = None
+    jmx: Jmx | None = None
+    runbook: RunbookEntry | None = None
     state_dir: Directory = Path("kraftgate-state")
-    metrics: Address | None = None
+    metrics: MetricsAddress | None = None
     console: Address | None = None
     stall: Stall = Stall()

@@ -1,4 +1,4 @@
-"""The values a configuration is made of: addresses, names, durations, files."""
+"""What a configuration is made of: strict models, and addresses, names, durations, files."""
 
 import ipaddress
 import re
@@ -6,13 +6,19 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
-from pydantic import BeforeValidator, ValidationInfo
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
 
 from orchestrator.durations import parse_duration
 
 _HOST: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _CHROOT: Final = re.compile(r"(/[^/\s,]+)+")
+
+
+class Strict(BaseModel):
+    """No coercion, no unknown keys, no change afterwards, no value in an error's text."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class HostPort(NamedTuple):
@@ -72,7 +78,12 @@ def _split(text: str) -> tuple[str, str | None]:
     return host, port if colon else None
 
 
-def _text(value: object, example: str) -> str:
+def text_like(value: object, example: str) -> str:
+    """Take text as it is.
+
+    Raises:
+        ValueError: it is none.
+    """
     if isinstance(value, str):
         return value
     mend = "" if isinstance(value, (dict, list)) else ": put it in quotes"
@@ -80,7 +91,7 @@ def _text(value: object, example: str) -> str:
 
 
 def _bootstrap(value: object) -> tuple[HostPort, ...]:
-    parts = _text(value, "c1:9093,c2:9093").split(",")
+    parts = text_like(value, "c1:9093,c2:9093").split(",")
     if any(not part.strip() for part in parts):
         raise ValueError("has an empty entry: write host:port, separated by single commas")
     found = tuple(parse_host_port(part) for part in parts)
@@ -91,7 +102,7 @@ def _bootstrap(value: object) -> tuple[HostPort, ...]:
 
 
 def _zookeeper(value: object) -> ZookeeperConnect:
-    text = _text(value, "zk1:2181,zk2:2181/kafka").strip()
+    text = text_like(value, "zk1:2181,zk2:2181/kafka").strip()
     hosts, slash, chroot = text.partition("/")
     if slash and not _CHROOT.fullmatch(slash + chroot):
         raise ValueError(f"ends in {slash + chroot!r}, which is no path: write it like /kafka")
@@ -103,11 +114,11 @@ def _zookeeper(value: object) -> ZookeeperConnect:
 
 
 def _listen(value: object) -> HostPort:
-    return parse_host_port(_text(value, "127.0.0.1:9464"), port_min=0)
+    return parse_host_port(text_like(value, "127.0.0.1:9464"), port_min=0)
 
 
 def _name(value: object) -> str:
-    text = _text(value, "prod")
+    text = text_like(value, "prod")
     if not _NAME.fullmatch(text):
         raise ValueError(
             f"{text!r} cannot name a cluster: up to 64 letters, digits, '.', '_' and '-',"
@@ -117,7 +128,7 @@ def _name(value: object) -> str:
 
 
 def _path(value: object, info: ValidationInfo) -> Path:
-    text = _text(value, "./file")
+    text = text_like(value, "./file")
     if not text or "\0" in text:
         raise ValueError("must name a path")
     base: Path = info.context["base"] if info.context else Path()
@@ -131,6 +142,14 @@ def _file(value: object, info: ValidationInfo) -> Path:
     return path
 
 
+def _shipped_or_file(value: object, info: ValidationInfo) -> str | Path:
+    """A name is of something that comes with kraftgate; what has a slash or a suffix is a file."""
+    given = text_like(value, "zk-to-kraft-jbod")
+    if "/" in given or given.endswith((".yaml", ".yml")):
+        return _file(given, info)
+    return given
+
+
 Bootstrap: TypeAlias = Annotated[tuple[HostPort, ...], BeforeValidator(_bootstrap)]
 Zookeeper: TypeAlias = Annotated[ZookeeperConnect, BeforeValidator(_zookeeper)]
 Listen: TypeAlias = Annotated[HostPort, BeforeValidator(_listen)]
@@ -138,3 +157,4 @@ ClusterName: TypeAlias = Annotated[str, BeforeValidator(_name)]
 Directory: TypeAlias = Annotated[Path, BeforeValidator(_path)]
 File: TypeAlias = Annotated[Path, BeforeValidator(_file)]
 Duration: TypeAlias = Annotated[timedelta, BeforeValidator(parse_duration)]
+ShippedOrFile: TypeAlias = Annotated[str | Path, BeforeValidator(_shipped_or_file)]

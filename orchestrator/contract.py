@@ -4,15 +4,18 @@ Further keys stand at the end of their object, so that whoever reads by position
 Offsets are the metadata log's; times are ISO 8601 in UTC with milliseconds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from migration.conditions import Finding, Verdict
 from migration.event import Event
 from migration.hazards import Hazard, hazards
 from migration.replica_state import ReplicaState
-from migration.source_status import SourceStatus, is_current, stale_ms
-from migration.summary import BrokerSummary, ClusterSummary, iso
+from migration.source_status import NO_STATUS, SourceStatus, is_current, stale_ms
+from migration.summary import BrokerSummary, ClusterSummary, ControllerSummary, iso
 from migration.wait import Wait, WaitKind
 from migration.waits import cluster_eta_seconds, eta_seconds, rate_per_second
+from orchestrator.contract_jmx import jmx_json
+from orchestrator.walk.told import WalkTold
 
 _REPLICA_ORDER = (
     ReplicaState.MIGRATING,
@@ -44,6 +47,10 @@ def cluster_json(
         active_controller=summary.active_controller,
         metadata_version=summary.metadata_version,
         unknown_records=summary.unknown_records,
+        under_replicated=summary.under_replicated,
+        leaderless=summary.leaderless,
+        reassigning=summary.reassigning,
+        controllers=_controllers_json(summary.controllers),
     )
     return result
 
@@ -54,22 +61,31 @@ def status_json(
     reasons: Sequence[Wait],
     source: SourceStatus,
     now_ms: int,
+    *,
+    limits: Iterable[str] = (),
+    jmx: SourceStatus = NO_STATUS,
+    walk: WalkTold | None = None,
 ) -> dict[str, object]:
     """Give the live state of one cluster: the same object, and what is being waited for.
 
-    `waiting_for` holds the words, `waits` the same with names, brokers and times.
+    `waiting_for` holds the words, first why the runbook's checkpoint does not open; `waits` the
+    migration's own with names, brokers and times.
     `stale_seconds` is the age of the last answer of a controller, null before the first.
-    There is no estimate on data that is not current.
+    There is no estimate on data that is not current. `limits` says what the sources do not see;
+    `jmx` what the source of that name says of itself.
     """
     age = stale_ms(source, now_ms)
     eta = cluster_eta_seconds(summary, now_ms) if is_current(source, now_ms) else None
     return {
         **cluster_json(summary, events),
-        "checkpoint": None,
-        "waiting_for": [wait.text for wait in reasons],
+        "checkpoint": None if walk is None else walk.checkpoint,
+        "waiting_for": [*(walk.holds if walk else ()), *(wait.text for wait in reasons)],
         "eta_seconds": _rounded(eta),
         "stale_seconds": None if age is None else age / 1000,
-        "alerts": [_alert_json(w) for w in reasons if w.kind is WaitKind.BROKER_STALLED],
+        "alerts": [
+            *(_alert_json(w) for w in reasons if w.kind is WaitKind.BROKER_STALLED),
+            *(_walk_alerts(walk) if walk else ()),
+        ],
         "waits": [_wait_json(wait) for wait in reasons],
         "hazards": [hazard_json(each) for each in hazards(summary, now_ms)],
         "broker_eta_seconds": {
@@ -77,6 +93,9 @@ def status_json(
             for broker in summary.brokers
             if broker.held
         },
+        "limits": list(limits),
+        "jmx": jmx_json(summary.jmx, jmx, now_ms),
+        "walk": None if walk is None else _walk_json(walk),
     }
 
 
@@ -114,7 +133,24 @@ def _broker_json(broker: BrokerSummary) -> dict[str, object]:
             "last_at": iso(progress.last_ms),
             "rate_per_second": _rounded(rate_per_second(broker)),
         },
+        "under_replicated": broker.under_replicated,
     }
+
+
+def _controllers_json(
+    controllers: tuple[ControllerSummary, ...] | None,
+) -> list[dict[str, object]] | None:
+    if controllers is None:
+        return None
+    return [
+        {
+            "id": each.id,
+            "zk_migration_ready": each.zk_migration_ready,
+            "registered_offset": each.registered_offset,
+            "registered_at": _iso_or_none(each.registered_ms),
+        }
+        for each in controllers
+    ]
 
 
 def _event_json(event: Event) -> dict[str, object]:
@@ -135,6 +171,17 @@ def _wait_json(wait: Wait) -> dict[str, object]:
         "reason": wait.text,
         "broker": wait.broker,
         "since": _iso_or_none(wait.since_ms),
+    }
+
+
+def finding_json(finding: Finding) -> dict[str, object]:
+    """Give one condition, judged."""
+    return {
+        "condition": finding.condition,
+        "verdict": str(finding.verdict),
+        "reason": finding.reason,
+        "evidence": list(finding.evidence),
+        "broker": finding.broker,
     }
 
 
@@ -159,6 +206,53 @@ def _alert_json(wait: Wait) -> dict[str, object]:
         "summary": wait.text,
         "since": _iso_or_none(wait.since_ms),
     }
+
+
+def _walk_json(walk: WalkTold) -> dict[str, object]:
+    return {
+        "runbook": walk.runbook,
+        "checkpoint": walk.checkpoint,
+        "title": walk.title,
+        "stage": None if walk.stage is None else str(walk.stage),
+        "rolling_back": walk.path,
+        "paused": walk.paused,
+        "outcome": walk.outcome,
+        "execute": walk.execute,
+        "asks": walk.asks,
+        "do": walk.shown,
+        "findings": [each.model_dump(mode="json") for each in walk.findings],
+        "checkpoints": [
+            {
+                "id": each.id,
+                "stage": str(each.stage),
+                "how": each.how,
+                "entered_at": _iso_or_none(each.entered_ms),
+                "ended_at": _iso_or_none(each.ended_ms),
+            }
+            for each in walk.places
+        ],
+        "unexpected": [{"at": iso(at_ms), "text": text} for at_ms, text in walk.unexpected],
+        "observed_at": iso(walk.at_ms),
+    }
+
+
+def _walk_alerts(walk: WalkTold) -> Iterator[dict[str, object]]:
+    """What of the walk needs a person: a step that failed, a gate that will not open by itself."""
+    for each in walk.findings:
+        if each.verdict is Verdict.VIOLATED:
+            yield {
+                "name": "KraftgateCheckpointViolated",
+                "broker": each.broker,
+                "summary": f"{walk.checkpoint}: {each.condition}: {each.reason}",
+                "since": None,
+            }
+    if walk.asks is not None:
+        yield {
+            "name": "KraftgateStepNeedsDecision",
+            "broker": None,
+            "summary": f"{walk.checkpoint}: {walk.asks}",
+            "since": None,
+        }
 
 
 def _iso_or_none(timestamp_ms: int | None) -> str | None:

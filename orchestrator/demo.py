@@ -44,10 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
     parser.add_argument("--home", type=Path, help="keep the cluster and the state directory here")
     parser.add_argument("--picture", type=Path, help="write the live view of a telling moment here")
+    parser.add_argument("--metrics", metavar="HOST:PORT", help="let kraftgate be scraped here")
     asked = parser.parse_args(arguments)
     try:
         with _home(asked.home) as home:
-            return run(home, asked.picture)
+            return run(home, asked.picture, asked.metrics)
     except KeyboardInterrupt:
         _say("interrupted; everything is stopped")
         return 130
@@ -56,11 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def run(home: Path, picture: Path | None = None) -> int:
+def run(home: Path, picture: Path | None = None, metrics: str | None = None) -> int:
     """Run the demo in an empty directory."""
     began_s = time.monotonic()
     with PeakMemory() as memory:
-        summary = _migrate_and_follow(home, picture)
+        summary = _migrate_and_follow(home, picture, metrics)
     took_s = int(time.monotonic() - began_s)
     console = Console() if sys.stdout.isatty() else Console(width=_WIDTH)
     console.print(closing(summary))
@@ -99,7 +100,7 @@ def problems(summary: ClusterSummary) -> list[str]:
     return found
 
 
-def _migrate_and_follow(home: Path, picture: Path | None) -> ClusterSummary:
+def _migrate_and_follow(home: Path, picture: Path | None, metrics: str | None) -> ClusterSummary:
     with Lab(SPEC, home / "cluster") as lab:
         for text, step in _set_up(lab):
             _say(text)
@@ -110,6 +111,8 @@ def _migrate_and_follow(home: Path, picture: Path | None) -> ClusterSummary:
             zookeeper=lab.zookeeper_connect,
             controllers=lab.controller_bootstrap,
             brokers=lab.broker_bootstrap,
+            jmx_exporters=lab.jmx_exporters,
+            metrics=metrics,
         )
         with Follower(config) as follower:
             for text, step in _migration(lab, follower):

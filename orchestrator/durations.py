@@ -1,17 +1,9 @@
-"""Durations as a person writes them: `90s`, `5m`, `1h30m`, `250ms`, or ISO 8601 (`PT5M`)."""
+"""Durations in the configuration and on the command line; `migration.durations` reads them."""
 
-import re
 from datetime import timedelta
-from typing import Final
 
+from migration import durations
 from orchestrator.errors import DurationError
-
-_UNITS_MS: Final = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
-_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|[dhms])")
-_ISO: Final = re.compile(
-    r"P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
-)
-_MAX_MS: Final = 1000 * 365 * 86_400_000
 
 
 def parse_duration(value: object) -> timedelta:
@@ -20,49 +12,7 @@ def parse_duration(value: object) -> timedelta:
     Raises:
         DurationError: it is none, with the reason and an example.
     """
-    if isinstance(value, timedelta):
-        return value
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise DurationError(f"a duration is text like 90s, 5m or 1h30m, not {value!r}")
-    text = str(value).strip()
-    if re.fullmatch(r"\d+(\.\d+)?", text):
-        raise DurationError(f"the duration {text} has no unit: write {text}s, {text}m or {text}h")
-    milliseconds = _iso_ms(text) if text.startswith("P") else _compact_ms(text)
-    if milliseconds is None:
-        raise DurationError(f"{text!r} is no duration: write it like 90s, 5m, 1h30m or PT5M")
-    if milliseconds < 1:
-        raise DurationError(f"the duration {text} is none: it must be longer than 0")
-    if milliseconds > _MAX_MS:
-        raise DurationError(f"the duration {text} is longer than 1000 years")
-    return timedelta(milliseconds=milliseconds)
-
-
-def _compact_ms(text: str) -> float | None:
-    total = 0.0
-    position = 0
-    last = None
-    for match in _PART.finditer(text):
-        unit = match[2]
-        if match.start() != position or (last is not None and _UNITS_MS[unit] >= _UNITS_MS[last]):
-            return None
-        total += float(match[1]) * _UNITS_MS[unit]
-        position, last = match.end(), unit
-    return total if last is not None and position == len(text) else None
-
-
-def _iso_ms(text: str) -> float | None:
-    match = _ISO.fullmatch(text)
-    if match is None or text.endswith("T") or not any(match.groups()):
-        return None
-    return sum(float(count) * _UNITS_MS[unit] for unit, count in match.groupdict("0").items())
-
-
-def format_duration(duration: timedelta) -> str:
-    """Write a duration so that `parse_duration` reads it back, to the millisecond."""
-    rest = round(duration / timedelta(milliseconds=1))
-    parts = []
-    for unit, size in _UNITS_MS.items():
-        count, rest = divmod(rest, size)
-        if count:
-            parts.append(f"{count}{unit}")
-    return "".join(parts) or "0s"
+    try:
+        return durations.parse_duration(value)
+    except durations.NoDuration as error:
+        raise DurationError(str(error)) from error

@@ -1,11 +1,20 @@
 """Everything a command can end with: one tree of errors, one table of exit codes.
 
     KraftgateError            1 FAILED
-    |- ConfigError            2 USAGE       the configuration file, with every problem and its line
-    |- ConditionError         2 USAGE       the text of --until is no condition
+    |- ProblemsError          2 USAGE       a file is wrong, with every problem and its line
+    |  |- ConfigError                       kraftgate.yaml
+    |  `- RunbookError                      a runbook, or a file of hooks
     |- DurationError          2 USAGE       the text is no duration
     |- DamagedFileError       1 FAILED      a metadata log or snapshot could not be read to its end
     |- FollowingError         1 FAILED      the query that follows the clusters died
+    |- AuditError             1 FAILED      the audit log cannot be used, or is not intact
+    |  |- BodyRefused                       what an entry should hold is too long, or no JSON
+    |  |- SecretUnknown                     a secret cannot be read, so it could not be taken out
+    |  `- FencedOff                         another orchestrator took over
+    |- LockError              1 FAILED      the lock of a cluster cannot be had
+    |  |- LockHeld                          another orchestrator has it; the message says which
+    |  `- LockUnreachable                   ZooKeeper does not answer
+    |- HookError              1 FAILED      an operator's command cannot be started or looked at
     |- GateNotMetError        3 GATE_NOT_MET
     |- NoDataError            4 NO_DATA     nothing was observed, or it is too old to be shown
     `- HazardError            5 HAZARD      a hazard blocks the step
@@ -35,8 +44,8 @@ class KraftgateError(Exception):
     code: ClassVar[ExitCode] = ExitCode.FAILED
 
 
-class ConfigError(KraftgateError):
-    """The configuration cannot be used.
+class ProblemsError(KraftgateError):
+    """A file that a person wrote cannot be used.
 
     Attributes:
         problems: one line each: file, line, what is wrong, how to mend it.
@@ -49,8 +58,16 @@ class ConfigError(KraftgateError):
         self.problems = tuple(problems)
 
 
-class ConditionError(KraftgateError):
-    """The text is no condition."""
+class ConfigError(ProblemsError):
+    """The configuration cannot be used."""
+
+
+class RunbookError(ProblemsError):
+    """A runbook, or a file of hooks for one, cannot be used."""
+
+
+class WalkError(KraftgateError):
+    """What was said to a walk does not fit where it stands."""
 
     code = ExitCode.USAGE
 
@@ -67,6 +84,38 @@ class DamagedFileError(KraftgateError):
 
 class FollowingError(KraftgateError):
     """The query that follows the clusters died."""
+
+
+class AuditError(KraftgateError):
+    """The audit log cannot be read or written, or it is not as it was left."""
+
+
+class BodyRefused(AuditError):
+    """What an audit entry should hold is too long, or has no canonical JSON."""
+
+
+class SecretUnknown(AuditError):
+    """A secret is named and cannot be read, so it could not be kept out of what is written."""
+
+
+class FencedOff(AuditError):
+    """Another orchestrator has taken over since; this one must not go on."""
+
+
+class LockError(KraftgateError):
+    """The lock by which one orchestrator at a time acts on a cluster cannot be had."""
+
+
+class LockHeld(LockError):
+    """Another orchestrator has it."""
+
+
+class LockUnreachable(LockError):
+    """Where it is kept does not answer."""
+
+
+class HookError(KraftgateError):
+    """An operator's command could not be started, or its run cannot be looked at."""
 
 
 class GateNotMetError(KraftgateError):

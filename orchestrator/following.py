@@ -7,15 +7,22 @@ a screen shows of one cluster at one moment.
 
 import json
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from migration.event import Event
 from migration.source_status import NO_STATUS, SourceStatus, SourceStatusError, from_json
 from migration.summary import ClusterSummary
 from migration.waits import nothing_seen
+from orchestrator.walk import told
+from orchestrator.walk.told import WalkTold
 
+JOURNALS: Final = ("zookeeper", "log_dirs", "jmx")
+PHASE_CHANGED: Final = "phase_changed"
+NEVER_READ: Final = 2**63
+"""Of a journal that cannot be read: there is always more than was taken in."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -43,6 +50,43 @@ class Store(Protocol):
     ) -> list[tuple[int, Event]]:
         """Events with their sequence numbers, oldest first."""
 
+    def place(self, cluster: str, source: str) -> int:
+        """Up to where a source's facts are taken in; 0 before the first."""
+
+    def counts(self, cluster: str, after: int = 0) -> tuple[int, Mapping[str, int]]:
+        """Give the last event's sequence number, and how many there are of each kind."""
+
+    def newest(self, cluster: str, kind: str) -> Event | None:
+        """Give the newest event of one kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """The events of one cluster so far.
+
+    Attributes:
+        last: the sequence number of the last one that is counted.
+        counts: how many there are, by kind.
+        phase: the newest that told of another phase; None: none did.
+    """
+
+    last: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    phase: Event | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Journalled:
+    """How far a journal goes, and how far of it the store is.
+
+    Attributes:
+        last: the sequence number of its last fact.
+        read: that of the last one that the store took in.
+    """
+
+    last: int
+    read: int
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
@@ -53,6 +97,9 @@ class Snapshot:
         status: of the metadata log's source.
         zookeeper: of ZooKeeper's.
         log_dirs: of the disks'.
+        jmx: of the JMX numbers'.
+        journals: by the name of their source, those that there are.
+        walk: where the walk through the runbook stands; None: none is walked.
     """
 
     summary: ClusterSummary
@@ -60,6 +107,14 @@ class Snapshot:
     status: SourceStatus
     zookeeper: SourceStatus = NO_STATUS
     log_dirs: SourceStatus = NO_STATUS
+    jmx: SourceStatus = NO_STATUS
+    journals: Mapping[str, Journalled] = field(default_factory=dict, compare=False)
+    walk: WalkTold | None = None
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the sources do not see here, in their own words."""
+        return (*self.status.limits, *self.zookeeper.limits, *self.log_dirs.limits)
 
 
 def read_status(state_dir: Path, cluster: str, file: str = "source.json") -> SourceStatus:
@@ -94,4 +149,36 @@ def snapshot(
         status=read_status(state_dir, cluster),
         zookeeper=read_status(state_dir, cluster, "zookeeper.json"),
         log_dirs=read_status(state_dir, cluster, "log_dirs.json"),
+        jmx=read_status(state_dir, cluster, "jmx.json"),
+        journals=dict(_journals(store, state_dir, cluster)),
+        walk=told.read(state_dir / "clusters" / cluster / told.WALK_FILE),
     )
+
+
+def tally(store: Store, cluster: str, before: Tally) -> Tally:
+    """Count the events that came since."""
+    last, counts = store.counts(cluster, before.last)
+    if not counts:
+        return before
+    total = dict(before.counts)
+    for kind, count in counts.items():
+        total[kind] = total.get(kind, 0) + count
+    phase = store.newest(cluster, PHASE_CHANGED) if PHASE_CHANGED in counts else before.phase
+    return Tally(last=last, counts=total, phase=phase)
+
+
+def _journals(
+    store: Store | None, state_dir: Path, cluster: str
+) -> Iterator[tuple[str, Journalled]]:
+    from streams.journal.journal import JournalError, last_sequence
+
+    for name in JOURNALS:
+        path = state_dir / "clusters" / cluster / f"{name}.db"
+        if not path.is_file():
+            continue
+        try:
+            last = last_sequence(path)
+        except JournalError as error:
+            _LOG.warning("%s", error)
+            last = NEVER_READ
+        yield name, Journalled(last=last, read=0 if store is None else store.place(cluster, name))

@@ -9,14 +9,14 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from migration.hazards import Action, Hazard, hazards
-from migration.source_status import is_current
+from migration.conditions import hazards_not_known
+from migration.hazards import Action, Hazard
 from orchestrator.commands.reading import Reader
+from orchestrator.conditions.view import view_of
 from orchestrator.config import Config, load_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.contract import hazard_json, several_json
 from orchestrator.errors import HazardError, NoDataError
-from orchestrator.following import Snapshot
 
 LOOK_S: Final = 15.0
 
@@ -35,10 +35,10 @@ def show(config_path: Path, action: Action | None, broker: int | None, *, as_jso
     unknown = {each.name: _unknown(config, each, broker) for each in config.clusters}
     now_ms = time.time_ns() // 1_000_000
     found = {}
-    for one in Reader(config, newest=1).look(now_ms):
-        name = one.summary.cluster
-        found[name] = _asked(hazards(one.summary, now_ms), action, broker)
-        unknown[name] += _stale(config, one, now_ms)
+    for entry, one in zip(config.clusters, Reader(config, newest=1).look(now_ms), strict=True):
+        view = view_of(one, entry, now_ms, stall_after_ms=config.stall_after_ms)
+        found[entry.name] = _asked(view.hazards, action, broker)
+        unknown[entry.name] += hazards_not_known(view, action)
     if as_json:
         told = [_as_json(name, found[name], unknown[name]) for name in found]
         click.echo(json.dumps(several_json(told) if config.many else told[0], indent=2))
@@ -54,31 +54,14 @@ def show(config_path: Path, action: Action | None, broker: int | None, *, as_jso
 
 
 def _unknown(config: Config, cluster: ClusterEntry, broker: int | None) -> list[str]:
+    """Have the disks looked at now; that they are not configured is said by the view."""
     if cluster.brokers is None:
-        return ["the disks are not looked at: `brokers` is not configured"]
+        return []
     from streams.job.fresh import look_at_disks
 
     if look_at_disks(config.state_dir, cluster.name, broker, "kraftgate hazards", LOOK_S):
         return []
     return ["the disks could not be looked at now: is `kraftgate run` running?"]
-
-
-def _stale(config: Config, one: Snapshot, now_ms: int) -> list[str]:
-    """What is configured and not current; the metadata log may be absent until it has begun."""
-    entry = next(each for each in config.clusters if each.name == one.summary.cluster)
-    told = []
-    zookeeper = one.summary.zookeeper
-    if entry.zookeeper is not None and (
-        zookeeper is None
-        or zookeeper.seen_ms is None
-        or zookeeper.blind_since_ms is not None
-        or not is_current(one.zookeeper, now_ms)
-    ):
-        told.append("ZooKeeper is not seen")
-    begun = one.summary.metadata_offset is not None
-    if entry.controllers is not None and begun and not is_current(one.status, now_ms):
-        told.append("the metadata log is not current")
-    return told
 
 
 def _asked(

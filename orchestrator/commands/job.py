@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator import config_models
 from orchestrator.config import Config
-from orchestrator.config_models import Security
+from orchestrator.config_models import Security, ZookeeperSecurity
 from orchestrator.errors import FollowingError, KraftgateError
 from orchestrator.following import Following
 
@@ -28,7 +28,8 @@ def followed(config: Config) -> Iterator[Following | None]:
     Raises:
         FollowingError: the query could not start.
     """
-    if not any(each.controllers or each.zookeeper or each.brokers for each in config.clusters):
+    asked = [(e.controllers, e.zookeeper, e.brokers, e.jmx) for e in config.clusters]
+    if not any(map(any, asked)):
         yield None
         return
     following = _start(config)
@@ -58,8 +59,9 @@ def job_settings(config: Config) -> "JobSettings":
                 cluster=each.name,
                 cluster_id=each.id,
                 controllers=_listener(each.controllers),
-                zookeeper=None if each.zookeeper is None else str(each.zookeeper.connect),
+                zookeeper=_ensemble(each.zookeeper),
                 brokers=_listener(each.brokers),
+                jmx=None if each.jmx is None else each.jmx.model_dump(mode="json"),
             )
             for each in config.clusters
         ]
@@ -75,7 +77,13 @@ def _listener(given: config_models.Listener | None) -> "Listener | None":
     return Listener(bootstrap=bootstrap, security=_security(given.security))
 
 
-def _security(security: Security) -> dict[str, str | bool]:
+def _ensemble(given: config_models.ZookeeperEnsemble | None) -> dict[str, object] | None:
+    if given is None:
+        return None
+    return {"connect": str(given.connect), "security": _security(given.security)}
+
+
+def _security(security: Security | ZookeeperSecurity) -> dict[str, str | bool]:
     """Give the fields that differ from their defaults, files as absolute names."""
     given = security.model_dump(exclude_defaults=True)
     return {k: str(v) if isinstance(v, Path) else v for k, v in given.items()}

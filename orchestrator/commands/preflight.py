@@ -14,13 +14,11 @@ from migration.preflight.facts import Facts, Unknown
 from migration.preflight.judge import judge, overall
 from migration.preflight.result import Outcome, Result
 from orchestrator.config import Config, load_config
-from orchestrator.config_models import ClusterEntry, Listener
 from orchestrator.contract import several_json
 from orchestrator.errors import ConfigError, HazardError, NoDataError
+from orchestrator.targets import target_of
 from orchestrator.view.preflight import picture
-from streams.live.messages import Endpoint
-from streams.live.security import Security
-from streams.preflight.gather import Target, gather
+from streams.preflight.gather import gather
 
 _AT_ONCE_MAX: Final = 4
 
@@ -57,27 +55,6 @@ def preflight(config_path: Path, *, as_json: bool) -> None:
         raise HazardError("; ".join(map(_blocked, blocked)))
     if silent:
         raise NoDataError("; ".join(f"{facts.cluster}: {_silence(facts)}" for facts in silent))
-
-
-def target_of(entry: ClusterEntry) -> Target:
-    """Say to the gathering where this cluster is to be asked."""
-    return Target(
-        cluster=entry.name,
-        cluster_id=entry.id,
-        zookeeper=None if entry.zookeeper is None else str(entry.zookeeper.connect),
-        brokers=_endpoints(entry.brokers),
-        brokers_security=_security(entry.brokers),
-        controllers=_endpoints(entry.controllers),
-        controllers_security=_security(entry.controllers),
-    )
-
-
-def _endpoints(listener: Listener | None) -> tuple[Endpoint, ...]:
-    return () if listener is None else tuple(Endpoint(*each) for each in listener.bootstrap)
-
-
-def _security(listener: Listener | None) -> Security:
-    return Security() if listener is None else Security(**listener.security.model_dump())
 
 
 def _require_addresses(config: Config) -> None:

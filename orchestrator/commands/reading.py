@@ -1,14 +1,16 @@
 """Reads what is known of the configured clusters: the job's store and what the sources say."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from migration.source_status import NO_STATUS, SourceStatus
 from orchestrator.config import Config
 from orchestrator.errors import FollowingError
-from orchestrator.following import Snapshot, Store, snapshot
+from orchestrator.following import Snapshot, Store, Tally, snapshot, tally
 
 STORE_FILE: Final = "store.db"
 _EVENTS_PER_LOOK_MAX: Final = 5000
@@ -21,13 +23,15 @@ def open_store(state_dir: Path) -> Store | None:
         FollowingError: there is a file, and it is not a store.
     """
     from streams.store.store import Store as RealStore
-    from streams.store.store import StoreError
+    from streams.store.store import StoreError, StoreNotMade
 
     path = state_dir / STORE_FILE
     if not path.exists():
         return None
     try:
         return RealStore.open_readonly(path)
+    except StoreNotMade:
+        return None
     except StoreError as error:
         raise FollowingError(str(error)) from error
 
@@ -51,6 +55,7 @@ class Reader:
         self._opener = opener
         self._store: Store | None = None
         self._behind: dict[str, int] = {}
+        self._tallies: dict[str, Tally] = {}
 
     def begin_behind_what_is_there(self) -> None:
         """Leave out the events of earlier runs."""
@@ -66,11 +71,31 @@ class Reader:
             FollowingError: the store cannot be read.
         """
         store = self._opened()
-        try:
+        with self._readable():
             return [
                 self._look_at(store, cluster.name, cluster.controllers is not None, now_ms)
                 for cluster in self._config.clusters
             ]
+
+    def tallies(self) -> Mapping[str, Tally]:
+        """Count every cluster's events, those of earlier runs included.
+
+        Raises:
+            FollowingError: the store cannot be read.
+        """
+        store = self._opened()
+        if store is None:
+            return {}
+        with self._readable():
+            for cluster in self._config.clusters:
+                before = self._tallies.get(cluster.name, Tally())
+                self._tallies[cluster.name] = tally(store, cluster.name, before)
+        return dict(self._tallies)
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
         except sqlite3.Error as error:
             path = self._config.state_dir / STORE_FILE
             raise FollowingError(f"{path} cannot be read: {error}") from error
@@ -94,4 +119,4 @@ class Reader:
             return one
         waiting = f"{self._config.path.name} names no `controllers` for {name}"
         absent = SourceStatus(observed_ms=now_ms, waiting=waiting)
-        return Snapshot(summary=one.summary, events=one.events, status=absent)
+        return replace(one, status=absent)

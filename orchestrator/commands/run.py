@@ -2,7 +2,7 @@
 
 import sys
 import time
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, closing, nullcontext, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -10,48 +10,84 @@ from typing import Final
 import click
 from rich.console import Console
 
+from migration.conditions import Condition
 from orchestrator.commands.gate import Gate
 from orchestrator.commands.job import Follow, check, followed
 from orchestrator.commands.reading import Reader
+from orchestrator.conditions.askers import asking_for
 from orchestrator.config import Config, load_config
 from orchestrator.following import Snapshot
 from orchestrator.logs import held_back
-from orchestrator.until import Condition
+from orchestrator.metrics.board import Board
+from orchestrator.metrics.serving import served
 from orchestrator.view.live import LineView, Stop, TableView, View, drive, is_terminal
+from orchestrator.walk.conductor import Conductor
 
 _EVENTS_SHOWN: Final = 50
 
 
-def run(config_path: Path, until: Condition | None, timeout: timedelta | None) -> None:
-    """Follow until interrupted, or until the condition holds.
+def run(
+    config_path: Path,
+    until: Condition | None,
+    timeout: timedelta | None,
+    *,
+    execute: bool,
+) -> None:
+    """Follow until interrupted, or until the condition holds, and walk what has a runbook.
+
+    `execute`: steps that have a hook are done by it.
 
     Raises:
-        ConfigError: the configuration cannot be used.
+        ConfigError: the configuration cannot be used, or nothing can listen where it says.
+        RunbookError: a runbook, or its file of hooks.
+        WalkError: there is nothing to execute.
+        LockHeld: another orchestrator acts on a cluster.
         FollowingError: the query could not start, or died.
         GateNotMetError: the condition did not hold in time.
     """
     config = load_config(config_path)
-    gate = Gate(until, timeout, config.stall_after_ms)
-    with suppress(KeyboardInterrupt), Stop() as stop:
-        follow_and_show(config, gate, stop, followed)
+    with ExitStack() as stack:
+        asking = {
+            each.name: stack.enter_context(closing(asking_for(each, [until] if until else [], {})))
+            for each in config.clusters
+        }
+        gate = Gate(until, timeout, config, lambda name: asking[name].latest())
+        with suppress(KeyboardInterrupt), Stop() as stop:
+            follow_and_show(config, gate, stop, followed, execute=execute)
 
 
-def follow_and_show(config: Config, gate: Gate, stop: Stop, follow: Follow) -> None:
+def follow_and_show(
+    config: Config, gate: Gate, stop: Stop, follow: Follow, *, execute: bool = False
+) -> None:
     """Start the query and drive a view from its store until `stop`, or until the gate is met."""
     as_table = is_terminal()
     reader = Reader(config, newest=_EVENTS_SHOWN if as_table else None)
     if not as_table:
         reader.begin_behind_what_is_there()
     click.echo("kraftgate: starting; Ctrl-C ends it", err=True)
-    with follow(config) as following:
+    board = Board(config)
+    # A wrong runbook stops before Spark starts.
+    with (
+        served(config, board) as metrics,
+        closing(Conductor(config, execute=execute)) as conductor,
+        follow(config) as following,
+    ):
         stop.take_signals()
 
         def poll() -> list[Snapshot]:
             check(following)
-            return reader.look(_now_ms())
+            now_ms = _now_ms()
+            conductor.take_in()
+            found = reader.look(now_ms)
+            conductor.look(found, now_ms)
+            if config.metrics is not None:
+                board.put(found, reader.tallies(), now_ms)
+            return found
 
         with held_back() if as_table else nullcontext():
             drive(_view(config, as_table=as_table), poll, stop, gate.is_met, _now_ms)
+        if metrics is not None and not stop.is_set():
+            metrics.wait_until_told(stop.wait)
 
 
 def _view(config: Config, *, as_table: bool) -> View:

@@ -9,12 +9,13 @@ import click
 from rich.console import Console
 
 from migration.source_status import is_current
-from migration.waits import waits
+from migration.waits import is_log_over
 from orchestrator.commands.reading import Reader
 from orchestrator.config import Config, load_config
 from orchestrator.contract import several_json, status_json
 from orchestrator.errors import NoDataError
 from orchestrator.following import Snapshot
+from orchestrator.reasons import reasons_of
 from orchestrator.view.live import picture
 
 _EVENTS_JSON: Final = 1000
@@ -45,18 +46,30 @@ def status(config_path: Path, *, as_json: bool) -> None:
 def _as_json(config: Config, snapshots: list[Snapshot], now_ms: int) -> dict[str, object]:
     found = []
     for one in snapshots:
-        reasons = waits(one.summary, one.status, now_ms, config.stall_after_ms)
+        reasons = reasons_of(one, now_ms, config.stall_after_ms)
         events = [event for _, event in one.events]
-        found.append(status_json(one.summary, events, reasons, one.status, now_ms))
+        told = status_json(
+            one.summary,
+            events,
+            reasons,
+            one.status,
+            now_ms,
+            limits=one.limits,
+            jmx=one.jmx,
+            walk=one.walk,
+        )
+        found.append(told)
     return several_json(found) if config.many else found[0]
 
 
 def _is_shown(one: Snapshot, now_ms: int) -> bool:
+    if is_log_over(one.summary):
+        return is_current(one.zookeeper, now_ms)
     return one.summary.metadata_offset is not None and is_current(one.status, now_ms)
 
 
 def _why(one: Snapshot, config: Config, now_ms: int) -> str:
     what = "no data" if one.summary.metadata_offset is None else "stale data"
-    reasons = waits(one.summary, one.status, now_ms, config.stall_after_ms)
+    reasons = reasons_of(one, now_ms, config.stall_after_ms)
     waiting = f", waiting for {reasons[0].text}" if reasons else ""
     return f"{one.summary.cluster}: {what}{waiting}"

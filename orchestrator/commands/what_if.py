@@ -24,13 +24,13 @@ from migration.what_if import (
     metadata_dir,
     mode_of,
 )
-from orchestrator.commands.preflight import target_of
 from orchestrator.commands.reading import STORE_FILE, Reader
+from orchestrator.conditions.horizon import Horizon
 from orchestrator.config import Config, load_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import ConfigError, FollowingError, HazardError, NoDataError
 from orchestrator.following import Snapshot
-from orchestrator.horizon import Horizon
+from orchestrator.targets import target_of
 from orchestrator.view.what_if import picture
 from streams.what_if.assignments import assignments
 from streams.what_if.gather import Gathered, gather

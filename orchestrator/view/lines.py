@@ -2,8 +2,9 @@
 
     2026-11-21T00:30:01.123Z cluster=prod change=phase phase=hybrid was=copying offset=413
 
-`change` is one of cluster, phase, controller, broker, event, hazard, waiting; the time in front is
-when the change was seen, `at` in an event is the record's own. Ages and estimates make no line.
+`change` is one of cluster, phase, controller, broker, event, hazard, checkpoint, waiting; the time
+in front is when the change was seen, `at` in an event is the record's own. Ages and estimates make
+no line.
 """
 
 from collections.abc import Iterator
@@ -14,9 +15,12 @@ from migration.rates import eta_seconds, rate_per_second
 from migration.replica_state import ReplicaState
 from migration.summary import BrokerSummary, ClusterSummary, iso
 from migration.wait import Wait
-from migration.waits import headline, waits
+from migration.waits import headline
 from orchestrator.following import Snapshot
+from orchestrator.reasons import reasons_of
+from orchestrator.view.walk import walk_fields, walk_key
 from orchestrator.view.words import event_fields, pairs
+from orchestrator.walk.told import WalkTold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +36,7 @@ def judged(snapshot: Snapshot, now_ms: int, stall_after_ms: int) -> Judged:
     """Judge a snapshot now."""
     return Judged(
         snapshot=snapshot,
-        reasons=waits(snapshot.summary, snapshot.status, now_ms, stall_after_ms),
+        reasons=reasons_of(snapshot, now_ms, stall_after_ms),
         hazards=hazards(snapshot.summary, now_ms),
     )
 
@@ -47,13 +51,14 @@ def changes(before: Judged | None, after: Judged, now_ms: int) -> list[str]:
     told += _cluster_changes(was, summary)
     told += _broker_changes(was, summary, now_ms)
     told += _hazard_changes(() if before is None else before.hazards, after.hazards)
+    told += _walk_changes(None if before is None else before.snapshot.walk, after.snapshot.walk)
     if before is None or _names(before.reasons) != _names(reasons):
         first = reasons[0] if reasons else None
         fields = {
             "reason": "nothing" if first is None else str(first.kind),
             "broker": None if first is None else first.broker,
             "more": max(0, len(reasons) - 1),
-            "text": headline(summary, reasons[:1]),
+            "text": _headline(after, reasons[:1]),
         }
         told.append(f"change=waiting {pairs(fields)}")
     return [f"{head} {line}" for line in told]
@@ -112,6 +117,19 @@ def _hazard_changes(before: tuple[Hazard, ...], after: tuple[Hazard, ...]) -> It
         yield f"change=hazard {pairs(fields)}"
     for kind, broker in sorted(known, key=str):
         yield f"change=hazard {pairs({'hazard': str(kind), 'broker': broker, 'over': True})}"
+
+
+def _headline(after: Judged, reasons: tuple[Wait, ...]) -> str:
+    walk = after.snapshot.walk
+    if not reasons and walk is not None and walk.outcome is None:
+        return "nothing beside the runbook's checkpoint"
+    return headline(after.snapshot.summary, reasons)
+
+
+def _walk_changes(before: WalkTold | None, after: WalkTold | None) -> Iterator[str]:
+    if after is None or (before is not None and walk_key(before) == walk_key(after)):
+        return
+    yield f"change=checkpoint {pairs(walk_fields(after))}"
 
 
 def _which(hazard: Hazard) -> tuple[HazardKind, int | None]:

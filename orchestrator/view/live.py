@@ -16,8 +16,8 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from migration.waits import waits
 from orchestrator.following import Snapshot
+from orchestrator.reasons import reasons_of
 from orchestrator.view.lines import Judged, changes, judged
 from orchestrator.view.table import render
 
@@ -131,8 +131,18 @@ def picture(
     one: Snapshot, now_ms: int, stall_after_ms: int, width: int, height: int | None = None
 ) -> RenderableType:
     """Draw one snapshot, with its waits worked out."""
-    reasons = waits(one.summary, one.status, now_ms, stall_after_ms)
-    return render(one.summary, one.events, reasons, one.status, now_ms, width, height)
+    reasons = reasons_of(one, now_ms, stall_after_ms)
+    return render(
+        one.summary,
+        one.events,
+        reasons,
+        one.status,
+        now_ms,
+        width,
+        height,
+        one.limits,
+        walk=one.walk,
+    )
 
 
 class LineView:

@@ -17,13 +17,15 @@ from rich.text import Text
 from migration.event import Event
 from migration.hazards import Severity, hazards
 from migration.rates import cluster_eta_seconds
-from migration.source_status import SourceStatus, behind, is_current, stale_ms
+from migration.source_status import SourceStatus, behind, is_current, is_silent, stale_ms
 from migration.summary import ClusterSummary, Phase
 from migration.wait import Wait, WaitKind
-from migration.waits import headline
+from migration.waits import headline, is_log_over
 from orchestrator.view.bars import legend
 from orchestrator.view.rows import broker_table, most_urgent_first
+from orchestrator.view.walk import walk_lines
 from orchestrator.view.words import clock, event_fields, pairs, short_age
+from orchestrator.walk.told import WalkTold
 
 STEPS: Final = (
     Phase.ZOOKEEPER,
@@ -51,11 +53,22 @@ def render(
     now_ms: int,
     width: int,
     height: int | None = None,
+    limits: Sequence[str] = (),
+    *,
+    walk: WalkTold | None = None,
 ) -> RenderableType:
-    """Draw one cluster, at most `width` columns wide and, if given, `height` lines high."""
+    """Draw one cluster, at most `width` columns wide and, if given, `height` lines high.
+
+    `limits`: what its sources do not see, in their own words.
+    """
     title = _wrapped(_title(summary, status, now_ms), width)
     steps, facts = _steps(summary.phase, width), _wrapped(_facts(summary, status), width)
-    waiting = [*_hazards(summary, now_ms, width), *_waiting(summary, reasons, now_ms, width)]
+    waiting = [
+        *_hazards(summary, now_ms, width),
+        *_limits(limits, width),
+        *(walk_lines(walk, width) if walk is not None else ()),
+        *(() if _is_walked(walk) and not reasons else _waiting(summary, reasons, now_ms, width)),
+    ]
     frame = len(title) + len(steps) + len(facts) + len(waiting) + _FRAME_LINES
     room = _NO_LIMIT if height is None else height - frame
     if room < _ROOM_MIN:
@@ -72,6 +85,11 @@ def render(
         parts.append(Text("latest events", style="bold"))
         parts.extend(_event_lines(latest, width))
     return Group(*parts, Text(""), *waiting)
+
+
+def _is_walked(walk: WalkTold | None) -> bool:
+    """Whether a runbook says what is waited for."""
+    return walk is not None and walk.outcome is None
 
 
 def _brokers(summary: ClusterSummary, now_ms: int, width: int, rows: int) -> list[RenderableType]:
@@ -109,6 +127,8 @@ def _title(summary: ClusterSummary, status: SourceStatus, now_ms: int) -> Text:
         title.append("  no data yet", style="bold red")
     elif is_current(status, now_ms):
         title.append(f"  data {short_age(age)} old", style="green")
+    elif is_log_over(summary) and not is_silent(status, now_ms):
+        title.append("  the metadata log is over", style="bold")
     else:
         title.append(f"  STALE: data {short_age(age)} old", style="bold red")
     return title
@@ -174,6 +194,15 @@ def _hazards(summary: ClusterSummary, now_ms: int, width: int) -> list[Text]:
     if len(found) > _HAZARDS_MAX:
         more = f"and {len(found) - _HAZARDS_MAX} more: kraftgate hazards"
         lines.append(Text(more[:width], style="bold red"))
+    return lines
+
+
+def _limits(limits: Sequence[str], width: int) -> list[Text]:
+    lines = []
+    for each in limits:
+        line = Text(f"LIMIT {each}", style="yellow", no_wrap=True)
+        line.truncate(width, overflow="ellipsis")
+        lines.append(line)
     return lines
 
 

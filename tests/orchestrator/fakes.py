@@ -5,7 +5,8 @@ store and job have tests of their own.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -22,6 +23,7 @@ class FakeStore:
     def __init__(self) -> None:
         self.summaries: dict[str, ClusterSummary] = {}
         self.told: dict[str, list[tuple[int, Event]]] = {}
+        self.places: dict[tuple[str, str], int] = {}
 
     def clusters(self) -> list[str]:
         return sorted(self.summaries)
@@ -36,6 +38,18 @@ class FakeStore:
         if limit is None:
             return found
         return found[-limit:] if newest else found[:limit]
+
+    def place(self, cluster: str, source: str) -> int:
+        return self.places.get((cluster, source), 0)
+
+    def counts(self, cluster: str, after: int = 0) -> tuple[int, Mapping[str, int]]:
+        found = self.events(cluster, after)
+        last = found[-1][0] if found else after
+        return last, Counter(event.kind for _, event in found)
+
+    def newest(self, cluster: str, kind: str) -> Event | None:
+        found = [event for _, event in self.events(cluster) if event.kind == kind]
+        return found[-1] if found else None
 
 
 class FakeFollowing:

@@ -39,7 +39,7 @@ def invoke(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
-@pytest.mark.parametrize("command", [(), ("run",), ("status",), ("replay",)])
+@pytest.mark.parametrize("command", [(), ("run",), ("status",), ("wait",), ("replay",)])
 def test_every_help_has_an_example(command: tuple[str, ...]) -> None:
     result = invoke(*command, "--help")
     assert result.exit_code == ExitCode.DONE

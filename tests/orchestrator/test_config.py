@@ -69,6 +69,110 @@ def test_paths_start_at_the_file(tmp_path: Path) -> None:
     assert config.clusters[0].controllers.security.password_file == tmp_path / "secret"
 
 
+EXPORTERS = """\
+cluster: {name: prod}
+jmx:
+  exporters: {"1": "http://b1:7071/metrics", "3000": "https://[::1]:7071/metrics"}
+"""
+PROMETHEUS = """\
+cluster: {name: prod}
+jmx:
+  prometheus: {url: "http://prom:9090/prefix/", labels: {job: kafka}, node_label: node_id}
+"""
+
+
+def test_exporters_are_read_by_node_id() -> None:
+    jmx = read(EXPORTERS).clusters[0].jmx
+    assert jmx is not None
+    assert jmx.exporters == {1: "http://b1:7071/metrics", 3000: "https://[::1]:7071/metrics"}
+    assert jmx.prometheus is None
+
+
+def test_prometheus_names_its_nodes_by_a_label_or_by_instance() -> None:
+    jmx = read(PROMETHEUS).clusters[0].jmx
+    assert jmx is not None
+    assert jmx.prometheus is not None
+    assert jmx.prometheus.url == "http://prom:9090/prefix"
+    assert (jmx.prometheus.labels, jmx.prometheus.node_label) == ({"job": "kafka"}, "node_id")
+    by_instance = PROMETHEUS.replace("node_label: node_id", 'instances: {"b1:7071": 1, c1: "3000"}')
+    jmx = read(by_instance).clusters[0].jmx
+    assert jmx is not None
+    assert jmx.prometheus is not None
+    assert jmx.prometheus.instances == {"b1:7071": 1, "c1": 3000}
+
+
+@pytest.mark.parametrize(
+    ("jmx", "said"),
+    [
+        ("{}", "`jmx`: needs `exporters` or `prometheus`, and not both"),
+        ("{exporters: {}}", None),
+        (
+            '{exporters: {b1: "http://b1:7071/metrics"}}',
+            "`jmx.exporters`: 'b1' is no node id: write a number like 1 or 3000",
+        ),
+        (
+            '{exporters: {"1": "http://b1", "01": "http://b2"}}',
+            "`jmx.exporters`: names a node id twice: remove one",
+        ),
+        (
+            '{exporters: {"1": "b1:7071"}}',
+            ("`jmx.exporters`: 'b1:7071' is no address: write it like http://b1:7071/metrics"),
+        ),
+        (
+            '{exporters: {"1": "http://u:hunter2@b1:7071"}}',
+            (
+                "`jmx.exporters`: names a user:"
+                " write `username` and `password_file` in `jmx` instead"
+            ),
+        ),
+        (
+            '{prometheus: {url: "http://p:9090"}}',
+            (
+                "`jmx.prometheus`: needs to know which series is of which node: write `node_label`"
+                " (the label that holds the node id) or `instances` (node ids by `instance`),"
+                " and not both"
+            ),
+        ),
+        (
+            '{prometheus: {url: "http://p:9090/?x=1", node_label: n}}',
+            (
+                "`jmx.prometheus.url`: has a query (from ? on):"
+                " write where Prometheus is, and no more"
+            ),
+        ),
+        (
+            '{prometheus: {url: "http://p:9090", node_label: node-id}}',
+            (
+                "`jmx.prometheus.node_label`: 'node-id' is no label:"
+                " letters, digits and '_', no digit first"
+            ),
+        ),
+        (
+            '{exporters: {"1": "http://b1"}, username: u}',
+            "`jmx`: `username` and `password_file` belong together: give both or none",
+        ),
+        (
+            '{exporters: {"1": "http://b1"}, ca_file: ca.pem}',
+            "`jmx`: takes no `ca_file`: no address begins with https",
+        ),
+        (
+            '{exporters: {"1": "http://b1"}, password: hunter2}',
+            "unknown key `password` in `jmx`; did you mean `password_file`?",
+        ),
+    ],
+)
+def test_each_problem_of_jmx_says_how_to_mend_it(
+    jmx: str, said: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "ca.pem").touch()
+    with pytest.raises(ConfigError) as caught:
+        parse_config(f"cluster: {{name: a}}\njmx: {jmx}\n", tmp_path / "k.yaml")
+    (problem,) = caught.value.problems
+    if said is not None:
+        assert problem == f"{tmp_path}/k.yaml:2: {said}"
+    assert "hunter2" not in problem
+
+
 def test_several_clusters_are_a_list_of_the_same() -> None:
     config = read("clusters:\n- {name: a, controllers: {bootstrap: c1:9093}}\n- {name: b}\n")
     assert [cluster.name for cluster in config.clusters] == ["a", "b"]
@@ -191,6 +295,24 @@ metrics: 5
             (
                 "2: `controllers.security`: protocol PLAINTEXT takes no `sasl_mechanism`,"
                 " `username` or `password_file`: remove them or write SASL_PLAINTEXT or SASL_SSL"
+            ),
+        ),
+        (
+            "cluster: {name: a}\nzookeeper: {connect: 'z', security: {protocol: SASL_SSL}}",
+            "2: `zookeeper.security.protocol`: must be PLAINTEXT or SSL",
+        ),
+        (
+            "cluster: {name: a}\nzookeeper: {connect: 'z', security: {username: u}}",
+            (
+                "2: `zookeeper.security`: `username` and `password_file` belong together:"
+                " give both or none"
+            ),
+        ),
+        (
+            f"cluster: {{name: a}}\nzookeeper: {{connect: 'z', security: {{ca_file: {__file__}}}}}",
+            (
+                "2: `zookeeper.security`: protocol PLAINTEXT takes no `ca_file`, `cert_file` or"
+                " `key_file`: remove them or write SSL"
             ),
         ),
     ],

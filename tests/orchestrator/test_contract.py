@@ -1,9 +1,10 @@
 """The JSON contract: its keys and their order stay."""
 
 import json
+from dataclasses import replace
 
 from migration.event import Event
-from migration.summary import Phase, UnfencedEarly
+from migration.summary import ControllerSummary, Phase, UnfencedEarly
 from migration.waits import nothing_seen, waits
 from orchestrator.contract import cluster_json, several_json, status_json
 from tests.orchestrator.night import (
@@ -45,6 +46,32 @@ def test_a_broker_has_the_contracts_keys_in_their_order() -> None:
         ' "unfenced_offset": 648, "assignments_complete_offset": 680,'
         ' "unfenced_early": {"pending": 32, "duration_ms": 70}}'
     )
+
+
+def test_what_lacks_replicas_and_leaders_is_told_and_who_the_controllers_are() -> None:
+    one = ControllerSummary(
+        id=3000, zk_migration_ready=True, registered_offset=5, registered_ms=1000
+    )
+    summary = replace(
+        cluster(Phase.HYBRID, kraft(1, under_replicated=3)),
+        under_replicated=4,
+        leaderless=0,
+        reassigning=1,
+        controllers=(one,),
+    )
+    state = json.loads(json.dumps(cluster_json(summary, [])))
+    assert (state["under_replicated"], state["leaderless"], state["reassigning"]) == (4, 0, 1)
+    assert [each["under_replicated"] for each in state["brokers"]] == [3]
+    assert state["controllers"] == [
+        {
+            "id": 3000,
+            "zk_migration_ready": True,
+            "registered_offset": 5,
+            "registered_at": "1970-01-01T00:00:01.000Z",
+        }
+    ]
+    before = cluster_json(nothing_seen("prod"), [])
+    assert (before["under_replicated"], before["controllers"]) == (None, None)
 
 
 def test_an_event_keeps_its_own_fields_behind_the_fixed_ones() -> None:
@@ -93,6 +120,12 @@ def test_nothing_seen_is_null_and_not_nought() -> None:
     state = status_json(nothing_seen("prod"), [], (), FRESH, NOW_MS)
     assert state["metadata_offset"] is None
     assert state["eta_seconds"] is None
+
+
+def test_what_the_sources_do_not_see_is_said() -> None:
+    assert status_json(HYBRID.summary, [], (), FRESH, NOW_MS)["limits"] == []
+    told = status_json(HYBRID.summary, [], (), FRESH, NOW_MS, limits=["topics are polled"])
+    assert told["limits"] == ["topics are polled"]
 
 
 def test_several_clusters_are_a_list() -> None:

@@ -5,10 +5,14 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+
+from orchestrator.lab.ports import LOOPBACK, Ports
+from tests.alerts.rules import RULES
+from tests.support.prometheus import ask, running
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark]
 
@@ -34,20 +38,33 @@ def _alive(marked: Mapping[str, str]) -> list[str]:
     return found
 
 
+@pytest.fixture
+def metrics() -> Iterator[str]:
+    """A port that is held for what is scraped."""
+    ports = Ports()
+    yield f"{LOOPBACK}:{ports.take()}"
+    ports.close()
+
+
+@pytest.mark.prometheus
 def test_the_demo_comes_to_its_end_and_leaves_nothing(
-    tmp_path: Path, marked: Mapping[str, str]
+    tmp_path: Path, marked: Mapping[str, str], metrics: str
 ) -> None:
+    """A real Prometheus watches it with the rules as they are shipped, and wakes nobody."""
     picture = tmp_path / "live-view.svg"
-    done = subprocess.run(
-        [*COMMAND, "--picture", str(picture)],
-        env=marked,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    rules = RULES.read_text("utf-8")
+    with running(tmp_path / "prometheus", kraftgate=metrics, rules=rules) as prometheus:
+        done = subprocess.run(
+            [*COMMAND, "--picture", str(picture), "--metrics", metrics],
+            env=marked,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+        _nobody_was_woken(prometheus)
     closing = done.stdout[done.stdout.index("demo: stopping the cluster") :]
     assert "phase finalized" in closing
     assert "unfenced early" in closing
@@ -56,6 +73,17 @@ def test_the_demo_comes_to_its_end_and_leaves_nothing(
     assert drawn.startswith("<svg")
     assert "https://" not in drawn
     assert _alive(marked) == []
+
+
+def _nobody_was_woken(prometheus: str) -> None:
+    fired = ask(prometheus, 'count_over_time(ALERTS{alertstate="firing", severity!="info"}[1h])')
+    assert fired == {}
+    phases = ask(prometheus, "max by (phase) (max_over_time(kraftgate_phase[1h])) == 1")
+    seen = {dict(labels)["phase"] for labels in phases}
+    assert seen >= {"pre-migration", "hybrid", "dual-write", "finalized"}, "it saw what went on"
+    assert ask(prometheus, "kraftgate_phase") == {}, "and is not scraped any more"
+    last = ask(prometheus, 'last_over_time(kraftgate_phase{phase="finalized"}[1h])')
+    assert set(last.values()) == {1.0}, "the end was waited for to be scraped"
 
 
 def test_an_interrupted_demo_stops_everything(tmp_path: Path, marked: Mapping[str, str]) -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.durations import format_duration, parse_duration
+from migration.durations import format_duration
+from orchestrator.durations import parse_duration
 from orchestrator.errors import DurationError
 
 

@@ -13,15 +13,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from migration.conditions import parse
 from migration.summary import Phase
 from orchestrator.commands import job
 from orchestrator.commands.gate import Gate
 from orchestrator.commands.reading import Reader
 from orchestrator.commands.run import follow_and_show
-from orchestrator.config import load_config
+from orchestrator.config import Config, load_config, parse_config
 from orchestrator.errors import FollowingError, GateNotMetError
-from orchestrator.until import parse_condition
 from orchestrator.view.live import Stop, TableView, drive
+from streams.zookeeper.ensemble import parse_ensemble
 from tests.orchestrator.fakes import FakeFollowing, FakeStore
 from tests.orchestrator.night import (
     EVENTS,
@@ -33,12 +34,18 @@ from tests.orchestrator.night import (
     kraft,
 )
 
+PROD = "cluster: {name: prod}\ncontrollers: {bootstrap: 'c1:9093'}\n"
+BOTH = """clusters:
+  - {name: prod, controllers: {bootstrap: 'c1:9093'}}
+  - {name: test, controllers: {bootstrap: 'd1:9093'}}
+"""
 
-def gate(text: str | None, timeout_s: float | None = None) -> Gate:
+
+def gate(text: str | None, timeout_s: float | None = None, config: Config | None = None) -> Gate:
     return Gate(
-        None if text is None else parse_condition(text),
+        None if text is None else parse(text),
         None if timeout_s is None else timedelta(seconds=timeout_s),
-        FIVE_MINUTES_MS,
+        config or parse_config(PROD, Path("kraftgate.yaml")),
     )
 
 
@@ -101,9 +108,11 @@ def test_a_gate_does_not_open_on_records_that_were_overtaken() -> None:
 
 def test_a_gate_needs_every_cluster() -> None:
     done = replace(HYBRID, summary=replace(cluster(Phase.FINALIZED, kraft(1)), cluster="test"))
-    judged = gate("finalized")
+    judged = gate("finalized", config=parse_config(BOTH, Path("kraftgate.yaml")))
     assert not judged.is_met([HYBRID, done], NOW_MS)
     assert not judged.is_met([], NOW_MS)
+    finalized = replace(HYBRID, summary=cluster(Phase.FINALIZED, kraft(1)))
+    assert judged.is_met([finalized, done], NOW_MS)
 
 
 def test_a_query_that_died_ends_it(config_file: Path, store: FakeStore) -> None:
@@ -196,21 +205,30 @@ def test_the_job_is_told_addresses_and_names_of_secrets(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("hunter2\n")
     file = tmp_path / "kraftgate.yaml"
     file.write_text(
-        "cluster: {name: prod, id: abc}\nzookeeper: {connect: 'z1,z2:2182/kafka'}\n"
+        "cluster: {name: prod, id: abc}\n"
+        "zookeeper: {connect: 'z1,z2:2182/kafka', security: {username: k, password_file: secret}}\n"
         "controllers:\n  bootstrap: 'c1:9093,[::1]:9093'\n"
         "  security: {protocol: SASL_PLAINTEXT, sasl_mechanism: PLAIN, username: u,"
         " password_file: secret}\n"
     )
     (source,) = job.job_settings(load_config(file)).clusters
     assert (source.cluster, source.cluster_id) == ("prod", "abc")
-    assert (source.zookeeper, source.brokers) == ("z1:2181,z2:2182/kafka", None)
+    secret = str(tmp_path / "secret")
+    assert source.zookeeper == {
+        "connect": "z1:2181,z2:2182/kafka",
+        "security": {"username": "k", "password_file": secret},
+    }
+    assert source.brokers is None
+    options = dict(source.options(tmp_path))["zookeeper"]
+    assert parse_ensemble(options["ensemble"]).security.password() == "hunter2"
+    assert "hunter2" not in str(options)
     assert source.controllers is not None
     assert source.controllers.bootstrap == "c1:9093,[::1]:9093"
     assert source.controllers.security == {
         "protocol": "SASL_PLAINTEXT",
         "sasl_mechanism": "PLAIN",
         "username": "u",
-        "password_file": str(tmp_path / "secret"),
+        "password_file": secret,
     }
 
 

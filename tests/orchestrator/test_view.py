@@ -70,6 +70,12 @@ def test_the_screen_of_the_night() -> None:
     ]
 
 
+def test_what_a_source_does_not_see_stands_above_what_is_waited_for() -> None:
+    lines = screen(replace(HYBRID, zookeeper=replace(FRESH, limits=("topics are polled",))))
+    assert lines[-4].rstrip() == "LIMIT topics are polled"
+    assert lines[-3].startswith("waiting for:")
+
+
 def test_nothing_known_is_a_screen_too() -> None:
     lines = screen(Snapshot(summary=nothing_seen("prod"), events=(), status=NO_STATUS))
     assert "no data yet" in lines[0]

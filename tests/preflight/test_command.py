@@ -19,6 +19,7 @@ from orchestrator.errors import ExitCode
 from orchestrator.view.preflight import picture
 from streams.live.messages import Endpoint
 from streams.preflight.gather import Target, gather
+from streams.zookeeper.ensemble import Ensemble
 from tests.preflight.clusters import EARLY, WELL, broker1, controllers, log_dir
 
 CONFIG = """
@@ -65,7 +66,7 @@ def test_only_warnings_end_with_0(file: Path, gathered: Gathered) -> None:
     assert result.exit_code == ExitCode.DONE, result.output
     assert "the window may open; look at the warnings" in result.stdout
     assert [str(one) for one in targets[0].brokers] == ["b1:9092", "[::1]:9092"]
-    assert targets[0].zookeeper == "zk1:2181/kafka"
+    assert targets[0].zookeeper == Ensemble(connect="zk1:2181/kafka")
 
 
 def test_what_blocks_ends_with_5_and_comes_first(file: Path, gathered: Gathered) -> None:
@@ -144,7 +145,7 @@ def test_a_cluster_that_is_not_there_is_unknown_in_bounded_time() -> None:
     facts = gather(
         Target(
             cluster="prod",
-            zookeeper=f"127.0.0.1:{port}",
+            zookeeper=Ensemble(connect=f"127.0.0.1:{port}"),
             brokers=(Endpoint("127.0.0.1", port),),
             controllers=(Endpoint("127.0.0.1", port),),
         )

@@ -1,9 +1,10 @@
 """Preflight against real brokers in ZooKeeper mode, with two log directories each."""
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,19 @@ import pytest
 from click.testing import CliRunner
 from kazoo.client import KazooClient
 
+from migration.conditions import PreflightSeen, QuorumSeen, SettingsSeen, TopicsSeen
+from migration.preflight.facts import Unknown
+from migration.summary import Mode
 from orchestrator.cli import main
+from orchestrator.config import load_config
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
+from orchestrator.targets import target_of
+from streams.asked.checks import ask_checks
+from streams.asked.quorum import ask_quorum
+from streams.asked.settings import ask_settings
+from streams.asked.topics import ask_topics
+from streams.preflight.gather import Target
 
 pytestmark = pytest.mark.lab
 
@@ -53,6 +64,10 @@ class Real:
     lab: Lab
     file: Path
     zookeeper: KazooClient
+
+    @property
+    def target(self) -> Target:
+        return target_of(load_config(self.file).clusters[0])
 
     def preflight(self) -> Told:
         arguments = ["preflight", "--config", str(self.file), "--json"]
@@ -96,6 +111,10 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
             client.close()
 
 
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
 def test_a_clean_cluster_passes_then_a_failed_directory_blocks_then_a_dead_broker(
     real: Real,
 ) -> None:
@@ -107,6 +126,8 @@ def test_a_clean_cluster_passes_then_a_failed_directory_blocks_then_a_dead_broke
     assert clean.of("directory-ids").startswith("pass\n4 meta.properties")
     assert "orders: min.insync.replicas 2 of 2 replicas" in clean.of("min-insync-replicas")
     assert _tree(real.zookeeper, "/") == before, "preflight only reads"
+
+    _what_conditions_ask_for_of_a_cluster_that_is_well(real.lab, real.target)
 
     path = real.lab.directory(1, 0)
     replicas = {one.name for one in path.iterdir() if one.is_dir()}
@@ -120,7 +141,7 @@ def test_a_clean_cluster_passes_then_a_failed_directory_blocks_then_a_dead_broke
     assert f"broker 1: {path} is offline (KAFKA_STORAGE_ERROR 56)" in failed.of("log-dirs-online")
     for name in alone:
         assert f"broker 1: {name}, the only copy ({path})" in failed.of("replicas-accounted")
-    assert "recreate these replicas empty" in failed.of("replicas-accounted")
+    assert "would be created anew and empty" in failed.of("replicas-accounted")
 
     real.lab.kill("broker-2")
     down = real.preflight()
@@ -129,12 +150,65 @@ def test_a_clean_cluster_passes_then_a_failed_directory_blocks_then_a_dead_broke
     assert "broker 2" in down.of("brokers-reachable")
     assert "brokers-reachable" in down.blocking()
     assert "not known: the directories of broker 2" in down.of("log-dirs-online")
+    _what_conditions_ask_for_without_a_broker(real.target)
+
+
+def _what_conditions_ask_for_of_a_cluster_that_is_well(lab: Lab, target: Target) -> None:
+    """By brokers in ZooKeeper mode, before there is a controller to ask."""
+    begun_ms = now_ms()
+    topics = ask_topics(target, now_ms)
+    assert isinstance(topics, TopicsSeen), topics
+    assert topics.at_ms >= begun_ms
+    assert topics.partitions >= 8
+    assert (topics.under_replicated, topics.missing, topics.leaderless) == (0, {}, 0)
+    assert topics.reassigning == 0
+    settings = ask_settings(target, now_ms)
+    assert isinstance(settings, SettingsSeen), settings
+    assert settings.modes == {1: Mode.ZOOKEEPER, 2: Mode.ZOOKEEPER}
+    quorum = ask_quorum(target, now_ms)
+    assert isinstance(quorum, QuorumSeen), quorum
+    assert (quorum.leader, quorum.answering) == (None, 0)
+    assert quorum.refused == (lab.controller_bootstrap,)
+    checks = ask_checks(target, now_ms)
+    assert isinstance(checks, PreflightSeen), checks
+    assert checks.checks >= 30
+    assert checks.blocking == ()
+    other = ask_topics(replace(target, cluster_id="AAAAAAAAAAAAAAAAAAAAAA"), now_ms)
+    assert isinstance(other, Unknown)
+    assert f"the brokers belong to cluster {lab.cluster_id}" in other.why
+
+
+def _what_conditions_ask_for_without_a_broker(target: Target) -> None:
+    """Broker 2 was killed, and broker 1 lost a directory; Kafka notices when its session ends.
+
+    It then shrinks the ISRs one after another: all four partitions of orders, in the end.
+    """
+    deadline_s = time.monotonic() + 60
+    topics = ask_topics(target, now_ms)
+    while isinstance(topics, TopicsSeen) and topics.under_replicated < 4:
+        assert time.monotonic() < deadline_s, topics
+        time.sleep(0.2)
+        topics = ask_topics(target, now_ms)
+    assert isinstance(topics, TopicsSeen), topics
+    assert topics.missing[2] >= 1
+    # Where broker 1 lost its replica, broker 2 stays the ISR's last one and leads no more.
+    assert topics.leaderless >= 1
+    assert topics.missing[1] >= 1
+    assert any(line.startswith("orders-") for line in topics.named)
+    settings = ask_settings(target, now_ms)
+    assert isinstance(settings, SettingsSeen), settings
+    assert settings.modes[1] is Mode.ZOOKEEPER
+    assert 2 not in settings.modes
+    checks = ask_checks(target, now_ms)
+    assert isinstance(checks, PreflightSeen), checks
+    assert "brokers-reachable" in {each.id for each in checks.blocking}
 
 
 def test_controllers_that_fit_pass_every_check_of_theirs(real: Real) -> None:
     real.lab.start_controllers()
     try:
         told = real.preflight()
+        quorum = ask_quorum(real.target, now_ms)
     finally:
         real.lab.stop("controller-3000")
         real.zookeeper.delete("/migration")
@@ -145,6 +219,12 @@ def test_controllers_that_fit_pass_every_check_of_theirs(real: Real) -> None:
                 "migration-znode-stale"):  # fmt: skip
         assert told.of(id_).startswith("pass"), told.of(id_)
     assert told.of("quorum-redundancy").startswith("warn\nthe quorum has 1 voter")
+    assert isinstance(quorum, QuorumSeen), quorum
+    assert (quorum.leader, quorum.answering, quorum.refused, quorum.silent) == (3000, 1, (), {})
+    (voter,) = quorum.voters
+    assert voter.id == 3000
+    assert voter.log_end_offset >= (quorum.high_watermark or 0) > 0
+    assert voter.last_caught_up_ms is not None
 
 
 def test_a_stale_migration_znode_blocks(real: Real) -> None:

@@ -1,0 +1,38 @@
+"""A store that is read while the job makes it: there is none yet, or there is a whole one."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from orchestrator.commands.reading import STORE_FILE, open_store
+from orchestrator.errors import FollowingError
+from streams.store.store import Store
+
+
+def test_whoever_looks_while_it_is_made_sees_none_or_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked at before every statement of whoever makes it."""
+    seen: list[bool] = []
+    connect = sqlite3.connect
+
+    def watched(*arguments: object, **options: object) -> sqlite3.Connection:
+        made: sqlite3.Connection = connect(*arguments, **options)  # type: ignore[call-overload]
+        monkeypatch.setattr("streams.store.store.sqlite3.connect", connect)
+        made.set_trace_callback(lambda _: seen.append(open_store(tmp_path) is not None))
+        return made
+
+    monkeypatch.setattr("streams.store.store.sqlite3.connect", watched)
+    with Store.open(tmp_path / STORE_FILE):
+        assert len(seen) > 8
+        assert not any(seen)
+    assert open_store(tmp_path) is not None
+
+
+def test_another_database_is_not_taken_for_one(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / STORE_FILE) as other:
+        other.execute("CREATE TABLE clusters (name TEXT)")
+    other.close()
+    with pytest.raises(FollowingError, match="has format 0"):
+        open_store(tmp_path)
