@@ -15,7 +15,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --pyth
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 PYTEST_ARGS ?=
 
-.PHONY: help venv java prometheus jars warm test test-fast lint types imports demo bench lock clean
+.PHONY: help venv java prometheus chromium jars warm test test-fast lint types imports demo bench lock clean
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
@@ -23,11 +23,11 @@ help: ## what there is to make
 demo: jars warm ## migrate a small real cluster from ZooKeeper to KRaft and watch it
 	@exec $(BIN)/python -m orchestrator.demo
 
-test: lint types imports jars warm prometheus ## everything: tools, then all tests
+test: lint types imports jars warm prometheus chromium ## everything: tools, then all tests
 	@exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-fast: venv ## the tests that need neither Spark nor a cluster nor Prometheus
-	@exec $(BIN)/python -m pytest -m "not spark and not lab and not prometheus" $(PYTEST_ARGS)
+test-fast: venv ## the tests that need no Spark, no cluster, no Prometheus and no Chromium
+	@exec $(BIN)/python -m pytest -m "not spark and not lab and not prometheus and not browser" $(PYTEST_ARGS)
 
 bench: jars warm ## measure the figures that the README names
 	@exec $(BIN)/python -m tests.bench
@@ -55,8 +55,11 @@ $(READY): requirements-dev.lock pyproject.toml
 java: ## Java 17 and Maven
 	@.ci/java
 
-prometheus: ## Prometheus, for the tests of metrics and alerts
+prometheus: ## Prometheus and Alertmanager, for the tests of metrics and alerts
 	@.ci/prometheus
+
+chromium: ## Chromium, for the tests of the console
+	@.ci/chromium
 
 jars: venv java ## Kafka's jars, fetched once and held against their lock
 	@$(BIN)/python -c 'from orchestrator.lab.jars import ensure_jars; ensure_jars()'
