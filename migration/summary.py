@@ -9,6 +9,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Final
 
 from migration.compared import Compared
 from migration.disks import DisksImage
@@ -36,6 +37,17 @@ class Phase(enum.StrEnum):
     FINALIZED = "finalized"
     ROLLED_BACK = "rolled-back"
     KRAFT = "kraft"
+
+
+WAY: Final = (
+    Phase.ZOOKEEPER,
+    Phase.PRE_MIGRATION,
+    Phase.COPYING,
+    Phase.HYBRID,
+    Phase.DUAL_WRITE,
+    Phase.FINALIZED,
+)
+"""The phases of a migration in their order; `rolled-back` and `kraft` are beside it."""
 
 
 def iso(timestamp_ms: int) -> str:

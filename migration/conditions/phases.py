@@ -15,20 +15,11 @@ from migration.conditions.standing import (
 )
 from migration.conditions.verdict import DataSource
 from migration.conditions.view import View
-from migration.summary import Phase
+from migration.summary import WAY, Phase
 from migration.versions import name_of
 
 _LOG: Final = DataSource.METADATA_LOG
 _ZOOKEEPER: Final = DataSource.ZOOKEEPER
-_ORDER: Final = (
-    Phase.ZOOKEEPER,
-    Phase.PRE_MIGRATION,
-    Phase.COPYING,
-    Phase.HYBRID,
-    Phase.DUAL_WRITE,
-    Phase.FINALIZED,
-)
-"""The way of the migration; `rolled-back` and `kraft` are beside it."""
 _TWO_WAY: Final = (Phase.HYBRID, Phase.DUAL_WRITE)
 PHASE: Final = one_of(*map(str, Phase), name="PHASE")
 
@@ -46,7 +37,7 @@ def _phase(view: View, text: str) -> Answer:
     wanted, now = Phase(text), view.summary.phase
     if (unseen := _not_seen(view, wanted)) is not None:
         return unseen
-    if wanted in _ORDER and now in _ORDER and _ORDER.index(now) > _ORDER.index(wanted):
+    if wanted in WAY and now in WAY and WAY.index(now) > WAY.index(wanted):
         return satisfied(f"the phase is {now}, which comes after {wanted}")
     return _is_or_will_be(wanted, now)
 
@@ -55,7 +46,7 @@ def _phase_is(view: View, text: str) -> Answer:
     wanted, now = Phase(text), view.summary.phase
     if (unseen := _not_seen(view, wanted)) is not None:
         return unseen
-    if wanted in _ORDER and now in _ORDER and _ORDER.index(now) > _ORDER.index(wanted):
+    if wanted in WAY and now in WAY and WAY.index(now) > WAY.index(wanted):
         return violated(f"the phase is {now}, which comes after {wanted}")
     return _is_or_will_be(wanted, now)
 
@@ -68,7 +59,7 @@ def _is_or_will_be(wanted: Phase, now: Phase) -> Answer:
         return violated(f"{told}: there is no way back from it")
     if wanted is Phase.KRAFT and now is not Phase.ZOOKEEPER:
         return violated(f"{told}: this cluster had a ZooKeeper")
-    if now in _ORDER:
+    if now in WAY:
         return waiting(told)
     why = "the next attempt is yet to begin" if now is Phase.ROLLED_BACK else "it does not migrate"
     return violated(f"{told}: {why}")

@@ -7,7 +7,7 @@ that binds the phase narrows what may come after it.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from migration.summary import Phase
+from migration.summary import WAY, Phase
 from orchestrator.runbook.calls import Call, call_of
 from orchestrator.runbook.places import Place, backward, forward, in_turn
 from orchestrator.yaml_lines import Problem
@@ -15,14 +15,6 @@ from orchestrator.yaml_lines import Problem
 if TYPE_CHECKING:
     from orchestrator.runbook.load import Loaded
 
-_WAY: Final = (
-    Phase.ZOOKEEPER,
-    Phase.PRE_MIGRATION,
-    Phase.COPYING,
-    Phase.HYBRID,
-    Phase.DUAL_WRITE,
-    Phase.FINALIZED,
-)
 _ALL: Final = frozenset(Phase)
 _BEFORE_COPY: Final = frozenset({Phase.ZOOKEEPER, Phase.ROLLED_BACK, Phase.PRE_MIGRATION})
 _NO_QUORUM: Final = frozenset({Phase.ZOOKEEPER, Phase.ROLLED_BACK})
@@ -93,14 +85,14 @@ def _one_way(
 def _from_there(phases_: frozenset[Phase], *, back: bool) -> frozenset[Phase]:
     """Give the phases that can come from these, these included."""
     if back:
-        ranks = [_WAY.index(phase) for phase in phases_ if phase in _WAY]
-        return phases_ | frozenset(_WAY[: max(ranks, default=-1) + 1]) | {Phase.ROLLED_BACK}
+        ranks = [WAY.index(phase) for phase in phases_ if phase in WAY]
+        return phases_ | frozenset(WAY[: max(ranks, default=-1) + 1]) | {Phase.ROLLED_BACK}
     found = set(phases_)
     for phase in phases_:
-        if phase in _WAY:
-            found.update(_WAY[_WAY.index(phase) :])
+        if phase in WAY:
+            found.update(WAY[WAY.index(phase) :])
         elif phase is Phase.ROLLED_BACK:
-            found.update(_WAY[1:])  # another attempt
+            found.update(WAY[1:])  # another attempt
     return frozenset(found)
 
 
@@ -116,7 +108,7 @@ def _allowed(text: str) -> frozenset[Phase] | None:
         return frozenset({Phase(phase)})
     if (call.name == "phase" or call.name == phase) and phase in set(Phase):
         wanted = Phase(phase)
-        return frozenset(_WAY[_WAY.index(wanted) :]) if wanted in _WAY else frozenset({wanted})
+        return frozenset(WAY[WAY.index(wanted) :]) if wanted in WAY else frozenset({wanted})
     return _ALWAYS_IN.get(call)
 
 

@@ -18,7 +18,7 @@ from migration.event import Event
 from migration.hazards import Severity, hazards
 from migration.rates import cluster_eta_seconds
 from migration.source_status import SourceStatus, behind, is_current, is_silent, stale_ms
-from migration.summary import ClusterSummary, Phase
+from migration.summary import WAY, ClusterSummary, Phase
 from migration.wait import Wait, WaitKind
 from migration.waits import headline, is_log_over
 from orchestrator.view.bars import legend
@@ -27,14 +27,6 @@ from orchestrator.view.walk import walk_lines
 from orchestrator.view.words import clock, event_fields, pairs, short_age
 from orchestrator.walk.told import WalkTold
 
-STEPS: Final = (
-    Phase.ZOOKEEPER,
-    Phase.PRE_MIGRATION,
-    Phase.COPYING,
-    Phase.HYBRID,
-    Phase.DUAL_WRITE,
-    Phase.FINALIZED,
-)
 _HAZARDS_MAX: Final = 3
 _EVENTS_MAX: Final = 12
 _EVENTS_MIN: Final = 3
@@ -136,11 +128,11 @@ def _title(summary: ClusterSummary, status: SourceStatus, now_ms: int) -> Text:
 
 def _steps(phase: Phase, width: int) -> list[Text]:
     """The phases as a line of steps; a phase beside the way stands alone."""
-    if phase not in STEPS:
+    if phase not in WAY:
         return [Text(f"[{phase}]"[:width], style="bold reverse")]
-    reached = STEPS.index(phase)
+    reached = WAY.index(phase)
     line = Text(overflow="fold")
-    for position, step in enumerate(STEPS):
+    for position, step in enumerate(WAY):
         if position:
             line.append(" > ", style="dim")
         if position == reached:

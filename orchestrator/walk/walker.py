@@ -92,7 +92,7 @@ class Walker:
         Raises:
             FencedOff: another orchestrator took over.
             AuditError: the trail cannot be written; nothing is done without it.
-            HookError: the supervisor of a hook cannot be started.
+            HookError: what became of a hook cannot be read.
         """
         self._now_ms = view.now_ms
         walk = self._trail.walk()
