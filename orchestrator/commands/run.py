@@ -11,6 +11,8 @@ import click
 from rich.console import Console
 
 from migration.conditions import Condition
+from orchestrator.audit.opening import open_verified
+from orchestrator.chronicle import Chronicle
 from orchestrator.commands.gate import Gate
 from orchestrator.commands.job import Follow, check, followed
 from orchestrator.commands.reading import Reader
@@ -44,6 +46,7 @@ def run(
         LockHeld: another orchestrator acts on a cluster.
         FollowingError: the query could not start, or died.
         GateNotMetError: the condition did not hold in time.
+        AuditError: the audit trail cannot be written, or is not as it was written.
     """
     config = load_config(config_path)
     with ExitStack() as stack:
@@ -68,8 +71,10 @@ def follow_and_show(
     board = Board(config)
     # A wrong runbook stops before Spark starts.
     with (
+        open_verified(config) as log,
         served(config, board) as metrics,
-        closing(Conductor(config, execute=execute)) as conductor,
+        closing(Conductor(config, log, execute=execute)) as conductor,
+        closing(Chronicle(config, log)) as chronicle,
         follow(config) as following,
     ):
         stop.take_signals()
@@ -79,6 +84,7 @@ def follow_and_show(
             now_ms = _now_ms()
             conductor.take_in()
             found = reader.look(now_ms)
+            chronicle.look(found, now_ms)
             conductor.look(found, now_ms)
             if config.metrics is not None:
                 board.put(found, reader.tallies(), now_ms)

@@ -43,7 +43,7 @@ def view_of(
         asked: What was asked for beside it.
         satisfied_since_ms: For `soak`.
     """
-    not_current = dict(_followed(one, entry, now_ms))
+    not_current = dict(followed_not_current(one, entry, now_ms))
     for source, why in unread.items():
         not_current.setdefault(source, why)
     not_current |= dict(_asked_for(asked, now_ms))
@@ -62,7 +62,9 @@ def view_of(
     )
 
 
-def _followed(one: Snapshot, entry: ClusterEntry, now_ms: int) -> Iterator[tuple[DataSource, str]]:
+def followed_not_current(
+    one: Snapshot, entry: ClusterEntry, now_ms: int
+) -> Iterator[tuple[DataSource, str]]:
     """Yield what is followed and not current, with the reason; in words that stay the same."""
     why = _why_not(entry.controllers is not None, "controllers", one.status, now_ms)
     if why is None and one.status.log != one.summary.metadata_log:

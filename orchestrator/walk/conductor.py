@@ -1,20 +1,17 @@
 """One walker for each cluster that has a runbook, fed with every look at what is known."""
 
-import os
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from orchestrator.audit import AUDIT_FILE, AuditLog
-from orchestrator.audit.configured_secrets import configured_files
-from orchestrator.audit.secrets import Secrets
+from orchestrator.audit import AuditLog
 from orchestrator.conditions.horizon import Horizons
 from orchestrator.conditions.view import view_of
 from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry, RunbookEntry
-from orchestrator.errors import AuditError, WalkError
+from orchestrator.errors import WalkError
 from orchestrator.following import Snapshot
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import Loaded, load
@@ -47,6 +44,7 @@ class Conductor:
     """Walks every configured cluster that names a runbook, until it is closed.
 
     Args:
+        log: the audit trail; whoever opened it closes it.
         execute: whether steps that have a hook are done by it.
 
     Raises:
@@ -56,7 +54,7 @@ class Conductor:
         AuditError: the audit trail cannot be written.
     """
 
-    def __init__(self, config: Config, *, execute: bool) -> None:
+    def __init__(self, config: Config, log: AuditLog, *, execute: bool) -> None:
         self._walked: dict[str, _Walked] = {}
         named = {each.name: each.runbook for each in config.clusters if each.runbook is not None}
         if execute and not any(each.hooks for each in named.values()):
@@ -65,8 +63,6 @@ class Conductor:
                 f" `file` in {config.path}"
             )
         with ExitStack() as made:
-            if named:
-                log = made.enter_context(_open(config))
             for entry in config.clusters:
                 if entry.name in named:
                     walked = _Walked(config, entry, named[entry.name], log, execute=execute)
@@ -214,25 +210,6 @@ class _Walked:
     def close(self) -> None:
         """Say that nobody walks here any more, and let go."""
         self._made.close()
-
-
-def _open(config: Config) -> AuditLog:
-    """Open the trail; one that was tampered with is no ground to act on.
-
-    Raises:
-        AuditError: it cannot be opened, or is not as it was written.
-        SecretUnknown: a secret of the configuration cannot be read, so it could not be kept out.
-    """
-    secrets = Secrets(files=configured_files(config))
-    log = AuditLog.open(config.state_dir / AUDIT_FILE, secrets.redactor(os.environ))
-    found = log.verify()
-    if not found.ok:
-        log.close()
-        raise AuditError(
-            f"the audit trail is not as it was written: {found.why}. Keep a copy of it, and begin"
-            " with another state directory"
-        )
-    return log
 
 
 def _keep(file: Path, loaded: Loaded) -> None:

@@ -15,12 +15,13 @@ from rich.console import Console
 
 from migration.conditions import parse
 from migration.summary import Phase
+from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.commands import job
 from orchestrator.commands.gate import Gate
 from orchestrator.commands.reading import Reader
 from orchestrator.commands.run import follow_and_show
 from orchestrator.config import Config, load_config, parse_config
-from orchestrator.errors import FollowingError, GateNotMetError
+from orchestrator.errors import AuditError, FollowingError, GateNotMetError
 from orchestrator.view.live import Stop, TableView, drive
 from streams.zookeeper.ensemble import parse_ensemble
 from tests.orchestrator.fakes import FakeFollowing, FakeStore
@@ -237,3 +238,32 @@ def test_a_fresh_status_is_what_the_reader_gives(config_file: Path, store: FakeS
     (one,) = Reader(load_config(config_file), newest=2).look(NOW_MS)
     assert one.status == FRESH
     assert one.events == EVENTS[-2:]
+
+
+def test_what_stands_is_kept_in_the_trail_also_without_a_runbook(
+    config_file: Path, store: FakeStore
+) -> None:
+    query = FakeFollowing(finalize(store, at=3))
+    config = load_config(config_file)
+    with Stop() as stop:
+        follow_and_show(config, gate("finalized"), stop, query.follow)
+    with AuditLog.open_readonly(config.state_dir / AUDIT_FILE) as log:
+        kinds = [each.kind for each in log.entries("prod")]
+        assert log.verify().ok
+    assert kinds[0] == "follow_began"
+    assert kinds[-1] == "follow_ended"
+    assert kinds.index("hazard_began") < kinds.index("hazard_ended")
+
+
+def test_a_trail_that_was_tampered_with_is_refused_before_anything_starts(
+    config_file: Path, store: FakeStore
+) -> None:
+    del store
+    config = load_config(config_file)
+    with AuditLog.open(config.state_dir / AUDIT_FILE) as log:
+        log.append("prod", "paused", {"reason": "lunch"}, NOW_MS)
+    (config.state_dir / "audit.head").unlink()
+    query = FakeFollowing()
+    with Stop() as stop, pytest.raises(AuditError, match=r"audit\.head is missing"):
+        follow_and_show(config, gate(None), stop, query.follow)
+    assert query.polls == 0

@@ -1,0 +1,28 @@
+"""Opens the audit trail for the process that acts on the clusters, or follows them."""
+
+import os
+
+from orchestrator.audit.configured_secrets import configured_files
+from orchestrator.audit.log import AUDIT_FILE, AuditLog
+from orchestrator.audit.secrets import Secrets
+from orchestrator.config import Config
+from orchestrator.errors import AuditError
+
+
+def open_verified(config: Config) -> AuditLog:
+    """Open the trail; one that was tampered with is no ground to act on.
+
+    Raises:
+        AuditError: it cannot be opened, or is not as it was written.
+        SecretUnknown: a secret of the configuration cannot be read, so it could not be kept out.
+    """
+    secrets = Secrets(files=configured_files(config))
+    log = AuditLog.open(config.state_dir / AUDIT_FILE, secrets.redactor(os.environ))
+    found = log.verify()
+    if not found.ok:
+        log.close()
+        raise AuditError(
+            f"the audit trail is not as it was written: {found.why}. Keep a copy of it, and begin"
+            " with another state directory"
+        )
+    return log

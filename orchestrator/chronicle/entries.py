@@ -1,0 +1,141 @@
+"""What the audit trail holds of a cluster that is followed: a typed body for each kind of entry."""
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Final, Literal, TypeAlias, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from migration.hazards import Hazard
+from orchestrator.audit import Entry, JsonValue
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FollowBegan(_Body):
+    """A `kraftgate run` follows the cluster.
+
+    Attributes:
+        last_seen_ms: the last sign of life of the one before; None: there was none.
+    """
+
+    kind: Literal["follow_began"] = "follow_began"
+    owner: str
+    version: str
+    last_seen_ms: int | None
+
+
+class FollowEnded(_Body):
+    """It ended in good order; after a kill there is no such entry."""
+
+    kind: Literal["follow_ended"] = "follow_ended"
+    owner: str
+
+
+class SourceSeen(_Body):
+    """A source is current, for the first time or again: `metadata_log`, `zookeeper`, ..."""
+
+    kind: Literal["source_seen"] = "source_seen"
+    source: str
+
+
+class SourceLost(_Body):
+    """A source that was current is not any more.
+
+    Attributes:
+        last_seen_ms: when it last was.
+    """
+
+    kind: Literal["source_lost"] = "source_lost"
+    source: str
+    why: str
+    last_seen_ms: int
+
+
+class _HazardStands(_Body):
+    """A hazard as it was judged; see `migration.hazards.Hazard`."""
+
+    hazard: str
+    broker: int | None
+    severity: str
+    blocks: str | None
+    text: str
+    evidence: tuple[str, ...]
+    way_out: str
+    since_ms: int | None
+
+
+class HazardBegan(_HazardStands):
+    """A hazard stands that did not at the look before."""
+
+    kind: Literal["hazard_began"] = "hazard_began"
+
+    @classmethod
+    def of(cls, hazard: Hazard) -> "HazardBegan":
+        """As the trail has it."""
+        return cls.model_validate(_fields(hazard))
+
+
+class HazardChanged(_HazardStands):
+    """It is graver or less grave, or forbids another step."""
+
+    kind: Literal["hazard_changed"] = "hazard_changed"
+
+    @classmethod
+    def of(cls, hazard: Hazard) -> "HazardChanged":
+        """As the trail has it."""
+        return cls.model_validate(_fields(hazard))
+
+
+class HazardEnded(_Body):
+    """It does not stand any more.
+
+    Attributes:
+        text: what was last said of it; None: by a process before this one.
+        last_seen_ms: the last look at which it stood; None: likewise.
+    """
+
+    kind: Literal["hazard_ended"] = "hazard_ended"
+    hazard: str
+    broker: int | None
+    text: str | None
+    evidence: tuple[str, ...]
+    last_seen_ms: int | None
+
+
+Body: TypeAlias = (
+    FollowBegan | FollowEnded | SourceSeen | SourceLost | HazardBegan | HazardChanged | HazardEnded
+)
+_BODY: Final[TypeAdapter[Body]] = TypeAdapter(Annotated[Body, Field(discriminator="kind")])
+KINDS: Final = frozenset(each.model_fields["kind"].default for each in get_args(Body))
+"""What of the audit trail is of this."""
+
+
+def bodies(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Body]]:
+    """Give what of the trail is of this, typed, in its order.
+
+    Raises:
+        pydantic.ValidationError: the trail is of another version.
+    """
+    for each in entries:
+        if each.kind in KINDS:
+            yield each, _BODY.validate_python({**each.body, "kind": each.kind})
+
+
+def as_json(body: Body) -> dict[str, JsonValue]:
+    """Give the body as the trail holds it, without its kind."""
+    return body.model_dump(mode="json", exclude={"kind"})
+
+
+def _fields(hazard: Hazard) -> dict[str, object]:
+    return {
+        "hazard": str(hazard.kind),
+        "broker": hazard.broker,
+        "severity": str(hazard.severity),
+        "blocks": None if hazard.blocks is None else str(hazard.blocks),
+        "text": hazard.text,
+        "evidence": hazard.evidence,
+        "way_out": hazard.way_out,
+        "since_ms": hazard.since_ms,
+    }

@@ -1,0 +1,232 @@
+"""What stood is kept from its beginning to its end, over restarts and kills, each of it once."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from migration.hazards import Hazard, HazardKind, Severity, hazards
+from migration.source_status import SourceStatus
+from migration.summary import ClusterSummary, Phase
+from orchestrator.audit import AuditLog
+from orchestrator.chronicle import Chronicle
+from orchestrator.chronicle.chronicle import SETTLE_MS
+from orchestrator.chronicle.spans import NOT_RUNNING, Stood, stood
+from orchestrator.config import Config, parse_config
+from orchestrator.following import Snapshot
+from tests.orchestrator.fakes import write_status
+from tests.orchestrator.night import FRESH, NOW_MS, cluster, held, kraft, replicas
+
+EARLY = cluster(Phase.DUAL_WRITE, kraft(1), held(3))
+WELL = cluster(Phase.DUAL_WRITE, kraft(1), kraft(3))
+EARLY_OF_3 = ("unfenced_early", 3)
+
+
+class Following:
+    """A process that follows `prod`, look by look; its metadata log is current at every look."""
+
+    def __init__(self, folder: Path) -> None:
+        self.config: Config = parse_config(
+            "cluster: {name: prod}\ncontrollers: {bootstrap: 'c1:9093'}\nstate_dir: state\n",
+            folder / "kraftgate.yaml",
+        )
+        self.log = AuditLog.open(folder / "state" / "audit.db")
+        self.chronicle = Chronicle(self.config, self.log)
+
+    def look(self, summary: ClusterSummary, at_ms: int, *, current: bool = True) -> None:
+        said = SourceStatus(observed_ms=at_ms, waiting="no controller reachable")
+        status = replace(FRESH, observed_ms=at_ms, last_reply_ms=at_ms) if current else said
+        write_status(self.config.state_dir, "prod", status)
+        one = Snapshot(summary=summary, events=(), status=status)
+        self.chronicle.look([one], at_ms)
+
+    def kinds(self) -> list[str]:
+        return [each.kind for each in self.log.entries("prod")]
+
+    def stood(self) -> Stood:
+        return stood(self.log.entries("prod"))
+
+
+@pytest.fixture
+def following(tmp_path: Path) -> Iterator[Following]:
+    made = Following(tmp_path)
+    yield made
+    made.log.close()
+
+
+def test_a_hazard_is_kept_from_its_beginning_to_its_end(following: Following) -> None:
+    following.look(WELL, NOW_MS)
+    following.look(EARLY, NOW_MS + 250)
+    following.look(EARLY, NOW_MS + 500)
+    following.look(WELL, NOW_MS + 750)
+    (span,) = (each for each in following.stood().hazards if each.which == EARLY_OF_3)
+    assert (span.began_ms, span.last_seen_ms, span.ended_ms) == (
+        NOW_MS + 250,
+        NOW_MS + 500,
+        NOW_MS + 750,
+    )
+    assert span.first.severity == Severity.WARNING
+    assert "broker 3" in span.first.text
+    assert span.first.evidence
+    assert span.first.way_out
+    assert len(span.entries) == 2
+
+
+def test_words_that_change_make_no_entry_and_the_last_ones_are_kept(following: Following) -> None:
+    fewer = held(3, replicas=replicas(assigned=62, migrating=2))
+    following.look(EARLY, NOW_MS)
+    for at in range(1, 20):
+        following.look(replace(EARLY, brokers=(EARLY.brokers[0], fewer)), NOW_MS + at * 1000)
+    assert following.kinds().count("hazard_began") == len(following.stood().hazards)
+    assert "hazard_changed" not in following.kinds()
+    following.look(WELL, NOW_MS + 30_000)
+    (span,) = (each for each in following.stood().hazards if each.which == EARLY_OF_3)
+    assert "12 of its replicas" in span.first.text
+    assert "2 of its replicas" in span.last_text
+
+
+def test_what_a_hazard_forbids_is_kept_when_it_changes(
+    following: Following, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    following.look(EARLY, NOW_MS)
+
+    def graver(summary: ClusterSummary, now_ms: int) -> tuple[Hazard, ...]:
+        return tuple(replace(e, severity=Severity.CRITICAL) for e in hazards(summary, now_ms))
+
+    monkeypatch.setattr("orchestrator.chronicle.chronicle.hazards", graver)
+    following.look(EARLY, NOW_MS + 250)
+    following.look(EARLY, NOW_MS + 500)
+    (span,) = (each for each in following.stood().hazards if each.which == EARLY_OF_3)
+    assert (span.first.severity, span.judged.severity) == ("warning", "critical")
+    assert len(span.entries) == 2
+
+
+def test_a_hazard_that_outlives_its_process_is_told_once(
+    following: Following, tmp_path: Path
+) -> None:
+    following.look(EARLY, NOW_MS)
+    following.chronicle.close()
+    again = Following(tmp_path)
+    again.look(EARLY, NOW_MS + 60_000)
+    again.look(EARLY, NOW_MS + 60_250)
+    assert again.kinds().count("hazard_began") == len(again.stood().hazards)
+    again.look(WELL, NOW_MS + 61_000)
+    (span,) = (each for each in again.stood().hazards if each.which == EARLY_OF_3)
+    assert span.last_seen_ms == NOW_MS + 60_250
+
+
+def test_of_one_that_ended_while_nobody_looked_only_the_bounds_are_known(
+    following: Following, tmp_path: Path
+) -> None:
+    following.look(EARLY, NOW_MS)
+    following.look(EARLY, NOW_MS + 1_000)  # and then it is killed
+    again = Following(tmp_path)
+    again.look(WELL, NOW_MS + 90_000)
+    told = again.stood()
+    (span,) = (each for each in told.hazards if each.which == EARLY_OF_3)
+    assert (span.last_seen_ms, span.ended_ms) == (NOW_MS + 1_000, NOW_MS + 90_000)
+    first, second = told.runs
+    assert (first.ended_ms, first.last_seen_ms) == (None, NOW_MS + 1_000)
+    assert (second.ended_ms, second.last_seen_ms) == (None, None)
+
+
+def test_what_the_process_before_left_is_not_judged_before_its_sources_are_current(
+    following: Following, tmp_path: Path
+) -> None:
+    """It would be judged by old facts and a new clock."""
+    following.look(WELL, NOW_MS)
+    following.chronicle.close()
+    again = Following(tmp_path)
+    again.look(EARLY, NOW_MS + 60_000, current=False)
+    again.look(EARLY, NOW_MS + 70_000, current=False)
+    assert again.kinds().count("hazard_began") == 0
+    again.look(WELL, NOW_MS + 71_000)
+    assert again.kinds().count("hazard_began") == 0
+
+
+def test_a_source_that_stays_away_does_not_keep_hazards_from_being_kept(
+    following: Following, tmp_path: Path
+) -> None:
+    following.look(WELL, NOW_MS)
+    following.chronicle.close()
+    again = Following(tmp_path)
+    for at_ms in (0, SETTLE_MS - 1, SETTLE_MS):
+        assert "hazard_began" not in again.kinds()
+        again.look(EARLY, NOW_MS + 60_000 + at_ms, current=False)
+    assert "hazard_began" in again.kinds()
+
+
+def test_a_source_is_lost_since_it_last_answered_and_seen_again(following: Following) -> None:
+    following.look(WELL, NOW_MS)
+    following.look(WELL, NOW_MS + 250)
+    following.look(WELL, NOW_MS + 20_000, current=False)
+    following.look(WELL, NOW_MS + 21_000, current=False)
+    following.look(WELL, NOW_MS + 30_000)
+    (unseen,) = following.stood().unseen
+    assert (unseen.source, unseen.began_ms, unseen.ended_ms) == (
+        "metadata_log",
+        NOW_MS + 250,
+        NOW_MS + 30_000,
+    )
+    assert unseen.why == "no controller reachable"
+    assert following.kinds() == ["follow_began", "source_seen", "source_lost", "source_seen"]
+
+
+def test_a_source_that_was_never_seen_is_not_lost(following: Following) -> None:
+    """Before the controllers exist that is a phase, not an error."""
+    following.look(WELL, NOW_MS, current=False)
+    following.look(WELL, NOW_MS + 1_000, current=False)
+    assert following.kinds() == ["follow_began"]
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_between_two_processes_nothing_was_seen(
+    following: Following, tmp_path: Path, *, killed: bool
+) -> None:
+    following.look(WELL, NOW_MS)
+    if not killed:
+        following.chronicle.close()
+    ended_ms = following.stood().runs[0].ended_ms
+    again = Following(tmp_path)
+    again.look(WELL, NOW_MS + 50_000)
+    (unseen,) = again.stood().unseen
+    assert unseen.why == NOT_RUNNING
+    assert unseen.began_ms == (NOW_MS if killed else ended_ms)
+    assert (ended_ms is None) is killed
+    assert unseen.ended_ms == NOW_MS + 50_000
+
+
+def test_what_the_process_before_said_of_a_source_does_not_make_it_current(
+    following: Following, tmp_path: Path
+) -> None:
+    """It is restarted within the time in which its last word still counts as the present."""
+    following.look(WELL, NOW_MS)
+    again = Following(tmp_path)
+    again.chronicle.look(
+        [Snapshot(summary=WELL, events=(), status=replace(FRESH, observed_ms=NOW_MS))],
+        NOW_MS + 2_000,
+    )
+    assert again.kinds()[-1] == "follow_began"
+    again.look(WELL, NOW_MS + 5_000)
+    assert again.kinds()[-1] == "source_seen"
+
+
+def test_who_is_refused_before_the_first_look_leaves_nothing(following: Following) -> None:
+    following.chronicle.close()
+    assert following.kinds() == []
+
+
+def test_several_of_one_kind_and_broker_are_one(following: Following) -> None:
+    following.look(EARLY, NOW_MS)
+    which = [each.which for each in following.stood().hazards]
+    assert len(which) == len(set(which))
+    assert {name for name, _ in which} <= {str(kind) for kind in HazardKind}
+
+
+def test_an_end_without_a_beginning_is_left_out(following: Following) -> None:
+    following.look(EARLY, NOW_MS)
+    following.look(WELL, NOW_MS + 250)
+    left = [each for each in following.log.entries("prod") if each.kind != "hazard_began"]
+    assert stood(left).hazards == ()
+    assert stood([each for each in left if each.kind != "follow_began"]).runs == ()
