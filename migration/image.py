@@ -6,11 +6,12 @@ cluster-wide records, in metadata order. An image is a value: `migration.advance
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from migration.brokers import Broker
 from migration.compared import Comparing
 from migration.controllers import Controller
-from migration.directory_ids import PENDING, DirectoryId, to_text
+from migration.directory_ids import LOST, PENDING, DirectoryId, to_text
 from migration.disks import DisksImage
 from migration.jmx import JmxImage
 from migration.partitions import classify
@@ -20,6 +21,8 @@ from migration.replica_state import ReplicaState
 from migration.replication import Replication
 from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, Vanished, Wiped
 from migration.zookeeper import ZkBroker, ZkController, ZooKeeperImage
+
+_RESERVED: Final = PENDING | {LOST}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +102,8 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
     """Tell one broker of the image."""
     replicas = dict.fromkeys(ReplicaState, 0)
     online = frozenset(broker.log_dirs)
-    for directory, count in image.directories.get(broker.id, {}).items():
+    hosted = image.directories.get(broker.id, {})
+    for directory, count in hosted.items():
         replicas[classify(directory, online)] += count
     unfenced, complete = broker.unfenced, broker.complete
     return BrokerSummary(
@@ -126,6 +130,9 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
         supports=broker.supports,
         under_replicated=image.replication.missing.get(broker.id, 0),
         assigned_ms=image.assigned_ms.get(broker.id),
+        directories={
+            to_text(each): count for each, count in hosted.items() if each not in _RESERVED
+        },
     )
 
 

@@ -111,6 +111,7 @@ class BrokerSummary:
         supports: the highest metadata.version that it can work with; None: not known.
         under_replicated: partitions of which it is a replica and not in the ISR; None: not known.
         assigned_ms: when a replica of it was last assigned to a directory; None: not seen.
+        directories: replicas by real directory id, those that are offline included.
     """
 
     id: int
@@ -136,6 +137,7 @@ class BrokerSummary:
     supports: int | None = None
     under_replicated: int | None = None
     assigned_ms: int | None = None
+    directories: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def pending(self) -> int:

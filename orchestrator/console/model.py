@@ -25,7 +25,8 @@ Reading (GET; no token on loopback, see Token):
         all. ID is a `CheckpointTold.id` such as brokers-kraft[3], percent-encoded
 
 Events of /api/stream; each but `beat` has an id, and data of one line of JSON:
-    state    `State`: first of all, and after each reconnect (Last-Event-ID changes nothing)
+    state    `State`: first of all, and after each reconnect (Last-Event-ID changes nothing); a
+             second one when there was no look at the clusters before
     change   `Change`: what is other than before. An absent key did not change; rows are whole
     beat     `Beat`: every 5 s; nothing at all for 15 s: what is shown is old, so say it, reconnect
     end      `Beat`: kraftgate ends, and the connection is closed. Say so; reconnect slowly
@@ -65,7 +66,7 @@ from orchestrator.console.model_rows import (
     Source,
     WaitTold,
 )
-from orchestrator.console.model_walk import WalkState
+from orchestrator.console.model_walk import CheckpointTold, WalkState
 from orchestrator.console.shape import Ms, Shape
 
 
@@ -80,7 +81,7 @@ class Waiting(Shape):
     """The one thing that is waited for.
 
     Attributes:
-        text: in the words of the terminal; "" when nothing is.
+        text: in the words of the terminal, also when it is nothing.
         by: whether the runbook's checkpoint holds, or the migration itself waits.
         name: of the reason; null: of the runbook's own.
         more: how many further reasons there are.
@@ -146,6 +147,7 @@ class ClusterState(Shape):
         walk: null: no runbook is walked.
         events: the newest ones, oldest first, at most 200.
         walkable: whether a runbook is configured.
+        checkpoints: of the runbook that is walked; empty: its text is not at hand.
     """
 
     name: str
@@ -153,6 +155,7 @@ class ClusterState(Shape):
     head: Head
     sources: tuple[Source, ...]
     walk: WalkState | None
+    checkpoints: tuple[CheckpointTold, ...]
     waits: tuple[WaitTold, ...]
     hazards: tuple[HazardTold, ...]
     brokers: tuple[BrokerRow, ...]
@@ -175,12 +178,14 @@ class ClusterChange(Shape):
     Attributes:
         brokers: rows to put in place of those with their id; so for `disks`.
         events: new ones, to append; `events_missed`: some before them are not in here.
+        waits, hazards: the first 200; `Waiting.more` counts all.
     """
 
     name: str
     head: Head | None = None
     sources: tuple[Source, ...] = ()
     walk: WalkState | None = None
+    checkpoints: tuple[CheckpointTold, ...] = ()
     waits: tuple[WaitTold, ...] = ()
     hazards: tuple[HazardTold, ...] = ()
     brokers: tuple[BrokerRow, ...] = ()

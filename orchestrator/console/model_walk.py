@@ -17,26 +17,38 @@ class FindingTold(Shape):
     broker: int | None
 
 
+class Instance(Shape):
+    """A checkpoint, for one broker or controller: `id` is like brokers-kraft[3]."""
+
+    id: str
+    of: int
+    stage: Stage
+    how: str | None
+    entered_ms: Ms | None
+    ended_ms: Ms | None
+
+
 class CheckpointTold(Shape):
     """A checkpoint of the way, ahead or back, in the order in which it is walked.
 
     Attributes:
-        id: with the broker or controller in brackets where it is an instance that was entered;
-            one with `for_each` has a row of its own and its instances behind it.
-        stage: of one with `for_each`: passed when all are.
+        stage: of one with `for_each`: that of its instance that is under way; passed when all are.
         how: how it was passed: `opened`, `already`; or `turned back`.
+        for_each: it has an instance for each of these; `instances` are those that were entered.
         people: how many must approve its step; 0: nobody.
         step: the step's name; null: only the gate is waited for.
+        needs, opens_when: the guards and the gate, as the runbook has them.
     """
 
     id: str
     title: str
+    explain: str
     stage: Stage
     how: str | None
     entered_ms: Ms | None
     ended_ms: Ms | None
     for_each: Literal["broker", "controller"] | None
-    instance_of: str | None
+    instances: tuple[Instance, ...]
     irreversible: bool
     people: int
     step: str | None
@@ -65,9 +77,10 @@ class WalkState(Shape):
         paused: by whom and why.
         outcome: completed, rolled-back or aborted; null: it goes on.
         execute: whether steps are done by hooks.
-        approved_by: who approved the checkpoint's step, as far as that is in force.
+        people: how many must approve the step before it is begun; 0: nobody need.
+        approved_by: who did, as far as that is in force.
         can: what `approve`, `pause`, `resume`, `abort` would be taken now.
-        checkpoints: empty: the runbook's text is not at hand.
+        told_ms: when the walk last said this, to the minute.
     """
 
     runbook: str
@@ -83,9 +96,9 @@ class WalkState(Shape):
     paused: str | None
     outcome: str | None
     execute: bool
+    people: int
     approved_by: tuple[str, ...]
     can: tuple[Literal["approve", "pause", "resume", "abort"], ...]
-    checkpoints: tuple[CheckpointTold, ...]
     unexpected: tuple[Unexpected, ...]
     told_ms: Ms
 

@@ -29,8 +29,8 @@ _UNREAD: Final = SOURCE.gauge(
 
 def tell_sources(into: Exposition, seen: Seen, view: View) -> None:
     """Give each source that is configured."""
-    name, unread = seen.entry.name, dict(_unread(seen.snapshot))
-    for source, status in _configured(seen).items():
+    name, unread = seen.entry.name, dict(unread_of(seen.snapshot))
+    for source, status in configured(seen).items():
         if in_use(view, source):
             into.value(_CURRENT, source not in view.not_current, name, source)
         into.time(_REPLY, status.last_reply_ms, name, source)
@@ -39,7 +39,8 @@ def tell_sources(into: Exposition, seen: Seen, view: View) -> None:
         into.value(_UNREAD, unread.get(source), name, source)
 
 
-def _configured(seen: Seen) -> Mapping[DataSource, SourceStatus]:
+def configured(seen: Seen) -> Mapping[DataSource, SourceStatus]:
+    """What each source that is configured last said of itself."""
     entry, one = seen.entry, seen.snapshot
     every = (
         (DataSource.METADATA_LOG, entry.controllers, one.status),
@@ -50,7 +51,8 @@ def _configured(seen: Seen) -> Mapping[DataSource, SourceStatus]:
     return {source: status for source, configured, status in every if configured is not None}
 
 
-def _unread(one: Snapshot) -> Iterator[tuple[DataSource, int]]:
+def unread_of(one: Snapshot) -> Iterator[tuple[DataSource, int]]:
+    """Yield how much each source has seen that is yet to be taken in."""
     if one.status.high_watermark is not None:
         yield DataSource.METADATA_LOG, behind(one.status, one.summary.metadata_offset)
     for source in (DataSource.ZOOKEEPER, DataSource.LOG_DIRS, DataSource.JMX):

@@ -19,15 +19,16 @@ _WIDE: Final = 76
 """Below this, rate and the time since the last progress give way to the rest."""
 
 
+def urgency(broker: BrokerSummary) -> int:
+    """Order: held, offline replicas, fenced, not yet in KRaft mode, the rest; 0 comes first."""
+    offline = broker.replicas[ReplicaState.OFFLINE] + broker.replicas[ReplicaState.LOST]
+    calm = (not broker.held, not offline, not broker.fenced, broker.mode is Mode.KRAFT)
+    return sum(each << place for place, each in enumerate(reversed(calm)))
+
+
 def most_urgent_first(brokers: Sequence[BrokerSummary]) -> list[BrokerSummary]:
-    """Order: held, offline replicas, fenced, not yet in KRaft mode, the rest; then by id."""
-
-    def calm(broker: BrokerSummary) -> tuple[bool, bool, bool, bool, int]:
-        offline = broker.replicas[ReplicaState.OFFLINE] + broker.replicas[ReplicaState.LOST]
-        in_kraft = broker.mode is Mode.KRAFT
-        return (not broker.held, not offline, not broker.fenced, in_kraft, broker.id)
-
-    return sorted(brokers, key=calm)
+    """Order by urgency, then by id."""
+    return sorted(brokers, key=lambda broker: (urgency(broker), broker.id))
 
 
 def broker_table(brokers: Sequence[BrokerSummary], now_ms: int, width: int) -> Table:

@@ -11,7 +11,7 @@ from orchestrator.walk.told import WalkTold
 
 _HOLDS_MAX: Final = 4
 _SHOWN_LINES_MAX: Final = 12
-_STAGE_WORDS: Final = {
+STAGE_WORDS: Final = {
     Stage.AHEAD: "next",
     Stage.ENTERED: "before its step",
     Stage.RUNNING: "its hook runs",
@@ -39,7 +39,7 @@ def walk_lines(walk: WalkTold, width: int) -> list[Text]:
     if walk.checkpoint is not None:
         at = Text(f"> {walk.checkpoint}", style="bold cyan")
         at.append(f"  {walk.title}" if walk.title else "", style="not bold")
-        stage = _STAGE_WORDS.get(walk.stage) if walk.stage is not None else None
+        stage = STAGE_WORDS.get(walk.stage) if walk.stage is not None else None
         at.append(f"  ({stage})" if stage else "", style="dim not bold")
         lines.append(_cut(at, width))
     lines += _shown(walk, width)

@@ -200,6 +200,7 @@ class _Walked:
             title=standing.title,
             holds=standing.holds,
             findings=tuple(Found.of(each) for each in standing.findings),
+            people=standing.people,
         )
         before = self._said
         if before is not None and before.says_the_same(said, _TELL_EVERY_MS):

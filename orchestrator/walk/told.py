@@ -38,6 +38,8 @@ class WalkTold(_Told):
         path: the way back that is taken; None: the way ahead.
         execute: whether steps are done by hooks.
         asks: what a person must decide; None: nothing.
+        people: how many must approve the step before it is begun; 0: nobody need.
+        approved_by: who did, as far as that is in force.
         unexpected: what the cluster showed that no step did, newest last: time in ms, words.
     """
 
@@ -56,6 +58,8 @@ class WalkTold(_Told):
     asks: str | None
     places: tuple[PlaceTold, ...]
     unexpected: tuple[tuple[int, str], ...]
+    people: int = 0
+    approved_by: tuple[str, ...] = ()
 
     def says_the_same(self, later: "WalkTold", within_ms: int) -> bool:
         """Whether `later` says nothing else, and this was said just before."""
@@ -71,6 +75,7 @@ def told(
     title: str | None,
     holds: tuple[str, ...],
     findings: tuple[Found, ...],
+    people: int = 0,
 ) -> WalkTold:
     """Put together what is said of a walk."""
     place = None if checkpoint is None else walk.place(checkpoint)
@@ -99,6 +104,8 @@ def told(
             for each in walk.places.values()
         ),
         unexpected=walk.unexpected,
+        people=people,
+        approved_by=tuple(sorted({each.by.who for each in place.approvals} if place else ())),
     )
 
 

@@ -37,6 +37,7 @@ class Standing:
         stop: the checkpoint; None: between two, or the walk has ended.
         holds: why it does not go on, the gravest first; empty: it does.
         findings: what these rest on.
+        people: how many must approve its step before it is begun; 0: nobody need.
     """
 
     walk: Walk
@@ -44,6 +45,7 @@ class Standing:
     title: str | None = None
     holds: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    people: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,12 +235,17 @@ class Walker:
         walk = self._trail.walk()
         if walk is None:
             raise AssertionError("a walk that stands somewhere has begun")
+        if stop is None:
+            return Standing(walk=walk, holds=holds, findings=findings)
+        wanted = None if stop.begun else stop.checkpoint.approval
+        asked = wanted is not None and walk.place(stop.id).stage is Stage.ENTERED
         return Standing(
             walk=walk,
-            stop=None if stop is None else stop.id,
-            title=None if stop is None else stop.checkpoint.title,
+            stop=stop.id,
+            title=stop.checkpoint.title,
             holds=holds,
             findings=findings,
+            people=wanted.people if wanted is not None and asked else 0,
         )
 
 

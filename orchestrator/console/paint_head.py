@@ -1,0 +1,146 @@
+"""The top of the page: the phase, whether data is current, and the one thing that is waited for."""
+
+from typing import Literal
+
+from migration.conditions import Verdict
+from migration.conditions.view import View
+from migration.replica_state import ReplicaState
+from migration.source_status import behind, is_current, is_silent
+from migration.summary import WAY, ClusterSummary, Mode, Phase
+from migration.wait import Wait, WaitKind
+from migration.waits import headline, is_log_over
+from orchestrator.console.model import Head, PhaseStep, Waiting
+from orchestrator.console.model_rows import Eta
+from orchestrator.console.paint_judged import needs_person, to_the_second
+from orchestrator.metrics.board import Seen
+from orchestrator.walk.state import Stage
+from orchestrator.walk.told import WalkTold
+
+Currency = Literal["current", "reading", "stale", "no_data", "source_error", "over", "finished"]
+
+
+def head(seen: Seen, view: View, reasons: tuple[Wait, ...], eta: Eta | None, *, told: bool) -> Head:
+    """Tell the cluster as a whole; `told`: whether the metadata log has a say about replicas."""
+    one = seen.snapshot
+    summary, status = one.summary, one.status
+    current, text = _current(seen, view, reasons)
+    controller = status.active_controller
+    epoch = status.leader_epoch
+    return Head(
+        phase=summary.phase,
+        phases=_phases(summary.phase),
+        phase_since_ms=_since(seen),
+        current=current,
+        current_text=text,
+        waiting=waiting(summary, one.walk, reasons),
+        eta=eta,
+        last_reply_ms=to_the_second(status.last_reply_ms),
+        observed_ms=summary.observed_ms,
+        metadata_offset=summary.metadata_offset,
+        behind=behind(status, summary.metadata_offset),
+        active_controller=summary.active_controller if controller is None else controller,
+        leader_epoch=summary.leader_epoch if epoch is None else epoch,
+        metadata_version=summary.metadata_version,
+        topics=summary.topics,
+        partitions=summary.partitions,
+        under_replicated=summary.under_replicated,
+        leaderless=summary.leaderless,
+        reassigning=summary.reassigning,
+        brokers={mode: sum(b.mode is mode for b in summary.brokers) for mode in Mode},
+        held=sum(each.held for each in summary.brokers),
+        fenced=sum(each.fenced and each.epoch is not None for each in summary.brokers),
+        unfenced_early=sum(
+            each.held and not each.fenced and each.unfenced_early is not None
+            for each in summary.brokers
+        ),
+        replicas=_replicas(summary) if told else None,
+        limits=one.limits,
+    )
+
+
+def waiting(summary: ClusterSummary, walk: WalkTold | None, reasons: tuple[Wait, ...]) -> Waiting:
+    """Say the one thing: why the runbook's checkpoint does not open, before all else."""
+    walked = walk if walk is not None and walk.outcome is None else None
+    holds = walked.holds if walked else ()
+    more = len(holds) + len(reasons) - 1
+    if walked is not None and holds:
+        return Waiting(
+            text=holds[0],
+            by="runbook",
+            name=None,
+            broker=None,
+            since_ms=None,
+            more=more,
+            needs_person=_asks(walked),
+        )
+    if reasons:
+        first = reasons[0]
+        return Waiting(
+            text=first.text,
+            by="migration",
+            name=first.kind,
+            broker=first.broker,
+            since_ms=first.since_ms,
+            more=more,
+            needs_person=needs_person(first),
+        )
+    nothing = "nothing beside the runbook's checkpoint" if walked else headline(summary, ())
+    return Waiting(
+        text=nothing,
+        by="nothing",
+        name=None,
+        broker=None,
+        since_ms=None,
+        more=0,
+        needs_person=False,
+    )
+
+
+def _phases(phase: Phase) -> tuple[PhaseStep, ...]:
+    if phase not in WAY:
+        return (PhaseStep(phase=phase, state="here"),)
+    at = WAY.index(phase)
+    return tuple(
+        PhaseStep(phase=each, state="behind" if place < at else "here" if place == at else "ahead")
+        for place, each in enumerate(WAY)
+    )
+
+
+def _since(seen: Seen) -> int | None:
+    """When the phase began; the newest event may tell of an earlier one."""
+    changed = seen.tally.phase
+    if changed is None or changed.fields.get("now") != seen.snapshot.summary.phase:
+        return None
+    return changed.moment_ms
+
+
+def _current(seen: Seen, view: View, reasons: tuple[Wait, ...]) -> tuple[Currency, str]:
+    summary, status, now_ms = seen.snapshot.summary, seen.snapshot.status, view.now_ms
+    if status.error is not None:
+        return "source_error", status.error
+    if status.finished:
+        return "finished", "read to its end"
+    if status.last_reply_ms is None:
+        return "no_data", status.waiting or "nothing has been observed yet"
+    if is_current(status, now_ms):
+        reading = [each.text for each in reasons if each.kind is WaitKind.CATCHING_UP]
+        return ("reading", reading[0]) if reading else ("current", "what is shown is the present")
+    if is_log_over(summary) and not is_silent(status, now_ms):
+        return "over", "nobody writes the metadata log any more"
+    if is_silent(status, now_ms):
+        return "stale", "kraftgate run does not report any more"
+    return "stale", status.waiting or "no controller answers any more"
+
+
+def _replicas(summary: ClusterSummary) -> dict[ReplicaState, int]:
+    return {state: sum(each.replicas[state] for each in summary.brokers) for state in ReplicaState}
+
+
+def _asks(walk: WalkTold) -> bool:
+    """Whether the checkpoint waits for a person: a decision, hands, an approval, or a mend."""
+    return (
+        walk.asks is not None
+        or walk.stage is Stage.SHOWN
+        or walk.people > len(walk.approved_by)
+        or any(each.verdict is Verdict.VIOLATED for each in walk.findings)
+    )
