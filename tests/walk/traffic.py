@@ -37,7 +37,7 @@ class Traffic:
             }
         )
         self._consumer.assign([TopicPartition(topic, each, 0) for each in range(partitions)])
-        self._stopping, self._sent = threading.Event(), 0
+        self._stopping, self._leaving, self._sent = threading.Event(), threading.Event(), 0
         self._acknowledged: set[int] = set()
         self._consumed: set[int] = set()
         self._arrived = threading.Condition()
@@ -56,6 +56,7 @@ class Traffic:
     def __exit__(self, *_: object) -> None:
         """End, whatever was missing."""
         self._stopping.set()
+        self._leaving.set()
         for each in self._threads:
             each.join(_ARRIVE_S_MAX)
         self._consumer.close()
@@ -93,7 +94,7 @@ class Traffic:
         return told
 
     def _consume(self) -> None:
-        while not (self._stopping.is_set() and self._acknowledged <= self._consumed):
+        while not self._leaving.is_set():  # what is acknowledged last comes after `finish` began
             message = self._consumer.poll(_POLL_S)
             if message is None:
                 continue
