@@ -13,6 +13,7 @@ from migration.brokers import Broker, Early, Moment
 from migration.directory_ids import DirectoryId, to_text
 from migration.events import Events
 from migration.image import ClusterImage
+from migration.pending_steps import Crossing, Movement
 from migration.records import (
     BrokerRegistrationChange,
     FenceBroker,
@@ -23,7 +24,6 @@ from migration.records import (
 )
 from migration.shard_report import ShardReport
 from migration.summary import Mode
-from migration.transitions import Crossing, Movement
 
 
 class BrokerSteps:

@@ -8,9 +8,10 @@ early; that is kept with the number of pending replicas then, and how long it la
 from dataclasses import dataclass, replace
 
 from migration.directory_ids import DirectoryId, to_text
+from migration.pending_steps import Movement
+from migration.progress import together
 from migration.records import RegisterBroker
 from migration.summary import DirectoriesGone, Mode, Progress, UnfencedEarly
-from migration.transitions import Movement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,5 +198,6 @@ def progressed(broker: Broker, movement: Movement) -> Broker:
             assigned=movement.assigned + (before.assigned if before else 0),
             first_ms=before.first_ms if before else movement.first_ms,
             last_ms=max(movement.last_ms, before.last_ms if before else 0),
+            recent=together(before.recent if before else (), movement.recent),
         ),
     )

@@ -1,43 +1,96 @@
-"""How fast a held broker's replicas get their directories, and how long the rest will take."""
+"""How fast held brokers' replicas get their directories, and how long the rest will take.
 
+The same estimate stands on every screen, in the JSON and in the metrics, or the same reason why
+there is none.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from migration.broker_waits import is_stalled
+from migration.estimate import LEVEL, Estimate, estimate
+from migration.progress import Step
+from migration.source_status import SourceStatus
 from migration.summary import BrokerSummary, ClusterSummary
+from migration.waits import is_present
+
+_LOG_SILENT_MS: Final = 10_000
+"""An idle controller writes a no-op record each half a second, unless it is told not to."""
+
+
+class NoEstimate(enum.StrEnum):
+    """Why there is none, in words."""
+
+    NOT_CURRENT = "none: what is known is not the present"
+    STALLED = "none: it made no progress for too long"
+    NO_RATE = "none yet: no two moments at which replicas got a directory"
+
+
+Eta: TypeAlias = Estimate | NoEstimate
 
 
 def rate_per_second(broker: BrokerSummary) -> float | None:
-    """Replicas that got a directory per second, from the first such record to the latest one.
+    """Replicas that got a directory per second, over the latest steps; None before two of them.
 
-    Made of `Progress` alone: (assigned - 1) / (last_ms - first_ms), because n records span n - 1
-    gaps and nothing is known of the time before the first. None until the records carry two
-    distinct timestamps.
+    The first of these steps starts the clock and is not counted: nothing is known of the time
+    before it.
     """
-    progress = broker.progress
-    if progress is None or progress.assigned < 2 or progress.last_ms <= progress.first_ms:
+    steps = _steps(broker)
+    if len(steps) < 2:  # one step has no gap
         return None
-    return (progress.assigned - 1) * 1000 / (progress.last_ms - progress.first_ms)
+    assigned = sum(step.assigned for step in steps[1:])
+    return assigned * 1000 / (steps[-1].at_ms - steps[0].at_ms)
 
 
-def eta_seconds(broker: BrokerSummary, now_ms: int) -> float | None:
-    """Seconds until a held broker's last replica has a directory; None when not held or no rate.
+def etas(
+    summary: ClusterSummary, source: SourceStatus, now_ms: int, stall_after_ms: int
+) -> dict[int, Eta]:
+    """Of each held broker: how long until its last replica has a directory, or why not known."""
+    held = [broker for broker in summary.brokers if broker.held]
+    if not is_present(summary, source, now_ms):
+        return {broker.id: NoEstimate.NOT_CURRENT for broker in held}
+    at_ms = _log_time_ms(summary, now_ms)
+    return {
+        broker.id: NoEstimate.STALLED
+        if is_stalled(broker, now_ms, stall_after_ms)
+        else estimate(broker.id, _steps(broker), broker.pending, at_ms) or NoEstimate.NO_RATE
+        for broker in held
+    }
 
-    Pending replicas over the rate, where the rate's span reaches to `now_ms`, not to the last
-    record: a broker that stopped does not keep the promise it made when it was fast, its estimate
-    grows. A clock that runs behind the records' counts as their time.
+
+def cluster_eta(summary: ClusterSummary, found: Mapping[int, Eta]) -> Eta | None:
+    """How long until no broker is held; None: none is. `found`: what `etas` gave.
+
+    It is over when the last one is. That is late when any of them is, so each one's chance to be
+    late is a share of what the level leaves for all.
     """
-    progress = broker.progress
-    if not broker.held or progress is None or rate_per_second(broker) is None:
-        return None
-    span_ms = max(now_ms, progress.last_ms) - progress.first_ms
-    return broker.pending * span_ms / (progress.assigned - 1) / 1000
-
-
-def cluster_eta_seconds(summary: ClusterSummary, now_ms: int) -> float | None:
-    """Seconds until no broker is held; None when none is, or when one has no estimate."""
-    latest: float | None = None
+    lasting: Estimate | None = None
+    low = high = 0.0
+    level = 1 - (1 - LEVEL) / max(1, len(found))
     for broker in summary.brokers:
-        if not broker.held:
+        one = found.get(broker.id)
+        if isinstance(one, NoEstimate):
+            return one
+        if one is None:
             continue
-        eta = eta_seconds(broker, now_ms)
-        if eta is None:
-            return None
-        latest = eta if latest is None else max(latest, eta)
-    return latest
+        steps = _steps(broker)
+        wider = estimate(broker.id, steps, broker.pending, steps[0].at_ms + one.over_ms, level)
+        low, high = max(low, one.low), max(high, one.high, wider.high if wider else 0.0)
+        if lasting is None or one.seconds > lasting.seconds:
+            lasting = one
+    return None if lasting is None else replace(lasting, low=low, high=high)
+
+
+def _steps(broker: BrokerSummary) -> tuple[Step, ...]:
+    return broker.progress.recent if broker.progress else ()
+
+
+def _log_time_ms(summary: ClusterSummary, now_ms: int) -> int:
+    """Up to when the log is known, by the controllers' clock, which the steps go by, too.
+
+    Where no no-op records are written, only this clock tells how long nothing came.
+    """
+    log_ms = summary.observed_ms
+    return now_ms if log_ms is None or now_ms - log_ms > _LOG_SILENT_MS else log_ms

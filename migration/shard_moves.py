@@ -10,6 +10,7 @@ from migration.partitions import (
     Replicas,
     moves,
 )
+from migration.pending_steps import PendingSteps
 from migration.shard_report import ShardReport
 from migration.transitions import (
     ABSENT,
@@ -18,7 +19,6 @@ from migration.transitions import (
     MIGRATING_STATE,
     OFFLINE_STATE,
     UNASSIGNED_STATE,
-    PendingSteps,
     Registrations,
     Transitions,
     directory_changes,

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from migration.comparison import ShardComparison
 from migration.directory_ids import DirectoryId
+from migration.pending_steps import Crossing, Movement
 from migration.replication import ReplicationChange
-from migration.transitions import Crossing, Movement
 
 
 class Note(NamedTuple):

@@ -14,6 +14,7 @@ from typing import Final
 from migration.compared import Compared
 from migration.disks import DisksImage
 from migration.jmx import JmxImage
+from migration.progress import Step
 from migration.replica_state import ReplicaState
 from migration.zookeeper import ZooKeeperImage
 
@@ -77,11 +78,13 @@ class Progress:
         assigned: replicas that left `migrating` or `unassigned`.
         first_ms: timestamp of the first such record.
         last_ms: timestamp of the latest one.
+        recent: the latest steps in which they did, in order of time.
     """
 
     assigned: int
     first_ms: int
     last_ms: int
+    recent: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,9 @@ numpy; `names` say what topics and directories the numbers stand for. What the c
 must know of them is told by `report`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,6 @@ ABSENT: Final = -1
 """Instead of a place: the replica was not there, or is no more."""
 _STATE_BITS: Final = 3
 _STATE_MASK: Final = 7
-_OFFSET_BITS: Final = 40
-_OFFSET_MASK: Final = 2**_OFFSET_BITS - 1
-"""A trillion records: at a thousand a second, thirty years."""
 
 _RESERVED_STATES: Final = np.array([MIGRATING_STATE, UNASSIGNED_STATE, LOST_STATE])
 """The states of the reserved directories, by their numbers (`migration.partitions`)."""
@@ -41,41 +38,6 @@ COLUMNS: Final = 7
 def place(directory: int, state: int) -> int:
     """A directory's number and the replica's state there, in one number."""
     return (directory << _STATE_BITS) | state
-
-
-class Movement(NamedTuple):
-    """How a broker's pending replicas moved before one barrier.
-
-    Attributes:
-        net: change of their number.
-        assigned: how many got a directory.
-        first_ms: timestamp of the first assignment (0: none).
-        last_ms: timestamp of the last one (0: none).
-    """
-
-    net: int = 0
-    assigned: int = 0
-    first_ms: int = 0
-    last_ms: int = 0
-
-    def plus(self, other: "Movement") -> "Movement":
-        """Both movements together, in either order."""
-        firsts = [moment for moment in (self.first_ms, other.first_ms) if moment]
-        return Movement(
-            self.net + other.net,
-            self.assigned + other.assigned,
-            min(firsts, default=0),
-            max(self.last_ms, other.last_ms),
-        )
-
-
-class Crossing(NamedTuple):
-    """At this record a broker's pending replicas in the shard came to none, or were some again."""
-
-    offset: int
-    timestamp_ms: int
-    broker: int
-    pending: bool
 
 
 @dataclass(slots=True)
@@ -196,96 +158,3 @@ def last_assignments(table: Numbers) -> dict[int, int]:
     last = np.zeros(len(brokers), dtype=np.int64)
     np.maximum.at(last, inverse, rows[:, 1])
     return dict(zip(brokers.tolist(), last.tolist(), strict=True))
-
-
-class PendingSteps:
-    """The rows at which a broker's number of pending replicas changes, by one."""
-
-    def __init__(self, table: Numbers) -> None:
-        was, now = _is_pending(table[:, 5]), _is_pending(table[:, 6])
-        steps = now.astype(np.int64) - was.astype(np.int64)
-        changed = steps != 0
-        self._steps = steps[changed]
-        self._offsets = table[changed, 0]
-        self._moments = table[changed, 1]
-        self._brokers = table[changed, 4]
-        self._assigned = (self._steps < 0) & (table[changed, 6] != ABSENT)
-
-    def movements(
-        self, barriers: Mapping[int, Sequence[int]], ends: Sequence[int]
-    ) -> dict[tuple[int, int], Movement]:
-        """(next barrier, broker) -> movement of the broker's pending before it.
-
-        `barriers`: broker -> offsets of the records about it; `ends`: barriers of all brokers,
-        the last one beyond all rows.
-        """
-        if not len(self._steps):
-            return {}
-        ordered = np.array(
-            sorted(
-                {
-                    (broker << _OFFSET_BITS) | offset
-                    for broker in np.unique(self._brokers).tolist()
-                    for offset in (*barriers.get(broker, ()), *ends)
-                }
-            ),
-            dtype=np.int64,
-        )
-        places = (self._brokers << _OFFSET_BITS) | self._offsets
-        next_barrier = np.searchsorted(ordered, places, side="right")
-        keys, inverse = np.unique(next_barrier, return_inverse=True)
-        count = len(keys)
-        net = np.bincount(inverse, weights=self._steps, minlength=count)
-        assigned = np.bincount(inverse, weights=self._assigned, minlength=count)
-        never = np.iinfo(np.int64).max
-        first = np.full(count, never)
-        last = np.zeros(count, dtype=np.int64)
-        np.minimum.at(first, inverse[self._assigned], self._moments[self._assigned])
-        np.maximum.at(last, inverse[self._assigned], self._moments[self._assigned])
-        first[first == never] = 0
-        rows = zip(
-            ordered[keys].tolist(),
-            net.tolist(),
-            assigned.tolist(),
-            first.tolist(),
-            last.tolist(),
-            strict=True,
-        )
-        return {
-            (key & _OFFSET_MASK, key >> _OFFSET_BITS): Movement(int(one), int(two), three, four)
-            for key, one, two, three, four in rows
-        }
-
-    def crossings(self, pending: dict[int, int]) -> list[Crossing]:
-        """Where a broker's pending came to none or left it; `pending` is brought up to date."""
-        if not len(self._steps):
-            return []
-        order = np.argsort(self._brokers, kind="stable")
-        brokers, steps = self._brokers[order], self._steps[order]
-        sums = np.cumsum(steps)
-        starts = np.flatnonzero(np.r_[True, brokers[1:] != brokers[:-1]])
-        ends = np.r_[starts[1:], len(brokers)]
-        known = np.array([pending.get(each, 0) for each in brokers[starts].tolist()])
-        base = known - (sums[starts] - steps[starts])
-        after = sums + np.repeat(base, ends - starts)
-        for broker, left in zip(brokers[starts].tolist(), after[ends - 1].tolist(), strict=True):
-            if left:
-                pending[broker] = left
-            else:
-                pending.pop(broker, None)
-        crossed = np.flatnonzero((after == 0) | (after == steps))
-        rows = order[crossed]
-        found = zip(
-            rows.tolist(),
-            self._offsets[rows].tolist(),
-            self._moments[rows].tolist(),
-            brokers[crossed].tolist(),
-            (after[crossed] != 0).tolist(),
-            strict=True,
-        )
-        return [Crossing(*rest) for _, *rest in sorted(found)]
-
-
-def _is_pending(places: Numbers) -> NDArray[np.bool_]:
-    pending: NDArray[np.bool_] = (places != ABSENT) & (state_of(places) <= UNASSIGNED_STATE)
-    return pending

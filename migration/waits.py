@@ -12,7 +12,6 @@ from typing import Final
 
 from migration.broker_waits import broker_waits, is_stalled
 from migration.durations import duration_text
-from migration.rates import cluster_eta_seconds, eta_seconds, rate_per_second
 from migration.source_status import (
     BEHIND_RECORDS,
     NO_STATUS,
@@ -34,15 +33,13 @@ __all__ = [
     "SourceStatus",
     "Wait",
     "WaitKind",
-    "cluster_eta_seconds",
-    "eta_seconds",
     "from_json",
     "headline",
     "is_current",
     "is_log_over",
+    "is_present",
     "is_stalled",
     "nothing_seen",
-    "rate_per_second",
     "stale_ms",
     "to_json",
     "waits",
@@ -80,6 +77,11 @@ def waits(
     if blocked:
         return blocked
     return tuple(_migration_waits(summary, now_ms, stall_after_ms))
+
+
+def is_present(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> bool:
+    """Whether what is known of the metadata log is the present: all of it, and not old."""
+    return next(_source_waits(summary, source, now_ms), None) is None
 
 
 def _migration_waits(summary: ClusterSummary, now_ms: int, stall_after_ms: int) -> Iterator[Wait]:

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from migration.conditions import Finding, Verdict
 from migration.event import Event
 from migration.hazards import Hazard, hazards
+from migration.rates import Eta, NoEstimate, cluster_eta, etas, rate_per_second
 from migration.replica_state import ReplicaState
-from migration.source_status import NO_STATUS, SourceStatus, is_current, stale_ms
+from migration.source_status import NO_STATUS, SourceStatus, stale_ms
 from migration.summary import BrokerSummary, ClusterSummary, ControllerSummary, iso
 from migration.wait import Wait, WaitKind
-from migration.waits import cluster_eta_seconds, eta_seconds, rate_per_second
 from orchestrator.contract_jmx import jmx_json
 from orchestrator.walk.told import WalkTold
 
@@ -62,6 +62,7 @@ def status_json(
     source: SourceStatus,
     now_ms: int,
     *,
+    stall_after_ms: int,
     limits: Iterable[str] = (),
     jmx: SourceStatus = NO_STATUS,
     walk: WalkTold | None = None,
@@ -71,16 +72,18 @@ def status_json(
     `waiting_for` holds the words, first why the runbook's checkpoint does not open; `waits` the
     migration's own with names, brokers and times.
     `stale_seconds` is the age of the last answer of a controller, null before the first.
-    There is no estimate on data that is not current. `limits` says what the sources do not see;
+    There is no estimate on data that is not current, of a broker that stalled, and before there is
+    a rate; `how` says which, or from what it was made. `limits` says what the sources do not see;
     `jmx` what the source of that name says of itself.
     """
     age = stale_ms(source, now_ms)
-    eta = cluster_eta_seconds(summary, now_ms) if is_current(source, now_ms) else None
+    found = etas(summary, source, now_ms, stall_after_ms)
+    eta = cluster_eta(summary, found)
     return {
         **cluster_json(summary, events),
         "checkpoint": None if walk is None else walk.checkpoint,
         "waiting_for": [*(walk.holds if walk else ()), *(wait.text for wait in reasons)],
-        "eta_seconds": _rounded(eta),
+        "eta_seconds": _eta_seconds(eta),
         "stale_seconds": None if age is None else age / 1000,
         "alerts": [
             *(_alert_json(w) for w in reasons if w.kind is WaitKind.BROKER_STALLED),
@@ -88,14 +91,12 @@ def status_json(
         ],
         "waits": [_wait_json(wait) for wait in reasons],
         "hazards": [hazard_json(each) for each in hazards(summary, now_ms)],
-        "broker_eta_seconds": {
-            str(broker.id): _rounded(eta_seconds(broker, now_ms))
-            for broker in summary.brokers
-            if broker.held
-        },
+        "broker_eta_seconds": {str(broker): _eta_seconds(one) for broker, one in found.items()},
         "limits": list(limits),
         "jmx": jmx_json(summary.jmx, jmx, now_ms),
         "walk": None if walk is None else _walk_json(walk),
+        "eta": None if eta is None else _eta_json(eta),
+        "broker_etas": {str(broker): _eta_json(one) for broker, one in found.items()},
     }
 
 
@@ -163,6 +164,26 @@ def _event_json(event: Event) -> dict[str, object]:
     seen = {"source": str(event.source), "seen_at": _iso_or_none(event.seen_ms)}
     known = fixed | seen
     return fixed | {k: v for k, v in event.fields.items() if k not in known} | seen
+
+
+def _eta_seconds(eta: Eta | None) -> float | None:
+    return None if eta is None or isinstance(eta, NoEstimate) else round(eta.seconds, 3)
+
+
+def _eta_json(eta: Eta) -> dict[str, object]:
+    """Give an estimate with its interval and what it was made from; all but `how` null: none."""
+    one = None if isinstance(eta, NoEstimate) else eta
+    return {
+        "broker": one and one.broker,
+        "seconds": one and round(one.seconds, 3),
+        "low_seconds": one and round(one.low, 3),
+        "high_seconds": one and round(one.high, 3),
+        "level": one and one.level,
+        "assigned": one and one.assigned,
+        "steps": one and one.steps,
+        "over_seconds": one and one.over_ms / 1000,
+        "how": str(eta) if one is None else one.how,
+    }
 
 
 def _wait_json(wait: Wait) -> dict[str, object]:

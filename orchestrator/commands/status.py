@@ -54,6 +54,7 @@ def _as_json(config: Config, snapshots: list[Snapshot], now_ms: int) -> dict[str
             reasons,
             one.status,
             now_ms,
+            stall_after_ms=config.stall_after_ms,
             limits=one.limits,
             jmx=one.jmx,
             walk=one.walk,

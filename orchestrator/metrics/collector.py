@@ -7,6 +7,7 @@ from typing import Final
 from prometheus_client import Metric as Family
 from prometheus_client.registry import Collector
 
+from migration.rates import etas
 from orchestrator.conditions.view import view_of
 from orchestrator.metrics.board import Board, Look, Seen
 from orchestrator.metrics.brokers import BROKER, REPLICAS, tell_broker
@@ -16,6 +17,7 @@ from orchestrator.metrics.cluster import (
     tell_cluster,
     tell_high_watermark,
 )
+from orchestrator.metrics.etas import HOLDS, PACE, tell_etas
 from orchestrator.metrics.exposition import Exposition, Metric, Subject
 from orchestrator.metrics.judged import JUDGED, tell_hazards, tell_waits
 from orchestrator.metrics.log_dirs import DISKS, LOG_DIR, tell_log_dirs
@@ -28,7 +30,19 @@ _BUILD: Final = PROCESS.info("build", "The version that runs.", "version")
 _LOOK: Final = PROCESS.gauge(
     "last_look_timestamp_seconds", "When all that is told here was last read; a few times a second."
 )
-_SUBJECTS: Final = (PROCESS, CLUSTER, SOURCE, JUDGED, WALK, BROKER, REPLICAS, DISKS, LOG_DIR)
+_SUBJECTS: Final = (
+    PROCESS,
+    CLUSTER,
+    SOURCE,
+    JUDGED,
+    WALK,
+    HOLDS,
+    BROKER,
+    PACE,
+    REPLICAS,
+    DISKS,
+    LOG_DIR,
+)
 
 
 def metrics() -> tuple[Metric, ...]:
@@ -73,6 +87,9 @@ def _tell_one(into: Exposition, seen: Seen, now_ms: int, stall_after_ms: int) ->
     known = knows_partitions(view)
     for broker in one.summary.brokers:
         tell_broker(into, name, broker, knows_partitions=known)
+    if known:
+        found = etas(one.summary, one.status, now_ms, stall_after_ms)
+        tell_etas(into, one.summary, found, now_ms)
     for disks in one.summary.disks.brokers.values() if one.summary.disks else ():
         tell_log_dirs(into, name, disks)
     if one.walk is not None and seen.entry.runbook is not None:

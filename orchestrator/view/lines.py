@@ -7,11 +7,11 @@ in front is when the change was seen, `at` in an event is the record's own. Ages
 no line.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from migration.hazards import Hazard, HazardKind, hazards
-from migration.rates import eta_seconds, rate_per_second
+from migration.rates import Eta, NoEstimate, etas, rate_per_second
 from migration.replica_state import ReplicaState
 from migration.summary import BrokerSummary, ClusterSummary, iso
 from migration.wait import Wait
@@ -30,6 +30,7 @@ class Judged:
     snapshot: Snapshot
     reasons: tuple[Wait, ...]
     hazards: tuple[Hazard, ...]
+    etas: Mapping[int, Eta]
 
 
 def judged(snapshot: Snapshot, now_ms: int, stall_after_ms: int) -> Judged:
@@ -38,6 +39,7 @@ def judged(snapshot: Snapshot, now_ms: int, stall_after_ms: int) -> Judged:
         snapshot=snapshot,
         reasons=reasons_of(snapshot, now_ms, stall_after_ms),
         hazards=hazards(snapshot.summary, now_ms),
+        etas=etas(snapshot.summary, snapshot.status, now_ms, stall_after_ms),
     )
 
 
@@ -49,7 +51,7 @@ def changes(before: Judged | None, after: Judged, now_ms: int) -> list[str]:
     events = _new_events(None if before is None else before.snapshot, after.snapshot)
     told: list[str] = [f"change=event {pairs(fields)}" for fields in events]
     told += _cluster_changes(was, summary)
-    told += _broker_changes(was, summary, now_ms)
+    told += _broker_changes(was, summary, after.etas)
     told += _hazard_changes(() if before is None else before.hazards, after.hazards)
     told += _walk_changes(None if before is None else before.snapshot.walk, after.snapshot.walk)
     if before is None or _names(before.reasons) != _names(reasons):
@@ -89,12 +91,12 @@ def _controller(summary: ClusterSummary) -> tuple[int | None, int | None]:
 
 
 def _broker_changes(
-    before: ClusterSummary | None, after: ClusterSummary, now_ms: int
+    before: ClusterSummary | None, after: ClusterSummary, found: Mapping[int, Eta]
 ) -> Iterator[str]:
     known = {} if before is None else {broker.id: broker for broker in before.brokers}
     for broker in after.brokers:
         if known.pop(broker.id, None) != broker:
-            fields = broker_fields(broker, now_ms) | {"offset": after.metadata_offset}
+            fields = broker_fields(broker, found.get(broker.id)) | {"offset": after.metadata_offset}
             yield f"change=broker {pairs(fields)}"
     for broker_id in sorted(known):
         fields = {"broker": broker_id, "gone": True, "offset": after.metadata_offset}
@@ -137,9 +139,10 @@ def _which(hazard: Hazard) -> tuple[HazardKind, int | None]:
     return hazard.kind, hazard.broker
 
 
-def broker_fields(broker: BrokerSummary, now_ms: int) -> dict[str, object]:
+def broker_fields(broker: BrokerSummary, eta: Eta | None) -> dict[str, object]:
     """Give a broker's state as fields, always the same ones in the same order."""
-    rate, eta = rate_per_second(broker), eta_seconds(broker, now_ms)
+    rate = rate_per_second(broker)
+    one = None if isinstance(eta, NoEstimate) else eta
     return {
         "broker": broker.id,
         "mode": str(broker.mode),
@@ -149,8 +152,10 @@ def broker_fields(broker: BrokerSummary, now_ms: int) -> dict[str, object]:
         "total": sum(broker.replicas.values()),
         **{str(state): broker.replicas[state] for state in ReplicaState},
         "rate": None if rate is None else round(rate, 1),
-        "eta_seconds": None if eta is None else round(eta, 1),
+        "eta_seconds": one and round(one.seconds, 1),
         "unfenced_early": broker.unfenced_early is not None,
+        "eta_low_seconds": one and round(one.low, 1),
+        "eta_high_seconds": one and round(one.high, 1),
     }
 
 

@@ -16,6 +16,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from migration.rates import etas
 from orchestrator.following import Snapshot
 from orchestrator.reasons import reasons_of
 from orchestrator.view.lines import Judged, changes, judged
@@ -141,6 +142,7 @@ def picture(
         width,
         height,
         one.limits,
+        etas=etas(one.summary, one.status, now_ms, stall_after_ms),
         walk=one.walk,
     )
 

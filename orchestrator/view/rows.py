@@ -1,12 +1,12 @@
 """A row per broker, in a table that uses the whole width: what is left goes to the bar."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rich.table import Table
 from rich.text import Text
 
-from migration.rates import eta_seconds, rate_per_second
+from migration.rates import Eta, NoEstimate, rate_per_second
 from migration.replica_state import ReplicaState
 from migration.summary import BrokerSummary, Mode
 from orchestrator.view.bars import bar
@@ -17,6 +17,8 @@ _BAR_MAX: Final = 60
 _MODE_STYLE: Final = {Mode.ZOOKEEPER: "dim", Mode.MIGRATING: "yellow", Mode.KRAFT: "green"}
 _WIDE: Final = 76
 """Below this, rate and the time since the last progress give way to the rest."""
+_ROOMY: Final = 100
+"""From here on an ETA stands with its interval."""
 
 
 def urgency(broker: BrokerSummary) -> int:
@@ -31,11 +33,19 @@ def most_urgent_first(brokers: Sequence[BrokerSummary]) -> list[BrokerSummary]:
     return sorted(brokers, key=lambda broker: (urgency(broker), broker.id))
 
 
-def broker_table(brokers: Sequence[BrokerSummary], now_ms: int, width: int) -> Table:
-    """Draw the rows; `!` behind `unfenced` marks one that Kafka unfenced early."""
+def broker_table(
+    brokers: Sequence[BrokerSummary], found: Mapping[int, Eta], now_ms: int, width: int
+) -> Table:
+    """Draw the rows; `!` behind `unfenced` marks one that Kafka unfenced early.
+
+    `found`: the held brokers' estimates.
+    """
     wide = width >= _WIDE
     heads = ["id", "mode", "state", "hold", "pending", "rate", "ETA", "last", "replicas"]
-    columns = [_cells(broker, now_ms) for broker in brokers]
+    columns = [
+        _cells(broker, eta_text(found.get(broker.id), roomy=width >= _ROOMY), now_ms)
+        for broker in brokers
+    ]
     kept = [i for i, head in enumerate(heads[:-1]) if wide or head not in {"rate", "last"}]
     used = sum(max(len(heads[i]), *(row[i].cell_len for row in columns)) + 1 for i in kept)
     bar_width = max(_BAR_MIN, min(_BAR_MAX, width - used))
@@ -48,8 +58,17 @@ def broker_table(brokers: Sequence[BrokerSummary], now_ms: int, width: int) -> T
     return table
 
 
-def _cells(broker: BrokerSummary, now_ms: int) -> list[Text]:
-    eta = eta_seconds(broker, now_ms)
+def eta_text(eta: Eta | None, *, roomy: bool) -> str:
+    """An estimate in at most six characters, with its interval in at most 21; `-`: none."""
+    if eta is None or isinstance(eta, NoEstimate):
+        return "-"
+    about = short_age(eta.seconds * 1000)
+    if not roomy:
+        return about
+    return f"{about} ({short_age(eta.low * 1000)}-{short_age(eta.high * 1000)})"
+
+
+def _cells(broker: BrokerSummary, eta: str, now_ms: int) -> list[Text]:
     return [
         Text(str(broker.id), style="bold"),
         Text(str(broker.mode), style=_MODE_STYLE[broker.mode]),
@@ -57,7 +76,7 @@ def _cells(broker: BrokerSummary, now_ms: int) -> list[Text]:
         Text("HELD", style="bold black on yellow") if broker.held else Text("-", style="dim"),
         Text(f"{broker.pending}/{sum(broker.replicas.values())}"),
         Text(short_rate(rate_per_second(broker))),
-        Text("-" if eta is None else short_age(eta * 1000)),
+        Text(eta),
         Text(_since_progress(broker, now_ms)),
     ]
 

@@ -7,7 +7,7 @@ are not in order come first and the rest is counted.
 
 import io
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ from rich.text import Text
 
 from migration.event import Event
 from migration.hazards import Severity, hazards
-from migration.rates import cluster_eta_seconds
+from migration.rates import Eta, NoEstimate, cluster_eta
 from migration.source_status import SourceStatus, behind, is_current, is_silent, stale_ms
 from migration.summary import WAY, ClusterSummary, Phase
 from migration.wait import Wait, WaitKind
@@ -47,11 +47,12 @@ def render(
     height: int | None = None,
     limits: Sequence[str] = (),
     *,
+    etas: Mapping[int, Eta],
     walk: WalkTold | None = None,
 ) -> RenderableType:
     """Draw one cluster, at most `width` columns wide and, if given, `height` lines high.
 
-    `limits`: what its sources do not see, in their own words.
+    `limits`: what its sources do not see, in their own words. `etas`: of the held brokers.
     """
     title = _wrapped(_title(summary, status, now_ms), width)
     steps, facts = _steps(summary.phase, width), _wrapped(_facts(summary, status), width)
@@ -59,15 +60,15 @@ def render(
         *_hazards(summary, now_ms, width),
         *_limits(limits, width),
         *(walk_lines(walk, width) if walk is not None else ()),
-        *(() if _is_walked(walk) and not reasons else _waiting(summary, reasons, now_ms, width)),
+        *(() if _is_walked(walk) and not reasons else _waiting(summary, reasons, etas, width)),
     ]
     frame = len(title) + len(steps) + len(facts) + len(waiting) + _FRAME_LINES
     room = _NO_LIMIT if height is None else height - frame
     if room < _ROOM_MIN:
         room = (_NO_LIMIT if height is None else height) - len(title) - len(waiting) - 2
-        return Group(*title, *_brokers(summary, now_ms, width, max(0, room)), *waiting)
+        return Group(*title, *_brokers(summary, etas, now_ms, width, max(0, room)), *waiting)
     rows = room if len(summary.brokers) <= room else room - _EVENTS_MIN - 1
-    body = _brokers(summary, now_ms, width, rows)
+    body = _brokers(summary, etas, now_ms, width, rows)
     left = room - min(len(summary.brokers), rows) - (1 if len(summary.brokers) > rows else 0)
     latest = events[-min(_EVENTS_MAX, left) :] if left > 0 else ()
     parts: list[RenderableType] = [*title, *steps, *facts, Text(""), *body]
@@ -84,14 +85,17 @@ def _is_walked(walk: WalkTold | None) -> bool:
     return walk is not None and walk.outcome is None
 
 
-def _brokers(summary: ClusterSummary, now_ms: int, width: int, rows: int) -> list[RenderableType]:
+def _brokers(
+    summary: ClusterSummary, etas: Mapping[int, Eta], now_ms: int, width: int, rows: int
+) -> list[RenderableType]:
     """A table of at most so many rows and, when brokers are left out, a line that counts them."""
     if not summary.brokers:
         return [Text("no broker is known yet", style="dim")]
     shown = most_urgent_first(summary.brokers)[:rows]
     parts: list[RenderableType] = []
     if shown:
-        parts.append(broker_table(sorted(shown, key=lambda broker: broker.id), now_ms, width))
+        by_id = sorted(shown, key=lambda broker: broker.id)
+        parts.append(broker_table(by_id, etas, now_ms, width))
     if len(shown) < len(summary.brokers):
         count = f"and {len(summary.brokers) - len(shown)} more brokers, none more urgent"
         parts.append(Text(count[:width], style="dim"))
@@ -199,7 +203,7 @@ def _limits(limits: Sequence[str], width: int) -> list[Text]:
 
 
 def _waiting(
-    summary: ClusterSummary, reasons: tuple[Wait, ...], now_ms: int, width: int
+    summary: ClusterSummary, reasons: tuple[Wait, ...], etas: Mapping[int, Eta], width: int
 ) -> list[Text]:
     """The one sentence that is always there, over as many lines as it needs."""
     style = "bold green"
@@ -208,9 +212,11 @@ def _waiting(
         style = "bold red" if urgent else "bold yellow"
     sentence = f"waiting for: {headline(summary, reasons)}"
     held = bool(reasons) and reasons[0].kind in {WaitKind.BROKER_HELD, WaitKind.BROKER_STALLED}
-    eta = cluster_eta_seconds(summary, now_ms) if held else None  # none from data that is stale
-    if eta is not None:
-        sentence += f"; nothing held in about {short_age(eta * 1000)}"
+    eta = cluster_eta(summary, etas) if held else None
+    if eta is not None and not isinstance(eta, NoEstimate):
+        between = f"{short_age(eta.low * 1000)} to {short_age(eta.high * 1000)}"
+        about = f"{short_age(eta.seconds * 1000)}, {between}"
+        sentence += f"; nothing held in about {about} ({eta.how})"
     return [Text(line, style=style) for line in textwrap.wrap(sentence, width)]
 
 

@@ -13,10 +13,11 @@ from pydantic import TypeAdapter
 
 from migration.comparison import Comparisons, Difference, Last, ShardComparison
 from migration.partitions import Numbers, Replicas
+from migration.pending_steps import Crossing, Movement
+from migration.progress import Step
 from migration.replication import ReplicationChange
 from migration.shard import Shard, ShardTopic
 from migration.shard_report import Note, ShardReport
-from migration.transitions import Crossing, Movement
 from streams.source.chunks import Kind, ShardChunk
 
 STATE_FORMAT: Final = 8
@@ -140,7 +141,10 @@ def unpack_report(packed: bytes) -> tuple[ShardReport, str | None, int]:
         partitions=partitions,
         directories={(broker, each): change for broker, each, change in directories},
         assigned_ms=assigned,
-        movements={(barrier, broker): Movement(*rest) for barrier, broker, *rest in movements},
+        movements={
+            (barrier, broker): Movement(net, count, first, last, tuple(starmap(Step, recent)))
+            for barrier, broker, net, count, first, last, recent in movements
+        },
         crossings=[Crossing(*each) for each in crossings],
         notes=[Note(*each) for each in notes],
         comparisons=[_COMPARISON.validate_python(each) for each in compared],

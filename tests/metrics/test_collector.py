@@ -69,6 +69,31 @@ def test_a_held_broker_is_told_with_its_times() -> None:
     }
 
 
+def test_rate_and_estimate_are_told_of_a_held_broker() -> None:
+    found = scraped(ALL_SEEN)
+    assert found["kraftgate_broker_assigned_replicas_per_second"] == {
+        ("3",): pytest.approx(50 / 25.5)
+    }
+    times = found["kraftgate_broker_eta_timestamp_seconds"]
+    assert set(times) == {("expected", "3"), ("earliest", "3"), ("latest", "3")}
+    expected = times["expected", "3"]
+    assert expected - NOW_MS / 1000 == pytest.approx(9.733, abs=0.001)
+    assert NOW_MS / 1000 < times["earliest", "3"] < expected < times["latest", "3"]
+    assert found["kraftgate_eta_timestamp_seconds"] == {
+        (bound,): at for (bound, _), at in times.items()
+    }
+
+
+def test_what_has_no_estimate_is_not_told() -> None:
+    names = ("kraftgate_broker_eta_timestamp_seconds", "kraftgate_eta_timestamp_seconds")
+    stale = replace(ALL_SEEN, status=replace(FRESH, last_reply_ms=NOW_MS - 60_000))
+    without_rate = with_summary(ALL_SEEN, brokers=(held(3), held(4, progress=None)))
+    assert not set(names) & set(scraped(stale))
+    found = scraped(without_rate)
+    assert {broker for _, broker in found[names[0]]} == {"3"}
+    assert names[1] not in found
+
+
 def test_before_the_first_progress_the_registration_counts() -> None:
     found = scraped(with_summary(ALL_SEEN, brokers=(held(3, progress=None),)))
     assert found["kraftgate_broker_last_progress_timestamp_seconds"] == {("3",): 1789999970.0}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from migration.event import Event
+from migration.progress import Step
 from migration.replica_state import ReplicaState
 from migration.source_status import SourceStatus
 from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, Progress, UnfencedEarly
@@ -40,6 +41,17 @@ def kraft(broker: int, **changes: object) -> BrokerSummary:
     return replace(settled, **changes)  # type: ignore[arg-type]
 
 
+def progress(*steps: tuple[int, int], now_ms: int = NOW_MS) -> Progress:
+    """Progress in steps of (ms before now, replicas), the oldest first."""
+    found = tuple(Step(now_ms - before_ms, assigned) for before_ms, assigned in steps)
+    return Progress(
+        assigned=sum(step.assigned for step in found),
+        first_ms=found[0].at_ms,
+        last_ms=found[-1].at_ms,
+        recent=found,
+    )
+
+
 def held(broker: int, **changes: object) -> BrokerSummary:
     """A broker that Kafka unfenced early, with 12 of 64 replicas pending."""
     shape: dict[str, object] = {
@@ -50,7 +62,7 @@ def held(broker: int, **changes: object) -> BrokerSummary:
         "assignments_complete_offset": None,
         "assignments_complete_ms": None,
         "unfenced_early": UnfencedEarly(pending=64, duration_ms=None),
-        "progress": Progress(assigned=52, first_ms=NOW_MS - 29_500, last_ms=NOW_MS - 4_000),
+        "progress": progress((29_500, 2), (20_000, 20), (12_000, 20), (4_000, 10)),
     }
     return kraft(broker, **(shape | changes))
 

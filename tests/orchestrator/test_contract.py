@@ -2,11 +2,13 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 from migration.event import Event
 from migration.summary import ControllerSummary, Phase, UnfencedEarly
 from migration.waits import nothing_seen, waits
-from orchestrator.contract import cluster_json, several_json, status_json
+from orchestrator.contract import cluster_json, several_json
+from orchestrator.contract import status_json as status_json_of
 from tests.orchestrator.night import (
     EVENTS,
     FIVE_MINUTES_MS,
@@ -16,7 +18,10 @@ from tests.orchestrator.night import (
     cluster,
     held,
     kraft,
+    progress,
 )
+
+status_json = partial(status_json_of, stall_after_ms=FIVE_MINUTES_MS)
 
 
 def test_a_cluster_has_the_contracts_keys_in_their_order() -> None:
@@ -100,11 +105,49 @@ def test_the_status_adds_what_is_waited_for() -> None:
     assert state["checkpoint"] is None
     assert state["waiting_for"] == [wait.text for wait in reasons]
     assert state["stale_seconds"] == 0.4
-    assert state["eta_seconds"] == 6.941
+    assert state["eta_seconds"] == 9.733
     assert state["alerts"] == []
     first = state["waits"][0]  # type: ignore[index]
     assert (first["name"], first["broker"]) == ("broker_held", 3)
     json.dumps(state, allow_nan=False)
+
+
+def test_an_estimate_stands_with_its_interval_and_how_it_was_made() -> None:
+    other = held(4, progress=progress((9_000, 1), (1_000, 2)))
+    both = cluster(Phase.HYBRID, held(3), other, kraft(1))
+    state = json.loads(json.dumps(status_json(both, [], (), FRESH, NOW_MS)))
+    assert list(state)[-2:] == ["eta", "broker_etas"]
+    one = state["broker_etas"]["3"]
+    assert list(one) == [
+        "broker",
+        "seconds",
+        "low_seconds",
+        "high_seconds",
+        "level",
+        "assigned",
+        "steps",
+        "over_seconds",
+        "how",
+    ]
+    assert (one["seconds"], state["broker_eta_seconds"]) == (9.733, {"3": 9.733, "4": 52.2})
+    assert one["low_seconds"] < one["seconds"] < one["high_seconds"]
+    assert one["how"] == "from 50 assignments in 3 steps over 29 s; 90 % interval"
+    assert (state["eta"]["broker"], state["eta"]["seconds"]) == (4, state["eta_seconds"])
+
+
+def test_why_there_is_no_estimate_is_said() -> None:
+    brokers = (held(3, progress=None), held(4, progress=progress((400_000, 2), (399_000, 9))))
+    state = status_json(cluster(Phase.HYBRID, *brokers), [], (), FRESH, NOW_MS)
+    found = json.loads(json.dumps(state["broker_etas"]))
+    assert [each["how"] for each in found.values()] == [
+        "none yet: no two moments at which replicas got a directory",
+        "none: it made no progress for too long",
+    ]
+    assert {value for each in found.values() for key, value in each.items() if key != "how"} == {
+        None
+    }
+    settled = status_json(cluster(Phase.DUAL_WRITE, kraft(1)), [], (), FRESH, NOW_MS)
+    assert (settled["eta"], settled["broker_etas"]) == (None, {})
 
 
 def test_a_stalled_broker_is_an_alert() -> None:
@@ -136,3 +179,5 @@ def test_data_that_is_not_current_gives_no_estimate() -> None:
     later = NOW_MS + 60_000
     state = status_json(HYBRID.summary, [], (), FRESH, later)
     assert (state["eta_seconds"], state["stale_seconds"]) == (None, 60.4)
+    assert state["broker_eta_seconds"] == {"3": None}
+    assert state["eta"]["how"] == "none: what is known is not the present"  # type: ignore[index]

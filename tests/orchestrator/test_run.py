@@ -186,7 +186,7 @@ def test_the_table_is_redrawn_only_when_something_shows() -> None:
     view.show([HYBRID], NOW_MS + 1000)
     assert len(out.getvalue()) > drawn
     view.close()
-    assert out.getvalue().rstrip().endswith("about 7s\x1b[0m")
+    assert out.getvalue().rstrip().endswith("interval)\x1b[0m")
     assert threading.active_count() >= 1
 
 

@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 
 from migration.replica_state import ReplicaState
 from migration.source_status import NO_STATUS
-from migration.summary import BrokerSummary, Phase, Progress, UnfencedEarly
+from migration.summary import BrokerSummary, Phase, UnfencedEarly
 from migration.waits import nothing_seen
 from orchestrator.following import Snapshot
 from orchestrator.view.bars import LETTERS, bar, cells
@@ -31,6 +31,7 @@ from tests.orchestrator.night import (
     held,
     kraft,
     migrating,
+    progress,
     replicas,
 )
 
@@ -55,7 +56,7 @@ def test_the_screen_of_the_night() -> None:
         "id mode      state     hold pending  rate ETA last replicas",
         " 1 kraft     unfenced! -       0/32     -   -    - AAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
         " 2 migrating unfenced  -      32/32     -   -    - MMMMMMMMMMMMMMMMMMMMMMMMMMMMM",
-        " 3 kraft     unfenced! HELD   12/64 2.0/s  6s   4s AAAAAAAAAAAAAAAAAAAAAAMMMMUUU",
+        " 3 kraft     unfenced! HELD   12/64 2.0/s  9s   4s AAAAAAAAAAAAAAAAAAAAAAMMMMUUU",
         "A assigned  M migrating  U unassigned  O offline  L lost  ! unfenced early",
         "latest events",
         "14:11:50.000 phase_changed offset=412 phase=hybrid was=copying",
@@ -66,14 +67,20 @@ def test_the_screen_of_the_night() -> None:
         "",
         "waiting for: broker 3 is held: 12 of 64 replicas without a directory (8",
         "migrating, 4 unassigned), last progress 4 s ago (and 1 more); nothing held in",
-        "about 6s",
+        "about 9s, 522ms to 1m23s (from 50 assignments in 3 steps over 29 s; 90 %",
+        "interval)",
     ]
+
+
+def test_with_room_an_estimate_stands_with_its_interval() -> None:
+    (row,) = (line for line in screen(HYBRID, 110) if line.startswith(" 3 kraft "))
+    assert " 2.0/s 9s (522ms-1m23s)   4s " in row
 
 
 def test_what_a_source_does_not_see_stands_above_what_is_waited_for() -> None:
     lines = screen(replace(HYBRID, zookeeper=replace(FRESH, limits=("topics are polled",))))
-    assert lines[-4].rstrip() == "LIMIT topics are polled"
-    assert lines[-3].startswith("waiting for:")
+    assert lines[-5].rstrip() == "LIMIT topics are polled"
+    assert lines[-4].startswith("waiting for:")
 
 
 def test_nothing_known_is_a_screen_too() -> None:
@@ -112,7 +119,7 @@ brokers = st.builds(
         fenced=fenced,
         replicas=replicas(assigned=a, migrating=m, unassigned=u, offline=o),
         unfenced_early=UnfencedEarly(pending=m, duration_ms=None) if early else None,
-        progress=Progress(assigned=a, first_ms=NOW_MS - 10_000, last_ms=NOW_MS - 7_000),
+        progress=progress((10_000, a or 1), (9_500, 1 + m % 7), (7_000, 3)),
     ),
     st.integers(0, 2**31 - 1),
     st.sampled_from([kraft, held, migrating]),
@@ -231,7 +238,7 @@ def test_each_change_is_one_line_with_stable_fields() -> None:
         (
             "change=broker broker=3 mode=kraft fenced=false held=false pending=0 total=32"
             " migrating=0 unassigned=0 assigned=32 offline=0 lost=0 rate=- eta_seconds=-"
-            " unfenced_early=false offset=1439"
+            " unfenced_early=false eta_low_seconds=- eta_high_seconds=- offset=1439"
         ),
         "change=hazard hazard=finalize_too_early broker=- over=true",
         "change=hazard hazard=unfenced_early broker=3 over=true",

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.summary import BrokerSummary, Phase, UnfencedEarly
+from migration.progress import Step
+from migration.summary import BrokerSummary, Phase, Progress, UnfencedEarly
 from tests.support.logs import Action, values, write_segment
 from tests.support.pipeline import Run
 
@@ -45,6 +46,14 @@ def test_a_broker_is_held_from_its_kraft_registration_to_its_last_assignment(
     done = _broker(_run(tmp_path, [*drawn, ASSIGN_1, UNFENCE]))
     assert (done.held, done.pending, done.assignments_complete_offset) == (False, 0, 6)
     assert (done.unfenced_offset, done.unfenced_early) == (7, None)
+
+
+def test_progress_is_kept_in_steps_by_the_records_times(tmp_path: Path) -> None:
+    drawn = [TOPIC, PARTITION_0, PARTITION_1, (2, 0, 2, 0), KRAFT, ASSIGN_0, UNFENCE, ASSIGN_1]
+    found = _broker(_run(tmp_path, drawn)).progress
+    assert found == Progress(
+        assigned=2, first_ms=1_060, last_ms=1_080, recent=(Step(1_060, 1), Step(1_080, 1))
+    )
 
 
 def test_a_broker_in_migration_mode_is_not_held(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
-"""How old data is, how fast a broker gets its directories, and how long that will take."""
+"""How old data is."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -19,9 +18,7 @@ from migration.source_status import (
     stale_ms,
     to_json,
 )
-from migration.summary import Phase, Progress
-from migration.waits import cluster_eta_seconds, eta_seconds, rate_per_second
-from tests.migration.test_waits import NOW, cluster, held
+from tests.migration.test_waits import NOW
 
 maybe = st.none() | st.integers(0, 2**62)
 words = st.none() | st.text()
@@ -85,46 +82,6 @@ def test_behind_counts_what_is_committed_and_unread() -> None:
     assert behind(status, 9) == 0
     assert behind(status, 30) == 0
     assert behind(NO_STATUS, 5) == 0
-
-
-def test_the_rate_is_gaps_over_their_time() -> None:
-    one = held(3, progress=Progress(assigned=11, first_ms=NOW - 5_000, last_ms=NOW))
-    assert rate_per_second(one) == pytest.approx(2.0)
-    assert eta_seconds(one, NOW) == pytest.approx(6.0)
-
-
-def test_no_rate_before_two_distinct_times() -> None:
-    assert rate_per_second(held(3, progress=None)) is None
-    at_once = held(3, progress=Progress(assigned=40, first_ms=NOW, last_ms=NOW))
-    assert rate_per_second(at_once) is None
-    assert eta_seconds(at_once, NOW + 5_000) is None
-
-
-def test_the_estimate_grows_while_nothing_comes() -> None:
-    one = held(3, progress=Progress(assigned=11, first_ms=NOW - 5_000, last_ms=NOW))
-    assert eta_seconds(one, NOW + 5_000) == pytest.approx(12.0)
-    assert eta_seconds(one, NOW - 60_000) == pytest.approx(6.0)
-
-
-def test_a_broker_that_is_not_held_has_no_estimate() -> None:
-    assert eta_seconds(held(3, held=False), NOW) is None
-
-
-def test_the_cluster_waits_for_its_slowest_broker() -> None:
-    fast = held(3, progress=Progress(assigned=11, first_ms=NOW - 5_000, last_ms=NOW))
-    slow = replace(fast, id=4, progress=Progress(assigned=11, first_ms=NOW - 10_000, last_ms=NOW))
-    assert cluster_eta_seconds(cluster(Phase.HYBRID, fast, slow), NOW) == pytest.approx(12.0)
-    unknown = held(5, progress=None)
-    assert cluster_eta_seconds(cluster(Phase.HYBRID, fast, unknown), NOW) is None
-    assert cluster_eta_seconds(cluster(Phase.HYBRID), NOW) is None
-
-
-@given(st.integers(2, 10**6), st.integers(1, 10**9), st.integers(0, 10**9))
-def test_an_estimate_is_never_negative(assigned: int, span: int, later: int) -> None:
-    one = held(3, progress=Progress(assigned=assigned, first_ms=NOW - span, last_ms=NOW))
-    eta = eta_seconds(one, NOW + later)
-    assert eta is not None
-    assert eta >= 0
 
 
 @given(st.integers(-(10**6), 10**12))

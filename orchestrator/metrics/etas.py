@@ -1,0 +1,56 @@
+"""How fast held brokers' replicas get their directories, and when the last one should have one."""
+
+import enum
+from collections.abc import Mapping
+from typing import Final
+
+from migration.rates import Eta, NoEstimate, cluster_eta, rate_per_second
+from migration.summary import ClusterSummary
+from orchestrator.metrics.exposition import Exposition, Metric, Subject
+
+PACE: Final = Subject("kraftgate_broker", "cluster", "broker")
+HOLDS: Final = Subject("kraftgate", "cluster")
+
+_RATE: Final = PACE.gauge(
+    "assigned_replicas_per_second",
+    "Replicas of a held broker that got their directory, per second, over the latest steps of its"
+    " progress; only while it is held.",
+)
+_BROKER_ETA: Final = PACE.gauge(
+    "eta_timestamp_seconds",
+    "When the last replica of a held broker should have its directory: as it is expected, and not"
+    " before and not after with nine chances in ten. None without a rate, of old data, or stalled.",
+    "bound",
+)
+_ETA: Final = HOLDS.gauge(
+    "eta_timestamp_seconds",
+    "When no broker should be held any more; none unless every one that is has an estimate.",
+    "bound",
+)
+
+
+class Bound(enum.StrEnum):
+    """Of an estimate."""
+
+    EXPECTED = "expected"
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+def tell_etas(
+    into: Exposition, summary: ClusterSummary, found: Mapping[int, Eta], now_ms: int
+) -> None:
+    """Give what is estimated; `found`: of the held brokers."""
+    for broker in summary.brokers:
+        if broker.id in found:
+            into.value(_RATE, rate_per_second(broker), summary.cluster, broker.id)
+            _tell(into, _BROKER_ETA, found[broker.id], now_ms, summary.cluster, broker.id)
+    _tell(into, _ETA, cluster_eta(summary, found), now_ms, summary.cluster)
+
+
+def _tell(into: Exposition, metric: Metric, eta: Eta | None, now_ms: int, *labels: object) -> None:
+    if eta is None or isinstance(eta, NoEstimate):
+        return
+    bounds = {Bound.EXPECTED: eta.seconds, Bound.EARLIEST: eta.low, Bound.LATEST: eta.high}
+    for bound, seconds in bounds.items():
+        into.value(metric, now_ms / 1000 + seconds, *labels, bound)
