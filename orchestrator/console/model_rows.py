@@ -44,7 +44,7 @@ class BrokerRow(Shape):
         stalled: held, without progress for longer than configured.
         replicas: by state; null: the metadata log has no say.
         pending: migrating and unassigned ones together.
-        rate_per_second: replicas that got a directory, from the first to the latest.
+        rate_per_second: replicas that got a directory, over the latest steps of progress.
         last_progress_ms: when a replica of a held broker last got a directory, or, before the
             first, when it registered.
         urgency: 0 is the most urgent; the terminal's order is by (urgency, id).

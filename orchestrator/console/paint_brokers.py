@@ -2,13 +2,12 @@
 
 from typing import Final
 
+from migration import rates
 from migration.broker_waits import last_progress_ms
-from migration.rates import eta_seconds, rate_per_second
 from migration.replica_state import ReplicaState
-from migration.summary import BrokerSummary, ClusterSummary
+from migration.summary import BrokerSummary
 from orchestrator.console.model_rows import BrokerRow, Early, Eta
 from orchestrator.view.rows import urgency
-from orchestrator.view.words import short_rate
 
 ETA_EVERY_MS: Final = 5_000
 """An estimate also changes by time alone; not more often than this."""
@@ -54,30 +53,21 @@ def broker_row(
     )
 
 
-def broker_eta(broker: BrokerSummary, now_ms: int) -> Eta | None:
-    """When its last replica should have a directory; None: not held, or there is no rate."""
-    seconds = eta_seconds(broker, now_ms)
-    if seconds is None or broker.progress is None:
+def eta_told(found: rates.Eta | None, made_at_ms: int) -> Eta | None:
+    """Tell an estimate of `migration.rates`, of a broker or of all; None: nothing held, or none."""
+    if found is None or isinstance(found, rates.NoEstimate):
         return None
-    so_far = f"{broker.progress.assigned} replicas at {short_rate(rate_per_second(broker))}"
     return Eta(
-        at_ms=now_ms + round(seconds * 1000),
-        made_at_ms=now_ms,
-        how=f"{so_far}, {broker.pending} to go",
+        at_ms=made_at_ms + round(found.seconds * 1000),
+        earliest_ms=made_at_ms + round(found.low * 1000),
+        latest_ms=made_at_ms + round(found.high * 1000),
+        made_at_ms=made_at_ms,
+        how=found.how,
     )
 
 
-def cluster_eta(summary: ClusterSummary, now_ms: int) -> Eta | None:
-    """When no broker should be held any more; None: none is, or one has no estimate."""
-    found = [broker_eta(each, now_ms) for each in summary.brokers if each.held]
-    known = [each for each in found if each is not None]
-    if not known or len(known) < len(found):
-        return None
-    return max(known, key=lambda each: each.at_ms)
-
-
 def _rate(broker: BrokerSummary) -> float | None:
-    rate = rate_per_second(broker)
+    rate = rates.rate_per_second(broker)
     return None if rate is None else round(rate, 3)
 
 
