@@ -1,0 +1,164 @@
+/** The console's page: what is heard goes into the model, the model is drawn. */
+import { html, render, useCallback, useEffect, useState } from "./js/html.js";
+import { BrokerSheet } from "./js/broker_sheet.js";
+import { Brokers } from "./js/brokers.js";
+import { everySecond, now } from "./js/clock.js";
+import { currency, isOld } from "./js/currency.js";
+import { Feed } from "./js/feed.js";
+import { Announcer, Bar, OldBand, Tabs } from "./js/frame.js";
+import { GateSheet } from "./js/gate_sheet.js";
+import { Hazards } from "./js/hazards.js";
+import { Heat } from "./js/heat.js";
+import { Now } from "./js/now.js";
+import { Overview } from "./js/overview.js";
+import { onPrefs, prefs } from "./js/prefs.js";
+import { VIEWS, go, link, linkWith, route } from "./js/route.js";
+import { Runbook } from "./js/runbook.js";
+import { SayDialog } from "./js/say.js";
+import { Locked } from "./js/session.js";
+import { changed, whole } from "./js/store.js";
+import { Timeline } from "./js/timeline.js";
+
+/** What the page knows; one object, replaced as a whole. */
+let known = {
+  model: null,
+  link: { state: "connecting", why: null, retry_ms: null, heard_ms: null },
+  locked: false,
+};
+let draw = () => {};
+
+function put(part) {
+  known = { ...known, ...part };
+  draw();
+}
+
+const feed = new Feed({
+  state: (state) => put({ model: whole(state, known.model), locked: false }),
+  change: (change) => known.model && put({ model: changed(known.model, change) }),
+  beat: (beat) => known.model && put({ model: { ...known.model, looked_ms: beat.looked_ms ?? 0 } }),
+  link: (one) => put({ link: one }),
+  locked: () => put({ locked: true }),
+});
+
+function App() {
+  const [, again] = useState(0);
+  const [place, setPlace] = useState(route);
+  const [saying, setSaying] = useState(null);
+  const [done, setDone] = useState(null);
+  const redraw = useCallback(() => again((turn) => turn + 1), []);
+  useEffect(() => {
+    draw = redraw;
+    redraw();
+    return onPrefs(redraw);
+  }, []);
+  useEffect(() => {
+    const moved = () => setPlace(route());
+    window.addEventListener("hashchange", moved);
+    return () => window.removeEventListener("hashchange", moved);
+  }, []);
+  const { model, link: linked } = known;
+  const cluster = model?.clusters.find((each) => each.name === place.cluster) ?? model?.clusters[0] ?? null;
+  const standing = useStanding(linked, model, cluster);
+  const old = isOld(standing);
+  useKeys(cluster, !!saying);
+  useTitle(cluster, standing);
+  if (known.locked) return html`<${Locked} onOpen=${() => feed.connect()} />`;
+
+  const query = place.query;
+  const close = (name) => () => go(linkWith({ [name]: null }), { replace: true });
+  const broker = query.get("broker");
+  const checkpoint = query.get("checkpoint");
+  return html`<div class="page" key=${prefs.zone}>
+    <div class="sticky">
+      <${Bar} model=${model} cluster=${cluster} link=${linked} standing=${standing} view=${place.view} />
+      <${OldBand} standing=${standing} link=${linked} />
+    </div>
+    ${cluster === null
+      ? html`<main id="main" tabindex="-1"><p class="empty boot">${standing.text}</p></main>`
+      : html`<div class="body" data-old=${old ? "" : undefined}>
+          <${Now} cluster=${cluster} standing=${standing} onSay=${setSaying} />
+          <${Tabs} cluster=${cluster} view=${place.view} />
+          <main id="main" tabindex="-1"><${View} key=${cluster.name} view=${place.view} cluster=${cluster} query=${query} /></main>
+        </div>`}
+    ${cluster && broker !== null && html`<${BrokerSheet} key=${broker} cluster=${cluster} id=${Number(broker)} standing=${standing} onClose=${close("broker")} />`}
+    ${cluster && broker === null && checkpoint !== null && html`<${GateSheet} key=${checkpoint} cluster=${cluster} id=${checkpoint} standing=${standing} onClose=${close("checkpoint")} />`}
+    ${cluster?.walk && saying && html`<${SayDialog} what=${saying} cluster=${cluster} off=${old} onClose=${() => setSaying(null)} onDone=${(words) => {
+      setSaying(null);
+      setDone(words);
+    }} />`}
+    <${Toast} words=${done} onGone=${() => setDone(null)} />
+    <${Announcer} cluster=${cluster} standing=${standing} />
+  </div>`;
+}
+
+function View({ view, cluster, query }) {
+  switch (view) {
+    case "brokers":
+      return html`<${Brokers} brokers=${cluster.brokers} />`;
+    case "directories":
+      return html`<${Heat} disks=${cluster.disks} brokers=${cluster.brokers} />`;
+    case "timeline":
+      return html`<${Timeline} cluster=${cluster} eventsOf=${query.get("events_of")} />`;
+    case "runbook":
+      return html`<${Runbook} cluster=${cluster} />`;
+    case "hazards":
+      return html`<${Hazards} hazards=${cluster.hazards} />`;
+    default:
+      return html`<${Overview} cluster=${cluster} />`;
+  }
+}
+
+/** The present may become the past with nothing being said: look once a second. */
+function useStanding(linked, model, cluster) {
+  const [, again] = useState("");
+  const standing = currency(linked, model, cluster);
+  useEffect(() => everySecond(() => again(currency(linked, model, cluster).word)), [linked, model, cluster]);
+  return standing;
+}
+
+/** Single keys, for whoever wants them: 1 to 6 for the views, / to filter. */
+function useKeys(cluster, busy) {
+  useEffect(() => {
+    const pressed = (event) => {
+      if (!prefs.keys || busy || !cluster || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target.closest("input, select, textarea, dialog, [role=grid], .chart")) return;
+      const view = VIEWS[Number(event.key) - 1];
+      if (view) go(link(cluster.name, view));
+      else if (event.key === "/") document.getElementById("filter")?.focus();
+      else return;
+      event.preventDefault();
+    };
+    document.addEventListener("keydown", pressed);
+    return () => document.removeEventListener("keydown", pressed);
+  }, [cluster?.name, busy]);
+}
+
+/** The tab says it too, among many tabs. */
+function useTitle(cluster, standing) {
+  const person = cluster?.head.waiting.needs_person;
+  const sign = isOld(standing) ? "old" : person ? "person" : "";
+  const told = isOld(standing) ? `${standing.word}: ` : person ? "Needs a person: " : "";
+  useEffect(() => {
+    document.title = cluster ? `${told}${cluster.name}, ${cluster.head.phase} · Kraftgate` : "Kraftgate";
+    const icon = document.querySelector("link[rel=icon]");
+    const wanted = `static/icon${sign ? `-${sign}` : ""}.svg`;
+    if (icon.getAttribute("href") !== wanted) icon.setAttribute("href", wanted);
+  }, [cluster?.name, cluster?.head.phase, told, sign]);
+}
+
+function Toast({ words, onGone }) {
+  useEffect(() => {
+    if (words === null) return undefined;
+    const gone = setTimeout(onGone, 8000);
+    return () => clearTimeout(gone);
+  }, [words]);
+  return html`<p class="toast" role="status" data-shown=${words !== null}>${words}</p>`;
+}
+
+const root = document.getElementById("app");
+root.replaceChildren();
+render(html`<${App} />`, root);
+feed.connect();
+
+/** For the tests and the bench: what the page knows, and its clock. */
+window.kraftgate = { now, known: () => known };

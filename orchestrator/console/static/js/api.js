@@ -1,0 +1,87 @@
+/**
+ * Asking the server, and saying something to it. Every failure becomes words.
+ *
+ * Addresses are relative to the page, so that it may be served below a path.
+ */
+
+const TOKEN = "kraftgate.token";
+let inMemory = null;
+
+/** What went wrong, for a person: `message`, and `mend` when the server knows how. */
+export class Failed extends Error {
+  /** @param {string} code @param {string} message @param {string|null} [mend] */
+  constructor(code, message, mend = null) {
+    super(message);
+    this.code = code;
+    this.mend = mend;
+  }
+}
+
+/** The token that was typed in, for as long as this tab lives. */
+export function token() {
+  return inMemory;
+}
+
+/** @param {string|null} value null: forget it */
+export function setToken(value) {
+  inMemory = value;
+  try {
+    if (value === null) sessionStorage.removeItem(TOKEN);
+    else sessionStorage.setItem(TOKEN, value);
+  } catch {
+    // Storage may be forbidden: then it lasts as long as the page.
+  }
+}
+
+try {
+  inMemory = sessionStorage.getItem(TOKEN);
+} catch {
+  // see setToken()
+}
+
+/**
+ * Read something. @param {string} path @param {Record<string, unknown>} [query]
+ * @param {AbortSignal} [signal]
+ */
+export async function read(path, query = {}, signal) {
+  const asked = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (each !== null && each !== undefined) asked.append(key, String(each));
+    }
+  }
+  const tail = asked.size ? `?${asked}` : "";
+  return answer(fetch(`api/${path}${tail}`, { signal, headers: { Accept: "application/json" } }));
+}
+
+/**
+ * Say something, with the token. @param {string} path @param {object} body
+ * @param {string|null} [held] the token, if not the one that is kept
+ */
+export async function say(path, body, held = token()) {
+  const headers = { "Content-Type": "application/json", Accept: "application/json" };
+  if (held) headers.Authorization = `Bearer ${held}`;
+  return answer(fetch(`api/${path}`, { method: "POST", headers, body: JSON.stringify(body) }));
+}
+
+/** The path of a cluster's part. @param {string} cluster @param {...(string|number)} parts */
+export function of(cluster, ...parts) {
+  return ["clusters", cluster, ...parts].map((each) => encodeURIComponent(each)).join("/");
+}
+
+/** @param {Promise<Response>} asked */
+async function answer(asked) {
+  let response;
+  try {
+    response = await asked;
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Failed("no_answer", "Kraftgate does not answer.", "Is it running, and the way to it open?");
+  }
+  if (response.status === 204) return null;
+  const body = await response.json().catch(() => null);
+  if (response.ok && body !== null) return body;
+  const told = body?.error;
+  if (told) throw new Failed(told.code, told.message, told.mend);
+  throw new Failed("no_words", `Kraftgate answered with status ${response.status} and no words.`);
+}

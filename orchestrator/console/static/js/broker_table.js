@@ -1,0 +1,143 @@
+/** A row for each broker: mode, state, a bar of its replicas, rate, estimate, last progress. */
+import { html, memo } from "./html.js";
+import { Since } from "./clock.js";
+import { inText } from "./now.js";
+import { Badge, Bar } from "./parts.js";
+import { linkWith } from "./route.js";
+import { count, duration, rate, time } from "./words.js";
+
+/** @typedef {import("./types.js").BrokerRow} BrokerRow */
+
+export const COLUMNS = /** @type {const} */ ([
+  ["broker", "Broker"],
+  ["mode", "Mode"],
+  ["state", "State"],
+  ["replicas", "Replicas by directory state"],
+  ["pending", "Pending"],
+  ["rate", "Rate"],
+  ["eta", "Estimate"],
+  ["progress", "Last progress"],
+]);
+
+/**
+ * @param {{rows: readonly BrokerRow[], label: string, sort?: {by: string, down: boolean},
+ *     onSort?: (by: string) => void}} properties
+ */
+export function BrokerTable({ rows, label, sort, onSort }) {
+  return html`<table class="brokers" role="table" aria-label=${label}>
+    <thead role="rowgroup">
+      <tr role="row">
+        ${COLUMNS.map(
+          ([name, title]) => html`<th
+            key=${name}
+            role="columnheader"
+            scope="col"
+            data-column=${name}
+            aria-sort=${sort?.by === name ? (sort.down ? "descending" : "ascending") : undefined}
+          >
+            ${onSort ? html`<button class="sort" onClick=${() => onSort(name)}>${title}</button>` : title}
+          </th>`,
+        )}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${rows.map((row) => html`<${Row} key=${row.id} row=${row} />`)}
+    </tbody>
+  </table>`;
+}
+
+const Row = memo(({ row }) => {
+  const address = linkWith({ broker: row.id });
+  return html`<tr role="row" data-broker=${row.id} data-urgent=${row.urgency < 3} onClick=${(event) => follow(event, address)}>
+    <th role="rowheader" scope="row" data-column="broker">
+      <a href=${address}>${row.id}<span class="hidden"> broker ${row.id}: pending replicas and more</span></a>
+      <small class="soft">${[row.host, row.rack].filter(Boolean).join(" · ")}</small>
+    </th>
+    <td role="cell" data-column="mode"><${Mode} mode=${row.mode} /></td>
+    <td role="cell" data-column="state"><${BrokerState} row=${row} /></td>
+    <td role="cell" data-column="replicas"><${Bar} replicas=${row.replicas} /></td>
+    <td role="cell" data-column="pending" class="num"><${Pending} row=${row} /></td>
+    <td role="cell" data-column="rate" class="num">${rate(row.rate_per_second) ?? none}</td>
+    <td role="cell" data-column="eta"><${Estimate} eta=${row.eta} /></td>
+    <td role="cell" data-column="progress">
+      ${row.held && row.last_progress_ms !== null ? html`<${Since} at=${row.last_progress_ms} />` : none}
+    </td>
+  </tr>`;
+});
+
+const none = html`<span class="soft" aria-label="none">–</span>`;
+
+/** The whole row is a way in, for a mouse; the link in it is the one for everybody else. */
+function follow(event, address) {
+  if (event.target.closest("a, button") || String(getSelection())) return;
+  location.assign(address);
+}
+
+const STEPS = ["zookeeper", "migrating", "kraft"];
+
+/** The mode, and how far on its way that is. */
+export function Mode({ mode }) {
+  const at = STEPS.indexOf(mode);
+  return html`<span class="mode" data-mode=${mode}>
+    <span class="pips" aria-hidden="true">${STEPS.map((step, i) => html`<i key=${step} data-on=${i <= at} />`)}</span>
+    ${mode}
+  </span>`;
+}
+
+/** Held, fenced, unfenced early: what Kafka lets it do, and whether it should. */
+export function BrokerState({ row }) {
+  const { held, stalled, fenced, shutting_down, unfenced_early: early, registered } = row;
+  const lacking = (row.replicas?.offline ?? 0) + (row.replicas?.lost ?? 0);
+  return html`<span class="badges">
+    ${stalled && html`<${Badge} tone="bad" icon="violated">stalled<//>`}
+    ${held && html`<${Badge} tone="warn" icon="held">held<//>`}
+    ${early?.standing && html`<${Badge} tone="odd" icon="alert" title=${`serves with ${early.pending} pending`}>unfenced early<//>`}
+    ${!early?.standing && fenced === true && html`<${Badge} tone="bad" icon="fenced">${shutting_down ? "stopping" : "fenced"}<//>`}
+    ${!early?.standing && fenced === false && html`<${Badge} tone="ok" icon="dot">unfenced<//>`}
+    ${lacking > 0 && html`<${Badge} tone="bad" icon="cross">${count(lacking)} offline<//>`}
+    ${!registered && html`<${Badge} tone="plain" icon="ring" title="in /brokers/ids, not with the controllers">not registered<//>`}
+  </span>`;
+}
+
+function Pending({ row }) {
+  if (row.pending === null) return none;
+  if (row.pending === 0) return html`<span class="soft">0 of ${count(row.total)}</span>`;
+  return html`<b>${count(row.pending)}</b> <span class="soft">of ${count(row.total)}</span>`;
+}
+
+function Estimate({ eta }) {
+  if (eta === null) return none;
+  const range =
+    eta.earliest_ms !== null && eta.latest_ms !== null
+      ? `${time(eta.earliest_ms, { date: false })} to ${time(eta.latest_ms, { date: false })}`
+      : null;
+  return html`<span class="estimate" title=${eta.how}>
+    <${Since} at=${eta.at_ms} say=${inText} />
+    <small class="soft">${range ? `${range}; ` : ""}${eta.how}</small>
+  </span>`;
+}
+
+const KEYS = {
+  urgency: (row) => row.urgency,
+  broker: (row) => row.id,
+  mode: (row) => STEPS.indexOf(row.mode),
+  state: (row) => row.urgency,
+  replicas: (row) => row.total ?? -1,
+  pending: (row) => row.pending ?? -1,
+  rate: (row) => row.rate_per_second ?? -1,
+  eta: (row) => row.eta?.at_ms ?? Number.MAX_SAFE_INTEGER,
+  progress: (row) => (row.held ? (row.last_progress_ms ?? 0) : Number.MAX_SAFE_INTEGER),
+};
+
+/** Rows in order; equal ones by id. @param {readonly BrokerRow[]} rows */
+export function sorted(rows, { by, down }) {
+  const key = KEYS[by] ?? KEYS.urgency;
+  const sign = down ? -1 : 1;
+  return [...rows].sort((a, b) => sign * (key(a) - key(b)) || a.id - b.id);
+}
+
+/** How long from registration until nothing was pending, in words. @param {BrokerRow} row */
+export function heldText(row) {
+  if (row.registered_ms === null || row.complete_ms === null) return null;
+  return duration(row.complete_ms - row.registered_ms);
+}

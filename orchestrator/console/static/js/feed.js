@@ -1,0 +1,114 @@
+/** Server-sent events, and knowing that they do not come any more. */
+import { everySecond, heard, now, silence } from "./clock.js";
+import { SILENT_AFTER_MS } from "./currency.js";
+import { Failed, read } from "./api.js";
+
+const FIRST_RETRY_MS = 500;
+const RETRY_MS_MAX = 10_000;
+
+/**
+ * @typedef {{
+ *   state: (state: import("./types.js").State) => void,
+ *   change: (change: import("./types.js").Change) => void,
+ *   beat: (beat: import("./types.js").Beat) => void,
+ *   link: (link: import("./currency.js").Link) => void,
+ *   locked: () => void,
+ * }} Listener `locked`: nothing may be read before the token is typed in
+ */
+
+/** Follows the stream; loses it, says so, and comes back. */
+export class Feed {
+  /** @param {Listener} listener */
+  constructor(listener) {
+    this.listener = listener;
+    this.source = null;
+    this.timer = 0;
+    this.delay_ms = FIRST_RETRY_MS;
+    this.heard_ms = null;
+    everySecond(() => this.#watch());
+    window.addEventListener("online", () => this.source ?? this.connect());
+  }
+
+  /** Begin, or begin again now. */
+  connect() {
+    clearTimeout(this.timer);
+    this.#close();
+    if (this.heard_ms === null) this.#tell("connecting", null, null);
+    const source = new EventSource("api/stream");
+    this.source = source;
+    source.addEventListener("state", (event) => {
+      this.delay_ms = FIRST_RETRY_MS;
+      const state = JSON.parse(event.data);
+      this.#heard(state.at_ms);
+      this.listener.state(state);
+      this.#tell("open", null, null);
+    });
+    source.addEventListener("change", (event) => {
+      const change = JSON.parse(event.data);
+      this.#heard(change.at_ms);
+      this.listener.change(change);
+    });
+    source.addEventListener("beat", (event) => {
+      const beat = JSON.parse(event.data);
+      this.#heard(beat.at_ms);
+      this.listener.beat(beat);
+    });
+    source.addEventListener("end", () => this.#again("ended", null, RETRY_MS_MAX));
+    source.addEventListener("error", () => this.#failed());
+  }
+
+  #heard(at_ms) {
+    heard(at_ms);
+    this.heard_ms = at_ms;
+  }
+
+  /** A link may die without a word, as a VPN does. */
+  #watch() {
+    if (this.source && this.heard_ms !== null && silence() > SILENT_AFTER_MS) this.#failed();
+  }
+
+  /** EventSource does not tell why: ask in a way that does. */
+  async #failed() {
+    this.#again("lost", null, this.delay_ms);
+    try {
+      await read("session").then((session) => {
+        if (!session.may_read) throw new Failed("token_needed", "The token is needed to read.");
+      });
+      await this.#reason();
+    } catch (error) {
+      if (this.source) return; // it has come back meanwhile
+      if (error.code === "token_needed") {
+        clearTimeout(this.timer);
+        this.#tell("refused", error.message, null);
+        this.listener.locked();
+      } else this.#tell("lost", error.message, this.retry_ms);
+    }
+  }
+
+  /** Throws what the server says instead of a stream. */
+  async #reason() {
+    const stop = new AbortController();
+    const response = await fetch("api/stream", { signal: stop.signal });
+    if (response.ok) return stop.abort();
+    const body = await response.json().catch(() => null);
+    throw new Failed(body?.error?.code ?? "failed", body?.error?.message ?? "No stream is given.");
+  }
+
+  #again(state, why, wait_ms) {
+    this.#close();
+    clearTimeout(this.timer);
+    this.retry_ms = now() + wait_ms;
+    this.delay_ms = Math.min(RETRY_MS_MAX, this.delay_ms * 2);
+    this.timer = setTimeout(() => this.connect(), wait_ms);
+    this.#tell(state, why, this.retry_ms);
+  }
+
+  #close() {
+    this.source?.close();
+    this.source = null;
+  }
+
+  #tell(state, why, retry_ms) {
+    this.listener.link({ state, why, retry_ms, heard_ms: this.heard_ms });
+  }
+}

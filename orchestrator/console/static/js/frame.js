@@ -1,0 +1,174 @@
+/** What stands around every view: clusters, currency, settings, the views' tabs. */
+import { html, memo, useEffect, useRef, useState } from "./html.js";
+import { Since, now } from "./clock.js";
+import { currency, isOld } from "./currency.js";
+import { Icon } from "./icons.js";
+import { onPrefs, prefs, setPrefs } from "./prefs.js";
+import { link } from "./route.js";
+import { duration, time, zoneName } from "./words.js";
+
+const CURRENCY_ICONS = {
+  present: "dot",
+  reading: "half",
+  settled: "ring",
+  old: "cross",
+  nothing: "unknown",
+};
+
+/** Whether this is the present, in a word and a shape. */
+export const CurrencyChip = memo(({ kind, word, as_of_ms }) => {
+  return html`<span class="currency" data-kind=${kind} data-testid="currency">
+    <${Icon} name=${CURRENCY_ICONS[kind]} /><b>${word}</b>
+    ${as_of_ms !== null && html`<${Since} at=${as_of_ms} class="soft" />`}
+  </span>`;
+});
+
+export function Bar({ model, cluster, link: linked, standing, view }) {
+  const clusters = model?.clusters ?? [];
+  return html`<header class="top">
+    <a class="skip" href="#main" onClick=${skipToMain}>Skip to what is shown</a>
+    <h1 class="brand"><img src="static/icon.svg" alt="" width="18" height="18" />Kraftgate</h1>
+    ${clusters.length === 1 && html`<span class="cluster-name">${clusters[0].name}</span>`}
+    ${clusters.length > 1 &&
+    html`<nav class="clusters" aria-label="Clusters">
+      <ul>
+        ${clusters.map((each) => html`<li key=${each.name}>
+          <${ClusterLink}
+            cluster=${each}
+            here=${each === cluster}
+            currency=${currency(linked, model, each)}
+            view=${view}
+          />
+        </li>`)}
+      </ul>
+    </nav>`}
+    <span class="top-end">
+      <${CurrencyChip} kind=${standing.kind} word=${standing.word} as_of_ms=${standing.as_of_ms} />
+      <${Settings} version=${model?.version} />
+    </span>
+  </header>`;
+}
+
+function ClusterLink({ cluster, here, currency: one, view }) {
+  const { head, hazards } = cluster;
+  const trouble = isOld(one) ? one.word : head.waiting.needs_person ? "needs a person" : null;
+  const critical = hazards.some((each) => each.severity === "critical");
+  return html`<a href=${link(cluster.name, view)} aria-current=${here ? "true" : undefined} data-trouble=${!!trouble}>
+    <b>${cluster.name}</b>
+    <span class="cluster-state">
+      ${(trouble || critical) && html`<${Icon} name=${isOld(one) ? "cross" : "alert"} />`}
+      ${" "}${trouble ?? head.phase}${!trouble && head.held > 0 ? ` · ${head.held} held` : ""}
+    </span>
+  </a>`;
+}
+
+/** Following the link would change the address, in which the place stands. */
+function skipToMain(event) {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
+/** What is not the present says so across the whole page, and how old it is. */
+export function OldBand({ standing, link: linked }) {
+  if (standing.kind === "present" || standing.kind === "settled") return null;
+  const past = standing.kind === "old";
+  return html`<div class="old-band" data-kind=${standing.kind} role="alert">
+    <p class="old-title"><${Icon} name=${CURRENCY_ICONS[standing.kind]} />${standing.title}</p>
+    <p class="old-text">
+      ${standing.text}
+      ${past &&
+      standing.as_of_ms !== null &&
+      html` <b>What stands below is how it was at ${time(standing.as_of_ms, { now: now() })} ${zoneName()}.</b>`}
+    </p>
+    ${past && standing.as_of_ms !== null && html`<p class="old-age" aria-hidden="true"><${Since} at=${standing.as_of_ms} say=${duration} /><small>old</small></p>`}
+    ${linked.retry_ms !== null && html`<p class="old-retry soft" aria-hidden="true"><${Since} at=${linked.retry_ms} say=${retryText} /></p>`}
+  </div>`;
+}
+
+function retryText(since) {
+  return since >= -500 ? "Trying again now." : `Trying again in ${duration(-since + 500)}.`;
+}
+
+export function Tabs({ cluster, view }) {
+  const { brokers, hazards, disks, walk } = cluster;
+  const unsettled = brokers.filter((each) => each.urgency < CALM).length;
+  const offline = disks.reduce((sum, each) => sum + each.cells.filter((one) => one.state === "offline").length, 0);
+  const tabs = [
+    ["overview", "Overview"],
+    ["brokers", "Brokers", unsettled ? `${unsettled} of ${brokers.length} not in order` : `${brokers.length}`, unsettled > 0],
+    ["directories", "Directories", offline ? `${offline} offline` : null, offline > 0],
+    ["timeline", "Timeline"],
+    ["runbook", "Runbook", walk?.paused ? "paused" : null],
+    ["hazards", "Hazards", hazards.length ? `${hazards.length}` : "none", hazards.length > 0],
+  ];
+  return html`<nav class="tabs" aria-label="Views">
+    <ul>
+      ${tabs.map(
+        ([name, title, note, loud]) => html`<li key=${name}>
+          <a href=${link(cluster.name, name)} aria-current=${name === view ? "page" : undefined}>
+            ${title}${note && html`<span class="tab-note" data-loud=${!!loud}>${note}</span>`}
+          </a>
+        </li>`,
+      )}
+    </ul>
+  </nav>`;
+}
+
+/** The terminal's order: below this a broker wants to be looked at. */
+export const CALM = 3;
+
+function Settings({ version }) {
+  const [, again] = useState(0);
+  const popover = useRef(null);
+  useEffect(() => onPrefs(() => again((turn) => turn + 1)), []);
+  return html`<button class="button small" popovertarget="settings" aria-label="Settings">
+      <${Icon} name="gear" />
+    </button>
+    <div id="settings" popover ref=${popover} class="settings" aria-label="Settings" role="dialog">
+      <${Choice} name="theme" title="Theme" values=${["system", "light", "dark"]} />
+      <${Choice} name="zone" title="Times in" values=${["utc", "local"]} />
+      <label class="check">
+        <input type="checkbox" checked=${prefs.keys} onChange=${(event) => setPrefs({ keys: event.target.checked })} />
+        Single keys: 1 to 6 for the views, / to filter
+      </label>
+      <p class="soft">${version ? `Kraftgate ${version}` : "Kraftgate"}</p>
+    </div>`;
+}
+
+const CHOICES = { system: "System", light: "Light", dark: "Dark", utc: "UTC", local: "Local time" };
+
+function Choice({ name, title, values }) {
+  return html`<fieldset class="choice">
+    <legend>${title}</legend>
+    ${values.map(
+      (value) => html`<label key=${value}>
+        <input
+          type="radio"
+          name=${name}
+          value=${value}
+          checked=${prefs[name] === value}
+          onChange=${() => setPrefs({ [name]: value })}
+        />
+        <span>${CHOICES[value]}</span>
+      </label>`,
+    )}
+  </fieldset>`;
+}
+
+/** Says a change of what matters to whoever does not see it; not every number that moves. */
+export function Announcer({ cluster, standing }) {
+  const [said, say] = useState("");
+  const told = cluster && [
+    cluster.head.phase,
+    cluster.walk?.checkpoint ?? "",
+    cluster.head.waiting.needs_person,
+  ].join();
+  useEffect(() => {
+    if (!cluster || standing.kind !== "present") return;
+    const { phase, waiting } = cluster.head;
+    const where = cluster.walk?.checkpoint ? `, checkpoint ${cluster.walk.checkpoint}` : "";
+    const person = waiting.needs_person ? " A person is needed." : "";
+    say(`Cluster ${cluster.name}: phase ${phase}${where}.${person}`);
+  }, [told, standing.kind]);
+  return html`<p class="hidden" role="status">${said}</p>`;
+}

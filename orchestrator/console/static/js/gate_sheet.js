@@ -1,0 +1,86 @@
+/** The evidence of one checkpoint: every judgement and decision that the audit trail has of it. */
+import { html, useEffect, useState } from "./html.js";
+import { of, read } from "./api.js";
+import { now } from "./clock.js";
+import { gateText } from "./now.js";
+import { Findings, Trouble, Verdict } from "./parts.js";
+import { Sheet } from "./sheet.js";
+import { time, words } from "./words.js";
+
+const PARTS = {
+  already: "Is the step needed?",
+  needs: "Guards: may the step be taken?",
+  opens_when: "Gate: does it open?",
+};
+
+/**
+ * @param {{cluster: import("./store.js").Cluster, id: string, onClose: () => void,
+ *     standing: import("./currency.js").Currency}} properties
+ */
+export function GateSheet({ cluster, id, standing, onClose }) {
+  const [told, setTold] = useState(null);
+  const [error, setError] = useState(null);
+  const here = cluster.walk?.checkpoint === id ? cluster.walk : null;
+  const turn = here?.findings;
+  useEffect(() => {
+    const stop = new AbortController();
+    const load = () =>
+      read(of(cluster.name, "checkpoints", id), {}, stop.signal)
+        .then((got) => {
+          setTold(got);
+          setError(null);
+        })
+        .catch((problem) => problem.name !== "AbortError" && setError(problem));
+    const wait = setTimeout(load, told ? 500 : 0);
+    return () => {
+      clearTimeout(wait);
+      stop.abort();
+    };
+  }, [cluster.name, id, turn]);
+  return html`<${Sheet} title=${html`Checkpoint <code>${id}</code>`} standing=${standing} onClose=${onClose}>
+    <${Trouble} error=${error} />
+    ${told?.title && html`<p><b>${told.title}</b></p>`}
+    ${here && html`<section>
+      <h3>Now <span class="soft">${here.stage_text}</span></h3>
+      ${here.findings.length ? html`<p class="soft">${gateText(here.findings)}</p><${Findings} findings=${here.findings} label="Conditions now" open=${true} />` : html`<p class="soft">Nothing is judged now.</p>`}
+    </section>`}
+    ${told?.explain && html`<details><summary>What it is about</summary><p class="explain">${told.explain}</p></details>`}
+    ${!told && !error && html`<p class="soft">Asking the audit trail.</p>`}
+    ${told && html`<${Decisions} decisions=${told.decisions} /><${Judgements} told=${told} />`}
+  <//>`;
+}
+
+function Decisions({ decisions }) {
+  if (!decisions.length) return null;
+  return html`<section>
+    <h3>Decisions and steps</h3>
+    <ol class="decisions">
+      ${decisions.map(
+        (each) => html`<li key=${each.id}>
+          <time>${time(each.at_ms, { now: now() })}</time>
+          <span><b>${words(each.kind)}</b>${each.by && ` by ${each.by}`}${each.reason && html`: <q>${each.reason}</q>`} <span class="soft">${each.text}</span>
+          <br /><small class="soft mono" title=${each.hash}>audit ${each.id}, ${each.hash.slice(0, 19)}…</small></span>
+        </li>`,
+      )}
+    </ol>
+  </section>`;
+}
+
+function Judgements({ told }) {
+  if (!told.judgements.length) return html`<section><h3>Judgements</h3><p class="soft">None is in the audit trail.</p></section>`;
+  return html`<section>
+    <h3>Judgements, the newest first</h3>
+    ${told.judgements.map((each, at) => html`<${Judgement} key=${each.id} one=${each} open=${at === 0} />`)}
+    ${told.older && html`<p class="soft">Older ones: kraftgate audit show.</p>`}
+  </section>`;
+}
+
+function Judgement({ one, open }) {
+  const facts = Object.entries(one.facts);
+  return html`<details class="judgement" open=${open}>
+    <summary><time>${time(one.at_ms, { now: now() })}</time> <${Verdict} verdict=${one.verdict} /> <span>${PARTS[one.part]}</span></summary>
+    <${Findings} findings=${one.findings} label=${PARTS[one.part]} open=${open} />
+    ${facts.length > 0 && html`<dl class="rests-on" aria-label="What it rests on">${facts.map(([name, value]) => html`<div key=${name}><dt>${words(name)}</dt><dd class="mono">${typeof value === "string" ? value : JSON.stringify(value)}</dd></div>`)}</dl>`}
+  </details>`;
+}
+

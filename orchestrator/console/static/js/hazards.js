@@ -1,0 +1,41 @@
+/** What would lose data, and what did: with its evidence and the way out. */
+import { html, memo } from "./html.js";
+import { Since, now } from "./clock.js";
+import { Badge, Lines, Panel } from "./parts.js";
+import { linkWith } from "./route.js";
+import { counted, time, words } from "./words.js";
+
+export function Hazards({ hazards }) {
+  return html`<${Panel} id="hazards" title="Hazards" note=${hazards.length ? counted(hazards.length, "hazard") : null}>
+    <${HazardList} hazards=${hazards} open=${true} />
+  <//>`;
+}
+
+/** @param {{hazards: readonly import("./types.js").HazardTold[], open?: boolean}} properties */
+export function HazardList({ hazards, open = false }) {
+  if (!hazards.length) return html`<p class="empty">No hazard is known.</p>`;
+  return html`<ul class="hazards">
+    ${hazards.map((each) => html`<${Hazard} key=${`${each.id}/${each.broker}/${each.text}`} hazard=${each} open=${open} />`)}
+  </ul>`;
+}
+
+const Hazard = memo(({ hazard, open }) => {
+  const { id, severity, blocks, broker, text, evidence, way_out: wayOut, since_ms: since } = hazard;
+  const critical = severity === "critical";
+  return html`<li class="hazard" data-severity=${severity}>
+    <p class="hazard-head">
+      <${Badge} tone=${critical ? "bad" : "warn"} icon=${critical ? "violated" : "alert"}>${severity}<//>
+      <b>${words(id)}</b>
+      ${broker !== null && html`<a href=${linkWith({ broker })}>broker ${broker}</a>`}
+      ${blocks !== null && html`<${Badge} tone="bad" icon="fenced">forbids: ${blocks}<//>`}
+      ${since !== null && html`<span class="soft">since ${time(since, { now: now() })}, <${Since} at=${since} /></span>`}
+    </p>
+    <p>${text}</p>
+    <p class="way-out"><b>Way out:</b> ${wayOut}</p>
+    ${evidence.length > 0 &&
+    html`<details open=${open}>
+      <summary>Evidence, ${counted(evidence.length, "line")}</summary>
+      <${Lines} lines=${evidence} label="Evidence" />
+    </details>`}
+  </li>`;
+});

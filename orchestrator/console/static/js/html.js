@@ -1,0 +1,42 @@
+/** Preact and htm as everything here uses them; see vendor/VENDORED.md. */
+import { Component, h, options, render } from "../vendor/preact.mjs";
+import {
+  useCallback,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "../vendor/hooks.mjs";
+import htm from "../vendor/htm.mjs";
+
+export { render, useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState };
+
+export const html = htm.bind(h);
+
+// However many changes arrive, a frame draws once; a page that nobody sees draws nothing.
+options.debounceRendering = (draw) => requestAnimationFrame(draw);
+
+/**
+ * Draws again only when a property is another one than before (by identity).
+ *
+ * The model keeps what did not change, so a change of one broker draws one row.
+ */
+export function memo(inner) {
+  return class Memo extends Component {
+    shouldComponentUpdate(next) {
+      return !sameProperties(this.props, next);
+    }
+
+    render(properties) {
+      return h(inner, properties);
+    }
+  };
+}
+
+function sameProperties(a, b) {
+  for (const key in a) if (!(key in b)) return false;
+  for (const key in b) if (!Object.is(a[key], b[key])) return false;
+  return true;
+}

@@ -1,0 +1,155 @@
+/** The top of a cluster: its phase, the one thing that is waited for, the checkpoint, what one may say. */
+import { html, memo, useLayoutEffect, useRef } from "./html.js";
+import { Since, now } from "./clock.js";
+import { Icon } from "./icons.js";
+import { link, linkWith } from "./route.js";
+import { count, counted, duration, time } from "./words.js";
+
+/**
+ * @param {{cluster: import("./store.js").Cluster, standing: import("./currency.js").Currency,
+ *     onSay: (what: string) => void}} properties
+ */
+export function Now({ cluster, standing, onSay }) {
+  const { head, walk } = cluster;
+  const tone = standing.kind === "old" || standing.kind === "nothing" ? "old" : toneOf(head.waiting);
+  return html`<section class="now" aria-label="Now" data-tone=${tone}>
+    <${Phases} phases=${head.phases} since=${head.phase_since_ms} />
+    <${WaitingFor} waiting=${head.waiting} eta=${head.eta} name=${cluster.name} tone=${tone} walk=${walk} />
+    <${Standing} cluster=${cluster} off=${standing.kind === "old" || standing.kind === "nothing"} onSay=${onSay} />
+  </section>`;
+}
+
+function toneOf(waiting) {
+  if (waiting.needs_person) return "person";
+  return waiting.by === "nothing" ? "calm" : "waiting";
+}
+
+const Phases = memo(({ phases, since }) => {
+  const list = useRef(null);
+  const here = phases.find((each) => each.state === "here")?.phase;
+  // On a phone the line is longer than the screen: the present phase is what must be seen of it.
+  useLayoutEffect(() => {
+    const step = list.current.querySelector("[aria-current]");
+    if (step) list.current.scrollLeft = step.offsetLeft - (list.current.clientWidth - step.offsetWidth) / 2;
+  }, [here]);
+  return html`<ol ref=${list} class="phases" aria-label="Phases of the migration">
+    ${phases.map(
+      ({ phase, state }) => html`<li key=${phase} data-state=${state} aria-current=${state === "here" ? "step" : undefined}>
+        <span class="phase-name">${phase}${state === "behind" && html`<span class="hidden"> (behind)</span>`}</span>
+        ${state === "here" && since !== null && html`<small><${Since} at=${since} say=${forText} /></small>`}
+      </li>`,
+    )}
+  </ol>`;
+});
+
+function forText(ms) {
+  return `for ${duration(ms)}`;
+}
+
+const EYEBROWS = {
+  person: "Waiting for, and needs a person",
+  waiting: "Waiting for",
+  calm: "Nothing is waited for",
+  old: "Last known to be waited for, not the present",
+};
+const TONE_ICONS = { person: "alert", waiting: "waiting", calm: "satisfied", old: "cross" };
+
+const WaitingFor = memo(({ waiting, eta, name, tone, walk }) => {
+  const text = waiting.text || calmText(walk);
+  const old = tone === "old";
+  return html`<div class="wait">
+    <h2 class="wait-head" id="waiting">
+      <span class="eyebrow"><${Icon} name=${TONE_ICONS[tone]} />${EYEBROWS[tone]}</span>
+      <span class="wait-text" data-testid="waiting">${text}</span>
+    </h2>
+    <ul class="wait-meta">
+      ${waiting.since_ms !== null && html`<li>since ${time(waiting.since_ms, { now: now() })}, <${Since} at=${waiting.since_ms} say=${duration} /></li>`}
+      ${waiting.broker !== null && html`<li><a href=${linkWith({ broker: waiting.broker })}>broker ${waiting.broker}</a></li>`}
+      ${waiting.more > 0 && html`<li><a href=${link(name, "overview")}>and ${counted(waiting.more, "more reason")}</a></li>`}
+    </ul>
+    ${eta && !old && html`<${EtaTold} eta=${eta} what="No broker held any more" />`}
+  </div>`;
+});
+
+function calmText(walk) {
+  if (walk?.outcome) return `The walk through ${walk.runbook} is ${walk.outcome}.`;
+  return "The cluster has what it needs.";
+}
+
+/** An estimate with its interval, and from what it was made. */
+export function EtaTold({ eta, what }) {
+  return html`<p class="eta">
+    <b>${what} <${Since} at=${eta.at_ms} say=${inText} /></b>
+    ${eta.earliest_ms !== null &&
+    eta.latest_ms !== null &&
+    html` <span class="num">(${time(eta.earliest_ms, { now: now() })} to ${time(eta.latest_ms, { now: now() })})</span>`}
+    <span class="soft"> ${eta.how}, estimated <${Since} at=${eta.made_at_ms} /></span>
+  </p>`;
+}
+
+/** From ms since an estimated moment to words; it lies ahead as long as that is negative. */
+export function inText(since) {
+  return since < 0 ? `in about ${duration(-since)}` : `due ${duration(since)} ago`;
+}
+
+const SAY_LABELS = { approve: "Approve", pause: "Pause", resume: "Resume", abort: "Abort" };
+const SAY_ICONS = { approve: "satisfied", pause: "pause", resume: "play", abort: "stop" };
+
+const Standing = memo(({ cluster, off, onSay }) => {
+  const { walk, walkable, name } = cluster;
+  if (walk === null) {
+    const text = walkable ? "The walk through the runbook has not begun." : "No runbook is walked here.";
+    return html`<div class="standing soft">${text}</div>`;
+  }
+  return html`<div class="standing">
+    <${Where} walk=${walk} name=${name} />
+    <div class="say">
+      ${walk.can.map(
+        (what) => html`<button
+          key=${what}
+          class=${`button ${what === "approve" || what === "resume" ? "primary" : ""} ${what === "abort" ? "danger" : ""}`}
+          disabled=${off}
+          onClick=${() => onSay(what)}
+        >
+          <${Icon} name=${SAY_ICONS[what]} />${SAY_LABELS[what]}…
+        </button>`,
+      )}
+      ${off && walk.can.length > 0 && html`<small class="soft">Nothing can be said while this is not the present.</small>`}
+    </div>
+  </div>`;
+});
+
+function Where({ walk, name }) {
+  const rows = walk.checkpoints.filter((each) => each.instance_of === null);
+  const at = rows.findIndex((each) => each.id === walk.checkpoint || each.id === base(walk.checkpoint));
+  const here = walk.checkpoint;
+  return html`<div class="where">
+    <p>
+      <span class="eyebrow">${walk.path ? `Way back ${walk.path}, checkpoint` : "Checkpoint"}${at >= 0 && ` ${at + 1} of ${rows.length}`}</span>
+      ${walk.paused && html` <span class="badge" data-tone="warn"><${Icon} name="pause" />paused by ${walk.paused}</span>`}
+      ${!walk.execute && html` <span class="badge">steps by hand</span>`}
+    </p>
+    ${here !== null
+      ? html`<p class="where-title">
+          <a href=${linkWith({ checkpoint: here })} class="mono" data-testid="checkpoint">${here}</a> ${walk.title}
+        </p>`
+      : html`<p class="where-title">${walk.outcome ? `ended: ${walk.outcome}` : "between two checkpoints"}</p>`}
+    <p class="soft">
+      ${walk.stage_text}${walk.findings.length > 0 && html`${walk.stage_text && " · "}<a href=${link(name, "overview")}>${gateText(walk.findings)}</a>`}
+    </p>
+  </div>`;
+}
+
+function base(id) {
+  return id === null ? null : id.replace(/\[.*$/, "");
+}
+
+/** How far a gate is: `4 of 6 conditions hold, 1 needs a person`. */
+export function gateText(findings) {
+  const by = (verdict) => findings.filter((each) => each.verdict === verdict).length;
+  const told = [`${count(by("satisfied"))} of ${counted(findings.length, "condition")} hold`];
+  if (by("violated")) told.push(`${by("violated")} need a person`);
+  if (by("unknown")) told.push(`${by("unknown")} unknown`);
+  return told.join(", ");
+}
+

@@ -1,0 +1,144 @@
+/** Everything at one look: the gate, what would lose data, brokers that are not in order, what was last. */
+import { html, memo, useMemo } from "./html.js";
+import { Since } from "./clock.js";
+import { CALM } from "./frame.js";
+import { BrokerTable, sorted } from "./broker_table.js";
+import { EventList } from "./events.js";
+import { HazardList } from "./hazards.js";
+import { Icon } from "./icons.js";
+import { Findings, Legend, Panel } from "./parts.js";
+import { link, linkWith } from "./route.js";
+import { count, counted, duration, time } from "./words.js";
+import { now } from "./clock.js";
+
+const BROKERS_MAX = 12;
+const EVENTS_MAX = 14;
+const HAZARDS_MAX = 3;
+const WAITS_MAX = 8;
+
+/** @param {{cluster: import("./store.js").Cluster}} properties */
+export function Overview({ cluster }) {
+  const { name, head, walk, brokers, hazards, waits, events, sources } = cluster;
+  return html`<div class="overview">
+    <div class="overview-main">
+      <${Unsettled} brokers=${brokers} name=${name} />
+      <${Latest} events=${events} name=${name} />
+    </div>
+    <div class="overview-side">
+      ${walk !== null && html`<${Gate} walk=${walk} />`}
+      ${hazards.length > 0 && html`<${Worst} hazards=${hazards} name=${name} />`}
+      <${Waits} waits=${waits} />
+      <${Facts} head=${head} />
+      <${Sources} sources=${sources} limits=${head.limits} />
+    </div>
+  </div>`;
+}
+
+const Unsettled = memo(({ brokers, name }) => {
+  const first = useMemo(() => sorted(brokers, { by: "urgency", down: false }), [brokers]);
+  const many = brokers.filter((each) => each.urgency < CALM).length;
+  const shown = first.slice(0, Math.max(BROKERS_MAX, Math.min(many, 2 * BROKERS_MAX)));
+  const note = many ? `${many} of ${brokers.length} not in order` : `${brokers.length}, all in order`;
+  const rest = brokers.length - shown.length;
+  return html`<${Panel} id="brokers" title="Brokers" note=${brokers.length ? note : null} end=${html`<${Legend} />`}>
+    ${brokers.length ? html`<${BrokerTable} rows=${shown} label="Brokers, those not in order first" />` : html`<p class="empty">No broker is known yet.</p>`}
+    ${rest > 0 && html`<p class="panel-more"><a href=${link(name, "brokers")}>${counted(rest, "further broker")}</a></p>`}
+  <//>`;
+});
+
+const Latest = memo(({ events, name }) => {
+  const shown = events.slice(-EVENTS_MAX).reverse();
+  return html`<${Panel} id="latest" title="Latest events" end=${html`<a href=${link(name, "timeline")}>Timeline</a>`}>
+    ${shown.length ? html`<${EventList} events=${shown} label="Latest events, the newest first" />` : html`<p class="empty">Nothing has happened yet.</p>`}
+  <//>`;
+});
+
+const Gate = memo(({ walk }) => {
+  const { findings, checkpoint, do: todo, asks, holds, unexpected } = walk;
+  const last = unexpected.at(-1);
+  return html`<${Panel}
+    id="gate"
+    title="The gate"
+    note=${findings.length ? `${findings.filter((each) => each.verdict === "satisfied").length} of ${findings.length} hold` : null}
+    end=${checkpoint !== null && html`<a href=${linkWith({ checkpoint })}>Evidence</a>`}
+  >
+    ${asks !== null && html`<p class="asks"><${Icon} name="alert" /><span>A person must decide: ${asks}. Say <code>kraftgate decide ${checkpoint} --done</code> or <code>--repeat</code>.</span></p>`}
+    ${todo !== null && html`<${Todo} text=${todo} />`}
+    ${findings.length > 0 && html`<${Findings} findings=${findings} label="Conditions of the gate" />`}
+    ${!findings.length && holds.length > 0 && html`<ul class="lines">${holds.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}
+    ${!findings.length && !holds.length && html`<p class="empty">Nothing is judged now.</p>`}
+    ${last && html`<p class="unexpected"><${Icon} name="alert" /><span>Unexpected at ${time(last.at_ms, { now: now() })}: ${last.text}</span></p>`}
+  <//>`;
+});
+
+/** What a person is to do by hand, as the runbook says it. */
+export function Todo({ text }) {
+  return html`<details class="todo" open>
+    <summary><b>To be done by hand</b></summary>
+    <pre tabindex="0" aria-label="What is to be done by hand">${text.trim()}</pre>
+  </details>`;
+}
+
+const Worst = memo(({ hazards, name }) => {
+  const rest = hazards.length - HAZARDS_MAX;
+  return html`<${Panel} id="hazards" title="Hazards" note=${count(hazards.length)} end=${html`<a href=${link(name, "hazards")}>All</a>`}>
+    <${HazardList} hazards=${hazards.slice(0, HAZARDS_MAX)} />
+    ${rest > 0 && html`<p class="panel-more"><a href=${link(name, "hazards")}>${counted(rest, "further hazard")}</a></p>`}
+  <//>`;
+});
+
+const Waits = memo(({ waits }) => {
+  if (!waits.length) return null;
+  const rest = waits.length - WAITS_MAX;
+  return html`<${Panel} id="waits" title="What the migration waits for" note=${count(waits.length)}>
+    <ol class="waits">
+      ${waits.slice(0, WAITS_MAX).map(
+        (each) => html`<li key=${`${each.name}/${each.broker}`} data-person=${each.needs_person}>
+          <${Icon} name=${each.needs_person ? "alert" : "waiting"} label=${each.needs_person ? "needs a person" : "comes by itself"} />
+          <span>${each.text}${each.since_ms !== null && html` <span class="soft">(<${Since} at=${each.since_ms} say=${duration} />)</span>`}</span>
+        </li>`,
+      )}
+    </ol>
+    ${rest > 0 && html`<p class="panel-more soft">and ${count(rest)} more</p>`}
+  <//>`;
+});
+
+const Facts = memo(({ head }) => {
+  const facts = [
+    ["Held, fenced, unfenced early", `${head.held}, ${head.fenced}, ${head.unfenced_early}`],
+    ["Topics, partitions", `${count(head.topics)}, ${count(head.partitions)}`],
+    ["Under-replicated, leaderless", `${count(head.under_replicated)}, ${count(head.leaderless)}`],
+    ["Being reassigned", count(head.reassigning)],
+    ["Active controller, epoch", `${head.active_controller ?? "?"}, ${head.leader_epoch ?? "?"}`],
+    ["Metadata offset", `${count(head.metadata_offset)}${head.behind ? `, ${count(head.behind)} unread` : ""}`],
+    ["metadata.version", head.metadata_version ?? "?"],
+  ];
+  return html`<${Panel} id="facts" title="Cluster">
+    <dl class="facts">
+      ${facts.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd class="num">${value}</dd></div>`)}
+    </dl>
+  <//>`;
+});
+
+const SOURCE_WORDS = { metadata_log: "Metadata log", zookeeper: "ZooKeeper", log_dirs: "Disks", jmx: "JMX" };
+
+const Sources = memo(({ sources, limits }) => {
+  return html`<${Panel} id="sources" title="Sources">
+    <ul class="sources">
+      ${sources.map((each) => html`<${SourceRow} key=${each.name} source=${each} />`)}
+    </ul>
+    ${limits.length > 0 && html`<details class="limits"><summary>${counted(limits.length, "limit")} of what is seen here</summary><ul class="lines">${limits.map((each) => html`<li key=${each}>${each}</li>`)}</ul></details>`}
+  <//>`;
+});
+
+function SourceRow({ source }) {
+  const { name, configured, in_use: used, current, why_not, waiting, error, last_reply_ms: last, unread } = source;
+  const [sign, word] = !configured ? ["dash", "not configured"] : !used ? ["ring", "not in use"] : current ? ["dot", "current"] : ["cross", "not current"];
+  const why = error ?? why_not ?? waiting;
+  return html`<li data-state=${word}>
+    <${Icon} name=${sign} />
+    <span><b>${SOURCE_WORDS[name]}</b> ${word}${last !== null && used && html` <span class="soft"><${Since} at=${last} /></span>`}
+      ${unread > 0 && html` <span class="soft">${count(unread)} unread</span>`}
+      ${configured && used && !current && why && html`<br /><span>${why}</span>`}</span>
+  </li>`;
+}

@@ -1,0 +1,130 @@
+/** Small parts that several views share. */
+import { html, memo } from "./html.js";
+import { Icon } from "./icons.js";
+import { count } from "./words.js";
+
+/** In the order of the bar: what has a directory grows from the left. */
+export const REPLICA_STATES = /** @type {const} */ ([
+  "assigned",
+  "migrating",
+  "unassigned",
+  "offline",
+  "lost",
+]);
+
+/** What each state means, for the legend. */
+export const STATE_WORDS = {
+  assigned: "in a known directory",
+  migrating: "came from ZooKeeper, directory not told yet",
+  unassigned: "new, directory not told yet",
+  offline: "in a directory that its broker lacks",
+  lost: "lost",
+};
+
+/** Replicas in words: `224 assigned, 118 migrating`. */
+export function replicasText(replicas) {
+  if (!replicas) return "not in the metadata log yet";
+  const told = REPLICA_STATES.filter((state) => replicas[state] > 0);
+  if (!told.length) return "no replicas";
+  return told.map((state) => `${count(replicas[state])} ${state}`).join(", ");
+}
+
+/** A broker's replicas as a bar: colour and pattern by state, a sliver for the smallest part. */
+export const Bar = memo(({ replicas }) => {
+  const present = REPLICA_STATES.filter((state) => replicas?.[state] > 0);
+  return html`<span class="bar" role="img" aria-label=${replicasText(replicas)} data-none=${!present.length}>
+    ${present.map(
+      (state) =>
+        html`<span key=${state} class="fill" data-state=${state} style=${{ flexGrow: replicas[state] }} />`,
+    )}
+  </span>`;
+});
+
+export function Legend({ states = REPLICA_STATES, label = "Replicas" }) {
+  return html`<ul class="legend" aria-label=${`${label}: what the bar shows`}>
+    ${states.map(
+      (state) => html`<li key=${state} title=${STATE_WORDS[state]}>
+        <span class="swatch fill" data-state=${state} />${state}
+      </li>`,
+    )}
+  </ul>`;
+}
+
+const TONES = {
+  satisfied: "ok",
+  waiting: "warn",
+  violated: "bad",
+  unknown: "odd",
+};
+
+/** A verdict by its shape and its word. */
+export function Verdict({ verdict }) {
+  return html`<span class="verdict" data-tone=${TONES[verdict]}>
+    <${Icon} name=${verdict} />${verdict}
+  </span>`;
+}
+
+/** @param {{tone: string, icon?: string, children: unknown, title?: string}} properties */
+export function Badge({ tone, icon, children, title }) {
+  return html`<span class="badge" data-tone=${tone} title=${title}>
+    ${icon && html`<${Icon} name=${icon} />`}${children}
+  </span>`;
+}
+
+/** Facts, a line each. */
+export function Lines({ lines, label }) {
+  if (!lines?.length) return null;
+  return html`<ul class="lines" aria-label=${label}>
+    ${lines.map((line, at) => html`<li key=${at}>${line}</li>`)}
+  </ul>`;
+}
+
+/** What a condition was found to be; its evidence opens. */
+export const Finding = memo(({ finding, open = false }) => {
+  const { condition, verdict, reason, evidence } = finding;
+  const head = html`<${Verdict} verdict=${verdict} /><code>${condition}</code>
+    <span class="reason">${reason}</span>`;
+  if (!evidence.length) return html`<li class="finding"><div class="finding-head">${head}</div></li>`;
+  return html`<li class="finding">
+    <details open=${open}>
+      <summary class="finding-head">${head}<${Icon} name="more" /></summary>
+      <${Lines} lines=${evidence} label="Evidence" />
+    </details>
+  </li>`;
+});
+
+const ORDER = ["violated", "unknown", "waiting", "satisfied"];
+
+/** The gravest first. */
+export function Findings({ findings, label, open }) {
+  const sorted = [...findings].sort((a, b) => ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict));
+  return html`<ul class="findings" aria-label=${label}>
+    ${sorted.map(
+      (each) => html`<${Finding}
+        key=${`${each.condition}/${each.broker}`}
+        finding=${each}
+        open=${open}
+      />`,
+    )}
+  </ul>`;
+}
+
+/** A part of the page with its heading. */
+export function Panel({ title, note, end, class: name = "", id, children }) {
+  return html`<section class=${`panel ${name}`} aria-labelledby=${id}>
+    <header>
+      <h2 id=${id}>${title}</h2>
+      ${note && html`<span class="soft">${note}</span>`}
+      ${end && html`<span class="end">${end}</span>`}
+    </header>
+    ${children}
+  </section>`;
+}
+
+/** What went wrong, in words. */
+export function Trouble({ error }) {
+  if (!error) return null;
+  return html`<p class="trouble" role="alert">
+    <${Icon} name="violated" /><span>${error.message}${error.mend && html` <em>${error.mend}</em>`}</span>
+  </p>`;
+}

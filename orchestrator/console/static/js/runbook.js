@@ -1,0 +1,86 @@
+/** The runbook's checkpoints in the order in which they are walked, and what the gate says now. */
+import { html, memo } from "./html.js";
+import { now } from "./clock.js";
+import { Icon } from "./icons.js";
+import { gateText } from "./now.js";
+import { Todo } from "./overview.js";
+import { Badge, Findings, Panel } from "./parts.js";
+import { linkWith } from "./route.js";
+import { duration, time } from "./words.js";
+
+const STAGES = {
+  ahead: ["ring", "plain", "ahead"],
+  entered: ["waiting", "warn", "before its step"],
+  running: ["play", "warn", "its hook runs"],
+  shown: ["waiting", "warn", "to be done by hand"],
+  asks: ["alert", "bad", "asks"],
+  "step done": ["half", "warn", "step done, gate waited for"],
+  passed: ["satisfied", "ok", "passed"],
+  skipped: ["dash", "plain", "skipped"],
+};
+
+/** @param {{cluster: import("./store.js").Cluster}} properties */
+export function Runbook({ cluster }) {
+  const { walk, walkable, name } = cluster;
+  if (walk === null) {
+    return html`<${Panel} id="runbook" title="Runbook">
+      <p class="empty">${walkable ? "The walk has not begun." : `No runbook is configured for ${name}.`}</p>
+    <//>`;
+  }
+  const { runbook, path, outcome, checkpoints, unexpected } = walk;
+  const note = outcome ? `ended: ${outcome}` : path ? `way back: ${path}` : walk.execute ? "steps by hooks" : "steps by hand";
+  return html`<div class="runbook">
+    <${Panel} id="runbook" title=${`Runbook ${runbook}`} note=${note}>
+      ${checkpoints.length
+        ? html`<ol class="checkpoints">
+            ${checkpoints.map((each) => html`<${Checkpoint} key=${each.id} one=${each} here=${each.id === walk.checkpoint} walk=${each.id === walk.checkpoint ? walk : null} />`)}
+          </ol>`
+        : html`<p class="empty">The runbook's text is not at hand: kraftgate runbook show.</p>`}
+    <//>
+    ${unexpected.length > 0 &&
+    html`<${Panel} id="unexpected" title="Unexpected" note="what the cluster showed that no step did">
+      <ol class="lines">${[...unexpected].reverse().map((each, at) => html`<li key=${at}><time>${time(each.at_ms, { now: now() })}</time> ${each.text}</li>`)}</ol>
+    <//>`}
+  </div>`;
+}
+
+const Checkpoint = memo(({ one, here, walk }) => {
+  const [icon, tone, word] = STAGES[one.stage];
+  const entered = one.entered_ms !== null;
+  const took = entered && one.ended_ms !== null ? duration(one.ended_ms - one.entered_ms) : null;
+  return html`<li class="checkpoint" data-here=${here} data-stage=${one.stage} data-instance=${one.instance_of !== null} aria-current=${here ? "step" : undefined}>
+    <span class="checkpoint-sign" data-tone=${tone}><${Icon} name=${icon} /></span>
+    <div class="checkpoint-text">
+      <p>
+        ${entered ? html`<a class="mono" href=${linkWith({ checkpoint: one.id })}>${one.id}</a>` : html`<code>${one.id}</code>`}
+        ${one.instance_of === null && html` <b>${one.title}</b>`}
+      </p>
+      <p class="soft">
+        ${one.stage === "passed" && one.how === "already" ? "held already" : one.how === "turned back" ? "turned back" : word}${one.ended_ms !== null && html`, ${time(one.ended_ms, { now: now() })}`}${took && html`, after ${took}`}
+        ${one.for_each && one.instance_of === null && html` · once for each ${one.for_each}`}
+        ${one.people > 0 && html` · <${Badge} tone="plain" icon="key">${one.people === 1 ? "one approval" : `${one.people} approvals`}<//>`}
+        ${one.irreversible && html` <${Badge} tone="bad" icon="flag">no way back<//>`}
+      </p>
+      ${walk !== null && html`<${Here} walk=${walk} />`}
+      ${one.instance_of === null && html`<${Conditions} one=${one} />`}
+    </div>
+  </li>`;
+});
+
+function Here({ walk }) {
+  return html`<div class="here">
+    ${walk.asks !== null && html`<p class="asks"><${Icon} name="alert" /><span>A person must decide: ${walk.asks}. Say <code>kraftgate decide ${walk.checkpoint} --done</code> or <code>--repeat</code>.</span></p>`}
+    ${walk.approved_by.length > 0 && html`<p>Approved by ${walk.approved_by.join(", ")}.</p>`}
+    ${walk.do !== null && html`<${Todo} text=${walk.do} />`}
+    ${walk.findings.length > 0 && html`<p class="soft">${gateText(walk.findings)}</p><${Findings} findings=${walk.findings} label="Conditions now" />`}
+  </div>`;
+}
+
+function Conditions({ one }) {
+  if (!one.needs.length && !one.opens_when.length) return null;
+  return html`<details class="conditions">
+    <summary>Conditions</summary>
+    ${one.needs.length > 0 && html`<p>Before its step${one.step && html` <code>${one.step}</code>`}:</p><ul class="lines mono">${one.needs.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}
+    ${one.opens_when.length > 0 && html`<p>Opens when:</p><ul class="lines mono">${one.opens_when.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}
+  </details>`;
+}

@@ -1,0 +1,101 @@
+/**
+ * Saying something to the walk: approve, pause, resume, abort. The dialog names what will happen, to
+ * which cluster and which checkpoint; who says it and why stand in the audit trail.
+ */
+import { html, useLayoutEffect, useRef, useState } from "./html.js";
+import { of, say, setToken, token } from "./api.js";
+import { Icon } from "./icons.js";
+import { Trouble } from "./parts.js";
+import { keepWho, lastWho } from "./prefs.js";
+
+/** What each does, by the walk. @type {Record<string, (walk: import("./types.js").WalkState, at: object|null) => string[]>} */
+const EFFECTS = {
+  approve: (walk, at) => [
+    walk.execute
+      ? `Kraftgate may then run the hook of its step${at?.step ? ` (${at.step})` : ""}, on this cluster, as soon as all guards hold.`
+      : `Its step${at?.step ? ` (${at.step})` : ""} may then be taken, by hand.`,
+    at?.irreversible ? "It cannot be undone: there is no way back to ZooKeeper from there." : "",
+    at?.people > 1 ? `${at.people} people must approve; ${walk.approved_by.length ? `${walk.approved_by.join(", ")} did` : "nobody did yet"}.` : "",
+    "The approval expires when the state changes for which it is given.",
+  ],
+  pause: () => ["No further step is begun until somebody resumes.", "The step that is under way goes on."],
+  resume: (walk) => ["Steps are begun again as soon as their guards hold.", walk.paused ? `It was paused by ${walk.paused}.` : ""],
+  abort: () => [
+    "The walk ends where it stands. Nothing is taken back, no broker is touched.",
+    "Only kraftgate begin starts a new walk, at its first checkpoint.",
+  ],
+};
+
+const TITLES = { approve: "Approve", pause: "Pause", resume: "Resume", abort: "Abort" };
+
+/**
+ * @param {{what: "approve"|"pause"|"resume"|"abort", cluster: import("./store.js").Cluster,
+ *     off: boolean, onClose: () => void, onDone: (words: string) => void}} properties
+ *     `off`: what is shown is not the present
+ */
+export function SayDialog({ what, cluster, off, onClose, onDone }) {
+  const dialog = useRef(null);
+  const [opened] = useState(() => ({ checkpoint: cluster.walk.checkpoint, title: cluster.walk.title }));
+  const [error, setError] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const [asksToken, setAsksToken] = useState(() => token() === null);
+  const { walk, name } = cluster;
+  const row = walk.checkpoints.find((each) => each.id === opened.checkpoint) ?? walk.checkpoints.find((each) => opened.checkpoint?.startsWith(`${each.id}[`));
+  const moved = what === "approve" && walk.checkpoint !== opened.checkpoint;
+  const gone = !walk.can.includes(what);
+  const named = what === "abort" || (what === "approve" && row?.irreversible === true);
+  useLayoutEffect(() => {
+    const from = document.activeElement;
+    dialog.current.showModal();
+    return () => from?.isConnected && from.focus();
+  }, []);
+
+  const submit = async (event) => {
+    event.preventDefault();
+    const given = Object.fromEntries(new FormData(event.target));
+    const held = asksToken ? given.token.trim() : token();
+    const body = { who: given.who.trim(), reason: given.reason.trim() };
+    if (what === "approve") body.checkpoint = opened.checkpoint;
+    setBusy(true);
+    setError(null);
+    try {
+      const done = await say(of(name, what), body, held);
+      setToken(held);
+      keepWho(body.who);
+      onDone(done.said.join(" "));
+    } catch (problem) {
+      if (problem.code === "token_wrong" || problem.code === "token_needed") {
+        setToken(null);
+        setAsksToken(true);
+      }
+      setError(problem);
+      setBusy(false);
+    }
+  };
+  const target = what === "approve" ? opened.checkpoint : "the walk";
+  const label = `${TITLES[what]} ${target} in ${name}`;
+  return html`<dialog ref=${dialog} class="say-dialog" aria-labelledby="say-title" aria-describedby="say-effects" onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <h2 id="say-title">${TITLES[what]} ${what === "approve" ? html`<code>${target}</code>` : target} <span class="soft">of cluster</span> ${name}</h2>
+      ${what === "approve" && opened.title && html`<p><b>${opened.title}</b></p>`}
+      <ul id="say-effects" class="effects">${EFFECTS[what](walk, row ?? null).filter(Boolean).map((each) => html`<li key=${each}>${each}</li>`)}</ul>
+      <label class="field">Who says it<input name="who" required maxlength="100" autocomplete="name" defaultValue=${lastWho()} /></label>
+      <label class="field">Why<textarea name="reason" required maxlength="2000" placeholder="It stands in the audit trail"></textarea></label>
+      ${named && html`<label class="field">Type the cluster's name, ${name}, to confirm<input name="confirm" required autocomplete="off" pattern=${escaped(name)} title=${`Type ${name}`} /></label>`}
+      ${asksToken && html`<label class="field">Token<input name="token" type="password" required autocomplete="off" spellcheck="false" /><small class="soft">It stands in the file that kraftgate run named at its start. This tab forgets it when it is closed.</small></label>`}
+      ${moved && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The walk has moved on since you opened this, to ${walk.checkpoint ?? "its end"}. Nothing was said; close this and look again.</span></p>`}
+      ${!moved && gone && !busy && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The walk does not take this any more.</span></p>`}
+      ${off && html`<p class="trouble" role="alert"><${Icon} name="cross" /><span>What is shown is not the present. Wait until it is.</span></p>`}
+      <${Trouble} error=${error} />
+      <p class="dialog-end">
+        <button type="button" class="button" onClick=${() => dialog.current.close()}>Cancel</button>
+        <button class=${`button primary ${what === "abort" ? "danger" : ""}`} disabled=${busy || moved || off || gone}>${busy ? "Saying it…" : label}</button>
+      </p>
+    </form>
+  </dialog>`;
+}
+
+/** A name as a pattern that matches it and nothing else, under the `v` flag too. */
+function escaped(text) {
+  return text.replace(/[\\^$.*+?()[\]{}|/&!#%,:;<=>@`~-]/g, "\\$&");
+}

@@ -1,0 +1,33 @@
+/** Where reading needs the token, too: the page asks for it and shows nothing before. */
+import { html, useState } from "./html.js";
+import { say, setToken } from "./api.js";
+import { Trouble } from "./parts.js";
+
+/** @param {{onOpen: () => void}} properties */
+export function Locked({ onOpen }) {
+  const [error, setError] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const submit = async (event) => {
+    event.preventDefault();
+    const held = new FormData(event.target).get("token").trim();
+    setBusy(true);
+    try {
+      await say("session", {}, held);
+      setToken(held);
+      onOpen();
+    } catch (problem) {
+      setError(problem);
+      setBusy(false);
+    }
+  };
+  return html`<main class="locked" id="main">
+    <h1 class="brand"><img src="static/icon.svg" alt="" width="18" height="18" />Kraftgate</h1>
+    <form class="panel" onSubmit=${submit}>
+      <h2>The token is needed to read</h2>
+      <p class="soft">This console listens beyond its own host. The token stands in the file that kraftgate run named at its start.</p>
+      <label class="field">Token<input name="token" type="password" required autocomplete="off" spellcheck="false" /></label>
+      <${Trouble} error=${error} />
+      <button class="button primary" disabled=${busy}>Open the console</button>
+    </form>
+  </main>`;
+}

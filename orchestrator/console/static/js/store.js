@@ -1,0 +1,82 @@
+/**
+ * The model: what the server said, put together. Pure functions; what did not change stays the same
+ * object, so that only what changed is drawn.
+ */
+
+/** @typedef {import("./types.js").State} State */
+/** @typedef {import("./types.js").ClusterState} ClusterState */
+
+/** So many of the newest events are kept for lists; the timeline asks the server for others. */
+export const EVENTS_MAX = 500;
+
+/**
+ * @typedef {ClusterState & {turn: number}} Cluster
+ *     `turn` rises whenever events came: the timeline then asks again.
+ * @typedef {Omit<State, "clusters"> & {clusters: readonly Cluster[], looked_ms: number}} Model
+ */
+
+/**
+ * Everything anew. @param {State} state @param {Model|null} before
+ * @returns {Model}
+ */
+export function whole(state, before) {
+  const turn = 1 + Math.max(0, ...(before?.clusters ?? []).map((each) => each.turn));
+  return {
+    ...state,
+    looked_ms: state.at_ms,
+    clusters: state.clusters.map((each) => ({ ...each, turn })),
+  };
+}
+
+/**
+ * What changed, put in.
+ *
+ * @param {Model} model @param {import("./types.js").Change} change
+ * @returns {Model}
+ */
+export function changed(model, change) {
+  const by = new Map(change.clusters.map((each) => [each.name, each]));
+  return {
+    ...model,
+    at_ms: change.at_ms,
+    looked_ms: change.at_ms,
+    clusters: model.clusters.map((each) => {
+      const other = by.get(each.name);
+      return other ? clusterChanged(each, other) : each;
+    }),
+  };
+}
+
+/**
+ * @param {Cluster} cluster @param {import("./types.js").ClusterChange} change
+ * @returns {Cluster}
+ */
+function clusterChanged(cluster, change) {
+  const next = { ...cluster };
+  for (const key of ["head", "sources", "walk", "waits", "hazards"]) {
+    if (key in change) next[key] = change[key];
+  }
+  next.brokers = rows(cluster.brokers, change.brokers, change.brokers_gone, (each) => each.id);
+  next.disks = rows(cluster.disks, change.disks, change.disks_gone, (each) => each.broker);
+  if (change.events?.length || change.events_missed) {
+    const known = change.events_missed ? [] : cluster.events;
+    next.events = [...known, ...(change.events ?? [])].slice(-EVENTS_MAX);
+    next.turn = cluster.turn + 1;
+  }
+  return next;
+}
+
+/**
+ * Rows by their key, in its order; the same array when nothing is other.
+ *
+ * @template T
+ * @param {readonly T[]} before @param {readonly T[]|undefined} put
+ * @param {readonly number[]|undefined} gone @param {(row: T) => number} key
+ */
+function rows(before, put, gone, key) {
+  if (!put?.length && !gone?.length) return before;
+  const by = new Map(before.map((each) => [key(each), each]));
+  for (const each of gone ?? []) by.delete(each);
+  for (const each of put ?? []) by.set(key(each), each);
+  return [...by.values()].sort((a, b) => key(a) - key(b));
+}

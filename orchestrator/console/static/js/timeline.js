@@ -1,0 +1,197 @@
+/** The window on one axis: ZooKeeper, metadata log, disks, JMX, decisions; to zoom, move and filter. */
+import { html, useCallback, useEffect, useMemo, useRef, useState } from "./html.js";
+import { of, read } from "./api.js";
+import { panned, within, zoomed } from "./axis.js";
+import { now } from "./clock.js";
+import { EventList, LANES, LANE_WORDS } from "./events.js";
+import { Icon } from "./icons.js";
+import { Panel, Trouble } from "./parts.js";
+import { route } from "./route.js";
+import { Chart } from "./timeline_chart.js";
+import { count, counted, duration, time, words, zoneName } from "./words.js";
+
+const BUCKETS = 240;
+const PAGE = 200;
+const SETTLE_MS = 120;
+const LIVE_MS = 1500;
+
+/**
+ * @param {{cluster: import("./store.js").Cluster, eventsOf: string|null}} properties
+ *     `eventsOf`: the broker that the address asks for
+ */
+export function Timeline({ cluster, eventsOf }) {
+  const { name, turn } = cluster;
+  const asked = useMemo(() => fromAddress(), [name]);
+  const [window_, setWindow] = useState(null);
+  const [range, setRange] = useState(asked.range);
+  const [lanes, setLanes] = useState(() => new Set(LANES));
+  const [kind, setKind] = useState(asked.kind);
+  const [broker, setBroker] = useState(asked.broker);
+  const [told, setTold] = useState(null);
+  const [page, setPage] = useState(null);
+  const [phases, setPhases] = useState([]);
+  const [error, setError] = useState(null);
+  const [pointed, tell] = useState(null);
+  const filter = useMemo(() => ({ kind: kind || null, broker: broker || null, lane: lanes.size === LANES.length ? null : [...lanes] }), [kind, broker, lanes]);
+  const stop = useRef(null);
+
+  const load = useCallback(async () => {
+    stop.current?.abort();
+    stop.current = new AbortController();
+    const { signal } = stop.current;
+    const bounds = range ? { from_ms: range.from, to_ms: range.to } : {};
+    try {
+      const [axis, events, whole, changes] = await Promise.all([
+        read(of(name, "timeline"), { ...bounds, buckets: BUCKETS, ...filter }, signal),
+        read(of(name, "events"), { ...bounds, ...filter, limit: PAGE }, signal),
+        range ? read(of(name, "timeline"), { buckets: BUCKETS }, signal) : null,
+        read(of(name, "events"), { kind: "phase_changed", order: "oldest", limit: PAGE }, signal),
+      ]);
+      const all = whole ?? axis;
+      setWindow({ from: all.from_ms, to: Math.max(all.to_ms, all.from_ms + 1000), told: all });
+      setTold(axis);
+      setPage(events);
+      setPhases(changes.events);
+      setError(null);
+    } catch (problem) {
+      if (problem.name !== "AbortError") setError(problem);
+    }
+  }, [name, range, filter]);
+
+  useEffect(() => {
+    const wait = setTimeout(load, told ? SETTLE_MS : 0);
+    return () => clearTimeout(wait);
+  }, [load]);
+  useLive(turn, load);
+  useEffect(() => {
+    if (eventsOf !== null) setBroker(eventsOf);
+  }, [eventsOf]);
+  useEffect(() => () => stop.current?.abort(), []);
+  useEffect(() => toAddress({ range, kind, broker }), [range, kind, broker]);
+
+  const seen = range ?? (window_ && { from: window_.from, to: window_.to });
+  const move = useCallback(
+    (to) => {
+      if (!window_) return;
+      const bounds = { from: window_.from, to: Math.max(window_.to, now()) };
+      setRange(within(to, bounds));
+    },
+    [window_],
+  );
+  const older = async () => {
+    const more = await read(of(name, "events"), { ...(range ? { from_ms: range.from, to_ms: range.to } : {}), ...filter, limit: PAGE, cursor: page.next });
+    setPage((was) => ({ ...more, events: [...was.events, ...more.events] }));
+  };
+  const whole = () => setRange(null);
+  const follow = () => window_ && seen && setRange(within({ from: now() - (seen.to - seen.from), to: now() }, { from: window_.from, to: now() }));
+  const every = page !== null && page.next === null;
+
+  return html`<div class="timeline">
+    <${Panel} id="timeline" title="Timeline" note=${seen && `${time(seen.from, { now: now() })} to ${time(seen.to, { now: now() })} ${zoneName()}, ${duration(seen.to - seen.from)}`}>
+      <${Tools} lanes=${lanes} setLanes=${setLanes} told=${window_?.told} kind=${kind} setKind=${setKind} broker=${broker} setBroker=${setBroker} brokers=${cluster.brokers} />
+      <div class="tools moves" role="group" aria-label="Move">
+        <button class="button small" aria-label="Earlier" disabled=${!seen} onClick=${() => move(panned(seen, -0.5))}><${Icon} name="left" /></button>
+        <button class="button small" aria-label="Later" disabled=${!seen} onClick=${() => move(panned(seen, 0.5))}><${Icon} name="right" /></button>
+        <button class="button small" aria-label="Zoom in" disabled=${!seen} onClick=${() => move(zoomed(seen, 0.5))}><${Icon} name="plus" /></button>
+        <button class="button small" aria-label="Zoom out" disabled=${!seen} onClick=${() => move(zoomed(seen, 2))}><${Icon} name="dash" /></button>
+        <button class="button small" aria-pressed=${range === null ? "true" : "false"} onClick=${whole}>Whole window</button>
+        <button class="button small" disabled=${!seen} onClick=${follow}>Up to now</button>
+        <span class="soft num">${told && counted(told.total, "event")}</span>
+      </div>
+      <${Trouble} error=${error} />
+      ${window_ && seen && html`<${Strip} window=${window_} seen=${seen} onMove=${move} />`}
+      ${seen && html`<${Chart} range=${seen} told=${told} single=${every ? page.events : null} phases=${phases} lanes=${lanes} onMove=${move} onWhole=${whole} onFollow=${follow} tell=${tell} />`}
+      <p class="heat-told">${pointed ?? html`<span class="soft">Drag to move, Ctrl and the wheel or two fingers to zoom. Bars are logarithmic.</span>`}</p>
+      <p class="hidden" role="status">${told && seen ? `${counted(told.total, "event")} from ${time(seen.from)} to ${time(seen.to)}` : ""}</p>
+    <//>
+    <${Panel} id="events" title="Events" note=${page && (every ? counted(page.events.length, "event") : `the newest ${count(page.events.length)}`)}>
+      ${page?.events.length ? html`<${EventList} events=${page.events} label="Events, the newest first" />` : page && html`<p class="empty">No event here.</p>`}
+      ${page?.next && html`<p class="panel-more"><button class="button small" onClick=${() => older().catch(setError)}>Older ones</button></p>`}
+    <//>
+  </div>`;
+}
+
+function Tools({ lanes, setLanes, told, kind, setKind, broker, setBroker, brokers }) {
+  const toggle = (lane) => {
+    const next = new Set(lanes);
+    if (!next.delete(lane)) next.add(lane);
+    setLanes(next.size ? next : new Set(LANES));
+  };
+  const kinds = Object.entries(told?.kinds ?? {}).sort(([a], [b]) => a.localeCompare(b));
+  return html`<div class="tools" role="group" aria-label="Which events">
+    <div class="chips">
+      ${LANES.map(
+        (lane) => html`<button key=${lane} class="chip" aria-pressed=${lanes.has(lane) ? "true" : "false"} onClick=${() => toggle(lane)}>
+          <i class="lane-sign" data-lane=${lane} aria-hidden="true" />${LANE_WORDS[lane]} <span class="num">${count(told?.lanes[lane] ?? 0)}</span>
+        </button>`,
+      )}
+    </div>
+    <select id="filter" aria-label="Kind of event" value=${kind} onChange=${(event) => setKind(event.target.value)}>
+      <option value="">Every kind</option>
+      ${kind && !told?.kinds[kind] && html`<option value=${kind}>${words(kind)}</option>`}
+      ${kinds.map(([each, many]) => html`<option key=${each} value=${each}>${words(each)} (${count(many)})</option>`)}
+    </select>
+    <select aria-label="Broker" value=${broker} onChange=${(event) => setBroker(event.target.value)}>
+      <option value="">Every broker</option>
+      ${brokers.map(({ id }) => html`<option key=${id} value=${String(id)}>broker ${id}</option>`)}
+    </select>
+  </div>`;
+}
+
+/** The whole window small, with what is seen of it; a click or a drag moves there. */
+function Strip({ window: whole, seen, onMove }) {
+  const span = whole.to - whole.from;
+  const left = ((seen.from - whole.from) / span) * 100;
+  const width = Math.max(0.5, ((seen.to - seen.from) / span) * 100);
+  const counts = new Map();
+  for (const { at_ms: at, count: many } of whole.told.buckets) counts.set(at, (counts.get(at) ?? 0) + many);
+  const most = Math.log2(1 + Math.max(1, ...counts.values()));
+  const d = [...counts].map(([at, many]) => `M${(((at - whole.from) / span) * 1000).toFixed(1)} 20v${(-2 - (Math.log2(1 + many) / most) * 17).toFixed(1)}`).join("");
+  const there = (event) => {
+    if (event.type === "pointermove" && event.buttons !== 1) return;
+    const box = event.currentTarget.getBoundingClientRect();
+    const centre = whole.from + ((event.clientX - box.left) / box.width) * span;
+    const half = (seen.to - seen.from) / 2;
+    onMove({ from: centre - half, to: centre + half });
+  };
+  return html`<div class="strip" aria-hidden="true" onPointerDown=${there} onPointerMove=${there}>
+    <svg viewBox="0 0 1000 20" preserveAspectRatio="none"><path d=${d} /></svg>
+    <span class="strip-seen" style=${{ left: `${left}%`, width: `${width}%` }} />
+  </div>`;
+}
+
+/** New events: ask again, not more often than somebody can read. */
+function useLive(turn, load) {
+  const latest = useRef(load);
+  latest.current = load;
+  const seen = useRef(turn);
+  const timer = useRef(0);
+  useEffect(() => {
+    if (seen.current === turn || timer.current) return;
+    timer.current = setTimeout(() => {
+      timer.current = 0;
+      latest.current();
+    }, LIVE_MS);
+    seen.current = turn;
+  }, [turn]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+}
+
+function fromAddress() {
+  const { query } = route();
+  const [from, to] = [Number(query.get("from")), Number(query.get("to"))];
+  return { range: from && to > from ? { from, to } : null, kind: query.get("kind") ?? "", broker: query.get("events_of") ?? "" };
+}
+
+/** Without a step to come back to: a movement is no place. */
+function toAddress({ range, kind, broker }) {
+  const { query } = route();
+  const put = (key, value) => (value ? query.set(key, String(value)) : query.delete(key));
+  put("from", range?.from);
+  put("to", range?.to);
+  put("kind", kind);
+  put("events_of", broker);
+  const path = location.hash.split("?")[0];
+  history.replaceState(null, "", `${path}${query.size ? `?${query}` : ""}`);
+}
+

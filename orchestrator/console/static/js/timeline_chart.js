@@ -1,0 +1,226 @@
+/** The axis with its lanes, drawn: a bar for each stretch of time, a sign for each event when close. */
+import { html, memo, useLayoutEffect, useRef, useState } from "./html.js";
+import { bars, panned, roomy, ticks, zoomed } from "./axis.js";
+import { LANES, LANE_WORDS, isGrave } from "./events.js";
+import { count, counted, time, words } from "./words.js";
+
+const LANE_PX = 46;
+const TOP_PX = 26;
+const LABEL_PX = 7;
+
+/** The element's width, now and whenever it changes. */
+function useWidth(element) {
+  const [width, set] = useState(0);
+  useLayoutEffect(() => {
+    const watch = new ResizeObserver(([entry]) => set(Math.floor(entry.contentRect.width)));
+    watch.observe(element.current);
+    return () => watch.disconnect();
+  }, []);
+  return width;
+}
+
+/**
+ * @param {{range: import("./axis.js").Range, told: import("./types.js").Timeline|null,
+ *     single: readonly import("./types.js").EventTold[]|null,
+ *     phases: readonly import("./types.js").EventTold[], lanes: ReadonlySet<string>,
+ *     onMove: (range: import("./axis.js").Range) => void, onWhole: () => void,
+ *     onFollow: () => void, tell: (text: string|null) => void}} properties
+ *     `single`: every event in the range, when they are few enough to be drawn one by one
+ */
+export function Chart({ range, told, single, phases, lanes, onMove, onWhole, onFollow, tell }) {
+  const frame = useRef(null);
+  const width = useWidth(frame);
+  const shown = LANES.filter((lane) => lanes.has(lane));
+  const height = TOP_PX + shown.length * LANE_PX;
+  const span = range.to - range.from;
+  const x = (ms) => ((ms - range.from) / span) * width;
+  const at = (event) => {
+    const box = frame.current.getBoundingClientRect();
+    return range.from + ((event.clientX - box.left) / box.width) * span;
+  };
+  const drag = useDrag(frame, range, onMove);
+  const keys = (event) => {
+    const to = keyed(event, range, onWhole, onFollow);
+    if (to === undefined) return;
+    event.preventDefault();
+    if (to) onMove(to);
+  };
+  useWheel(frame, (event) => onMove(zoomed(range, Math.exp(event.deltaY / 300), at(event))));
+  const point = (event) => !drag.active() && tell(pointed(told, single, shown, event, frame.current, range));
+  return html`<div
+    ref=${frame}
+    class="chart"
+    role="group"
+    tabindex="0"
+    aria-label="Timeline: arrow keys move, plus and minus zoom, 0 is the whole window, End follows"
+    onKeyDown=${keys}
+    onDblClick=${(event) => onMove(zoomed(range, 0.4, at(event)))}
+    onPointerMove=${point}
+    onPointerLeave=${() => tell(null)}
+    ...${drag.handlers}
+  >
+    ${width > 0 &&
+    html`<svg width=${width} height=${height} aria-hidden="true">
+      <${Grid} range=${range} width=${width} height=${height} x=${x} shown=${shown} phases=${phases} />
+      ${shown.map((lane, row) => {
+        const bottom = TOP_PX + (row + 1) * LANE_PX - 1;
+        return single
+          ? html`<${Signs} key=${lane} events=${single.filter((each) => each.lane === lane)} x=${x} bottom=${bottom} lane=${lane} />`
+          : told && html`<${LaneBars} key=${lane} told=${told} lane=${lane} x=${x} bottom=${bottom} />`;
+      })}
+    </svg>`}
+    <ul class="lane-names" aria-hidden="true">
+      ${shown.map((lane, row) => html`<li key=${lane} style=${{ top: `${TOP_PX + row * LANE_PX + 3}px` }}><i class="lane-sign" data-lane=${lane} />${LANE_WORDS[lane]}</li>`)}
+    </ul>
+  </div>`;
+}
+
+function Grid({ range, width, height, x, shown, phases }) {
+  const lines = ticks(range, width / 90);
+  const marks = phases.filter((each) => each.at_ms >= range.from && each.at_ms < range.to);
+  const room = roomy(marks.map((each) => ({ x: x(each.at_ms), width: phaseOf(each).length * LABEL_PX + 8 })));
+  return html`<g>
+    ${shown.map((lane, row) => html`<rect key=${lane} class="lane-back" data-odd=${row % 2 === 1} x="0" y=${TOP_PX + row * LANE_PX} width=${width} height=${LANE_PX} />`)}
+    ${lines.map(({ at, label }) => html`<g key=${at} class="tick"><path d=${`M${x(at).toFixed(1)} 16V${height}`} /><text x=${x(at) + 3} y="11">${label}</text></g>`)}
+    ${marks.map((each, i) => html`<g key=${each.id} class="phase-mark"><path d=${`M${x(each.at_ms).toFixed(1)} 14V${height}`} />${room[i] && html`<text x=${x(each.at_ms) + 3} y="23">${phaseOf(each)}</text>`}</g>`)}
+  </g>`;
+}
+
+/** `phase_changed` says which in its text. */
+function phaseOf(event) {
+  return /(?:phase|to)=([\w-]+)/.exec(event.text)?.[1] ?? event.text;
+}
+
+const LaneBars = memo(({ told, lane, x, bottom }) => {
+  const mine = told.buckets.filter((each) => each.lane === lane);
+  const most = Math.max(1, ...told.buckets.map((each) => each.count));
+  const width = Math.max(1.5, x(told.from_ms + told.width_ms) - x(told.from_ms) - 0.5);
+  const grave = mine.filter((each) => Object.keys(each.kinds).some(isGrave));
+  return html`<g class="lane-bars" data-lane=${lane}>
+    <path d=${bars(mine, x, width, bottom, LANE_PX - 20, most)} />
+    <path class="grave" d=${grave.map((each) => sign(x(each.at_ms) + width / 2, bottom - LANE_PX + 12)).join("")} />
+  </g>`;
+});
+
+/** A triangle: what somebody who looks back wants to find first. */
+function sign(x, y) {
+  return `M${x.toFixed(1)} ${y - 5}l5 9h-10z`;
+}
+
+function Signs({ events, x, bottom, lane }) {
+  const labels = events.map((each) => ({ x: x(each.at_ms) + 8, width: each.kind.length * LABEL_PX + 14 }));
+  const room = roomy(labels);
+  return html`<g class="signs" data-lane=${lane}>
+    ${events.map((each, i) => {
+      const left = x(each.at_ms);
+      return html`<g key=${each.id} data-grave=${isGrave(each.kind)}>
+        <path d=${isGrave(each.kind) ? sign(left, bottom - 12) : `M${left.toFixed(1)} ${bottom - 17}l5 5-5 5-5-5z`} />
+        ${room[i] && html`<text x=${labels[i].x} y=${bottom - 8}>${words(each.kind)}</text>`}
+      </g>`;
+    })}
+  </g>`;
+}
+
+function keyed(event, range, onWhole, onFollow) {
+  if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return undefined;
+  switch (event.key) {
+    case "ArrowLeft":
+      return panned(range, -0.2);
+    case "ArrowRight":
+      return panned(range, 0.2);
+    case "+":
+    case "=":
+      return zoomed(range, 0.5);
+    case "-":
+      return zoomed(range, 2);
+    case "0":
+    case "Home":
+      onWhole();
+      return null;
+    case "End":
+      onFollow();
+      return null;
+    default:
+      return undefined;
+  }
+}
+
+/** Ctrl and the wheel zoom, as on a map; the wheel alone goes on to scroll the page. */
+function useWheel(element, zoom) {
+  const latest = useRef(zoom);
+  latest.current = zoom;
+  useLayoutEffect(() => {
+    const turned = (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      latest.current(event);
+    };
+    const on = element.current;
+    on.addEventListener("wheel", turned, { passive: false });
+    return () => on.removeEventListener("wheel", turned);
+  }, []);
+}
+
+/** One pointer drags, two pinch. */
+function useDrag(element, range, onMove) {
+  const held = useRef(new Map());
+  const begun = useRef(null);
+  const moment = (clientX, base) => {
+    const box = element.current.getBoundingClientRect();
+    return base.from + ((clientX - box.left) / box.width) * (base.to - base.from);
+  };
+  const begin = () => {
+    begun.current = { range, xs: [...held.current.values()] };
+  };
+  return {
+    active: () => held.current.size > 0,
+    handlers: {
+      onPointerDown: (event) => {
+        if (event.button !== 0) return;
+        element.current.setPointerCapture(event.pointerId);
+        held.current.set(event.pointerId, event.clientX);
+        begin();
+      },
+      onPointerMoveCapture: (event) => {
+        if (!held.current.has(event.pointerId)) return;
+        held.current.set(event.pointerId, event.clientX);
+        onMove(dragged(begun.current, [...held.current.values()], moment));
+      },
+      onPointerUp: (event) => held.current.delete(event.pointerId) && begin(),
+      onPointerCancel: (event) => held.current.delete(event.pointerId) && begin(),
+    },
+  };
+}
+
+/** What was under each pointer stays under it. */
+function dragged({ range, xs }, now, moment) {
+  const a = moment(xs[0], range);
+  if (now.length < 2 || xs.length < 2) {
+    const by = a - moment(now[0], range);
+    return { from: range.from + by, to: range.to + by };
+  }
+  const b = moment(xs[1], range);
+  const factor = (b - a) / (moment(now[1], range) - moment(now[0], range) || 1);
+  const bounded = Math.min(20, Math.max(0.05, Math.abs(factor)));
+  return zoomed(range, bounded, (a + b) / 2);
+}
+
+/** What is under the pointer, in words. */
+function pointed(told, single, shown, event, frame, range) {
+  const box = frame.getBoundingClientRect();
+  const lane = shown[Math.floor((event.clientY - box.top - TOP_PX) / LANE_PX)];
+  if (!lane) return null;
+  const span = range.to - range.from;
+  const ms = range.from + ((event.clientX - box.left) / box.width) * span;
+  if (single) {
+    const near = (8 / box.width) * span;
+    const hit = single.filter((each) => each.lane === lane && Math.abs(each.at_ms - ms) <= near);
+    return hit.length ? hit.map((each) => `${time(each.at_ms, { millis: true })} ${words(each.kind)} ${each.text}`).slice(0, 3).join("; ") : null;
+  }
+  const found = told?.buckets.find((each) => each.lane === lane && each.at_ms <= ms && ms < each.at_ms + told.width_ms);
+  if (!found) return null;
+  const kinds = Object.entries(found.kinds).sort((a, b) => b[1] - a[1]);
+  const most = kinds.slice(0, 5).map(([kind, many]) => `${count(many)} ${words(kind)}`).join(", ");
+  const until = time(found.at_ms + told.width_ms, { date: false });
+  return `${time(found.at_ms)} to ${until}, ${LANE_WORDS[lane]}: ${counted(found.count, "event")}: ${most}${kinds.length > 5 ? ", and others" : ""}`;
+}

@@ -1,0 +1,90 @@
+/** Numbers, times and names in words. Null is "not known", never zero. */
+import { prefs } from "./prefs.js";
+
+const NUMBERS = new Intl.NumberFormat("en-US");
+
+/** @param {number|null|undefined} value */
+export function count(value) {
+  return value == null ? "?" : NUMBERS.format(value);
+}
+
+/** @param {number} value @param {string} one @param {string} [many] */
+export function counted(value, one, many = `${one}s`) {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** A duration: `70 ms`, `4 s`, `1 min 30 s`, `2 h 05 min`, `3 d 4 h`. @param {number} ms */
+export function duration(ms) {
+  if (ms < 1000) return `${Math.max(0, Math.floor(ms))} ms`;
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${two(seconds % 60)} s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return `${hours} h ${two(minutes % 60)} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** An age; what is younger than a second is "now". @param {number} ms */
+export function age(ms) {
+  return ms < 1000 ? "now" : `${duration(ms)} ago`;
+}
+
+/** @param {number|null} rate replicas per second */
+export function rate(rate) {
+  if (rate == null) return null;
+  if (rate < 100) return `${rate.toFixed(1)}/s`;
+  return `${count(Math.round(rate))}/s`;
+}
+
+/** `UTC`, or the name of the browser's zone. */
+export function zoneName() {
+  return prefs.zone === "utc" ? "UTC" : "local time";
+}
+
+/**
+ * A time of day, with the date where that is another day than `now`.
+ *
+ * @param {number} ms @param {{millis?: boolean, now?: number, date?: boolean}} [how]
+ */
+export function time(ms, { millis = false, now = Date.now(), date } = {}) {
+  const at = parts(ms);
+  const day = date ?? at.day !== parts(now).day;
+  return `${day ? `${at.day} ` : ""}${at.time}${millis ? `.${three(ms % 1000)}` : ""}`;
+}
+
+/** The whole moment, as it stands in logs. @param {number} ms */
+export function moment(ms) {
+  return `${time(ms, { millis: true, date: true })} ${zoneName()}`;
+}
+
+/** An axis label for ticks that are `step` ms apart. @param {number} ms @param {number} step */
+export function tickLabel(ms, step) {
+  const at = parts(ms);
+  if (step >= 86_400_000) return at.day.slice(5);
+  if (step >= 60_000) return at.time.slice(0, 5);
+  return step >= 1000 ? at.time : `${at.time.slice(3)}.${three(ms % 1000)}`;
+}
+
+/** Ms that the axis' zone is ahead of UTC at that moment, so that ticks fall on full hours. */
+export function zoneShift(ms) {
+  return prefs.zone === "utc" ? 0 : -new Date(ms).getTimezoneOffset() * 60_000;
+}
+
+/** `log_dir_offline` as words. @param {string} name */
+export function words(name) {
+  return name.replaceAll("_", " ");
+}
+
+function parts(ms) {
+  const shifted = new Date(ms + zoneShift(ms)).toISOString();
+  return { day: shifted.slice(0, 10), time: shifted.slice(11, 19) };
+}
+
+function two(value) {
+  return String(value).padStart(2, "0");
+}
+
+function three(value) {
+  return String(Math.floor(value)).padStart(3, "0");
+}
