@@ -22,6 +22,7 @@ The configuration (kraftgate.yaml):
   jmx: {exporters: {"1": "http://b1:7071/metrics", "3000": "http://c1:7071/metrics"}}
   state_dir: ./kraftgate-state
   metrics: {listen: "127.0.0.1:9464"}
+  console: {listen: "127.0.0.1:8464"}
   stall: {after: 5m}
   runbook: {file: zk-to-kraft-jbod, hooks: hooks.yaml}
 """
@@ -74,6 +75,12 @@ def main() -> None:
     " Without it every step is shown, for a person to do.",
 )
 @click.option(
+    "--console",
+    is_flag=True,
+    help="Serve the web console, at 127.0.0.1:8464 unless `console` says otherwise; it is served"
+    " as well when the configuration has that key.",
+)
+@click.option(
     "--dry-run",
     is_flag=True,
     help="Print the whole plan for the real cluster, every command and gate, and do nothing.",
@@ -85,6 +92,7 @@ def run(
     timeout: timedelta | None,
     *,
     execute: bool,
+    console: bool,
     dry_run: bool,
     verbose: int,
 ) -> None:
@@ -101,8 +109,8 @@ def run(
     """  # noqa: D301  # click wants the backspace
     if timeout is not None and until is None:
         raise click.UsageError("--timeout needs --until: what should hold within that time?")
-    if dry_run and (execute or until is not None):
-        raise click.UsageError("--dry-run only prints: leave --execute and --until out")
+    if dry_run and (execute or console or until is not None):
+        raise click.UsageError("--dry-run only prints: leave --execute, --console and --until out")
     _log(verbose)
     if dry_run:
         from orchestrator.commands.plan import dry_run as print_plan
@@ -111,7 +119,7 @@ def run(
         return
     from orchestrator.commands import run as command
 
-    command.run(config_path, until, timeout, execute=execute)
+    command.run(config_path, until, timeout, execute=execute, console=console)
 
 
 @main.command()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from orchestrator.config_models import Address, ClusterEntry, ConfigFile, MetricsAddress
+from orchestrator.config_models import ClusterEntry, ConfigFile, ConsoleAddress, MetricsAddress
 from orchestrator.errors import ConfigError
 from orchestrator.yaml_lines import Problem, YamlFile, read_yaml
 from orchestrator.yaml_models import check_model, in_order
@@ -33,7 +33,7 @@ class Config:
     many: bool
     state_dir: Path
     metrics: MetricsAddress | None
-    console: Address | None
+    console: ConsoleAddress | None
     stall_after_ms: int
 
 

@@ -13,6 +13,7 @@ from orchestrator.config_values import (
     Directory,
     Duration,
     File,
+    HostName,
     HostPort,
     Listen,
     ShippedOrFile,
@@ -125,16 +126,24 @@ class ClusterIdentity(Strict):
     id: str | None = Field(default=None, min_length=1)
 
 
-class Address(Strict):
-    """Where something of kraftgate listens."""
-
-    listen: Listen
-
-
 class MetricsAddress(Strict):
     """Where the metrics are served; to this host alone unless it is said."""
 
     listen: Listen = HostPort("127.0.0.1", 9464)
+
+
+class ConsoleAddress(Strict):
+    """Where the web console is served; to this host alone unless it is said.
+
+    Attributes:
+        token_file: whose first line is the token to approve, pause and abort with; None: a fresh
+            one is made at each start.
+        hosts: further names by which browsers reach it, such as that of a proxy.
+    """
+
+    listen: Listen = HostPort("127.0.0.1", 8464)
+    token_file: File | None = None
+    hosts: Annotated[tuple[HostName, ...], Field(strict=False)] = ()
 
 
 class Stall(Strict):
@@ -161,5 +170,5 @@ class ConfigFile(Strict):
     runbook: RunbookEntry | None = None
     state_dir: Directory = Path("kraftgate-state")
     metrics: MetricsAddress | None = None
-    console: Address | None = None
+    console: ConsoleAddress | None = None
     stall: Stall = Stall()

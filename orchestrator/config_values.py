@@ -117,6 +117,13 @@ def _listen(value: object) -> HostPort:
     return parse_host_port(text_like(value, "127.0.0.1:9464"), port_min=0)
 
 
+def _host_name(value: object) -> str:
+    text = text_like(value, "kraftgate.example.com")
+    if not _HOST.fullmatch(text):
+        raise ValueError(f"{text!r} names no host: write it without a scheme and a port")
+    return text.lower()
+
+
 def _name(value: object) -> str:
     text = text_like(value, "prod")
     if not _NAME.fullmatch(text):
@@ -150,6 +157,7 @@ def _shipped_or_file(value: object, info: ValidationInfo) -> str | Path:
     return given
 
 
+HostName: TypeAlias = Annotated[str, BeforeValidator(_host_name)]
 Bootstrap: TypeAlias = Annotated[tuple[HostPort, ...], BeforeValidator(_bootstrap)]
 Zookeeper: TypeAlias = Annotated[ZookeeperConnect, BeforeValidator(_zookeeper)]
 Listen: TypeAlias = Annotated[HostPort, BeforeValidator(_listen)]

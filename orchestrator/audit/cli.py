@@ -1,7 +1,6 @@
 """The click group `audit`: is the log intact, give it out, show it. Nothing here writes."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -9,14 +8,12 @@ import click
 from migration.summary import iso
 from orchestrator.audit.entry import Entry
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
+from orchestrator.audit.words import said, who
 from orchestrator.cli_types import config_option
 from orchestrator.config import load_config
 from orchestrator.errors import AuditError
-from orchestrator.view.words import pairs, quoted
+from orchestrator.view.words import quoted
 
-_WHO = "by"
-_LEFT_OUT = frozenset({_WHO, "facts", "basis", "evidence"})
-_SHOWN_MAX = 160
 _cluster = click.option("--cluster", metavar="NAME", help="Only this cluster's entries.")
 
 
@@ -123,38 +120,5 @@ def _opened(config_path: Path, cluster: str | None) -> AuditLog:
 
 
 def _shown(entry: Entry) -> str:
-    who = quoted(_who(entry.body.get(_WHO)))
-    said = pairs(dict(_fields(entry)))
-    if len(said) > _SHOWN_MAX:
-        said = f"{said[:_SHOWN_MAX]}..."
-    return f"{iso(entry.at_ms)}  {entry.cluster} #{entry.sequence}  {who}  {entry.kind}  {said}"
-
-
-def _who(by: object) -> str:
-    if isinstance(by, Mapping):
-        return f"{by.get('who')}@{by.get('host')}"
-    return str(by or "kraftgate")
-
-
-def _fields(entry: Entry) -> Iterator[tuple[str, object]]:
-    """Leave out who, what has no value, and what only the export shows whole."""
-    for key, value in entry.body.items():
-        if key in _LEFT_OUT or value is None:
-            continue
-        if key == "findings":
-            yield from _held_by(value)
-        else:
-            yield key, value
-
-
-def _held_by(findings: object) -> Iterator[tuple[str, object]]:
-    """Of conditions that were judged, those that did not hold."""
-    if isinstance(findings, Sequence) and not isinstance(findings, str):
-        judged = [each for each in findings if isinstance(each, Mapping)]
-        reasons = [
-            f"{each.get('condition')}: {each.get('reason')}"
-            for each in judged
-            if each.get("verdict") != "satisfied"
-        ]
-        if reasons:
-            yield "holds", "; ".join(reasons)
+    what = f"{quoted(who(entry))}  {entry.kind}  {said(entry)}"
+    return f"{iso(entry.at_ms)}  {entry.cluster} #{entry.sequence}  {what}"

@@ -10,8 +10,9 @@ from orchestrator.config import Config
 
 
 def configured_files(config: Config) -> tuple[Path, ...]:
-    """Every file with a password that the configuration names."""
-    return tuple(dict.fromkeys(path for each in config.clusters for path in _files(each)))
+    """Every file with a password or a token that the configuration names."""
+    models: list[BaseModel] = [*config.clusters, *([config.console] if config.console else [])]
+    return tuple(dict.fromkeys(path for each in models for path in _files(each)))
 
 
 def _files(model: BaseModel) -> Iterator[Path]:

@@ -1,6 +1,6 @@
 """Where the secrets are that must not be written: names and paths, never values."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -26,13 +26,14 @@ class Secrets:
     variables: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
 
-    def redactor(self, environment: Mapping[str, str]) -> Redactor:
-        """Read them now; also what in the environment is named like a secret.
+    def redactor(self, environment: Mapping[str, str], more: Iterable[str] = ()) -> Redactor:
+        """Read them now; also what in the environment is named like a secret, and `more`.
 
         Raises:
             SecretUnknown: a named variable is not set, or a file cannot be read.
         """
-        return Redactor([*self._named(environment), *_guessed(environment), *self._in_files()])
+        known = [*self._named(environment), *_guessed(environment), *self._in_files()]
+        return Redactor([*known, *more])
 
     def _named(self, environment: Mapping[str, str]) -> Iterator[str]:
         for name in self.variables:

@@ -3,6 +3,7 @@
 import sys
 import time
 from contextlib import ExitStack, closing, nullcontext, suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,8 @@ from orchestrator.commands.job import Follow, check, followed
 from orchestrator.commands.reading import Reader
 from orchestrator.conditions.askers import asking_for
 from orchestrator.config import Config, load_config
+from orchestrator.config_models import ConsoleAddress
+from orchestrator.console.serving import served as console_served
 from orchestrator.following import Snapshot
 from orchestrator.logs import held_back
 from orchestrator.metrics.board import Board
@@ -34,10 +37,12 @@ def run(
     timeout: timedelta | None,
     *,
     execute: bool,
+    console: bool = False,
 ) -> None:
     """Follow until interrupted, or until the condition holds, and walk what has a runbook.
 
-    `execute`: steps that have a hook are done by it.
+    `execute`: steps that have a hook are done by it. `console`: it is served also when the
+    configuration does not name it.
 
     Raises:
         ConfigError: the configuration cannot be used, or nothing can listen where it says.
@@ -49,6 +54,8 @@ def run(
         AuditError: the audit trail cannot be written, or is not as it was written.
     """
     config = load_config(config_path)
+    if console and config.console is None:
+        config = replace(config, console=ConsoleAddress())
     with ExitStack() as stack:
         asking = {
             each.name: stack.enter_context(closing(asking_for(each, [until] if until else [], {})))
@@ -73,6 +80,7 @@ def follow_and_show(
     with (
         open_verified(config) as log,
         served(config, board) as metrics,
+        console_served(config) as console,
         closing(Conductor(config, log, execute=execute)) as conductor,
         closing(Chronicle(config, log)) as chronicle,
         follow(config) as following,
@@ -86,8 +94,10 @@ def follow_and_show(
             found = reader.look(now_ms)
             chronicle.look(found, now_ms)
             conductor.look(found, now_ms)
-            if config.metrics is not None:
-                board.put(found, reader.tallies(), now_ms)
+            if metrics is not None or console is not None:
+                look = board.put(found, reader.tallies(), now_ms)
+                if console is not None:
+                    console.look(look)
             return found
 
         with held_back() if as_table else nullcontext():

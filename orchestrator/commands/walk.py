@@ -5,7 +5,7 @@ look. None of them touches the cluster.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,12 +33,19 @@ from orchestrator.walk.trail import Trail
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """Who says it, to which cluster's walk, and why."""
+    """Who says it, to which cluster's walk, and why.
+
+    Attributes:
+        by: who it is, where that is not whoever runs this process; then `who` is of no account.
+        say: tells what was done.
+    """
 
     config_path: Path
     cluster: str | None
     who: str | None
     reason: str
+    by: Person | None = None
+    say: Callable[[str], None] = click.echo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +55,7 @@ class _Open:
     trail: Trail
     by: Person
     now_ms: int
+    say: Callable[[str], None]
 
     def walk(self) -> Walk:
         """The walk that goes on.
@@ -82,7 +90,7 @@ class _Open:
     def tell(self, body: Body, words: str) -> None:
         """Append the entry, and say so."""
         self.trail.tell(body, self.now_ms)
-        click.echo(f"{self.entry.name}: {words}")
+        self.say(f"{self.entry.name}: {words}")
 
 
 @contextmanager
@@ -96,8 +104,9 @@ def _opened(said: Said) -> Iterator[_Open]:
             config=config,
             entry=entry,
             trail=Trail(log, entry.name),
-            by=this_person(said.who),
+            by=said.by or this_person(said.who),
             now_ms=time.time_ns() // 1_000_000,
+            say=said.say,
         )
 
 
@@ -152,7 +161,7 @@ def approve(said: Said, checkpoint: str) -> None:
         at.tell(body, f"{place.id} approved by {at.by.who}")
         given = {each.by.who for each in place.approvals} | {at.by.who}
         if len(given) < wanted.people:
-            click.echo(f"{wanted.people} people must approve, {len(given)} did")
+            at.say(f"{wanted.people} people must approve, {len(given)} did")
 
 
 def _basis(at: _Open, sha256: str) -> dict[str, str]:

@@ -113,10 +113,12 @@ class Judgement(Shape):
 
     id: str
     at_ms: Ms
+    checkpoint: str
     part: Literal["already", "needs", "opens_when"]
     verdict: Verdict
     findings: tuple[FindingTold, ...]
     facts: Mapping[str, object]
+    hash: str
 
 
 class Decision(Shape):
@@ -124,6 +126,7 @@ class Decision(Shape):
 
     id: str
     at_ms: Ms
+    checkpoint: str
     kind: str
     by: str | None
     reason: str | None
@@ -132,10 +135,10 @@ class Decision(Shape):
 
 
 class GateEvidence(Shape):
-    """Everything the audit trail has of a checkpoint; the newest first, bounded.
+    """What the audit trail has of a checkpoint and its instances; the newest first, bounded.
 
     Attributes:
-        older: whether there are older judgements that are left out.
+        older: whether there are older entries that are left out.
     """
 
     checkpoint: str

@@ -19,8 +19,13 @@ from orchestrator.walk.told import WalkTold
 Currency = Literal["current", "reading", "stale", "no_data", "source_error", "over", "finished"]
 
 
-def head(seen: Seen, view: View, reasons: tuple[Wait, ...], eta: Eta | None, *, told: bool) -> Head:
-    """Tell the cluster as a whole; `told`: whether the metadata log has a say about replicas."""
+def head(
+    seen: Seen, view: View, reasons: tuple[Wait, ...], eta: Eta | None, *, knows_partitions: bool
+) -> Head:
+    """Tell the cluster as a whole.
+
+    `knows_partitions`: whether the metadata log has a say about replicas.
+    """
     one = seen.snapshot
     summary, status = one.summary, one.status
     current, text = _current(seen, view, reasons)
@@ -53,7 +58,7 @@ def head(seen: Seen, view: View, reasons: tuple[Wait, ...], eta: Eta | None, *, 
             each.held and not each.fenced and each.unfenced_early is not None
             for each in summary.brokers
         ),
-        replicas=_replicas(summary) if told else None,
+        replicas=_replicas(summary) if knows_partitions else None,
         limits=one.limits,
     )
 

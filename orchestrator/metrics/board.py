@@ -45,7 +45,7 @@ class Board:
         self._horizons = {name: Horizons() for name in self._entries}
         self.last: Look | None = None
 
-    def put(self, snapshots: Sequence[Snapshot], tallies: Mapping[str, Tally], now_ms: int) -> None:
+    def put(self, snapshots: Sequence[Snapshot], tallies: Mapping[str, Tally], now_ms: int) -> Look:
         """Replace the last look; every look must come by here, or unread facts are not noticed."""
         clusters = []
         for one in snapshots:
@@ -58,4 +58,6 @@ class Board:
                     tally=tallies.get(name, Tally()),
                 )
             )
-        self.last = Look(at_ms=now_ms, clusters=tuple(clusters))
+        look = Look(at_ms=now_ms, clusters=tuple(clusters))
+        self.last = look
+        return look

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from migration.source_status import SourceStatus
 from streams.journal.source import JournalOptions, JournalReader, Watcher
+from streams.log_dirs.places import MEMORY_FILE
 from streams.source.kraft_metadata import SCHEMA
 from streams.source.shards import LOG_DIRS
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 REQUESTS: Final = Path("disks", "requests.db")
 """In the cluster's directory."""
-_MEMORY: Final = Path("disks", "disks.db")
 
 
 class LogDirsSource(DataSource):
@@ -65,7 +65,7 @@ class LogDirsReader(JournalReader):
             security=asked.security,
             cluster=self.options.cluster,
         )
-        memory = Memory(self.options.state / _MEMORY)
+        memory = Memory(self.options.state / MEMORY_FILE)
         return _Watching(LogDirsPoller(config, memory, journal.append, now_ms).start(), memory)
 
 

@@ -16,6 +16,8 @@ CREATE TABLE IF NOT EXISTS events (
     kind TEXT NOT NULL, broker INTEGER, fields TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS events_of_cluster ON events (cluster, sequence);
+-- Event.moment_ms: the axis of every timeline.
+CREATE INDEX IF NOT EXISTS events_by_moment ON events (cluster, coalesce(timestamp_ms, seen_ms));
 -- The Parquet files of replica transitions that belong to a committed batch; others are remains.
 CREATE TABLE IF NOT EXISTS transition_files (
     path TEXT PRIMARY KEY, cluster TEXT NOT NULL, batch_id INTEGER NOT NULL, rows INTEGER NOT NULL

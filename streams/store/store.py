@@ -26,8 +26,8 @@ from streams.store.codec import (
 
 FORMAT: Final = 3
 """Of the tables and of what is packed in them."""
-_EVENT: Final = "sequence, metadata_offset, timestamp_ms, kind, broker, fields, source, seen_ms"
-_Row: TypeAlias = tuple[int, int | None, int | None, str, int | None, str, str, int | None]
+EVENT: Final = "sequence, metadata_offset, timestamp_ms, kind, broker, fields, source, seen_ms"
+EventRow: TypeAlias = tuple[int, int | None, int | None, str, int | None, str, str, int | None]
 
 
 class StoreError(Exception):
@@ -100,21 +100,7 @@ class Store:
             StoreError: there is no store at `path`.
             StoreNotMade: there soon will be.
         """
-        if not path.is_file():
-            raise StoreError(
-                f"{path} does not exist: nothing has been followed with this state yet"
-            )
-        try:
-            db = sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None
-            )
-            if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                raise StoreNotMade(f"{path} is just being made")
-            db.execute("SELECT 1 FROM clusters LIMIT 1").fetchall()
-            _check_format(db, path)
-        except sqlite3.Error as error:
-            raise StoreError(f"{path} cannot be read as the audit store: {error}") from error
-        return cls(db)
+        return cls(connect_readonly(path))
 
     def close(self) -> None:
         """Let go of the file."""
@@ -204,11 +190,11 @@ class Store:
         """
         order = "DESC" if newest else "ASC"
         rows = self._db.execute(
-            f"SELECT {_EVENT} FROM events "  # noqa: S608
+            f"SELECT {EVENT} FROM events "  # noqa: S608
             f"WHERE cluster = ? AND sequence > ? ORDER BY sequence {order} LIMIT ?",
             (cluster, after, -1 if limit is None else limit),
         ).fetchall()
-        return [(int(row[0]), _event(row)) for row in sorted(rows, key=lambda row: int(row[0]))]
+        return [(int(row[0]), read_event(row)) for row in sorted(rows, key=lambda row: int(row[0]))]
 
     def counts(self, cluster: str, after: int = 0) -> tuple[int, dict[str, int]]:
         """The last event's sequence number, and how many there are of each kind.
@@ -226,11 +212,11 @@ class Store:
     def newest(self, cluster: str, kind: str) -> Event | None:
         """The newest event of one kind; None: there is none."""
         row = self._db.execute(
-            f"SELECT {_EVENT} FROM events "  # noqa: S608
+            f"SELECT {EVENT} FROM events "  # noqa: S608
             "WHERE cluster = ? AND kind = ? ORDER BY sequence DESC LIMIT 1",
             (cluster, kind),
         ).fetchone()
-        return None if row is None else _event(row)
+        return None if row is None else read_event(row)
 
     def transition_files(self, cluster: str) -> list[TransitionFile]:
         """The Parquet files that count, in the order they were written."""
@@ -293,7 +279,28 @@ class Store:
         self._db.execute("COMMIT")
 
 
-def _event(row: _Row) -> Event:
+def connect_readonly(path: Path) -> sqlite3.Connection:
+    """Open the file to read, as `Store.open_readonly` does.
+
+    Raises:
+        StoreError: there is no store at `path`.
+        StoreNotMade: there soon will be.
+    """
+    if not path.is_file():
+        raise StoreError(f"{path} does not exist: nothing has been followed with this state yet")
+    try:
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise StoreNotMade(f"{path} is just being made")
+        db.execute("SELECT 1 FROM clusters LIMIT 1").fetchall()
+        _check_format(db, path)
+    except sqlite3.Error as error:
+        raise StoreError(f"{path} cannot be read as the audit store: {error}") from error
+    return db
+
+
+def read_event(row: EventRow) -> Event:
+    """Read a row of the columns `EVENT`."""
     _, offset, timestamp_ms, kind, broker, fields, source, seen_ms = row
     return Event(
         offset=offset,

@@ -1,0 +1,50 @@
+"""What a person says to the walk from the page: the very commands, with who and why."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+from orchestrator.commands import walk
+from orchestrator.commands.walk import Said
+from orchestrator.console.model_answers import Done, Say
+from orchestrator.console.refusals import Refused
+from orchestrator.walk.entries import Person
+
+Action = Literal["approve", "pause", "resume", "abort"]
+
+LOGIN: Final = "console"
+"""Stands in the audit trail as the login: nobody logged in, somebody had the token."""
+_PLAIN: Final[Mapping[str, Callable[[Said], None]]] = {
+    "pause": walk.pause,
+    "resume": walk.resume,
+    "abort": walk.abort,
+}
+
+
+def act(config_path: Path, cluster: str, action: Action, say: Say, host: str) -> Done:
+    """Do it as the command does; `host`: where the browser is.
+
+    Raises:
+        Refused: `checkpoint` is missing, or of no account here.
+        WalkError: the walk does not allow it now.
+        NoDataError: nobody knows what would be approved.
+        AuditError: it cannot be written.
+    """
+    words: list[str] = []
+    said = Said(
+        config_path=config_path,
+        cluster=cluster,
+        who=say.who,
+        reason=say.reason,
+        by=Person(who=say.who, login=LOGIN, host=host),
+        say=words.append,
+    )
+    if action != "approve":
+        if say.checkpoint is not None:
+            raise Refused(400, "bad_request", f"{action} is of the whole walk: no `checkpoint`")
+        _PLAIN[action](said)
+    elif say.checkpoint is None:
+        raise Refused(400, "bad_request", "approve needs the `checkpoint` that is approved")
+    else:
+        walk.approve(said, say.checkpoint)
+    return Done(said=tuple(words))

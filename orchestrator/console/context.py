@@ -1,0 +1,34 @@
+"""What the routes have in common."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from orchestrator.config import Config
+from orchestrator.console.clean import Cleaner
+from orchestrator.console.guard import Access
+from orchestrator.console.hub import Hub
+from orchestrator.console.pending import Replicas
+from orchestrator.console.sessions import Sessions
+from orchestrator.console.token import Token
+from orchestrator.metrics.board import Look
+from orchestrator.runbook.load import Loaded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """One console.
+
+    Attributes:
+        loaded: the runbook of each cluster that has one.
+        look: gives the last look; None before the first.
+    """
+
+    config: Config
+    cleaner: Cleaner
+    hub: Hub
+    token: Token
+    sessions: Sessions
+    access: Access
+    replicas: Replicas
+    loaded: Mapping[str, Loaded]
+    look: Callable[[], Look | None]

@@ -1,0 +1,196 @@
+"""A look becomes what is new of it: each part as JSON, made once however many pages watch.
+
+What did not change since the last look is not made again; of a cluster of 300 brokers one row is
+made when one broker moves on. Only one thread paints.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from pydantic import BaseModel
+
+from migration.broker_waits import is_stalled
+from migration.compared import Identity
+from migration.conditions.view import View
+from migration.disks import BrokerDisks, DisksImage
+from migration.source_status import is_current
+from migration.summary import BrokerSummary, ClusterSummary
+from orchestrator.conditions.view import view_of
+from orchestrator.console.clean import Cleaner
+from orchestrator.console.paint_brokers import at_eta_pace, broker_eta, broker_row, cluster_eta
+from orchestrator.console.paint_disks import disks_row
+from orchestrator.console.paint_head import head
+from orchestrator.console.paint_judged import hazards_told, sources, waits_told
+from orchestrator.console.paint_walk import checkpoints_told, walk_state
+from orchestrator.metrics.board import Look, Seen
+from orchestrator.metrics.cluster import knows_partitions
+from orchestrator.reasons import reasons_of
+from orchestrator.runbook.load import Loaded
+from orchestrator.walk.told import WalkTold
+
+NULL: Final = b"null"
+
+F = TypeVar("F")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What is new of one cluster.
+
+    Attributes:
+        parts: JSON by the key of `ClusterState`.
+        rows: JSON by key (`brokers`, `disks`) and broker.
+        gone: brokers that are no longer there, by the same keys.
+    """
+
+    cluster: str
+    parts: Mapping[str, bytes] = field(default_factory=dict)
+    rows: Mapping[str, Mapping[int, bytes]] = field(default_factory=dict)
+    gone: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing changed."""
+        return not (self.parts or any(self.rows.values()) or any(self.gone.values()))
+
+
+class _Row(NamedTuple):
+    """What the row of one broker is made of; `eta_ms`: the moment to estimate for, if any."""
+
+    broker: BrokerSummary
+    eta_ms: int | None
+    stalled: bool
+    knows_partitions: bool
+
+
+class _Dirs(NamedTuple):
+    """What one broker's row of the heat map is made of."""
+
+    id: int
+    broker: BrokerSummary | None
+    disks: BrokerDisks | None
+    identities: tuple[Identity, ...]
+    knows_partitions: bool
+
+
+class _Rows(Generic[F]):
+    """Rows by broker, each made anew when what it is made of changed."""
+
+    def __init__(self, make: Callable[[F], bytes]) -> None:
+        self._make = make
+        self._made: dict[int, tuple[F, bytes]] = {}
+
+    def take(self, facts: Mapping[int, F]) -> tuple[dict[int, bytes], list[int]]:
+        """Give the rows that are other than before, and the brokers that have none any more."""
+        changed: dict[int, bytes] = {}
+        for id_, each in facts.items():
+            before = self._made.get(id_)
+            if before is not None and before[0] == each:
+                continue
+            made = self._make(each)
+            self._made[id_] = (each, made)
+            if before is None or before[1] != made:
+                changed[id_] = made
+        gone = sorted(self._made.keys() - facts.keys())
+        for id_ in gone:
+            del self._made[id_]
+        return changed, gone
+
+
+class Painter:
+    """Paints one cluster."""
+
+    def __init__(self, cleaner: Cleaner, loaded: Loaded | None, stall_after_ms: int) -> None:
+        """Prepare; `loaded`: the configured runbook."""
+        self._json = cleaner.json
+        self._loaded = loaded
+        self._stall_after_ms = stall_after_ms
+        self._parts: dict[str, bytes] = {}
+        self._way: tuple[object, bytes] = (None, b"[]")
+        self._brokers = _Rows(self._broker)
+        self._disks = _Rows(self._dirs)
+
+    def paint(self, look: Look, seen: Seen) -> News:
+        """Give what is new since the look before."""
+        one = seen.snapshot
+        view = view_of(
+            one,
+            seen.entry,
+            look.at_ms,
+            stall_after_ms=self._stall_after_ms,
+            unread=seen.unread,
+        )
+        fresh = dict(self._fresh_parts(seen, view))
+        parts = {key: each for key, each in fresh.items() if self._parts.get(key) != each}
+        self._parts = fresh
+        brokers, brokers_gone = self._brokers.take(dict(self._broker_facts(seen, view)))
+        disks, disks_gone = self._disks.take(_dirs_facts(one.summary, told=knows_partitions(view)))
+        return News(
+            cluster=one.summary.cluster,
+            parts=parts,
+            rows={"brokers": brokers, "disks": disks},
+            gone={"brokers": brokers_gone, "disks": disks_gone},
+        )
+
+    def _fresh_parts(self, seen: Seen, view: View) -> Iterator[tuple[str, bytes]]:
+        one = seen.snapshot
+        reasons = reasons_of(one, view.now_ms, self._stall_after_ms)
+        eta = None
+        if is_current(one.status, view.now_ms):
+            eta = cluster_eta(one.summary, at_eta_pace(view.now_ms))
+        top = head(seen, view, reasons, eta, knows_partitions=knows_partitions(view))
+        yield "head", self._json(top)
+        yield "sources", self._list(sources(seen, view))
+        yield "waits", self._list(waits_told(reasons))
+        yield "hazards", self._list(hazards_told(view.hazards))
+        yield "walk", NULL if one.walk is None else self._json(walk_state(one.walk))
+        yield "checkpoints", self._checkpoints(one.walk)
+
+    def _checkpoints(self, walk: WalkTold | None) -> bytes:
+        facts = None if walk is None else (walk.places, walk.path)
+        if walk is None or self._loaded is None:
+            return b"[]"
+        if self._way[0] != facts:
+            self._way = (facts, self._list(checkpoints_told(walk, self._loaded)))
+        return self._way[1]
+
+    def _list(self, models: Iterable[BaseModel]) -> bytes:
+        return b"[" + b",".join(map(self._json, models)) + b"]"
+
+    def _broker_facts(self, seen: Seen, view: View) -> Iterator[tuple[int, _Row]]:
+        told = knows_partitions(view)
+        pace_ms = at_eta_pace(view.now_ms)
+        current = is_current(seen.snapshot.status, view.now_ms)
+        for each in view.summary.brokers:
+            stalled = is_stalled(each, view.now_ms, self._stall_after_ms)
+            yield each.id, _Row(each, pace_ms if each.held and current else None, stalled, told)
+
+    def _broker(self, facts: _Row) -> bytes:
+        eta = None if facts.eta_ms is None else broker_eta(facts.broker, facts.eta_ms)
+        row = broker_row(
+            facts.broker, eta, stalled=facts.stalled, knows_partitions=facts.knows_partitions
+        )
+        return self._json(row)
+
+    def _dirs(self, facts: _Dirs) -> bytes:
+        row = disks_row(
+            facts.id,
+            facts.broker,
+            facts.disks,
+            facts.identities,
+            knows_partitions=facts.knows_partitions,
+        )
+        return self._json(row)
+
+
+def _dirs_facts(summary: ClusterSummary, *, told: bool) -> dict[int, _Dirs]:
+    brokers = {each.id: each for each in summary.brokers}
+    disks = (summary.disks or DisksImage()).brokers
+    identities: dict[int, list[Identity]] = {}
+    for each in summary.places.identities:
+        identities.setdefault(each.broker, []).append(each)
+    return {
+        id_: _Dirs(id_, brokers.get(id_), disks.get(id_), tuple(identities.get(id_, ())), told)
+        for id_ in sorted(brokers.keys() | disks.keys())
+    }

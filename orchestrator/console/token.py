@@ -1,0 +1,97 @@
+"""The token that lets a person change something: where it is, and whether one is it.
+
+It is compared in constant time, and never printed, logged or put into a page.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from orchestrator.errors import ConfigError
+
+_BYTES: Final = 32
+_LENGTH_MIN: Final = 16
+_FILE_BYTES_MAX: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token; its text is not a part of its representation.
+
+    Attributes:
+        path: the file that holds it.
+    """
+
+    path: Path
+    _text: str
+
+    def __repr__(self) -> str:
+        """Name its file only."""
+        return f"Token({self.path})"
+
+    def is_it(self, given: str) -> bool:
+        """Whether somebody has it."""
+        return secrets.compare_digest(given.encode(), self._text.encode())
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text holds it, so that it must go nowhere."""
+        return self._text in text
+
+    def secret(self) -> str:
+        """The text, for who takes it out of what is written."""
+        return self._text
+
+
+def configured(path: Path, where: Path) -> Token:
+    """Read the token of the configuration: the first line of its file.
+
+    `where`: the configuration's own file, for messages.
+
+    Raises:
+        ConfigError: it cannot be read, or is none.
+    """
+    key = f"{where}: `console.token_file` {path}"
+    try:
+        with path.open("rb") as file:
+            lines = file.read(_FILE_BYTES_MAX).decode("ascii").splitlines()
+    except OSError as error:
+        raise ConfigError([f"{key}: {error.strerror}: let kraftgate read it"]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError([f"{key}: not ASCII: take letters, digits, - and _"]) from error
+    text = lines[0].strip() if lines else ""
+    if len(text) < _LENGTH_MIN or not text.isprintable() or " " in text:
+        mend = "openssl rand -hex 32 makes one"
+        raise ConfigError(
+            [f"{key}: a token has at least {_LENGTH_MIN} characters and no space: {mend}"]
+        )
+    return Token(path, text)
+
+
+@contextmanager
+def made(path: Path) -> Iterator[Token]:
+    """Make a fresh one, in a file that only this user may read, until the block ends.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    token = Token(path, secrets.token_urlsafe(_BYTES))
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.unlink(missing_ok=True)
+        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with open(handle, "w", encoding="ascii") as file:  # noqa: PTH123  # it has its mode already
+            file.write(f"{token.secret()}\n")
+        fresh.replace(path)
+    except OSError as error:
+        mend = "let kraftgate write to `state_dir`"
+        raise ConfigError([f"{path}: the console's token: {error.strerror}: {mend}"]) from error
+    try:
+        yield token
+    finally:
+        with suppress(FileNotFoundError):
+            path.unlink()
