@@ -109,7 +109,7 @@ class Head(Shape):
         observed_ms: the timestamp of the last metadata record.
         behind: committed records that are yet to be read.
         replicas: of all brokers, by state; null: the metadata log has no say.
-        eta: until no broker is held; null: none is, or it is not known.
+        eta: until no broker is held; null: none is, or `no_eta` says why it is not known.
         limits: what the sources do not see here.
     """
 
@@ -120,6 +120,7 @@ class Head(Shape):
     current_text: str
     waiting: Waiting
     eta: Eta | None
+    no_eta: str | None
     last_reply_ms: Ms | None
     observed_ms: Ms | None
     metadata_offset: int | None

@@ -45,6 +45,7 @@ class BrokerRow(Shape):
         replicas: by state; null: the metadata log has no say.
         pending: migrating and unassigned ones together.
         rate_per_second: replicas that got a directory, over the latest steps of progress.
+        eta: of a held broker; `no_eta`: or why there is none, in words.
         last_progress_ms: when a replica of a held broker last got a directory, or, before the
             first, when it registered.
         urgency: 0 is the most urgent; the terminal's order is by (urgency, id).
@@ -67,6 +68,7 @@ class BrokerRow(Shape):
     under_replicated: int | None
     rate_per_second: float | None
     eta: Eta | None
+    no_eta: str | None
     last_progress_ms: Ms | None
     registered_ms: Ms | None
     registered_offset: int | None

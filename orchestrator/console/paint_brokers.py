@@ -1,27 +1,22 @@
 """A row per broker, from its summary."""
 
-from typing import Final
-
-from migration import rates
 from migration.broker_waits import last_progress_ms
+from migration.rates import NoEstimate, rate_per_second
 from migration.replica_state import ReplicaState
 from migration.summary import BrokerSummary
+from orchestrator.console.estimates import Estimated
 from orchestrator.console.model_rows import BrokerRow, Early, Eta
 from orchestrator.view.rows import urgency
 
-ETA_EVERY_MS: Final = 5_000
-"""An estimate also changes by time alone; not more often than this."""
-
-
-def at_eta_pace(now_ms: int) -> int:
-    """The moment that estimates are made for: it stands still in between."""
-    return now_ms - now_ms % ETA_EVERY_MS
-
 
 def broker_row(
-    broker: BrokerSummary, eta: Eta | None, *, stalled: bool, knows_partitions: bool
+    broker: BrokerSummary, eta: Estimated | None, *, stalled: bool, knows_partitions: bool
 ) -> BrokerRow:
-    """Tell one broker; `knows_partitions`: whether the metadata log has a say about replicas."""
+    """Tell one broker.
+
+    `eta`: of one that is held. `knows_partitions`: whether the metadata log has a say about
+    replicas.
+    """
     registered = broker.epoch is not None
     told = registered and knows_partitions
     return BrokerRow(
@@ -41,7 +36,8 @@ def broker_row(
         total=sum(broker.replicas.values()) if told else None,
         under_replicated=broker.under_replicated if told else None,
         rate_per_second=_rate(broker),
-        eta=eta,
+        eta=None if eta is None else eta_told(eta),
+        no_eta=None if eta is None else no_eta(eta),
         last_progress_ms=last_progress_ms(broker) if broker.held else None,
         registered_ms=broker.registered_ms,
         registered_offset=broker.registered_offset,
@@ -53,9 +49,10 @@ def broker_row(
     )
 
 
-def eta_told(found: rates.Eta | None, made_at_ms: int) -> Eta | None:
-    """Tell an estimate of `migration.rates`, of a broker or of all; None: nothing held, or none."""
-    if found is None or isinstance(found, rates.NoEstimate):
+def eta_told(made: Estimated) -> Eta | None:
+    """Tell an estimate, of a broker or of all; None: there is none."""
+    found, made_at_ms = made.eta, made.at_ms
+    if isinstance(found, NoEstimate):
         return None
     return Eta(
         at_ms=made_at_ms + round(found.seconds * 1000),
@@ -66,8 +63,13 @@ def eta_told(found: rates.Eta | None, made_at_ms: int) -> Eta | None:
     )
 
 
+def no_eta(made: Estimated) -> str | None:
+    """Tell why there is none."""
+    return str(made.eta) if isinstance(made.eta, NoEstimate) else None
+
+
 def _rate(broker: BrokerSummary) -> float | None:
-    rate = rates.rate_per_second(broker)
+    rate = rate_per_second(broker)
     return None if rate is None else round(rate, 3)
 
 

@@ -9,8 +9,9 @@ from migration.source_status import behind, is_current, is_silent
 from migration.summary import WAY, ClusterSummary, Mode, Phase
 from migration.wait import Wait, WaitKind
 from migration.waits import headline, is_log_over
+from orchestrator.console.estimates import Estimated
 from orchestrator.console.model import Head, PhaseStep, Waiting
-from orchestrator.console.model_rows import Eta
+from orchestrator.console.paint_brokers import eta_told, no_eta
 from orchestrator.console.paint_judged import needs_person, to_the_second
 from orchestrator.metrics.board import Seen
 from orchestrator.walk.state import Stage
@@ -20,7 +21,12 @@ Currency = Literal["current", "reading", "stale", "no_data", "source_error", "ov
 
 
 def head(
-    seen: Seen, view: View, reasons: tuple[Wait, ...], eta: Eta | None, *, knows_partitions: bool
+    seen: Seen,
+    view: View,
+    reasons: tuple[Wait, ...],
+    eta: Estimated | None,
+    *,
+    knows_partitions: bool,
 ) -> Head:
     """Tell the cluster as a whole.
 
@@ -38,7 +44,8 @@ def head(
         current=current,
         current_text=text,
         waiting=waiting(summary, one.walk, reasons),
-        eta=eta,
+        eta=None if eta is None else eta_told(eta),
+        no_eta=None if eta is None else no_eta(eta),
         last_reply_ms=to_the_second(status.last_reply_ms),
         observed_ms=summary.observed_ms,
         metadata_offset=summary.metadata_offset,

@@ -14,11 +14,11 @@ from migration.broker_waits import is_stalled
 from migration.compared import Identity
 from migration.conditions.view import View
 from migration.disks import BrokerDisks, DisksImage
-from migration.source_status import is_current
 from migration.summary import BrokerSummary, ClusterSummary
 from orchestrator.conditions.view import view_of
 from orchestrator.console.clean import Cleaner
-from orchestrator.console.paint_brokers import at_eta_pace, broker_eta, broker_row, cluster_eta
+from orchestrator.console.estimates import Estimated, Estimates
+from orchestrator.console.paint_brokers import broker_row
 from orchestrator.console.paint_disks import disks_row
 from orchestrator.console.paint_head import head
 from orchestrator.console.paint_judged import hazards_told, sources, waits_told
@@ -56,10 +56,10 @@ class News:
 
 
 class _Row(NamedTuple):
-    """What the row of one broker is made of; `eta_ms`: the moment to estimate for, if any."""
+    """What the row of one broker is made of; `eta`: of one that is held."""
 
     broker: BrokerSummary
-    eta_ms: int | None
+    eta: Estimated | None
     stalled: bool
     knows_partitions: bool
 
@@ -108,6 +108,7 @@ class Painter:
         self._stall_after_ms = stall_after_ms
         self._parts: dict[str, bytes] = {}
         self._way: tuple[object, bytes] = (None, b"[]")
+        self._estimates = Estimates(stall_after_ms)
         self._brokers = _Rows(self._broker)
         self._disks = _Rows(self._dirs)
 
@@ -121,10 +122,11 @@ class Painter:
             stall_after_ms=self._stall_after_ms,
             unread=seen.unread,
         )
+        self._estimates.take(one.summary, one.status, look.at_ms)
         fresh = dict(self._fresh_parts(seen, view))
         parts = {key: each for key, each in fresh.items() if self._parts.get(key) != each}
         self._parts = fresh
-        brokers, brokers_gone = self._brokers.take(dict(self._broker_facts(seen, view)))
+        brokers, brokers_gone = self._brokers.take(dict(self._broker_facts(view)))
         disks, disks_gone = self._disks.take(_dirs_facts(one.summary, told=knows_partitions(view)))
         return News(
             cluster=one.summary.cluster,
@@ -136,9 +138,7 @@ class Painter:
     def _fresh_parts(self, seen: Seen, view: View) -> Iterator[tuple[str, bytes]]:
         one = seen.snapshot
         reasons = reasons_of(one, view.now_ms, self._stall_after_ms)
-        eta = None
-        if is_current(one.status, view.now_ms):
-            eta = cluster_eta(one.summary, at_eta_pace(view.now_ms))
+        eta = self._estimates.of_all(one.summary)
         top = head(seen, view, reasons, eta, knows_partitions=knows_partitions(view))
         yield "head", self._json(top)
         yield "sources", self._list(sources(seen, view))
@@ -158,18 +158,15 @@ class Painter:
     def _list(self, models: Iterable[BaseModel]) -> bytes:
         return b"[" + b",".join(map(self._json, models)) + b"]"
 
-    def _broker_facts(self, seen: Seen, view: View) -> Iterator[tuple[int, _Row]]:
+    def _broker_facts(self, view: View) -> Iterator[tuple[int, _Row]]:
         told = knows_partitions(view)
-        pace_ms = at_eta_pace(view.now_ms)
-        current = is_current(seen.snapshot.status, view.now_ms)
         for each in view.summary.brokers:
             stalled = is_stalled(each, view.now_ms, self._stall_after_ms)
-            yield each.id, _Row(each, pace_ms if each.held and current else None, stalled, told)
+            yield each.id, _Row(each, self._estimates.of(each), stalled, told)
 
     def _broker(self, facts: _Row) -> bytes:
-        eta = None if facts.eta_ms is None else broker_eta(facts.broker, facts.eta_ms)
         row = broker_row(
-            facts.broker, eta, stalled=facts.stalled, knows_partitions=facts.knows_partitions
+            facts.broker, facts.eta, stalled=facts.stalled, knows_partitions=facts.knows_partitions
         )
         return self._json(row)
 

@@ -1,0 +1,55 @@
+"""Estimates at a pace: each changes by time alone, and would make news at every look."""
+
+from typing import Final, NamedTuple
+
+from migration.rates import Eta, NoEstimate, cluster_eta, etas
+from migration.source_status import SourceStatus
+from migration.summary import BrokerSummary, ClusterSummary
+
+EVERY_MS: Final = 5_000
+"""One of a broker of which nothing else is new is not told more often than this."""
+
+
+class Estimated(NamedTuple):
+    """An estimate, or why there is none, and when it was made."""
+
+    eta: Eta
+    at_ms: int
+
+
+class Estimates:
+    """Those of one cluster's held brokers."""
+
+    def __init__(self, stall_after_ms: int) -> None:
+        self._stall_after_ms = stall_after_ms
+        self._known: dict[int, tuple[BrokerSummary, Estimated]] = {}
+
+    def take(self, summary: ClusterSummary, source: SourceStatus, now_ms: int) -> None:
+        """Make those that are due: of who moved on, or was not told of for long."""
+        found = etas(summary, source, now_ms, self._stall_after_ms)
+        before, self._known = self._known, {}
+        for broker in summary.brokers:
+            eta = found.get(broker.id)
+            if eta is None:
+                continue
+            known = before.get(broker.id)
+            if known is None or known[0] != broker or _is_due(known[1], eta, now_ms):
+                known = (broker, Estimated(eta, now_ms))
+            self._known[broker.id] = known
+
+    def of(self, broker: BrokerSummary) -> Estimated | None:
+        """That of one broker; None: it is not held."""
+        known = self._known.get(broker.id)
+        return None if known is None else known[1]
+
+    def of_all(self, summary: ClusterSummary) -> Estimated | None:
+        """Until none is held; None: none is."""
+        eta = cluster_eta(summary, {id_: each.eta for id_, (_, each) in self._known.items()})
+        if eta is None:
+            return None
+        return Estimated(eta, max(each.at_ms for _, each in self._known.values()))
+
+
+def _is_due(known: Estimated, now: Eta, now_ms: int) -> bool:
+    none_any_more = isinstance(now, NoEstimate) or isinstance(known.eta, NoEstimate)
+    return now != known.eta if none_any_more else now_ms - known.at_ms >= EVERY_MS
