@@ -19,6 +19,8 @@ from orchestrator.metrics.cluster import (
 )
 from orchestrator.metrics.etas import HOLDS, PACE, tell_etas
 from orchestrator.metrics.exposition import Exposition, Metric, Subject
+from orchestrator.metrics.identity import IDENTITY, tell_identity
+from orchestrator.metrics.jmx import NODE, tell_jmx
 from orchestrator.metrics.judged import JUDGED, tell_hazards, tell_waits
 from orchestrator.metrics.log_dirs import DISKS, LOG_DIR, tell_log_dirs
 from orchestrator.metrics.sources import SOURCE, tell_sources
@@ -32,6 +34,7 @@ _LOOK: Final = PROCESS.gauge(
 )
 _SUBJECTS: Final = (
     PROCESS,
+    IDENTITY,
     CLUSTER,
     SOURCE,
     JUDGED,
@@ -42,6 +45,7 @@ _SUBJECTS: Final = (
     REPLICAS,
     DISKS,
     LOG_DIR,
+    NODE,
 )
 
 
@@ -81,6 +85,7 @@ def _tell_one(into: Exposition, seen: Seen, now_ms: int, stall_after_ms: int) ->
     name = one.summary.cluster
     tell_cluster(into, view, seen.tally)
     tell_high_watermark(into, name, one.status.high_watermark)
+    tell_identity(into, one)
     tell_sources(into, seen, view)
     tell_hazards(into, view)
     tell_waits(into, view, one.status)
@@ -92,5 +97,7 @@ def _tell_one(into: Exposition, seen: Seen, now_ms: int, stall_after_ms: int) ->
         tell_etas(into, one.summary, found, now_ms)
     for disks in one.summary.disks.brokers.values() if one.summary.disks else ():
         tell_log_dirs(into, name, disks)
+    if one.summary.jmx is not None:
+        tell_jmx(into, name, one.summary.jmx)
     if one.walk is not None and seen.entry.runbook is not None:
         tell_walk(into, name, one.walk)

@@ -11,6 +11,8 @@ from migration.conditions import DataSource, View
 from migration.disks import BrokerDisks, DisksImage
 from migration.event import Event
 from migration.hazards import HazardKind
+from migration.jmx import Contradiction, JmxImage, JmxNode
+from migration.jmx_names import JmxName
 from migration.observations import LogDirSeen
 from migration.source_status import NO_STATUS, SourceStatus
 from migration.summary import BrokerSummary, Mode, Phase, UnfencedEarly
@@ -286,6 +288,49 @@ def test_an_error_of_a_source_is_told() -> None:
     assert found["kraftgate_source_current"]["metadata_log",] == 0
 
 
+def test_a_cluster_is_told_by_its_id_and_version() -> None:
+    found = scraped(replace(ALL_SEEN, status=replace(FRESH, cluster_id="4L6g3nShT-eMCtK--X86sw")))
+    told = found["kraftgate_cluster_info"]
+    assert told == {("4L6g3nShT-eMCtK--X86sw", "3.9-IV0", ""): 1}
+
+
+JMX: Final = JmxImage(
+    nodes={
+        3000: JmxNode(id=3000, read_ms=NOW_MS - 5_000, numbers={"ZkWriteBehindLag": 7}),
+        1: JmxNode(id=1, read_ms=NOW_MS - 5_000, numbers={"ZkMigrationState": 4}),
+        2: JmxNode(
+            id=2,
+            read_ms=NOW_MS - 90_000,
+            numbers={"ZkMigrationState": 4},
+            unreachable="refused",
+            unreachable_since_ms=NOW_MS - 80_000,
+        ),
+    },
+    contradictions=(
+        Contradiction(
+            node=1,
+            name="ZkMigrationState",
+            reads=4,
+            expected=1,
+            against="metadata log",
+            since_ms=NOW_MS,
+            lasting=True,
+        ),
+    ),
+)
+
+
+def test_jmx_numbers_are_told_as_they_were_read_and_not_after() -> None:
+    found = scraped(with_summary(ALL_SEEN, jmx=JMX))
+    assert found["kraftgate_jmx_zk_write_behind_lag_records"] == {("3000",): 7}
+    assert found["kraftgate_jmx_zk_migration_state"] == {("1",): 4}
+    assert found["kraftgate_jmx_contradictions"] == {("3000",): 0, ("1",): 1}
+    assert found["kraftgate_jmx_silent_since_timestamp_seconds"] == {("2",): 1789999920.0}
+    read = found["kraftgate_jmx_read_timestamp_seconds"]
+    assert read == {("3000",): 1789999995.0, ("1",): 1789999995.0, ("2",): 1789999910.0}
+    assert "kraftgate_jmx_offline_log_directories" not in found
+
+
 def test_comparisons_are_told_once_there_was_one() -> None:
     compared = Compared(at_ms=NOW_MS - 30_000, compared=32, lasting={"isr": 2, "config": 1})
     found = scraped(with_summary(ALL_SEEN, content=compared))
@@ -305,6 +350,7 @@ def test_every_metric_has_a_scrape_that_shows_it() -> None:
     walked = {each.name for each in WALK.metrics}
     event = Event(offset=1, timestamp_ms=NOW_MS, kind="phase_changed", fields={"now": "hybrid"})
     compared = Compared(at_ms=NOW_MS, lasting={"isr": 2})
+    all_numbers = JmxNode(id=4, read_ms=NOW_MS, numbers=dict.fromkeys(map(str, JmxName), 1))
     one = replace(
         with_summary(
             ALL_SEEN,
@@ -315,6 +361,7 @@ def test_every_metric_has_a_scrape_that_shows_it() -> None:
                 }
             ),
             content=compared,
+            jmx=replace(JMX, nodes={**JMX.nodes, 4: all_numbers}),
             under_replicated=0,
             leaderless=0,
             reassigning=0,
