@@ -9,9 +9,14 @@ from migration.wait import Wait, WaitKind
 
 
 def is_stalled(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> bool:
-    """Whether a held broker made no progress for this long; before the first, since registered."""
+    """Whether a held broker made no progress for longer; before the first, since it registered."""
     since = last_progress_ms(broker)
-    return broker.held and since is not None and now_ms - since >= stall_after_ms
+    return broker.held and since is not None and now_ms - since > stall_after_ms
+
+
+def serves_early(broker: BrokerSummary) -> bool:
+    """Whether Kafka lets a broker serve although it is held."""
+    return broker.held and broker.unfenced_early is not None and not broker.fenced
 
 
 def last_progress_ms(broker: BrokerSummary) -> int | None:

@@ -3,6 +3,7 @@
 Interprets the facts of `migration.observations`.
 """
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -18,6 +19,15 @@ from migration.observations import (
     ReplicasCutOff,
     ReplicaSeen,
 )
+
+
+class LogDirState(enum.StrEnum):
+    """What is known of a directory."""
+
+    ONLINE = "online"
+    OFFLINE = "offline"
+    UNKNOWN = "unknown"
+
 
 STORAGE_ERROR: Final = 56
 """KAFKA_STORAGE_ERROR: the directory is offline."""
@@ -93,6 +103,15 @@ def name(replica: ReplicaSeen) -> str:
 def is_bad(log_dir: LogDirSeen) -> bool:
     """Whether a directory is known not to be usable."""
     return log_dir.error == STORAGE_ERROR or log_dir.readable is False
+
+
+def log_dir_state(log_dir: LogDirSeen, disks: BrokerDisks) -> LogDirState:
+    """What is known of one of a broker's directories now."""
+    if is_bad(log_dir):
+        return LogDirState.OFFLINE
+    if disks.unreachable is None or log_dir.readable:
+        return LogDirState.ONLINE
+    return LogDirState.UNKNOWN
 
 
 def observe(image: DisksImage, fact: DiskFact) -> tuple[DisksImage, tuple[Event, ...]]:

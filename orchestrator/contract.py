@@ -4,16 +4,17 @@ Further keys stand at the end of their object, so that whoever reads by position
 Offsets are the metadata log's; times are ISO 8601 in UTC with milliseconds.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from migration.conditions import Finding, Verdict
+from migration.alerts import NOTHING_STANDS, Standing, Standings
+from migration.conditions import Finding
 from migration.event import Event
 from migration.hazards import Hazard, hazards
 from migration.rates import Eta, NoEstimate, cluster_eta, etas, rate_per_second
 from migration.replica_state import ReplicaState
 from migration.source_status import NO_STATUS, SourceStatus, stale_ms
 from migration.summary import BrokerSummary, ClusterSummary, ControllerSummary, iso
-from migration.wait import Wait, WaitKind
+from migration.wait import Wait
 from orchestrator.contract_jmx import jmx_json
 from orchestrator.walk.told import WalkTold
 
@@ -66,6 +67,7 @@ def status_json(
     limits: Iterable[str] = (),
     jmx: SourceStatus = NO_STATUS,
     walk: WalkTold | None = None,
+    alerts: Standings = NOTHING_STANDS,
 ) -> dict[str, object]:
     """Give the live state of one cluster: the same object, and what is being waited for.
 
@@ -74,7 +76,7 @@ def status_json(
     `stale_seconds` is the age of the last answer of a controller, null before the first.
     There is no estimate on data that is not current, of a broker that stalled, and before there is
     a rate; `how` says which, or from what it was made. `limits` says what the sources do not see;
-    `jmx` what the source of that name says of itself.
+    `jmx` what the source of that name says of itself. `alerts` are those that stand.
     """
     age = stale_ms(source, now_ms)
     found = etas(summary, source, now_ms, stall_after_ms)
@@ -85,10 +87,7 @@ def status_json(
         "waiting_for": [*(walk.holds if walk else ()), *(wait.text for wait in reasons)],
         "eta_seconds": _eta_seconds(eta),
         "stale_seconds": None if age is None else age / 1000,
-        "alerts": [
-            *(_alert_json(w) for w in reasons if w.kind is WaitKind.BROKER_STALLED),
-            *(_walk_alerts(walk) if walk else ()),
-        ],
+        "alerts": [_alert_json(each) for each in alerts.standing()],
         "waits": [_wait_json(wait) for wait in reasons],
         "hazards": [hazard_json(each) for each in hazards(summary, now_ms)],
         "broker_eta_seconds": {str(broker): _eta_seconds(one) for broker, one in found.items()},
@@ -97,6 +96,7 @@ def status_json(
         "walk": None if walk is None else _walk_json(walk),
         "eta": None if eta is None else _eta_json(eta),
         "broker_etas": {str(broker): _eta_json(one) for broker, one in found.items()},
+        "pending_alerts": [_alert_json(each) for each in alerts.pending()],
     }
 
 
@@ -220,12 +220,22 @@ def hazard_json(hazard: Hazard) -> dict[str, object]:
     }
 
 
-def _alert_json(wait: Wait) -> dict[str, object]:
+def _alert_json(standing: Standing) -> dict[str, object]:
+    alert = standing.alert
+    broker = alert.labels.get("broker")
+    since_ms = standing.found_ms if alert.since_ms is None else alert.since_ms
     return {
-        "name": "KraftgateAssignmentStalled",
-        "broker": wait.broker,
-        "summary": wait.text,
-        "since": _iso_or_none(wait.since_ms),
+        "name": alert.name,
+        "broker": None if broker is None else int(broker),
+        "summary": alert.summary,
+        "since": iso(since_ms),
+        "severity": str(alert.severity),
+        "description": alert.description,
+        "details": list(alert.details),
+        "labels": dict(alert.labels),
+        "stands_since": _iso_or_none(standing.stands_ms),
+        "known": standing.is_known,
+        "fingerprint": alert.fingerprint,
     }
 
 
@@ -255,25 +265,6 @@ def _walk_json(walk: WalkTold) -> dict[str, object]:
         "unexpected": [{"at": iso(at_ms), "text": text} for at_ms, text in walk.unexpected],
         "observed_at": iso(walk.at_ms),
     }
-
-
-def _walk_alerts(walk: WalkTold) -> Iterator[dict[str, object]]:
-    """What of the walk needs a person: a step that failed, a gate that will not open by itself."""
-    for each in walk.findings:
-        if each.verdict is Verdict.VIOLATED:
-            yield {
-                "name": "KraftgateCheckpointViolated",
-                "broker": each.broker,
-                "summary": f"{walk.checkpoint}: {each.condition}: {each.reason}",
-                "since": None,
-            }
-    if walk.asks is not None:
-        yield {
-            "name": "KraftgateStepNeedsDecision",
-            "broker": None,
-            "summary": f"{walk.checkpoint}: {walk.asks}",
-            "since": None,
-        }
 
 
 def _iso_or_none(timestamp_ms: int | None) -> str | None:

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from migration.event import Event
 from migration.source_status import NO_STATUS, SourceStatus, SourceStatusError, from_json
-from migration.summary import ClusterSummary
+from migration.summary import ClusterSummary, Phase
 from migration.waits import nothing_seen
 from orchestrator.walk import told
 from orchestrator.walk.told import WalkTold
@@ -73,6 +73,18 @@ class Tally:
     last: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     phase: Event | None = None
+
+    def phase_began_ms(self, phase: Phase) -> int | None:
+        """When the phase that it is in began; None: the newest event tells of another one.
+
+        A snapshot of the log skips some.
+        """
+        changed = self.phase
+        return (
+            changed.moment_ms
+            if changed is not None and changed.fields.get("now") == phase
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

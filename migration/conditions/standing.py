@@ -142,6 +142,24 @@ def in_use(view: View, source: DataSource) -> bool:
     return True
 
 
+def is_seen_now(view: View, source: DataSource) -> bool | None:
+    """Whether what is known from this source is the present; None: the cluster has it no more."""
+    return source not in view.not_current if in_use(view, source) else None
+
+
+def knows_phase(view: View) -> bool:
+    """Whether a record, or ZooKeeper, was ever read."""
+    seen = view.summary.zookeeper
+    return view.summary.metadata_offset is not None or (
+        seen is not None and seen.seen_ms is not None
+    )
+
+
+def knows_partitions(view: View) -> bool:
+    """Whether the metadata log has a say about topics and replicas."""
+    return view.summary.metadata_offset is not None and log_has_topics(view)
+
+
 def hazards_not_known(view: View, subject: str | None = None) -> tuple[str, ...]:
     """What would show a hazard, is still in use, and is not known now.
 

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 
 from migration.conditions import Condition
+from orchestrator.alerts.watch import Watch
 from orchestrator.audit.opening import open_verified
 from orchestrator.chronicle import Chronicle
 from orchestrator.commands.gate import Gate
@@ -75,11 +76,11 @@ def follow_and_show(
     if not as_table:
         reader.begin_behind_what_is_there()
     click.echo("kraftgate: starting; Ctrl-C ends it", err=True)
-    board = Board(config)
+    board, watch = Board(config), Watch(config)
     # A wrong runbook stops before Spark starts.
     with (
         open_verified(config) as log,
-        served(config, board) as metrics,
+        served(config, board, lambda: watch.last) as metrics,
         console_served(config) as console,
         closing(Conductor(config, log, execute=execute)) as conductor,
         closing(Chronicle(config, log)) as chronicle,
@@ -94,10 +95,10 @@ def follow_and_show(
             found = reader.look(now_ms)
             chronicle.look(found, now_ms)
             conductor.look(found, now_ms)
-            if metrics is not None or console is not None:
-                look = board.put(found, reader.tallies(), now_ms)
-                if console is not None:
-                    console.look(look)
+            look = board.put(found, reader.tallies(), now_ms)
+            watch.look(look)
+            if console is not None:
+                console.look(look)
             return found
 
         with held_back() if as_table else nullcontext():

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -10,11 +11,12 @@ from rich.console import Console
 
 from migration.source_status import is_current
 from migration.waits import is_log_over
+from orchestrator.alerts.now import standings_now
 from orchestrator.commands.reading import Reader
 from orchestrator.config import Config, load_config
 from orchestrator.contract import several_json, status_json
 from orchestrator.errors import NoDataError
-from orchestrator.following import Snapshot
+from orchestrator.following import Snapshot, Tally
 from orchestrator.reasons import reasons_of
 from orchestrator.view.live import picture
 
@@ -31,9 +33,11 @@ def status(config_path: Path, *, as_json: bool) -> None:
     """
     config = load_config(config_path)
     now_ms = time.time_ns() // 1_000_000
-    snapshots = Reader(config, newest=_EVENTS_JSON if as_json else _EVENTS_SHOWN).look(now_ms)
+    reader = Reader(config, newest=_EVENTS_JSON if as_json else _EVENTS_SHOWN)
+    snapshots = reader.look(now_ms)
     if as_json:
-        click.echo(json.dumps(_as_json(config, snapshots, now_ms), indent=2))
+        found = _as_json(config, snapshots, reader.tallies(), now_ms)
+        click.echo(json.dumps(found, indent=2))
     else:
         console = Console()
         for one in snapshots:
@@ -43,10 +47,15 @@ def status(config_path: Path, *, as_json: bool) -> None:
         raise NoDataError("; ".join(missing))
 
 
-def _as_json(config: Config, snapshots: list[Snapshot], now_ms: int) -> dict[str, object]:
+def _as_json(
+    config: Config, snapshots: list[Snapshot], tallies: Mapping[str, Tally], now_ms: int
+) -> dict[str, object]:
     found = []
+    entries = {each.name: each for each in config.clusters}
     for one in snapshots:
         reasons = reasons_of(one, now_ms, config.stall_after_ms)
+        name = one.summary.cluster
+        tally = tallies.get(name, Tally())
         events = [event for _, event in one.events]
         told = status_json(
             one.summary,
@@ -58,6 +67,7 @@ def _as_json(config: Config, snapshots: list[Snapshot], now_ms: int) -> dict[str
             limits=one.limits,
             jmx=one.jmx,
             walk=one.walk,
+            alerts=standings_now(config, entries[name], one, tally, now_ms),
         )
         found.append(told)
     return several_json(found) if config.many else found[0]

@@ -9,9 +9,10 @@ from migration.conditions.view import View
 from migration.hazards import Hazard
 from migration.source_status import NO_STATUS
 from migration.wait import Wait, WaitKind
+from orchestrator.alerts.scene_of import configured_sources
 from orchestrator.console.model_rows import HazardTold, Source, WaitTold
 from orchestrator.metrics.board import Seen
-from orchestrator.metrics.sources import configured, unread_of
+from orchestrator.metrics.sources import unread_of
 
 TOLD_MAX: Final = 200
 """So many waits, and hazards, are told; all are counted."""
@@ -49,7 +50,8 @@ def to_the_second(moment_ms: int | None) -> int | None:
 
 def sources(seen: Seen, view: View) -> Iterator[Source]:
     """Tell the four sources, also those that are not configured."""
-    statuses, unread = configured(seen), dict(unread_of(seen.snapshot))
+    statuses = configured_sources(seen.snapshot, seen.entry)
+    unread = dict(unread_of(seen.snapshot))
     for each in _SOURCES:
         status = statuses.get(each, NO_STATUS)
         yield Source(

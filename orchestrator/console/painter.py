@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from migration.broker_waits import is_stalled
 from migration.compared import Identity
+from migration.conditions.standing import knows_partitions
 from migration.conditions.view import View
 from migration.disks import BrokerDisks, DisksImage
 from migration.summary import BrokerSummary, ClusterSummary
@@ -24,7 +25,6 @@ from orchestrator.console.paint_head import head
 from orchestrator.console.paint_judged import hazards_told, sources, waits_told
 from orchestrator.console.paint_walk import checkpoints_told, walk_state
 from orchestrator.metrics.board import Look, Seen
-from orchestrator.metrics.cluster import knows_partitions
 from orchestrator.reasons import reasons_of
 from orchestrator.runbook.load import Loaded
 from orchestrator.walk.told import WalkTold

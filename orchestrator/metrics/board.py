@@ -58,6 +58,5 @@ class Board:
                     tally=tallies.get(name, Tally()),
                 )
             )
-        look = Look(at_ms=now_ms, clusters=tuple(clusters))
-        self.last = look
+        self.last = look = Look(at_ms=now_ms, clusters=tuple(clusters))
         return look

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from migration.broker_waits import last_progress_ms
+from migration.broker_waits import last_progress_ms, serves_early
 from migration.replica_state import ReplicaState
 from migration.summary import BrokerSummary, Mode
 from orchestrator.metrics.exposition import Exposition, Subject
@@ -84,7 +84,7 @@ def tell_broker(
 def _tell_hold(into: Exposition, broker: BrokerSummary, at: tuple[str, int]) -> None:
     early = broker.unfenced_early
     into.value(_HELD, broker.held, *at)
-    into.value(_EARLY, broker.held and early is not None and not broker.fenced, *at)
+    into.value(_EARLY, serves_early(broker), *at)
     if broker.held:
         into.time(_HELD_SINCE, broker.registered_ms, *at)
         into.time(_PROGRESS, last_progress_ms(broker), *at)

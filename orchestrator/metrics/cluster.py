@@ -3,10 +3,9 @@
 from typing import Final
 
 from migration.compared import Compared
-from migration.conditions.standing import log_has_topics
+from migration.conditions.standing import knows_partitions, knows_phase
 from migration.conditions.view import View
-from migration.event import Event
-from migration.summary import ClusterSummary, Mode, Phase
+from migration.summary import Mode, Phase
 from migration.zookeeper import ZooKeeperImage
 from orchestrator.following import Tally
 from orchestrator.metrics.exposition import Exposition, Subject
@@ -66,7 +65,9 @@ def tell_cluster(into: Exposition, view: View, tally: Tally) -> None:
     """Give what is known of the cluster as a whole."""
     summary = view.summary
     name = summary.cluster
-    _tell_phase(into, summary, tally.phase)
+    if knows_phase(view):
+        into.state(_PHASE, summary.phase, Phase, name)
+        into.time(_PHASE_CHANGED, tally.phase_began_ms(summary.phase), name)
     if summary.metadata_offset is not None:
         into.value(_OFFSET, summary.metadata_offset, name)
         into.time(_RECORD_TIME, summary.observed_ms, name)
@@ -94,24 +95,6 @@ def tell_cluster(into: Exposition, view: View, tally: Tally) -> None:
 def tell_high_watermark(into: Exposition, cluster: str, offset: int | None) -> None:
     """Give how far the metadata log goes."""
     into.value(_HIGH_WATERMARK, offset, cluster)
-
-
-def knows_partitions(view: View) -> bool:
-    """Whether the metadata log has a say about topics and replicas."""
-    return view.summary.metadata_offset is not None and log_has_topics(view)
-
-
-def _tell_phase(into: Exposition, summary: ClusterSummary, changed: Event | None) -> None:
-    """Give the phase, once a record or ZooKeeper was read.
-
-    The newest event may tell of an earlier phase: a snapshot of the log skips some.
-    """
-    seen = summary.zookeeper
-    if summary.metadata_offset is None and (seen is None or seen.seen_ms is None):
-        return
-    into.state(_PHASE, summary.phase, Phase, summary.cluster)
-    if changed is not None and changed.fields.get("now") == summary.phase:
-        into.time(_PHASE_CHANGED, changed.moment_ms, summary.cluster)
 
 
 def _tell_zookeeper(into: Exposition, cluster: str, seen: ZooKeeperImage) -> None:

@@ -1,22 +1,20 @@
 """Makes the samples of one scrape from the last look."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from typing import Final
 
 from prometheus_client import Metric as Family
 from prometheus_client.registry import Collector
 
+from migration.alerts import NOTHING_STANDS, Standings
+from migration.conditions.standing import knows_partitions
 from migration.rates import etas
 from orchestrator.conditions.view import view_of
+from orchestrator.metrics.alerts import ALERTS, tell_alerts
 from orchestrator.metrics.board import Board, Look, Seen
 from orchestrator.metrics.brokers import BROKER, REPLICAS, tell_broker
-from orchestrator.metrics.cluster import (
-    CLUSTER,
-    knows_partitions,
-    tell_cluster,
-    tell_high_watermark,
-)
+from orchestrator.metrics.cluster import CLUSTER, tell_cluster, tell_high_watermark
 from orchestrator.metrics.etas import HOLDS, PACE, tell_etas
 from orchestrator.metrics.exposition import Exposition, Metric, Subject
 from orchestrator.metrics.identity import IDENTITY, tell_identity
@@ -38,6 +36,7 @@ _SUBJECTS: Final = (
     CLUSTER,
     SOURCE,
     JUDGED,
+    ALERTS,
     WALK,
     HOLDS,
     BROKER,
@@ -57,9 +56,23 @@ def metrics() -> tuple[Metric, ...]:
 class LastLook(Collector):
     """Tells the last look on a board; what changes by time alone is judged at each scrape."""
 
-    def __init__(self, board: Board, stall_after_ms: int, clock: Callable[[], int]) -> None:
-        """Prepare; `clock`: the wall clock, ms since the epoch."""
+    def __init__(
+        self,
+        board: Board,
+        stall_after_ms: int,
+        clock: Callable[[], int],
+        alerts: Callable[[], Mapping[str, Standings]] = dict,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            board: Where the last look is.
+            stall_after_ms: As configured.
+            clock: The wall clock, ms since the epoch.
+            alerts: Gives those of each cluster, as last judged.
+        """
         self._board = board
+        self._alerts = alerts
         self._stall_after_ms = stall_after_ms
         self._clock = clock
 
@@ -75,8 +88,10 @@ class LastLook(Collector):
     def _tell(self, into: Exposition, look: Look) -> None:
         into.time(_LOOK, look.at_ms)
         now_ms = self._clock()
+        alerts = self._alerts()
         for seen in look.clusters:
             _tell_one(into, seen, now_ms, self._stall_after_ms)
+            tell_alerts(into, seen.entry.name, alerts.get(seen.entry.name, NOTHING_STANDS))
 
 
 def _tell_one(into: Exposition, seen: Seen, now_ms: int, stall_after_ms: int) -> None:

@@ -1,10 +1,8 @@
 """The brokers' log directories, as the brokers or a look on their host last told."""
 
-import enum
 from typing import Final
 
-from migration.disks import BrokerDisks, is_bad
-from migration.observations import LogDirSeen
+from migration.disks import BrokerDisks, LogDirState, log_dir_state
 from orchestrator.metrics.exposition import Exposition, Subject
 
 DISKS: Final = Subject("kraftgate_broker", "cluster", "broker")
@@ -31,20 +29,12 @@ _VOLUME: Final = LOG_DIR.gauge("volume_bytes", "The size of the volume that it i
 _USABLE: Final = LOG_DIR.gauge("volume_usable_bytes", "What of that volume is free.")
 
 
-class LogDirState(enum.StrEnum):
-    """What is known of a directory."""
-
-    ONLINE = "online"
-    OFFLINE = "offline"
-    UNKNOWN = "unknown"
-
-
 def tell_log_dirs(into: Exposition, cluster: str, disks: BrokerDisks) -> None:
     """Give one broker's directories."""
     at = (cluster, disks.id)
     into.time(_TOLD, disks.answered_ms, *at)
     into.time(_SILENT, disks.unreachable_since_ms, *at)
-    states = {each.path: _state(each, disks) for each in disks.log_dirs}
+    states = {each.path: log_dir_state(each, disks) for each in disks.log_dirs}
     for state in LogDirState if states else ():
         into.value(_COUNT, sum(each is state for each in states.values()), *at, state)
     for each in disks.log_dirs:
@@ -56,11 +46,3 @@ def tell_log_dirs(into: Exposition, cluster: str, disks: BrokerDisks) -> None:
             into.value(_SIZE, each.bytes, *at, each.path)
             into.value(_VOLUME, each.total_bytes, *at, each.path)
             into.value(_USABLE, each.usable_bytes, *at, each.path)
-
-
-def _state(log_dir: LogDirSeen, disks: BrokerDisks) -> LogDirState:
-    if is_bad(log_dir):
-        return LogDirState.OFFLINE
-    if disks.unreachable is None or log_dir.readable:
-        return LogDirState.ONLINE
-    return LogDirState.UNKNOWN

@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.process_collector import ProcessCollector
 
+from migration.alerts import Standings
 from orchestrator.config import Config
 from orchestrator.config_values import HostPort
 from orchestrator.errors import ConfigError
@@ -59,8 +60,12 @@ class Served:
 
 
 @contextmanager
-def served(config: Config, board: Board) -> Iterator[Served | None]:
+def served(
+    config: Config, board: Board, alerts: Callable[[], Mapping[str, Standings]] = dict
+) -> Iterator[Served | None]:
     """Listen until the block ends; None where nothing is configured.
+
+    `alerts`: gives those of each cluster, as last judged.
 
     Raises:
         ConfigError: nothing can listen there.
@@ -70,7 +75,7 @@ def served(config: Config, board: Board) -> Iterator[Served | None]:
         return
     wanted = config.metrics.listen
     registry = CollectorRegistry()
-    registry.register(LastLook(board, config.stall_after_ms, _now_ms))
+    registry.register(LastLook(board, config.stall_after_ms, _now_ms, alerts))
     ProcessCollector(namespace="kraftgate", registry=registry)
     scrapes = _Scrapes(make_wsgi_app(registry), board)
     try:

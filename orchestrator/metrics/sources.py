@@ -1,12 +1,13 @@
 """How well a cluster is seen: each source's word on itself, and what of it is taken in."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from migration.conditions import DataSource
-from migration.conditions.standing import in_use
+from migration.conditions.standing import is_seen_now
 from migration.conditions.view import View
-from migration.source_status import NO_STATUS, SourceStatus, behind
+from migration.source_status import NO_STATUS, behind
+from orchestrator.alerts.scene_of import configured_sources
 from orchestrator.following import NEVER_READ, Snapshot
 from orchestrator.metrics.board import Seen
 from orchestrator.metrics.exposition import Exposition, Subject
@@ -30,25 +31,12 @@ _UNREAD: Final = SOURCE.gauge(
 def tell_sources(into: Exposition, seen: Seen, view: View) -> None:
     """Give each source that is configured."""
     name, unread = seen.entry.name, dict(unread_of(seen.snapshot))
-    for source, status in configured(seen).items():
-        if in_use(view, source):
-            into.value(_CURRENT, source not in view.not_current, name, source)
+    for source, status in configured_sources(seen.snapshot, seen.entry).items():
+        into.value(_CURRENT, is_seen_now(view, source), name, source)
         into.time(_REPLY, status.last_reply_ms, name, source)
         if status != NO_STATUS:
             into.value(_ERROR, status.error is not None, name, source)
         into.value(_UNREAD, unread.get(source), name, source)
-
-
-def configured(seen: Seen) -> Mapping[DataSource, SourceStatus]:
-    """What each source that is configured last said of itself."""
-    entry, one = seen.entry, seen.snapshot
-    every = (
-        (DataSource.METADATA_LOG, entry.controllers, one.status),
-        (DataSource.ZOOKEEPER, entry.zookeeper, one.zookeeper),
-        (DataSource.LOG_DIRS, entry.brokers, one.log_dirs),
-        (DataSource.JMX, entry.jmx, one.jmx),
-    )
-    return {source: status for source, configured, status in every if configured is not None}
 
 
 def unread_of(one: Snapshot) -> Iterator[tuple[DataSource, int]]:

@@ -68,7 +68,7 @@ HELD = broker(
     replicas=counts(assigned=30, migrating=2),
     progress=Progress(assigned=30, first_ms=NOW - 5000, last_ms=NOW - 1000),
 )
-STALLED = replace(HELD, progress=Progress(assigned=30, first_ms=0, last_ms=NOW - STALL_MS))
+STALLED = replace(HELD, progress=Progress(assigned=30, first_ms=0, last_ms=NOW - STALL_MS - 1))
 SERVES_EARLY = replace(HELD, unfenced_early=UnfencedEarly(pending=2, duration_ms=None))
 FAILED = all_disks(disks(1), disks(2), disks(3, directory("/d1"), directory("/d2", error=56)))
 SILENT = all_disks(disks(1), disks(2), disks(3, unreachable="it does not answer"))

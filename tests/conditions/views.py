@@ -242,7 +242,7 @@ def broker_summaries(draw: st.DrawFn, id_: int) -> BrokerSummary:
             offline=draw(st.integers(0, 1)),
             lost=draw(st.integers(0, 1)),
         ),
-        registered_ms=draw(st.sampled_from([NOW - 1000, NOW - STALL_MS])),
+        registered_ms=draw(st.sampled_from([NOW - 1000, NOW - STALL_MS - 1])),
         unfenced_early=draw(st.sampled_from([None, early if held else None])),
         gone=draw(st.sampled_from([None, None, gone])),
         failed=draw(st.sampled_from([None, None, gone])),

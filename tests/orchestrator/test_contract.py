@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from functools import partial
 
+from migration.alerts import Alert, Standing, Standings
 from migration.event import Event
 from migration.summary import ControllerSummary, Phase, UnfencedEarly
 from migration.waits import nothing_seen, waits
@@ -116,7 +117,7 @@ def test_an_estimate_stands_with_its_interval_and_how_it_was_made() -> None:
     other = held(4, progress=progress((9_000, 1), (1_000, 2)))
     both = cluster(Phase.HYBRID, held(3), other, kraft(1))
     state = json.loads(json.dumps(status_json(both, [], (), FRESH, NOW_MS)))
-    assert list(state)[-2:] == ["eta", "broker_etas"]
+    assert list(state)[-3:] == ["eta", "broker_etas", "pending_alerts"]
     one = state["broker_etas"]["3"]
     assert list(one) == [
         "broker",
@@ -150,13 +151,41 @@ def test_why_there_is_no_estimate_is_said() -> None:
     assert (settled["eta"], settled["broker_etas"]) == (None, {})
 
 
-def test_a_stalled_broker_is_an_alert() -> None:
-    stalled = cluster(Phase.HYBRID, held(3, progress=None, registered_ms=NOW_MS - 400_000))
-    reasons = waits(stalled, FRESH, NOW_MS, FIVE_MINUTES_MS)
-    state = json.loads(json.dumps(status_json(stalled, [], reasons, FRESH, NOW_MS)))
+def test_what_stands_is_an_alert_and_what_does_not_yet_is_beside_it() -> None:
+    stalled = Alert(
+        name="KraftgateAssignmentStalled",
+        labels={"severity": "warning", "cluster": "prod", "broker": "3"},
+        summary="None gets one.",
+        description="Broker 3 waits.",
+        details=("12 of 64",),
+        since_ms=0,
+    )
+    stale = replace(stalled, name="KraftgateStreamStale", labels={"severity": "critical"})
+    told = Standings(
+        all={
+            "a": Standing(alert=stalled, found_ms=1000, stands_ms=2000),
+            "b": Standing(alert=replace(stale, since_ms=None), found_ms=1000, stands_ms=None),
+        }
+    )
+    given = status_json(HYBRID.summary, [], (), FRESH, NOW_MS, alerts=told)
+    state = json.loads(json.dumps(given))
     (alert,) = state["alerts"]
-    assert alert["name"] == "KraftgateAssignmentStalled"
-    assert alert["broker"] == 3
+    assert alert == {
+        "name": "KraftgateAssignmentStalled",
+        "broker": 3,
+        "summary": "None gets one.",
+        "since": "1970-01-01T00:00:00.000Z",
+        "severity": "warning",
+        "description": "Broker 3 waits.",
+        "details": ["12 of 64"],
+        "labels": {"severity": "warning", "cluster": "prod", "broker": "3"},
+        "stands_since": "1970-01-01T00:00:02.000Z",
+        "known": True,
+        "fingerprint": stalled.fingerprint,
+    }
+    (pending,) = state["pending_alerts"]
+    assert (pending["name"], pending["broker"]) == ("KraftgateStreamStale", None)
+    assert (pending["since"], pending["stands_since"]) == ("1970-01-01T00:00:01.000Z", None)
 
 
 def test_nothing_seen_is_null_and_not_nought() -> None:

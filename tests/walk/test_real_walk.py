@@ -103,8 +103,10 @@ def _hooks_that_fail(window: Window) -> None:
     window.fault("migrate-broker", 2, "fail")
     window.fault("migrate-broker", 3, "hang")
     window.wait_at("brokers-migration[2]", Stage.ASKS)
-    alerts = {each["name"] for each in window.status()["alerts"]}
-    assert "KraftgateStepNeedsDecision" in alerts
+    window.wait_true(
+        lambda: "KraftgateStepNeedsDecision" in {e["name"] for e in window.status()["alerts"]},
+        "the alert",
+    )
     (ended,) = [each for each in window.kinds("step_ended") if not each["succeeded"]]
     assert ended["exit_code"] == 1
     assert "hush-hush-123" not in str(ended)
@@ -161,7 +163,8 @@ def _a_directory_fails_before_a_restart(lab: Lab, window: Window) -> None:
         lambda: any("no_hazard(restart, 2) (violated)" in each for each in holds(window)),
         "the guards to name the hazard",
     )
-    alerts = window.status()["alerts"]
+    # It stands when that has lasted two minutes.
+    alerts = window.status()["pending_alerts"]
     assert any(each["name"] == "KraftgateCheckpointViolated" for each in alerts)
     asked = window.ask("wait", "--condition", "no_hazard(restart, 2)", "--timeout", "1s")
     assert asked.returncode == ExitCode.HAZARD

@@ -1,0 +1,67 @@
+"""Scenes for the alerts' rules: a cluster in dual write with nothing wrong, and what changes."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from migration.alerts import NOTHING_STANDS, Scene, Standing, Standings, WalkSeen, advance
+from migration.conditions import DataSource, View
+from migration.hazards import Action, Hazard, HazardKind, Severity
+from migration.source_status import SourceStatus
+from tests.conditions.views import NOW, view
+
+ANSWERED = SourceStatus(observed_ms=NOW, last_reply_ms=NOW - 400)
+SOURCES = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS)
+STALE = dict.fromkeys(SOURCES, "nothing was heard of it")
+MINUTE_MS = 60_000
+
+
+def scene(
+    of: View | None = None,
+    *,
+    at_ms: int = 0,
+    walk: WalkSeen | None = None,
+    phase_began_ms: int | None = NOW - 1000,
+    not_current: Mapping[DataSource, str] | None = None,
+) -> Scene:
+    """A scene so many ms after NOW."""
+    given = replace(of or view(), now_ms=NOW + at_ms)
+    if not_current is not None:
+        given = replace(given, not_current=not_current)
+    return Scene(
+        view=given,
+        sources=dict.fromkeys(SOURCES, ANSWERED),
+        phase_began_ms=phase_began_ms,
+        walk=walk,
+    )
+
+
+def hazard(kind: HazardKind = HazardKind.DUAL_WRITE_STUCK, **changes: object) -> Hazard:
+    given = Hazard(
+        kind=kind,
+        severity=Severity.CRITICAL,
+        blocks=Action.FINALIZE,
+        text="it is bad",
+        evidence=(),
+        way_out="Mend it.",
+    )
+    return replace(given, **changes)  # type: ignore[arg-type]
+
+
+def with_hazards(*hazards: Hazard) -> View:
+    return replace(view(), hazards=hazards)
+
+
+def looked(*scenes: Scene, before: Standings = NOTHING_STANDS) -> Standings:
+    """What stands after these looks."""
+    for each in scenes:
+        before = advance(before, each)
+    return before
+
+
+def names(now: Standings) -> list[str]:
+    return [each.alert.name.removeprefix("Kraftgate") for each in now.standing()]
+
+
+def only(now: Standings) -> Standing:
+    (one,) = now.all.values()
+    return one

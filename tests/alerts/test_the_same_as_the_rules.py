@@ -1,0 +1,182 @@
+"""Kraftgate's own judgement and the rules for Prometheus: the same alerts at the same looks.
+
+Hours in which everything comes and goes are scraped, look by look, and given to promtool; it must
+find every alert that Kraftgate finds, then, with the same severity, labels and words, and no other.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from migration.alerts import NOTHING_STANDS, RULES, Standing, Standings, advance
+from migration.durations import parse_duration
+from orchestrator.alerts.scene_of import scene_of
+from orchestrator.conditions.view import view_of
+from orchestrator.metrics.board import Board, Look, Seen
+from orchestrator.metrics.collector import LastLook
+from tests.alerts import rules as written
+from tests.alerts.hours import CONFIG, STEP_S, STEPS, Hours, from_the_table
+from tests.orchestrator.night import FIVE_MINUTES_MS
+from tests.support.prometheus import promtool
+
+SEEDS: Final = (14, 20, 21, 40)
+"""Together they have every alert come and go."""
+NOT_ITS_OWN: Final = "KraftgateOrchestratorDown"
+"""What a process that is gone cannot tell."""
+FROM_PROMETHEUS: Final = {"job": "kraftgate", "instance": "k:9464"}
+PAGES: Final = "https://kraftgate.example/runbooks/alerts"
+
+Series = dict[str, list[float | None]]
+At = tuple[str, str]
+"""An alert's name and severity."""
+
+
+def look(before: Standings, seen: Seen, now_ms: int) -> Standings:
+    view = view_of(seen.snapshot, seen.entry, now_ms, stall_after_ms=FIVE_MINUTES_MS)
+    return advance(before, scene_of(seen.snapshot, seen.entry, view, seen.tally))
+
+
+def forgetful(now: Standings) -> Standings:
+    """As Prometheus has it: what is not found is over, whether anybody knows it or not."""
+    return replace(now, all={k: each for k, each in now.all.items() if each.is_known})
+
+
+def scrape(into: Series, seen: Seen, step: int, names: set[str]) -> None:
+    board = Board(CONFIG)
+    board.last = Look(at_ms=step * STEP_S * 1000, clusters=(seen,))
+    last = LastLook(board, FIVE_MINUTES_MS, lambda: step * STEP_S * 1000)
+    for family in last.collect():
+        for sample in family.samples:
+            if sample.name in names:
+                labels = {**sample.labels, **FROM_PROMETHEUS}
+                named = ",".join(f"{k}={json.dumps(v)}" for k, v in sorted(labels.items()))
+                values = into.setdefault(f"{sample.name}{{{named}}}", [None] * STEPS)
+                values[step] = sample.value
+
+
+def notation(values: Sequence[float | None]) -> str:
+    """As promtool reads it: what is missing is stale at once, as after a scrape without it."""
+    parts: list[str] = []
+    before: float | None = None
+    for value in values:
+        if value is not None:
+            parts.append(f"{value:.3f}")
+        else:
+            parts.append("_" if before is None else "stale")
+        before = value
+    return " ".join(parts)
+
+
+def expectation(at_s: int, name: str, standing: Sequence[Standing]) -> dict[str, Any]:
+    found = [
+        {
+            "exp_labels": {**each.alert.labels, **FROM_PROMETHEUS},
+            "exp_annotations": {
+                "summary": each.alert.summary,
+                "description": each.alert.description,
+                "runbook_url": f"{PAGES}/{name}.md",
+            },
+        }
+        for each in standing
+    ]
+    return {"eval_time": f"{at_s}s", "alertname": name, "exp_alerts": found}
+
+
+def own_names() -> set[str]:
+    return {rule.name for rule in RULES}
+
+
+def checks(told: Mapping[int, Standings]) -> Iterator[dict[str, Any]]:
+    """What promtool is asked: at every change, right before it, and now and then."""
+    for name in sorted(own_names()):
+        by_look = {
+            at: [e for e in now.standing() if e.alert.name == name] for at, now in told.items()
+        }
+        which = {at: {e.alert.fingerprint for e in found} for at, found in by_look.items()}
+        wanted = {at for at in told if at % 600 == 0}
+        for at in range(STEP_S, STEPS * STEP_S, STEP_S):
+            if which[at] != which[at - STEP_S]:
+                wanted |= {at - STEP_S, at}
+        yield from (expectation(at, name, by_look[at]) for at in sorted(wanted))
+
+
+@pytest.fixture
+def names() -> set[str]:
+    return {name for rule in written.rules() for name in written.metrics_in(rule["expr"])}
+
+
+@pytest.mark.prometheus
+def test_the_rules_find_what_kraftgate_finds_at_every_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: set[str]
+) -> None:
+    began: Counter[At] = Counter()
+    ended: Counter[At] = Counter()
+    tests = []
+    for seed in SEEDS:
+        hours, series, told = Hours(seed), Series(), {}
+        from_the_table(hours.hazards, monkeypatch)
+        now, own = NOTHING_STANDS, NOTHING_STANDS
+        for at_s, seen in hours.looks():
+            scrape(series, seen, at_s // STEP_S, names)
+            before = set(which(now))
+            now = forgetful(look(now, seen, at_s * 1000))
+            own = look(own, seen, at_s * 1000)
+            told[at_s] = now
+            assert set(which(now)) <= set(which(own)), "what is not known to be over stands"
+            began.update(at for key, at in which(now).items() if key not in before)
+            ended.update(which(told[at_s - STEP_S])[key] for key in before - set(which(now)))
+        tests.append(
+            {
+                "name": f"seed {seed}",
+                "interval": f"{STEP_S}s",
+                "input_series": [{"series": k, "values": notation(v)} for k, v in series.items()],
+                "alert_rule_test": list(checks(told)),
+            }
+        )
+    every = {(rule.name, str(rule.severity)) for rule in RULES}
+    assert set(began) == every, "each begins somewhere"
+    assert set(ended) == every, "each ends somewhere"
+    whole = {
+        "rule_files": [str(written.RULES)],
+        "evaluation_interval": f"{STEP_S}s",
+        "tests": tests,
+    }
+    file = tmp_path / "hours.test.yaml"
+    file.write_text(json.dumps(whole), "utf-8")
+    code, said = promtool("test", "rules", file)
+    assert code == 0, said[:5000]
+
+
+def which(now: Standings) -> Mapping[str, At]:
+    return {
+        each.alert.fingerprint: (each.alert.name, str(each.alert.severity))
+        for each in now.standing()
+    }
+
+
+def test_there_is_a_rule_for_each_of_the_rules() -> None:
+    """By name and severity: how long it must be found, and what it says without names."""
+    of_prometheus = {
+        (rule["alert"], rule["labels"]["severity"]): (
+            parse_duration(rule["for"]).total_seconds() * 1000 if "for" in rule else 0,
+            rule["annotations"]["summary"],
+        )
+        for rule in written.rules()
+        if rule.get("alert", NOT_ITS_OWN) != NOT_ITS_OWN
+    }
+    assert of_prometheus == {
+        (rule.name, str(rule.severity)): (rule.for_ms, rule.summary) for rule in RULES
+    }
+    assert len(of_prometheus) == len(RULES)
+
+
+def test_they_stand_in_the_same_order() -> None:
+    text = written.RULES.read_text("utf-8")
+    named = [name for name in re.findall(r"alert: (\w+)", text) if name != NOT_ITS_OWN]
+    assert named == [rule.name for rule in RULES]
