@@ -116,7 +116,7 @@ def test_the_numbers_and_the_hazards_that_need_them(lab: Lab, run: Killed, tmp_p
     _under_every_naming(lab)
     _by_way_of_prometheus(lab, tmp_path)
     _the_znode_of_the_migration_is_deleted(lab, run)
-    _somebody_raises_the_controllers_epoch(lab)
+    _somebody_raises_the_controllers_epoch(lab, run)
     _the_queue_stays_full_while_the_controller_is_frozen(lab, run)
     _all_is_well_again(lab, run)
     assert run.interrupt() == 0
@@ -237,14 +237,20 @@ def _the_znode_of_the_migration_is_deleted(lab: Lab, run: Killed) -> None:
     until(lambda: {"unseen", "unseen-too"} <= set(lab.zookeeper.children("/brokers/topics")))
 
 
-def _somebody_raises_the_controllers_epoch(lab: Lab) -> None:
-    """/migration beats on, and no change reaches ZooKeeper; it is a hazard after 30 s."""
+def _somebody_raises_the_controllers_epoch(lab: Lab, run: Killed) -> None:
+    """/migration beats on, and no change reaches ZooKeeper; it is a hazard after 30 s.
+
+    The lag reads 0 but for moments, so it must be read before the controller is frozen.
+    """
     epoch = lab.zookeeper.get("/controller_epoch")
     assert epoch is not None
     before = lab.zookeeper.copied_offset()
     lab.zookeeper.put("/controller_epoch", str(int(epoch) + 1).encode())
     _topic_stays_out_of_zookeeper(lab, "unseen-again")
     until(lambda: lab.zookeeper.copied_offset() > before)
+    run.wait_for(
+        lambda now: _stuck(now, "although /migration goes on") and _evidence_of_a_healthy_lag(now)
+    )
     assert "unseen-again" not in lab.zookeeper.children("/brokers/topics")
 
 
@@ -253,9 +259,6 @@ def _the_queue_stays_full_while_the_controller_is_frozen(lab: Lab, run: Killed) 
     (index,) = (n for n in (0, 1) if (lab.directory(1, n) / "old-0").is_dir())
     lab.move_replicas(1, {("old", 0): 1 - index})
     run.wait_for_event(lambda event: _of(event, "assignments_queued"))
-    run.wait_for(
-        lambda now: _stuck(now, "although /migration goes on") and _evidence_of_a_healthy_lag(now)
-    )
     now = run.wait_for(lambda now: bool(found(now, HazardKind.ASSIGNMENT_QUEUE_FLAT)))
     (hazard,) = found(now, HazardKind.ASSIGNMENT_QUEUE_FLAT)
     assert hazard.broker == 1
