@@ -41,6 +41,15 @@ class Told:
             }
         return [(json.loads(labels), began) for labels, began in sorted(found)]
 
+    def severities(self) -> dict[str, set[str]]:
+        """Every alert that was told, with the severities that it had."""
+        found: dict[str, set[str]] = {}
+        with self._lock:
+            for each in self._alerts:
+                labels = each["labels"]
+                found.setdefault(labels["alertname"], set()).add(labels["severity"])
+        return found
+
 
 @contextmanager
 def listening() -> Iterator[Told]:

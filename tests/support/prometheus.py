@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -20,6 +21,8 @@ from orchestrator.lab.ports import LOOPBACK, Ports
 _READY_S_MAX = 60.0
 _STOP_S_MAX = 20.0
 LINE = "apt-get install -y --no-install-recommends prometheus"
+Labels: TypeAlias = tuple[tuple[str, str], ...]
+"""Of a series: names and values, in the order of the names."""
 
 
 def program(name: str) -> str:
@@ -101,14 +104,28 @@ def running(
         ports.close()
 
 
-def ask(url: str, expr: str) -> dict[tuple[tuple[str, str], ...], float]:
-    """What an expression gives now: by its labels, in the order of their names."""
-    asked = f"{url}/api/v1/query?{urlencode({'query': expr})}"
-    with urllib.request.urlopen(asked, timeout=30) as reply:  # noqa: S310  # ours
-        answer = json.load(reply)
+def api(url: str, path: str, **asked: str | float) -> Any:
+    """What the HTTP API answers to a question that it takes; below `/api/v1/`."""
+    with urllib.request.urlopen(  # noqa: S310  # ours
+        f"{url}/api/v1/{path}?{urlencode(asked)}", timeout=30
+    ) as reply:
+        return json.load(reply)["data"]
+
+
+def ask(url: str, expr: str, **at: float) -> dict[Labels, float]:
+    """What an expression gives now, or at a `time`."""
+    found = api(url, "query", query=expr, **at)["result"]
+    return {tuple(sorted(each["metric"].items())): float(each["value"][1]) for each in found}
+
+
+def ask_range(
+    url: str, expr: str, begin_s: float, end_s: float, step_s: float = 1.0
+) -> dict[Labels, list[tuple[float, float]]]:
+    """What an expression gives from one time to another: (time, value) of each series."""
+    found = api(url, "query_range", query=expr, start=begin_s, end=end_s, step=step_s)["result"]
     return {
-        tuple(sorted(each["metric"].items())): float(each["value"][1])
-        for each in answer["data"]["result"]
+        tuple(sorted(each["metric"].items())): [(at, float(value)) for at, value in each["values"]]
+        for each in found
     }
 
 

@@ -26,9 +26,10 @@ class Window(Killed):
     """One migration window: the lab's hooks, faults on request, and a person who decides.
 
     The shipped runbook is walked with its soaks cut to seconds; nothing else of it is changed.
+    `more`: keys of the configuration beside those that a walk needs.
     """
 
-    def __init__(self, folder: Path, lab: Lab) -> None:
+    def __init__(self, folder: Path, lab: Lab, more: str = "") -> None:
         self.faults = folder / "faults"
         self.faults.mkdir()
         self.runbook, hooks = folder / "runbook.yaml", folder / "hooks.yaml"
@@ -37,12 +38,12 @@ class Window(Killed):
             text.replace("soak(1h)", "soak(5s)").replace("soak(10m)", "soak(5s)")
         )
         hooks.write_text(_hooks(lab, self.faults), "utf-8")
-        more = (
+        sources = (
             f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
             f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
             f"runbook: {{file: {self.runbook}, hooks: {hooks}}}\n"
         )
-        super().__init__(folder, lab.controller_bootstrap, lab.cluster_id, more)
+        super().__init__(folder, lab.controller_bootstrap, lab.cluster_id, sources + more)
         self._log: AuditLog | None = None
         self._trail: Trail | None = None
 

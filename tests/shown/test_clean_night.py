@@ -1,0 +1,49 @@
+"""What is shown of a night in which nothing goes wrong, and that nobody is woken.
+
+One migration for all tests of this file, for it takes minutes.
+"""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.alerts.rules import rules
+from tests.shown.night import Night, clean_night
+from tests.support.prometheus import api, ask, ask_range
+
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.prometheus, pytest.mark.long]
+
+START_S = 60.0
+"""So long Kraftgate may take before it is scraped; Spark starts in it."""
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
+    with clean_night(tmp_path_factory.mktemp("night")) as night:
+        yield night
+
+
+def test_nothing_above_info_fires(night: Night) -> None:
+    assert {name for name, found in night.told.severities().items() if found != {"info"}} == set()
+    fired = ask_range(night.prometheus, 'ALERTS{alertstate="firing"}', night.began_s, time.time())
+    assert [dict(labels) for labels in fired if dict(labels)["severity"] != "info"] == []
+
+
+def test_every_rule_was_evaluated_all_night(night: Night) -> None:
+    """Else nothing could have fired."""
+    found = [each for group in api(night.prometheus, "rules")["groups"] for each in group["rules"]]
+    assert [each["name"] for each in found] == [
+        each.get("alert") or each["record"] for each in rules()
+    ]
+    assert {each["health"] for each in found} == {"ok"}
+    seen = 'count_over_time(kraftgate_phase{phase="finalized"}[1h])'
+    ((_, scrapes),) = ask(night.prometheus, seen, time=night.ended_s).items()
+    assert scrapes > 0.5 * (night.ended_s - night.began_s - START_S)
+
+
+def test_each_phase_was_seen(night: Night) -> None:
+    seen = ask_range(night.prometheus, "kraftgate_phase == 1", night.began_s, night.ended_s)
+    began = {dict(labels)["phase"]: values[0][0] for labels, values in seen.items()}
+    order = ["zookeeper", "pre-migration", "hybrid", "dual-write", "finalized"]
+    assert [phase for phase in sorted(began, key=began.__getitem__) if phase != "copying"] == order
