@@ -103,10 +103,7 @@ def _hooks_that_fail(window: Window) -> None:
     window.fault("migrate-broker", 2, "fail")
     window.fault("migrate-broker", 3, "hang")
     window.wait_at("brokers-migration[2]", Stage.ASKS)
-    window.wait_true(
-        lambda: "KraftgateStepNeedsDecision" in {e["name"] for e in window.status()["alerts"]},
-        "the alert",
-    )
+    window.wait_true(lambda: "KraftgateStepNeedsDecision" in _alerts(window), "the alert")
     (ended,) = [each for each in window.kinds("step_ended") if not each["succeeded"]]
     assert ended["exit_code"] == 1
     assert "hush-hush-123" not in str(ended)
@@ -163,9 +160,10 @@ def _a_directory_fails_before_a_restart(lab: Lab, window: Window) -> None:
         lambda: any("no_hazard(restart, 2) (violated)" in each for each in holds(window)),
         "the guards to name the hazard",
     )
-    # It stands when that has lasted two minutes.
-    alerts = window.status()["pending_alerts"]
-    assert any(each["name"] == "KraftgateCheckpointViolated" for each in alerts)
+    window.wait_true(
+        lambda: "KraftgateCheckpointViolated" in _alerts(window),
+        "the alert, which stands when that has lasted two minutes",
+    )
     asked = window.ask("wait", "--condition", "no_hazard(restart, 2)", "--timeout", "1s")
     assert asked.returncode == ExitCode.HAZARD
     lab.heal_directory(2, 0)
@@ -251,6 +249,12 @@ def _everything_is_in_the_audit(window: Window) -> None:
 
 def holds(window: Window) -> list[str]:
     return [str(each) for each in window.status()["waiting_for"]]
+
+
+def _alerts(window: Window) -> set[str]:
+    """The names of those that stand or are on their way."""
+    status = window.status()
+    return {str(each["name"]) for each in [*status["alerts"], *status["pending_alerts"]]}
 
 
 def _asks(window: Window, checkpoint: str) -> bool:
