@@ -2,11 +2,11 @@
 
 import sys
 import time
-from contextlib import ExitStack, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from rich.console import Console
@@ -21,13 +21,15 @@ from orchestrator.commands.reading import Reader
 from orchestrator.conditions.askers import asking_for
 from orchestrator.config import Config, load_config
 from orchestrator.config_models import ConsoleAddress
-from orchestrator.console.serving import served as console_served
 from orchestrator.following import Snapshot
 from orchestrator.logs import held_back
 from orchestrator.metrics.board import Board
 from orchestrator.metrics.serving import served
 from orchestrator.view.live import LineView, Stop, TableView, View, drive, is_terminal
 from orchestrator.walk.conductor import Conductor
+
+if TYPE_CHECKING:
+    from orchestrator.console import serving
 
 _EVENTS_SHOWN: Final = 50
 
@@ -81,7 +83,7 @@ def follow_and_show(
     with (
         open_verified(config) as log,
         served(config, board, lambda: watch.last) as metrics,
-        console_served(config) as console,
+        _console(config) as console,
         closing(Conductor(config, log, execute=execute)) as conductor,
         closing(Chronicle(config, log)) as chronicle,
         follow(config) as following,
@@ -105,6 +107,15 @@ def follow_and_show(
             drive(_view(config, as_table=as_table), poll, stop, gate.is_met, _now_ms)
         if metrics is not None and not stop.is_set():
             metrics.wait_until_told(stop.wait)
+
+
+def _console(config: Config) -> "AbstractContextManager[serving.Console | None]":
+    """The console, where one is wanted: what it is built on takes its time to import."""
+    if config.console is None:
+        return nullcontext()
+    from orchestrator.console.serving import served as console_served
+
+    return console_served(config, config.console)
 
 
 def _view(config: Config, *, as_table: bool) -> View:

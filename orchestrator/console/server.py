@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import struct
 import threading
 from typing import Final
 
@@ -15,6 +16,7 @@ UNREAD_S_MAX: Final = 20.0
 """Whoever takes nothing for so long is cut off."""
 _GRACE_S: Final = 2
 _CONNECTIONS_MAX: Final = 256
+_AT_ONCE: Final = struct.pack("ii", 1, 0)
 
 
 class Server:
@@ -94,7 +96,7 @@ class _Impatient(H11Protocol):
     def pause_writing(self) -> None:
         """The other side takes nothing for now."""
         super().pause_writing()
-        self._overdue = self.loop.call_later(UNREAD_S_MAX, self.transport.abort)
+        self._overdue = self.loop.call_later(UNREAD_S_MAX, self._cut_off)
 
     def resume_writing(self) -> None:
         """It reads again."""
@@ -105,6 +107,12 @@ class _Impatient(H11Protocol):
         """It is gone."""
         self._forget()
         super().connection_lost(exc)
+
+    def _cut_off(self) -> None:
+        """Reset the connection: else the kernel would go on to offer what was written."""
+        connection = self.transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+        self.transport.abort()
 
     def _forget(self) -> None:
         if self._overdue is not None:

@@ -28,6 +28,9 @@ from orchestrator.metrics.board import Look
 from orchestrator.runbook.load import load
 
 READERS_MAX: Final = 64
+_SEND_BUFFER: Final = 128 * 1024
+"""What a slow reader has not taken is to be joined here, not to grow old in the kernel: by itself
+that would keep 4 MiB for each."""
 
 
 class Console:
@@ -38,10 +41,16 @@ class Console:
         token: of this console.
     """
 
-    def __init__(self, at: HostPort, token: Token, painting: Painting) -> None:
+    def __init__(self, at: HostPort, token: Token, painting: Painting, hub: Hub) -> None:
         self.at = at
         self.token = token
         self._painting = painting
+        self._hub = hub
+
+    @property
+    def looked_ms(self) -> int | None:
+        """Up to which look the pages are told; None before the first."""
+        return self._hub.looked_ms
 
     def look(self, look: Look) -> None:
         """Show a look; nothing is waited for."""
@@ -49,18 +58,14 @@ class Console:
 
 
 @contextmanager
-def served(config: Config) -> Iterator[Console | None]:
-    """Listen until the block ends; None where nothing is configured.
+def served(config: Config, wanted: ConsoleAddress) -> Iterator[Console]:
+    """Listen until the block ends.
 
     Raises:
         ConfigError: nothing can listen there, or the token cannot be had.
         RunbookError: a runbook cannot be used.
         SecretUnknown: a secret of the configuration cannot be read, so it could not be kept out.
     """
-    wanted = config.console
-    if wanted is None:
-        yield None
-        return
     with (
         closing(_listener(config, wanted)) as listener,
         _token(config, wanted, listener) as token,
@@ -108,7 +113,7 @@ def _running(
     server.start()
     painting.start()
     try:
-        yield Console(HostPort(wanted.listen.host, port), token, painting)
+        yield Console(HostPort(wanted.listen.host, port), token, painting, hub)
     finally:
         painting.stop()
         server.stop()
@@ -132,8 +137,10 @@ def _listener(config: Config, wanted: ConsoleAddress) -> socket.socket:
     at = wanted.listen
     try:
         family = socket.getaddrinfo(at.host, at.port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((at.host, at.port), family=family)
+        listener = socket.create_server((at.host, at.port), family=family)
     except OSError as error:
         mend = "choose another address, or end what listens there"
         where = f"{config.path}: `console.listen` {at}"
         raise ConfigError([f"{where}: {error.strerror}: {mend}"]) from error
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+    return listener

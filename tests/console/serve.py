@@ -11,8 +11,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import get_args
 
@@ -24,13 +24,15 @@ from tests.console.world import Scene, World
 
 _BIG_EVENTS = 40_000
 _LOOK_S = 0.25
+_SHOWN_S_MAX = 60.0
 
 
 class Served:
     """A world, its console, and looks whenever they are asked for."""
 
-    def __init__(self, world: World, console: Console) -> None:
-        self.world, self.console = world, console
+    def __init__(self, world: World, console: Console, end: Callable[[], None]) -> None:
+        """Wrap; `end`: ends the console."""
+        self.world, self.console, self.end = world, console, end
         self._board = Board(world.config)
         self._reader = Reader(world.config, newest=50)
 
@@ -49,6 +51,14 @@ class Served:
         self.console.look(look)
         return look
 
+    def until_shown(self) -> None:
+        """Wait until what was looked at last is what pages are told."""
+        deadline_s = time.monotonic() + _SHOWN_S_MAX
+        while self.console.looked_ms != self.world.at.now_ms:
+            if time.monotonic() > deadline_s:
+                raise AssertionError(f"it was not shown within {_SHOWN_S_MAX} s")
+            time.sleep(0.005)
+
     def advance(self, now_ms: int | None = None, share: float = 0.05) -> Look:
         """Let some of the night pass, and look."""
         self.world.advance(self.world.at.now_ms + 250 if now_ms is None else now_ms, share)
@@ -57,10 +67,11 @@ class Served:
 
 @contextmanager
 def serving(world: World) -> Iterator[Served]:
-    with closing(world), served(world.config) as console:
-        if console is None:
-            raise AssertionError("the world's configuration has a console")
-        yield Served(world, console)
+    wanted = world.config.console
+    if wanted is None:
+        raise AssertionError("the world's configuration has a console")
+    with closing(world), ExitStack() as stack:
+        yield Served(world, stack.enter_context(served(world.config, wanted)), stack.close)
 
 
 def main() -> None:

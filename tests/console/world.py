@@ -90,9 +90,11 @@ class World:
         self.store = Store.open(self.config.state_dir / "store.db")
         self._batch = 0
         self._written: ClusterSummary | None = None
+        self._unwritten: list[tuple[int, entries.Body]] | None = []
         self.log = AuditLog.open(self.config.state_dir / AUDIT_FILE)
         self.trail = Trail(self.log, "prod")
         self._begin_walk()
+        self._write_walk()
         self._remember_disks()
         self._commit([*_history(events, began_ms, now_ms, shape)], self._transitions())
         self.tell()
@@ -216,7 +218,19 @@ class World:
         ]
 
     def _say(self, at_ms: int, body: entries.Body) -> None:
-        self.trail.tell(body, at_ms)
+        if self._unwritten is None:
+            self.trail.tell(body, at_ms)
+        else:
+            self._unwritten.append((at_ms, body))
+
+    def _write_walk(self) -> None:
+        """The beginning in one transaction: one for each of two thousand entries takes a minute."""
+        unwritten, self._unwritten = self._unwritten or [], None
+        with self.log._mutex:
+            with self.log._writing():
+                for at_ms, body in unwritten:
+                    self.log._add("prod", body.kind, entries.as_json(body), at_ms)
+            self.log._keep_head()
 
     def _tell_walk(self) -> None:
         """The walk as the trail has it, so that what a page says to it is seen."""

@@ -1,0 +1,39 @@
+"""A console over a made-up cluster, fresh for each test; time stands still until it is moved."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.console.serve import Served, serving
+from tests.console.world import World
+from tests.orchestrator.conftest import config_file, store
+
+__all__ = ["config_file", "store"]
+
+Start = Callable[..., Served]
+
+
+@pytest.fixture
+def start(tmp_path: Path, now_ms: int) -> Iterator[Start]:
+    """Starts a console over a world of that kind; it was looked at once."""
+    with ExitStack() as stack:
+
+        def begin(*, looked: bool = True, **kind: object) -> Served:
+            world = World(tmp_path / "world", now_ms, **kind)  # type: ignore[arg-type]
+            served = stack.enter_context(serving(world))
+            if looked:
+                served.look()
+                served.until_shown()
+            return served
+
+        yield begin
+
+
+@pytest.fixture
+def now_ms() -> int:
+    """The real time, since commands judge by it; early in a second, which some things wait for."""
+    now = time.time_ns() // 1_000_000
+    return now - now % 1000 + 10
