@@ -1,5 +1,5 @@
 /** The top of a cluster: its phase, the one thing that is waited for, the checkpoint, what one may say. */
-import { html, memo, useLayoutEffect, useRef } from "./html.js";
+import { html, memo } from "./html.js";
 import { Since, now } from "./clock.js";
 import { Icon } from "./icons.js";
 import { link, linkWith } from "./route.js";
@@ -25,14 +25,7 @@ function toneOf(waiting) {
 }
 
 const Phases = memo(({ phases, since }) => {
-  const list = useRef(null);
-  const here = phases.find((each) => each.state === "here")?.phase;
-  // On a phone the line is longer than the screen: the present phase is what must be seen of it.
-  useLayoutEffect(() => {
-    const step = list.current.querySelector("[aria-current]");
-    if (step) list.current.scrollLeft = step.offsetLeft - (list.current.clientWidth - step.offsetWidth) / 2;
-  }, [here]);
-  return html`<ol ref=${list} class="phases" aria-label="Phases of the migration">
+  return html`<ol class="phases" aria-label="Phases of the migration">
     ${phases.map(
       ({ phase, state }) => html`<li key=${phase} data-state=${state} aria-current=${state === "here" ? "step" : undefined}>
         <span class="phase-name">${phase}${state === "behind" && html`<span class="hidden"> (behind)</span>`}</span>
