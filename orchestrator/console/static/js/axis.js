@@ -63,12 +63,11 @@ export function bars(buckets, x, width, bottom, height, most) {
     .join("");
 }
 
-/** Which of the labels have room, left to right. @param {readonly {x: number, width: number}[]} labels */
-export function roomy(labels) {
-  let free = Number.NEGATIVE_INFINITY;
-  return labels.map(({ x, width }) => {
-    if (x < free) return false;
-    free = x + width;
-    return true;
-  });
+/**
+ * Which labels have room: each ends before the next mark, and before the drawing does.
+ *
+ * @param {readonly {x: number, width: number}[]} labels left to right @param {number} end
+ */
+export function roomy(labels, end) {
+  return labels.map(({ x, width }, i) => x + width <= (labels[i + 1]?.x ?? end));
 }

@@ -4,7 +4,7 @@ import { Since, now } from "./clock.js";
 import { of, read } from "./api.js";
 import { BrokerState, Mode, heldText } from "./broker_table.js";
 import { HazardList } from "./hazards.js";
-import { cellKind, cellText } from "./heat.js";
+import { cellKind, cellText } from "./cells.js";
 import { EtaTold } from "./now.js";
 import { Bar, Badge, REPLICA_STATES, Trouble } from "./parts.js";
 import { link } from "./route.js";

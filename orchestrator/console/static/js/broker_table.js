@@ -4,6 +4,7 @@ import { Since } from "./clock.js";
 import { inText } from "./now.js";
 import { Badge, Bar } from "./parts.js";
 import { linkWith } from "./route.js";
+import { STEPS, isUnsettled, lacking } from "./rows.js";
 import { count, duration, rate, time } from "./words.js";
 
 /** @typedef {import("./types.js").BrokerRow} BrokerRow */
@@ -48,7 +49,7 @@ export function BrokerTable({ rows, label, sort, onSort }) {
 
 const Row = memo(({ row }) => {
   const address = linkWith({ broker: row.id });
-  return html`<tr role="row" data-broker=${row.id} data-urgent=${row.urgency < 3} onClick=${(event) => follow(event, address)}>
+  return html`<tr role="row" data-broker=${row.id} data-urgent=${isUnsettled(row)} onClick=${(event) => follow(event, address)}>
     <th role="rowheader" scope="row" data-column="broker">
       <a href=${address}>${row.id}<span class="hidden"> broker ${row.id}: pending replicas and more</span></a>
       <small class="soft">${[row.host, row.rack].filter(Boolean).join(" · ")}</small>
@@ -58,7 +59,7 @@ const Row = memo(({ row }) => {
     <td role="cell" data-column="replicas"><${Bar} replicas=${row.replicas} /></td>
     <td role="cell" data-column="pending" class="num"><${Pending} row=${row} /></td>
     <td role="cell" data-column="rate" class="num">${rate(row.rate_per_second) ?? none}</td>
-    <td role="cell" data-column="eta"><${Estimate} eta=${row.eta} /></td>
+    <td role="cell" data-column="eta"><${Estimate} eta=${row.eta} none=${row.no_eta} /></td>
     <td role="cell" data-column="progress">
       ${row.held && row.last_progress_ms !== null ? html`<${Since} at=${row.last_progress_ms} />` : none}
     </td>
@@ -73,8 +74,6 @@ function follow(event, address) {
   location.assign(address);
 }
 
-const STEPS = ["zookeeper", "migrating", "kraft"];
-
 /** The mode, and how far on its way that is. */
 export function Mode({ mode }) {
   const at = STEPS.indexOf(mode);
@@ -87,14 +86,13 @@ export function Mode({ mode }) {
 /** Held, fenced, unfenced early: what Kafka lets it do, and whether it should. */
 export function BrokerState({ row }) {
   const { held, stalled, fenced, shutting_down, unfenced_early: early, registered } = row;
-  const lacking = (row.replicas?.offline ?? 0) + (row.replicas?.lost ?? 0);
   return html`<span class="badges">
     ${stalled && html`<${Badge} tone="bad" icon="violated">stalled<//>`}
     ${held && html`<${Badge} tone="warn" icon="held">held<//>`}
     ${early?.standing && html`<${Badge} tone="odd" icon="alert" title=${`serves with ${early.pending} pending`}>unfenced early<//>`}
     ${!early?.standing && fenced === true && html`<${Badge} tone="bad" icon="fenced">${shutting_down ? "stopping" : "fenced"}<//>`}
     ${!early?.standing && fenced === false && html`<${Badge} tone="ok" icon="dot">unfenced<//>`}
-    ${lacking > 0 && html`<${Badge} tone="bad" icon="cross">${count(lacking)} offline<//>`}
+    ${lacking(row) > 0 && html`<${Badge} tone="bad" icon="cross">${count(lacking(row))} offline<//>`}
     ${!registered && html`<${Badge} tone="plain" icon="ring" title="in /brokers/ids, not with the controllers">not registered<//>`}
   </span>`;
 }
@@ -105,8 +103,8 @@ function Pending({ row }) {
   return html`<b>${count(row.pending)}</b> <span class="soft">of ${count(row.total)}</span>`;
 }
 
-function Estimate({ eta }) {
-  if (eta === null) return none;
+function Estimate({ eta, none: why }) {
+  if (eta === null) return why === null ? none : html`<span class="estimate"><small class="soft" title=${why}>none: ${why}</small></span>`;
   const range =
     eta.earliest_ms !== null && eta.latest_ms !== null
       ? `${time(eta.earliest_ms, { date: false })} to ${time(eta.latest_ms, { date: false })}`
@@ -115,25 +113,6 @@ function Estimate({ eta }) {
     <${Since} at=${eta.at_ms} say=${inText} />
     <small class="soft">${range ? `${range}; ` : ""}${eta.how}</small>
   </span>`;
-}
-
-const KEYS = {
-  urgency: (row) => row.urgency,
-  broker: (row) => row.id,
-  mode: (row) => STEPS.indexOf(row.mode),
-  state: (row) => row.urgency,
-  replicas: (row) => row.total ?? -1,
-  pending: (row) => row.pending ?? -1,
-  rate: (row) => row.rate_per_second ?? -1,
-  eta: (row) => row.eta?.at_ms ?? Number.MAX_SAFE_INTEGER,
-  progress: (row) => (row.held ? (row.last_progress_ms ?? 0) : Number.MAX_SAFE_INTEGER),
-};
-
-/** Rows in order; equal ones by id. @param {readonly BrokerRow[]} rows */
-export function sorted(rows, { by, down }) {
-  const key = KEYS[by] ?? KEYS.urgency;
-  const sign = down ? -1 : 1;
-  return [...rows].sort((a, b) => sign * (key(a) - key(b)) || a.id - b.id);
 }
 
 /** How long from registration until nothing was pending, in words. @param {BrokerRow} row */

@@ -1,8 +1,8 @@
 /** All brokers: those that are not in order first, to filter and to sort. */
 import { html, useMemo, useState } from "./html.js";
-import { CALM } from "./frame.js";
-import { BrokerTable, COLUMNS, sorted } from "./broker_table.js";
+import { BrokerTable, COLUMNS } from "./broker_table.js";
 import { Legend, Panel } from "./parts.js";
+import { isUnsettled, lacking, sorted } from "./rows.js";
 import { counted } from "./words.js";
 
 /** @typedef {import("./types.js").BrokerRow} BrokerRow */
@@ -10,17 +10,13 @@ import { counted } from "./words.js";
 /** @type {readonly [string, string, (row: BrokerRow) => boolean][]} */
 const FILTERS = [
   ["all", "All", () => true],
-  ["unsettled", "Not in order", (row) => row.urgency < CALM],
+  ["unsettled", "Not in order", isUnsettled],
   ["held", "Held", (row) => row.held],
   ["fenced", "Fenced", (row) => row.fenced === true],
   ["early", "Unfenced early", (row) => row.unfenced_early?.standing === true],
   ["offline", "Replicas offline", (row) => lacking(row) > 0],
   ["zookeeper", "Not in KRaft mode", (row) => row.mode !== "kraft"],
 ];
-
-function lacking(row) {
-  return (row.replicas?.offline ?? 0) + (row.replicas?.lost ?? 0);
-}
 
 /** @param {{brokers: readonly BrokerRow[]}} properties */
 export function Brokers({ brokers }) {

@@ -39,7 +39,7 @@ const EventRow = memo(({ event }) => {
       ${broker !== null && html`<a href=${linkWith({ broker })}>broker ${broker}</a> `}
       ${checkpoint !== null && html`<a class="mono" href=${linkWith({ checkpoint })}>${checkpoint}</a> `}
       ${by !== null && html`<span>by ${by}</span> `}
-      <span class="soft">${text}</span>
+      <span class="soft">${checkpoint === null ? text : text.replace(`checkpoint=${checkpoint}`, "").trim()}</span>
       ${offset !== null && html` <span class="soft num">@${offset}</span>`}
     </span>
   </li>`;

@@ -3,6 +3,7 @@ import { html, memo, useEffect, useRef, useState } from "./html.js";
 import { Since, now } from "./clock.js";
 import { currency, isOld } from "./currency.js";
 import { Icon } from "./icons.js";
+import { isUnsettled } from "./rows.js";
 import { onPrefs, prefs, setPrefs } from "./prefs.js";
 import { link } from "./route.js";
 import { duration, time, zoneName } from "./words.js";
@@ -91,7 +92,7 @@ function retryText(since) {
 
 export function Tabs({ cluster, view }) {
   const { brokers, hazards, disks, walk } = cluster;
-  const unsettled = brokers.filter((each) => each.urgency < CALM).length;
+  const unsettled = brokers.filter(isUnsettled).length;
   const offline = disks.reduce((sum, each) => sum + each.cells.filter((one) => one.state === "offline").length, 0);
   const tabs = [
     ["overview", "Overview"],
@@ -113,9 +114,6 @@ export function Tabs({ cluster, view }) {
     </ul>
   </nav>`;
 }
-
-/** The terminal's order: below this a broker wants to be looked at. */
-export const CALM = 3;
 
 function Settings({ version }) {
   const [, again] = useState(0);

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "./html.js";
 import { of, read } from "./api.js";
 import { now } from "./clock.js";
-import { gateText } from "./now.js";
+import { baseOf, gateText } from "./now.js";
 import { Findings, Trouble, Verdict } from "./parts.js";
 import { Sheet } from "./sheet.js";
 import { time, words } from "./words.js";
@@ -22,6 +22,7 @@ export function GateSheet({ cluster, id, standing, onClose }) {
   const [error, setError] = useState(null);
   const here = cluster.walk?.checkpoint === id ? cluster.walk : null;
   const turn = here?.findings;
+  const explain = told?.explain ?? cluster.checkpoints.find((each) => each.id === baseOf(id))?.explain;
   useEffect(() => {
     const stop = new AbortController();
     const load = () =>
@@ -44,13 +45,14 @@ export function GateSheet({ cluster, id, standing, onClose }) {
       <h3>Now <span class="soft">${here.stage_text}</span></h3>
       ${here.findings.length ? html`<p class="soft">${gateText(here.findings)}</p><${Findings} findings=${here.findings} label="Conditions now" open=${true} />` : html`<p class="soft">Nothing is judged now.</p>`}
     </section>`}
-    ${told?.explain && html`<details><summary>What it is about</summary><p class="explain">${told.explain}</p></details>`}
+    ${explain && html`<details><summary>What it is about</summary><p class="explain">${explain}</p></details>`}
     ${!told && !error && html`<p class="soft">Asking the audit trail.</p>`}
-    ${told && html`<${Decisions} decisions=${told.decisions} /><${Judgements} told=${told} />`}
+    ${told && html`<${Decisions} told=${told} /><${Judgements} told=${told} />`}
   <//>`;
 }
 
-function Decisions({ decisions }) {
+function Decisions({ told }) {
+  const { decisions } = told;
   if (!decisions.length) return null;
   return html`<section>
     <h3>Decisions and steps</h3>
@@ -58,7 +60,7 @@ function Decisions({ decisions }) {
       ${decisions.map(
         (each) => html`<li key=${each.id}>
           <time>${time(each.at_ms, { now: now() })}</time>
-          <span><b>${words(each.kind)}</b>${each.by && ` by ${each.by}`}${each.reason && html`: <q>${each.reason}</q>`} <span class="soft">${each.text}</span>
+          <span>${each.checkpoint !== told.checkpoint && html`<code>${each.checkpoint}</code> `}<b>${words(each.kind)}</b>${each.by && ` by ${each.by}`}${each.reason && html`: <q>${each.reason}</q>`} <span class="soft">${each.text}</span>
           <br /><small class="soft mono" title=${each.hash}>audit ${each.id}, ${each.hash.slice(0, 19)}…</small></span>
         </li>`,
       )}
@@ -70,16 +72,17 @@ function Judgements({ told }) {
   if (!told.judgements.length) return html`<section><h3>Judgements</h3><p class="soft">None is in the audit trail.</p></section>`;
   return html`<section>
     <h3>Judgements, the newest first</h3>
-    ${told.judgements.map((each, at) => html`<${Judgement} key=${each.id} one=${each} open=${at === 0} />`)}
+    ${told.judgements.map((each, at) => html`<${Judgement} key=${each.id} one=${each} open=${at === 0} own=${each.checkpoint === told.checkpoint} />`)}
     ${told.older && html`<p class="soft">Older ones: kraftgate audit show.</p>`}
   </section>`;
 }
 
-function Judgement({ one, open }) {
+function Judgement({ one, open, own }) {
   const facts = Object.entries(one.facts);
   return html`<details class="judgement" open=${open}>
-    <summary><time>${time(one.at_ms, { now: now() })}</time> <${Verdict} verdict=${one.verdict} /> <span>${PARTS[one.part]}</span></summary>
+    <summary><time>${time(one.at_ms, { now: now() })}</time> <${Verdict} verdict=${one.verdict} /> <span>${PARTS[one.part]}</span>${own ? "" : html` <code>${one.checkpoint}</code>`}</summary>
     <${Findings} findings=${one.findings} label=${PARTS[one.part]} open=${open} />
+    <p><small class="soft mono" title=${one.hash}>audit ${one.id}, ${one.hash.slice(0, 19)}…</small></p>
     ${facts.length > 0 && html`<dl class="rests-on" aria-label="What it rests on">${facts.map(([name, value]) => html`<div key=${name}><dt>${words(name)}</dt><dd class="mono">${typeof value === "string" ? value : JSON.stringify(value)}</dd></div>`)}</dl>`}
   </details>`;
 }

@@ -3,7 +3,7 @@ import { html, memo } from "./html.js";
 import { Since, now } from "./clock.js";
 import { Icon } from "./icons.js";
 import { link, linkWith } from "./route.js";
-import { count, counted, duration, time } from "./words.js";
+import { counted, duration, time } from "./words.js";
 
 /**
  * @param {{cluster: import("./store.js").Cluster, standing: import("./currency.js").Currency,
@@ -14,7 +14,7 @@ export function Now({ cluster, standing, onSay }) {
   const tone = standing.kind === "old" || standing.kind === "nothing" ? "old" : toneOf(head.waiting);
   return html`<section class="now" aria-label="Now" data-tone=${tone}>
     <${Phases} phases=${head.phases} since=${head.phase_since_ms} />
-    <${WaitingFor} waiting=${head.waiting} eta=${head.eta} name=${cluster.name} tone=${tone} walk=${walk} />
+    <${WaitingFor} waiting=${head.waiting} eta=${head.eta} noEta=${head.no_eta} name=${cluster.name} tone=${tone} />
     <${Standing} cluster=${cluster} off=${standing.kind === "old" || standing.kind === "nothing"} onSay=${onSay} />
   </section>`;
 }
@@ -42,32 +42,27 @@ function forText(ms) {
 const EYEBROWS = {
   person: "Waiting for, and needs a person",
   waiting: "Waiting for",
-  calm: "Nothing is waited for",
+  calm: "Waiting for",
   old: "Last known to be waited for, not the present",
 };
 const TONE_ICONS = { person: "alert", waiting: "waiting", calm: "satisfied", old: "cross" };
 
-const WaitingFor = memo(({ waiting, eta, name, tone, walk }) => {
-  const text = waiting.text || calmText(walk);
+const WaitingFor = memo(({ waiting, eta, noEta, name, tone }) => {
   const old = tone === "old";
   return html`<div class="wait">
     <h2 class="wait-head" id="waiting">
       <span class="eyebrow"><${Icon} name=${TONE_ICONS[tone]} />${EYEBROWS[tone]}</span>
-      <span class="wait-text" data-testid="waiting">${text}</span>
+      <span class="wait-text" data-testid="waiting">${waiting.text}</span>
     </h2>
     <ul class="wait-meta">
       ${waiting.since_ms !== null && html`<li>since ${time(waiting.since_ms, { now: now() })}, <${Since} at=${waiting.since_ms} say=${duration} /></li>`}
       ${waiting.broker !== null && html`<li><a href=${linkWith({ broker: waiting.broker })}>broker ${waiting.broker}</a></li>`}
       ${waiting.more > 0 && html`<li><a href=${link(name, "overview")}>and ${counted(waiting.more, "more reason")}</a></li>`}
     </ul>
+    ${noEta && !old && html`<p class="eta">No estimate: ${noEta}</p>`}
     ${eta && !old && html`<${EtaTold} eta=${eta} what="No broker held any more" />`}
   </div>`;
 });
-
-function calmText(walk) {
-  if (walk?.outcome) return `The walk through ${walk.runbook} is ${walk.outcome}.`;
-  return "The cluster has what it needs.";
-}
 
 /** An estimate with its interval, and from what it was made. */
 export function EtaTold({ eta, what }) {
@@ -95,7 +90,7 @@ const Standing = memo(({ cluster, off, onSay }) => {
     return html`<div class="standing soft">${text}</div>`;
   }
   return html`<div class="standing">
-    <${Where} walk=${walk} name=${name} />
+    <${Where} walk=${walk} checkpoints=${cluster.checkpoints} name=${name} />
     <div class="say">
       ${walk.can.map(
         (what) => html`<button
@@ -112,13 +107,12 @@ const Standing = memo(({ cluster, off, onSay }) => {
   </div>`;
 });
 
-function Where({ walk, name }) {
-  const rows = walk.checkpoints.filter((each) => each.instance_of === null);
-  const at = rows.findIndex((each) => each.id === walk.checkpoint || each.id === base(walk.checkpoint));
+function Where({ walk, checkpoints, name }) {
+  const at = checkpoints.findIndex((each) => each.id === baseOf(walk.checkpoint));
   const here = walk.checkpoint;
   return html`<div class="where">
     <p>
-      <span class="eyebrow">${walk.path ? `Way back ${walk.path}, checkpoint` : "Checkpoint"}${at >= 0 && ` ${at + 1} of ${rows.length}`}</span>
+      <span class="eyebrow">${walk.path ? `Way back ${walk.path}, checkpoint` : "Checkpoint"}${at >= 0 && ` ${at + 1} of ${checkpoints.length}`}</span>
       ${walk.paused && html` <span class="badge" data-tone="warn"><${Icon} name="pause" />paused by ${walk.paused}</span>`}
       ${!walk.execute && html` <span class="badge">steps by hand</span>`}
     </p>
@@ -133,14 +127,15 @@ function Where({ walk, name }) {
   </div>`;
 }
 
-function base(id) {
+/** The checkpoint of an instance: `brokers-kraft[3]` is one of `brokers-kraft`. @param {string|null} id */
+export function baseOf(id) {
   return id === null ? null : id.replace(/\[.*$/, "");
 }
 
 /** How far a gate is: `4 of 6 conditions hold, 1 needs a person`. */
 export function gateText(findings) {
   const by = (verdict) => findings.filter((each) => each.verdict === verdict).length;
-  const told = [`${count(by("satisfied"))} of ${counted(findings.length, "condition")} hold`];
+  const told = [`${by("satisfied")} of ${findings.length} conditions hold`];
   if (by("violated")) told.push(`${by("violated")} need a person`);
   if (by("unknown")) told.push(`${by("unknown")} unknown`);
   return told.join(", ");

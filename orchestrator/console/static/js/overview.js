@@ -1,13 +1,13 @@
 /** Everything at one look: the gate, what would lose data, brokers that are not in order, what was last. */
 import { html, memo, useMemo } from "./html.js";
 import { Since } from "./clock.js";
-import { CALM } from "./frame.js";
-import { BrokerTable, sorted } from "./broker_table.js";
+import { BrokerTable } from "./broker_table.js";
 import { EventList } from "./events.js";
 import { HazardList } from "./hazards.js";
 import { Icon } from "./icons.js";
 import { Findings, Legend, Panel } from "./parts.js";
 import { link, linkWith } from "./route.js";
+import { isUnsettled, sorted } from "./rows.js";
 import { count, counted, duration, time } from "./words.js";
 import { now } from "./clock.js";
 
@@ -36,7 +36,7 @@ export function Overview({ cluster }) {
 
 const Unsettled = memo(({ brokers, name }) => {
   const first = useMemo(() => sorted(brokers, { by: "urgency", down: false }), [brokers]);
-  const many = brokers.filter((each) => each.urgency < CALM).length;
+  const many = brokers.filter(isUnsettled).length;
   const shown = first.slice(0, Math.max(BROKERS_MAX, Math.min(many, 2 * BROKERS_MAX)));
   const note = many ? `${many} of ${brokers.length} not in order` : `${brokers.length}, all in order`;
   const rest = brokers.length - shown.length;

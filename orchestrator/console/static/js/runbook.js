@@ -2,7 +2,7 @@
 import { html, memo } from "./html.js";
 import { now } from "./clock.js";
 import { Icon } from "./icons.js";
-import { gateText } from "./now.js";
+import { baseOf, gateText } from "./now.js";
 import { Todo } from "./overview.js";
 import { Badge, Findings, Panel } from "./parts.js";
 import { linkWith } from "./route.js";
@@ -21,19 +21,19 @@ const STAGES = {
 
 /** @param {{cluster: import("./store.js").Cluster}} properties */
 export function Runbook({ cluster }) {
-  const { walk, walkable, name } = cluster;
+  const { walk, walkable, name, checkpoints } = cluster;
   if (walk === null) {
     return html`<${Panel} id="runbook" title="Runbook">
       <p class="empty">${walkable ? "The walk has not begun." : `No runbook is configured for ${name}.`}</p>
     <//>`;
   }
-  const { runbook, path, outcome, checkpoints, unexpected } = walk;
+  const { runbook, path, outcome, unexpected } = walk;
   const note = outcome ? `ended: ${outcome}` : path ? `way back: ${path}` : walk.execute ? "steps by hooks" : "steps by hand";
   return html`<div class="runbook">
     <${Panel} id="runbook" title=${`Runbook ${runbook}`} note=${note}>
       ${checkpoints.length
         ? html`<ol class="checkpoints">
-            ${checkpoints.map((each) => html`<${Checkpoint} key=${each.id} one=${each} here=${each.id === walk.checkpoint} walk=${each.id === walk.checkpoint ? walk : null} />`)}
+            ${checkpoints.map((each) => html`<${Checkpoint} key=${each.id} one=${each} walk=${each.id === baseOf(walk.checkpoint) ? walk : null} />`)}
           </ol>`
         : html`<p class="empty">The runbook's text is not at hand: kraftgate runbook show.</p>`}
     <//>
@@ -44,33 +44,62 @@ export function Runbook({ cluster }) {
   </div>`;
 }
 
-const Checkpoint = memo(({ one, here, walk }) => {
-  const [icon, tone, word] = STAGES[one.stage];
-  const entered = one.entered_ms !== null;
-  const took = entered && one.ended_ms !== null ? duration(one.ended_ms - one.entered_ms) : null;
-  return html`<li class="checkpoint" data-here=${here} data-stage=${one.stage} data-instance=${one.instance_of !== null} aria-current=${here ? "step" : undefined}>
-    <span class="checkpoint-sign" data-tone=${tone}><${Icon} name=${icon} /></span>
+const Checkpoint = memo(({ one, walk }) => {
+  const each = one.for_each !== null;
+  return html`<li class="checkpoint" data-here=${walk !== null} data-stage=${one.stage} aria-current=${walk !== null ? "step" : undefined}>
+    <${Sign} stage=${one.stage} />
     <div class="checkpoint-text">
-      <p>
-        ${entered ? html`<a class="mono" href=${linkWith({ checkpoint: one.id })}>${one.id}</a>` : html`<code>${one.id}</code>`}
-        ${one.instance_of === null && html` <b>${one.title}</b>`}
-      </p>
+      <p><${Name} one=${one} /> <b>${one.title}</b></p>
       <p class="soft">
-        ${one.stage === "passed" && one.how === "already" ? "held already" : one.how === "turned back" ? "turned back" : word}${one.ended_ms !== null && html`, ${time(one.ended_ms, { now: now() })}`}${took && html`, after ${took}`}
-        ${one.for_each && one.instance_of === null && html` · once for each ${one.for_each}`}
+        <${Stand} one=${one} />${each && ` · once for each ${one.for_each}`}
         ${one.people > 0 && html` · <${Badge} tone="plain" icon="key">${one.people === 1 ? "one approval" : `${one.people} approvals`}<//>`}
         ${one.irreversible && html` <${Badge} tone="bad" icon="flag">no way back<//>`}
       </p>
+      ${each && one.instances.length > 0 && html`<${Instances} all=${one.instances} what=${one.for_each} here=${walk?.checkpoint ?? null} />`}
       ${walk !== null && html`<${Here} walk=${walk} />`}
-      ${one.instance_of === null && html`<${Conditions} one=${one} />`}
+      <${Conditions} one=${one} />
     </div>
   </li>`;
 });
 
+function Sign({ stage }) {
+  const [icon, tone] = STAGES[stage];
+  return html`<span class="checkpoint-sign" data-tone=${tone}><${Icon} name=${icon} /></span>`;
+}
+
+/** A way to its evidence, once there may be some. */
+function Name({ one }) {
+  const entered = one.entered_ms !== null || one.instances?.length > 0;
+  return entered ? html`<a class="mono" href=${linkWith({ checkpoint: one.id })}>${one.id}</a>` : html`<code>${one.id}</code>`;
+}
+
+function Stand({ one }) {
+  const { stage, how, entered_ms: entered, ended_ms: ended } = one;
+  const word = stage === "passed" && how === "already" ? "held already" : how === "turned back" ? how : STAGES[stage][2];
+  const took = entered !== null && ended !== null ? `, after ${duration(ended - entered)}` : "";
+  return `${word}${ended !== null ? `, ${time(ended, { now: now() })}` : ""}${took}`;
+}
+
+const INSTANCES_MAX = 30;
+
+/** The latest ones; the one that is under way among them. */
+function Instances({ all, what, here }) {
+  const shown = all.slice(-INSTANCES_MAX);
+  const rest = all.length - shown.length;
+  return html`<ol class="instances" aria-label=${`For each ${what}`}>
+    ${rest > 0 && html`<li class="soft">${rest} before these</li>`}
+    ${shown.map(
+      (each) => html`<li key=${each.id} data-here=${each.id === here}>
+        <${Sign} stage=${each.stage} /><a href=${linkWith({ checkpoint: each.id })}>${what} ${each.of}</a> <span class="soft"><${Stand} one=${each} /></span>
+      </li>`,
+    )}
+  </ol>`;
+}
+
 function Here({ walk }) {
   return html`<div class="here">
     ${walk.asks !== null && html`<p class="asks"><${Icon} name="alert" /><span>A person must decide: ${walk.asks}. Say <code>kraftgate decide ${walk.checkpoint} --done</code> or <code>--repeat</code>.</span></p>`}
-    ${walk.approved_by.length > 0 && html`<p>Approved by ${walk.approved_by.join(", ")}.</p>`}
+    ${walk.people > 0 && html`<p>${walk.approved_by.length} of ${walk.people === 1 ? "one approval" : `${walk.people} approvals`}${walk.approved_by.length > 0 && `: ${walk.approved_by.join(", ")}`}.</p>`}
     ${walk.do !== null && html`<${Todo} text=${walk.do} />`}
     ${walk.findings.length > 0 && html`<p class="soft">${gateText(walk.findings)}</p><${Findings} findings=${walk.findings} label="Conditions now" />`}
   </div>`;

@@ -5,6 +5,7 @@
 import { html, useLayoutEffect, useRef, useState } from "./html.js";
 import { of, say, setToken, token } from "./api.js";
 import { Icon } from "./icons.js";
+import { baseOf } from "./now.js";
 import { Trouble } from "./parts.js";
 import { keepWho, lastWho } from "./prefs.js";
 
@@ -15,7 +16,7 @@ const EFFECTS = {
       ? `Kraftgate may then run the hook of its step${at?.step ? ` (${at.step})` : ""}, on this cluster, as soon as all guards hold.`
       : `Its step${at?.step ? ` (${at.step})` : ""} may then be taken, by hand.`,
     at?.irreversible ? "It cannot be undone: there is no way back to ZooKeeper from there." : "",
-    at?.people > 1 ? `${at.people} people must approve; ${walk.approved_by.length ? `${walk.approved_by.join(", ")} did` : "nobody did yet"}.` : "",
+    walk.people > 1 ? `${walk.people} people must approve; ${walk.approved_by.length ? `${walk.approved_by.join(", ")} did` : "nobody did yet"}.` : "",
     "The approval expires when the state changes for which it is given.",
   ],
   pause: () => ["No further step is begun until somebody resumes.", "The step that is under way goes on."],
@@ -40,7 +41,7 @@ export function SayDialog({ what, cluster, off, onClose, onDone }) {
   const [busy, setBusy] = useState(false);
   const [asksToken, setAsksToken] = useState(() => token() === null);
   const { walk, name } = cluster;
-  const row = walk.checkpoints.find((each) => each.id === opened.checkpoint) ?? walk.checkpoints.find((each) => opened.checkpoint?.startsWith(`${each.id}[`));
+  const row = cluster.checkpoints.find((each) => each.id === baseOf(opened.checkpoint));
   const moved = what === "approve" && walk.checkpoint !== opened.checkpoint;
   const gone = !walk.can.includes(what);
   const named = what === "abort" || (what === "approve" && row?.irreversible === true);

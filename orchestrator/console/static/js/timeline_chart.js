@@ -7,6 +7,8 @@ import { count, counted, time, words } from "./words.js";
 const LANE_PX = 46;
 const TOP_PX = 26;
 const LABEL_PX = 7;
+/** So that a sign at either end is seen whole. */
+const PAD_PX = 8;
 
 /** The element's width, now and whenever it changes. */
 function useWidth(element) {
@@ -33,11 +35,8 @@ export function Chart({ range, told, single, phases, lanes, onMove, onWhole, onF
   const shown = LANES.filter((lane) => lanes.has(lane));
   const height = TOP_PX + shown.length * LANE_PX;
   const span = range.to - range.from;
-  const x = (ms) => ((ms - range.from) / span) * width;
-  const at = (event) => {
-    const box = frame.current.getBoundingClientRect();
-    return range.from + ((event.clientX - box.left) / box.width) * span;
-  };
+  const x = (ms) => PAD_PX + ((ms - range.from) / span) * (width - 2 * PAD_PX);
+  const at = (event) => momentAt(frame.current, range, event.clientX);
   const drag = useDrag(frame, range, onMove);
   const keys = (event) => {
     const to = keyed(event, range, onWhole, onFollow);
@@ -65,7 +64,7 @@ export function Chart({ range, told, single, phases, lanes, onMove, onWhole, onF
       ${shown.map((lane, row) => {
         const bottom = TOP_PX + (row + 1) * LANE_PX - 1;
         return single
-          ? html`<${Signs} key=${lane} events=${single.filter((each) => each.lane === lane)} x=${x} bottom=${bottom} lane=${lane} />`
+          ? html`<${Signs} key=${lane} events=${single.filter((each) => each.lane === lane).sort((a, b) => a.at_ms - b.at_ms)} x=${x} end=${width} bottom=${bottom} lane=${lane} />`
           : told && html`<${LaneBars} key=${lane} told=${told} lane=${lane} x=${x} bottom=${bottom} />`;
       })}
     </svg>`}
@@ -75,10 +74,16 @@ export function Chart({ range, told, single, phases, lanes, onMove, onWhole, onF
   </div>`;
 }
 
+/** The moment at a place of the screen. */
+function momentAt(frame, range, clientX) {
+  const box = frame.getBoundingClientRect();
+  return range.from + ((clientX - box.left - PAD_PX) / (box.width - 2 * PAD_PX)) * (range.to - range.from);
+}
+
 function Grid({ range, width, height, x, shown, phases }) {
   const lines = ticks(range, width / 90);
   const marks = phases.filter((each) => each.at_ms >= range.from && each.at_ms < range.to);
-  const room = roomy(marks.map((each) => ({ x: x(each.at_ms), width: phaseOf(each).length * LABEL_PX + 8 })));
+  const room = roomy(marks.map((each) => ({ x: x(each.at_ms), width: phaseOf(each).length * LABEL_PX + 8 })), width);
   return html`<g>
     ${shown.map((lane, row) => html`<rect key=${lane} class="lane-back" data-odd=${row % 2 === 1} x="0" y=${TOP_PX + row * LANE_PX} width=${width} height=${LANE_PX} />`)}
     ${lines.map(({ at, label }) => html`<g key=${at} class="tick"><path d=${`M${x(at).toFixed(1)} 16V${height}`} /><text x=${x(at) + 3} y="11">${label}</text></g>`)}
@@ -88,7 +93,7 @@ function Grid({ range, width, height, x, shown, phases }) {
 
 /** `phase_changed` says which in its text. */
 function phaseOf(event) {
-  return /(?:phase|to)=([\w-]+)/.exec(event.text)?.[1] ?? event.text;
+  return /\bnow=([\w-]+)/.exec(event.text)?.[1] ?? event.text;
 }
 
 const LaneBars = memo(({ told, lane, x, bottom }) => {
@@ -107,15 +112,15 @@ function sign(x, y) {
   return `M${x.toFixed(1)} ${y - 5}l5 9h-10z`;
 }
 
-function Signs({ events, x, bottom, lane }) {
-  const labels = events.map((each) => ({ x: x(each.at_ms) + 8, width: each.kind.length * LABEL_PX + 14 }));
-  const room = roomy(labels);
+function Signs({ events, x, end, bottom, lane }) {
+  const labels = events.map((each) => ({ x: x(each.at_ms), width: each.kind.length * LABEL_PX + 16 }));
+  const room = roomy(labels, end);
   return html`<g class="signs" data-lane=${lane}>
     ${events.map((each, i) => {
       const left = x(each.at_ms);
       return html`<g key=${each.id} data-grave=${isGrave(each.kind)}>
         <path d=${isGrave(each.kind) ? sign(left, bottom - 12) : `M${left.toFixed(1)} ${bottom - 17}l5 5-5 5-5-5z`} />
-        ${room[i] && html`<text x=${labels[i].x} y=${bottom - 8}>${words(each.kind)}</text>`}
+        ${room[i] && html`<text x=${left + 8} y=${bottom - 8}>${words(each.kind)}</text>`}
       </g>`;
     })}
   </g>`;
@@ -165,10 +170,7 @@ function useWheel(element, zoom) {
 function useDrag(element, range, onMove) {
   const held = useRef(new Map());
   const begun = useRef(null);
-  const moment = (clientX, base) => {
-    const box = element.current.getBoundingClientRect();
-    return base.from + ((clientX - box.left) / box.width) * (base.to - base.from);
-  };
+  const moment = (clientX, base) => momentAt(element.current, base, clientX);
   const begin = () => {
     begun.current = { range, xs: [...held.current.values()] };
   };
@@ -210,10 +212,9 @@ function pointed(told, single, shown, event, frame, range) {
   const box = frame.getBoundingClientRect();
   const lane = shown[Math.floor((event.clientY - box.top - TOP_PX) / LANE_PX)];
   if (!lane) return null;
-  const span = range.to - range.from;
-  const ms = range.from + ((event.clientX - box.left) / box.width) * span;
+  const ms = momentAt(frame, range, event.clientX);
   if (single) {
-    const near = (8 / box.width) * span;
+    const near = (8 / box.width) * (range.to - range.from);
     const hit = single.filter((each) => each.lane === lane && Math.abs(each.at_ms - ms) <= near);
     return hit.length ? hit.map((each) => `${time(each.at_ms, { millis: true })} ${words(each.kind)} ${each.text}`).slice(0, 3).join("; ") : null;
   }

@@ -1,0 +1,75 @@
+/** Log directories: what each is like, in a word and in words. Pure. */
+import { count, counted } from "./words.js";
+
+/** @typedef {import("./types.js").Cell} Cell */
+/** @typedef {import("./types.js").Disks} Disks */
+
+/** What a cell may show, and what that means. */
+export const KINDS = /** @type {const} */ ({
+  assigned: "all assigned",
+  pending: "some pending",
+  offline: "offline",
+  unknown: "not known",
+  empty: "no replicas",
+});
+
+/** @param {Cell} cell @returns {keyof typeof KINDS} */
+export function cellKind(cell) {
+  if (cell.state !== "online") return cell.state;
+  if (cell.pending > 0) return "pending";
+  if (cell.pending === null || cell.assigned === null) return cell.on_disk > 0 ? "unknown" : "empty";
+  return cell.assigned > 0 ? "assigned" : "empty";
+}
+
+/**
+ * A broker's directories, each once. As long as nobody knows which id is at which path, both are
+ * told: an id with nothing in it then tells nothing that a path does not.
+ *
+ * @param {readonly Cell[]} cells
+ */
+export function directories(cells) {
+  const paths = cells.filter((cell) => cell.directory === null).length;
+  const idle = cells.filter((cell) => cell.path === null && !cell.assigned && cell.state === "online");
+  if (!idle.length || idle.length > paths) return cells;
+  return cells.filter((cell) => !idle.includes(cell));
+}
+
+/** How much of it is pending, 0 to 1; enough to be seen. @param {Cell} cell */
+export function pendingShare(cell) {
+  return Math.max(0.12, cell.pending / (cell.pending + (cell.assigned ?? 0)));
+}
+
+/** @param {Cell} cell */
+export function cellName(cell) {
+  return cell.path ?? cell.directory ?? "directory not known";
+}
+
+/** @param {Cell} cell */
+export function cellText(cell) {
+  const told = [
+    cell.assigned !== null && `${count(cell.assigned)} assigned`,
+    cell.pending > 0 && `${count(cell.pending)} pending`,
+    cell.offline > 0 && `${count(cell.offline)} cannot be reached`,
+    cell.on_disk !== null &&
+      cell.on_disk !== (cell.assigned ?? 0) + (cell.pending ?? 0) &&
+      `${count(cell.on_disk)} on disk`,
+  ].filter(Boolean);
+  const state = { online: "", offline: "offline: ", unknown: "not known: " }[cell.state];
+  return state + (told.join(", ") || "nothing told");
+}
+
+/** The cell with its broker, for the line that tells of it. @param {number} broker @param {Cell} cell */
+export function toldText(broker, cell) {
+  return `broker ${broker}, ${cellName(cell)}: ${cellText(cell)}`;
+}
+
+/** A broker's directories in one sentence. @param {Disks} row */
+export function rowText({ broker, cells, silent, pending_elsewhere: elsewhere }) {
+  if (!cells.length) return `broker ${broker}: ${silent ?? "directories not known"}`;
+  const told = Object.keys(KINDS)
+    .map((kind) => [kind, cells.filter((cell) => cellKind(cell) === kind)])
+    .filter(([, found]) => found.length)
+    .map(([kind, found]) => `${found.length} ${KINDS[kind]}`);
+  if (elsewhere > 0) told.push(`${counted(elsewhere, "pending replica")} in none that is known`);
+  return `broker ${broker}, ${counted(cells.length, "directory", "directories")}: ${told.join(", ")}`;
+}

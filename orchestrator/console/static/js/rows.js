@@ -1,0 +1,35 @@
+/** Brokers as rows: which want to be looked at, and in what order they stand. Pure. */
+
+/** @typedef {import("./types.js").BrokerRow} BrokerRow */
+
+/** A broker's modes, as far as each is on its way. */
+export const STEPS = /** @type {const} */ (["zookeeper", "migrating", "kraft"]);
+
+/** Replicas that cannot be reached. @param {BrokerRow} row */
+export function lacking(row) {
+  return (row.replicas?.offline ?? 0) + (row.replicas?.lost ?? 0);
+}
+
+/** Whether somebody should look at it; one that has not had its turn is in order. @param {BrokerRow} row */
+export function isUnsettled(row) {
+  return row.held || row.fenced === true || lacking(row) > 0;
+}
+
+const KEYS = {
+  urgency: (row) => row.urgency,
+  broker: (row) => row.id,
+  mode: (row) => STEPS.indexOf(row.mode),
+  state: (row) => row.urgency,
+  replicas: (row) => row.total ?? -1,
+  pending: (row) => row.pending ?? -1,
+  rate: (row) => row.rate_per_second ?? -1,
+  eta: (row) => row.eta?.at_ms ?? Number.MAX_SAFE_INTEGER,
+  progress: (row) => (row.held ? (row.last_progress_ms ?? 0) : Number.MAX_SAFE_INTEGER),
+};
+
+/** Rows in order; equal ones by id. @param {readonly BrokerRow[]} rows */
+export function sorted(rows, { by, down }) {
+  const key = KEYS[by] ?? KEYS.urgency;
+  const sign = down ? -1 : 1;
+  return [...rows].sort((a, b) => sign * (key(a) - key(b)) || a.id - b.id);
+}
