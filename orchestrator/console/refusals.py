@@ -38,8 +38,9 @@ class Refusals:
         self._cleaner = cleaner
 
     def answer(self, status: int, problem: Problem, **headers: str) -> Response:
-        """A failure as a response."""
-        return json_response(self._cleaner, Failure(error=problem), status, **headers)
+        """A failure as a response; what else was sent with the request is not read."""
+        ending = {"Connection": "close", **headers}
+        return json_response(self._cleaner, Failure(error=problem), status, **ending)
 
     def refused(self, _: Request, error: Exception) -> Response:
         """Of `Refused`."""
