@@ -141,6 +141,8 @@ def _listener(config: Config, wanted: ConsoleAddress) -> socket.socket:
     except OSError as error:
         mend = "choose another address, or end what listens there"
         where = f"{config.path}: `console.listen` {at}"
-        raise ConfigError([f"{where}: {error.strerror}: {mend}"]) from error
+        # `create_server` adds the address, which is there already.
+        why = str(error.strerror).partition(" (while")[0]
+        raise ConfigError([f"{where}: {why}: {mend}"]) from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
     return listener

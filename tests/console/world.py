@@ -43,13 +43,12 @@ Scene = Literal["night", "approve"]
 
 ANNA = Person(who="anna", login="anna", host="desk")
 MINUTE_MS = 60_000
-CONFIG = """cluster: {name: prod}
+CLUSTER = """cluster: {name: prod}
 zookeeper: {connect: 'zk1:2181/kafka'}
 controllers: {bootstrap: 'controller-3000:9093'}
 brokers: {bootstrap: 'kafka-001:9092'}
 jmx: {exporters: {'3000': 'http://controller-3000:7071/metrics'}}
 runbook: {file: zk-to-kraft-jbod}
-state_dir: state
 """
 
 
@@ -69,11 +68,11 @@ class World:
         scene: Scene = "night",
         events: int = 60,
         console: str = "{listen: '127.0.0.1:0'}",
-        more: str = "",
+        clusters: str = CLUSTER,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "kraftgate.yaml"
-        file.write_text(f"{CONFIG}console: {console}\n{more}")
+        file.write_text(f"{clusters}state_dir: state\nconsole: {console}\n")
         self.config: Config = load_config(file)
         self.shape, self.scene = shape, scene
         began_ms = now_ms - 40 * MINUTE_MS
