@@ -9,6 +9,7 @@ from prometheus_client.exposition import generate_latest as plain
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from migration.alerts import NOTHING_STANDS, Standings
 from orchestrator.config import parse_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.following import Snapshot
@@ -34,12 +35,17 @@ def seen(one: Snapshot, text: str = CONFIG, **more: object) -> Seen:
     return Seen(entry=entry(text), snapshot=one, **more)  # type: ignore[arg-type]
 
 
-def registry(*clusters: Seen, now_ms: int = NOW_MS, looked: bool = True) -> CollectorRegistry:
+def registry(
+    *clusters: Seen,
+    now_ms: int = NOW_MS,
+    looked: bool = True,
+    alerts: Standings = NOTHING_STANDS,
+) -> CollectorRegistry:
     board = Board(parse_config(CONFIG, Path("kraftgate.yaml")))
     if looked:
         board.last = Look(at_ms=now_ms - 100, clusters=clusters)
     found = CollectorRegistry()
-    found.register(LastLook(board, FIVE_MINUTES_MS, lambda: now_ms))
+    found.register(LastLook(board, FIVE_MINUTES_MS, lambda: now_ms, lambda: {"prod": alerts}))
     return found
 
 

@@ -1,7 +1,6 @@
 """What is told of a night, what is left out because it is not known, and how much it is."""
 
 from dataclasses import replace
-from typing import Final
 
 import pytest
 from hypothesis import given, settings
@@ -11,17 +10,13 @@ from migration.conditions import DataSource, View
 from migration.disks import BrokerDisks, DisksImage
 from migration.event import Event
 from migration.hazards import HazardKind
-from migration.jmx import Contradiction, JmxImage, JmxNode
-from migration.jmx_names import JmxName
-from migration.observations import LogDirSeen
-from migration.source_status import NO_STATUS, SourceStatus
+from migration.source_status import NO_STATUS
 from migration.summary import BrokerSummary, Mode, Phase, UnfencedEarly
 from migration.waits import nothing_seen
 from orchestrator.following import NEVER_READ, Journalled, Snapshot, Tally
-from orchestrator.metrics.alerts import ALERTS
 from orchestrator.metrics.collector import metrics
-from orchestrator.metrics.walk import WALK
 from tests.conditions.views import broker, migration, views, zookeeper
+from tests.metrics.everything import ALL_SEEN, JMX, LIVE, STANDING, everything, on_disk
 from tests.metrics.scraping import (
     CONFIG,
     Samples,
@@ -33,22 +28,6 @@ from tests.metrics.scraping import (
     written,
 )
 from tests.orchestrator.night import FRESH, HYBRID, NOW_MS, cluster, held, kraft, replicas
-
-LIVE: Final = SourceStatus(observed_ms=NOW_MS - 200, last_reply_ms=NOW_MS - 400)
-ALL_SEEN: Final = replace(
-    with_summary(
-        HYBRID,
-        zookeeper=zookeeper(migration=migration(written_ms=NOW_MS - 500)),
-        disks=DisksImage(),
-    ),
-    zookeeper=LIVE,
-    log_dirs=LIVE,
-)
-
-
-def on_disk(path: str, **changes: object) -> LogDirSeen:
-    well = LogDirSeen(path, 0, 1000, 900, 16, 100, 0, 0, None, None)
-    return well._replace(**changes)  # type: ignore[arg-type]
 
 
 def with_disks(*disks: BrokerDisks) -> Snapshot:
@@ -295,32 +274,6 @@ def test_a_cluster_is_told_by_its_id_and_version() -> None:
     assert told == {("4L6g3nShT-eMCtK--X86sw", "3.9-IV0", ""): 1}
 
 
-JMX: Final = JmxImage(
-    nodes={
-        3000: JmxNode(id=3000, read_ms=NOW_MS - 5_000, numbers={"ZkWriteBehindLag": 7}),
-        1: JmxNode(id=1, read_ms=NOW_MS - 5_000, numbers={"ZkMigrationState": 4}),
-        2: JmxNode(
-            id=2,
-            read_ms=NOW_MS - 90_000,
-            numbers={"ZkMigrationState": 4},
-            unreachable="refused",
-            unreachable_since_ms=NOW_MS - 80_000,
-        ),
-    },
-    contradictions=(
-        Contradiction(
-            node=1,
-            name="ZkMigrationState",
-            reads=4,
-            expected=1,
-            against="metadata log",
-            since_ms=NOW_MS,
-            lasting=True,
-        ),
-    ),
-)
-
-
 def test_jmx_numbers_are_told_as_they_were_read_and_not_after() -> None:
     found = scraped(with_summary(ALL_SEEN, jmx=JMX))
     assert found["kraftgate_jmx_zk_write_behind_lag_records"] == {("3000",): 7}
@@ -347,32 +300,9 @@ def test_clusters_stand_beside_each_other() -> None:
 
 
 def test_every_metric_has_a_scrape_that_shows_it() -> None:
-    """So none is declared and never filled; the walk's and the alerts' have tests of their own."""
-    elsewhere = {each.name for each in (*WALK.metrics, *ALERTS.metrics)}
-    event = Event(offset=1, timestamp_ms=NOW_MS, kind="phase_changed", fields={"now": "hybrid"})
-    compared = Compared(at_ms=NOW_MS, lasting={"isr": 2})
-    all_numbers = JmxNode(id=4, read_ms=NOW_MS, numbers=dict.fromkeys(map(str, JmxName), 1))
-    one = replace(
-        with_summary(
-            ALL_SEEN,
-            disks=DisksImage(
-                brokers={
-                    1: BrokerDisks(id=1, answered_ms=NOW_MS, log_dirs=(on_disk("/d1"),)),
-                    2: BrokerDisks(id=2, unreachable="no", unreachable_since_ms=NOW_MS),
-                }
-            ),
-            content=compared,
-            jmx=replace(JMX, nodes={**JMX.nodes, 4: all_numbers}),
-            under_replicated=0,
-            leaderless=0,
-            reassigning=0,
-            brokers=(*HYBRID.summary.brokers, kraft(4, under_replicated=2)),
-        ),
-        journals={"zookeeper": Journalled(last=12, read=10)},
-    )
-    found = scraped(one, tally=Tally(last=1, counts={"phase_changed": 1}, phase=event))
-    declared = {each.name for each in metrics()}
-    assert declared - elsewhere == found.keys()
+    """So none is declared and never filled."""
+    found = samples(written(registry(everything(), alerts=STANDING)))
+    assert {each.name for each in metrics()} == found.keys()
 
 
 @settings(max_examples=60)

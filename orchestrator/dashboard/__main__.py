@@ -1,0 +1,7 @@
+"""Write the dashboard to stdout."""
+
+import sys
+
+from orchestrator.dashboard.dashboard import text
+
+sys.stdout.write(text())
