@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from orchestrator.cli_report import report
 from orchestrator.cli_types import ConditionType, DurationType, LazyGroup, Program
 from orchestrator.cli_types import config_option as _config
 from orchestrator.cli_walk import COMMANDS
@@ -327,5 +328,6 @@ main.add_command(
 main.add_command(
     LazyGroup("runbook", "orchestrator.runbook.cli:runbook", "Runbooks: list, show, check, schema.")
 )
+main.add_command(report)
 for each in COMMANDS:
     main.add_command(each)

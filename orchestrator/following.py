@@ -7,7 +7,7 @@ a screen shows of one cluster at one moment.
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -24,6 +24,14 @@ PHASE_CHANGED: Final = "phase_changed"
 NEVER_READ: Final = 2**63
 """Of a journal that cannot be read: there is always more than was taken in."""
 _LOG = logging.getLogger(__name__)
+
+
+class TransitionFile(Protocol):
+    """A Parquet file of replica transitions."""
+
+    @property
+    def path(self) -> str:
+        """Where it is, below the transitions of the state directory."""
 
 
 class Following(Protocol):
@@ -58,6 +66,9 @@ class Store(Protocol):
 
     def newest(self, cluster: str, kind: str) -> Event | None:
         """Give the newest event of one kind."""
+
+    def transition_files(self, cluster: str) -> Sequence[TransitionFile]:
+        """Give the Parquet files of replica transitions that count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,3 @@
 `kraftgate run` keeps it in the audit trail of every cluster that it follows. What stands now can be
 judged from the store at any time; what stood an hour ago cannot, and the report asks for it.
 """
-
-from orchestrator.chronicle.chronicle import Chronicle
-
-__all__ = ["Chronicle"]

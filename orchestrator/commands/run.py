@@ -14,7 +14,7 @@ from rich.console import Console
 from migration.conditions import Condition
 from orchestrator.alerts.watch import Watch
 from orchestrator.audit.opening import open_verified
-from orchestrator.chronicle import Chronicle
+from orchestrator.chronicle.chronicle import Chronicle
 from orchestrator.commands.gate import Gate
 from orchestrator.commands.job import Follow, check, followed
 from orchestrator.commands.reading import Reader

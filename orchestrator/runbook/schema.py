@@ -25,7 +25,7 @@ _ID: Final = "urn:kraftgate:runbook:1"
 
 def schema() -> Schema:
     """Make the schema."""
-    refs, made = models_json_schema([(Runbook, "validation")], schema_generator=_Plain)
+    refs, made = models_json_schema([(Runbook, "validation")], schema_generator=Plain)
     root: Schema = refs[(Runbook, "validation")]
     definitions: Schema = _settled(made["$defs"])
     definitions["Condition"] = _condition()
@@ -45,10 +45,11 @@ def schema_text() -> str:
     return json.dumps(schema(), indent=2) + "\n"
 
 
-class _Plain(GenerateJsonSchema):
+class Plain(GenerateJsonSchema):
     """Without the titles that pydantic makes of names: they say nothing that the names do not."""
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002  # pydantic's
+        """Set none."""
         return False
 
 

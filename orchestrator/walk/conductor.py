@@ -20,7 +20,7 @@ from orchestrator.walk import entries, told
 from orchestrator.walk.approvals import this_person
 from orchestrator.walk.asking import finder_for
 from orchestrator.walk.commands import HookCommands
-from orchestrator.walk.entries import Body, Found
+from orchestrator.walk.entries import RUNBOOKS, Body, Found
 from orchestrator.walk.evidence import evidence
 from orchestrator.walk.hooks import HookRuns
 from orchestrator.walk.judging import Judge
@@ -36,8 +36,6 @@ from orchestrator.walk.zookeeper_lock import ZooKeeperLock
 from streams.source.status_file import now_ms
 
 _TELL_EVERY_MS: Final = 2_000
-RUNBOOKS: Final = "runbooks"
-"""Where the state directory keeps the text of every runbook that was walked, by its hash."""
 
 
 class Conductor:

@@ -15,6 +15,9 @@ from orchestrator.audit import JsonValue
 
 JsonFacts: TypeAlias = Mapping[str, object]
 
+RUNBOOKS: Final = "runbooks"
+"""Where the state directory keeps the text of every runbook that was walked, by its hash."""
+
 
 class _Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -5,11 +5,14 @@ writes the same bytes over it; the store names the files that belong to committe
 """
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from migration.directory_ids import DirectoryId, to_text
@@ -32,6 +35,73 @@ SCHEMA: Final = pa.schema(
         ("directory", _TEXT),
     ]
 )
+
+
+class TransitionsUnreadable(Exception):
+    """A file of transitions that the store names is missing or damaged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transitions:
+    """Changes of replicas' directory states as columns, in the order of the metadata logs.
+
+    Attributes:
+        logs: which of the cluster's metadata logs, counted from 1.
+        offsets: of the record; -1: the log before is over.
+        at_ms: its timestamp; never falling, so that sums over time are those over offsets.
+        was: the state before, as a place in STATES; ABSENT: the replica was not there.
+        now: the state after, likewise.
+    """
+
+    logs: Numbers
+    offsets: Numbers
+    at_ms: Numbers
+    brokers: Numbers
+    was: Numbers
+    now: Numbers
+
+
+def read_transitions(directory: Path, paths: Sequence[str]) -> Transitions:
+    """Read the transitions in these files, without topics and directories.
+
+    `paths`: below `directory`, as the store names those of committed batches.
+
+    Raises:
+        TransitionsUnreadable: a file is missing or damaged.
+    """
+    columns = ["metadata_log", "metadata_offset", "timestamp", "broker", "was", "now"]
+    try:
+        tables = [pq.read_table(directory / path, columns=columns) for path in paths]
+    except (OSError, pa.ArrowException) as error:
+        raise TransitionsUnreadable(f"{directory}: {error}") from error
+    read = [_numbers(table) for table in tables]
+    table = np.concatenate(read) if read else np.empty((0, len(columns)), dtype=np.int64)
+    # Files are of shards and batches; their records lie between one another.
+    table = table[np.lexsort((table[:, 1], table[:, 0]))]
+    logs, offsets, at_ms, brokers, was, now = table.T
+    return Transitions(
+        logs=logs,
+        offsets=offsets,
+        at_ms=np.maximum.accumulate(at_ms) if len(at_ms) else at_ms,
+        brokers=brokers,
+        was=was,
+        now=now,
+    )
+
+
+def _numbers(table: pa.Table) -> Numbers:
+    states = pa.array([str(each) for each in STATES], pa.string())
+    found = [
+        table.column("metadata_log").cast(pa.int64()),
+        table.column("metadata_offset"),
+        table.column("timestamp").cast(pa.int64()),
+        table.column("broker").cast(pa.int64()),
+        *(
+            pc.fill_null(pc.index_in(table.column(name).cast(pa.string()), states), ABSENT)
+            for name in ("was", "now")
+        ),
+    ]
+    return np.stack([each.to_numpy().astype(np.int64) for each in found], axis=1)
 
 
 def write_transitions(

@@ -10,8 +10,7 @@ from migration.hazards import Hazard, HazardKind, Severity, hazards
 from migration.source_status import SourceStatus
 from migration.summary import ClusterSummary, Phase
 from orchestrator.audit import AuditLog
-from orchestrator.chronicle import Chronicle
-from orchestrator.chronicle.chronicle import SETTLE_MS
+from orchestrator.chronicle.chronicle import SETTLE_MS, Chronicle
 from orchestrator.chronicle.spans import NOT_RUNNING, Stood, stood
 from orchestrator.config import Config, parse_config
 from orchestrator.following import Snapshot

@@ -6,7 +6,7 @@ store and job have tests of their own.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from migration.event import Event
 from migration.source_status import SourceStatus, to_json
 from migration.summary import ClusterSummary
 from orchestrator.config import Config
-from orchestrator.following import Following
+from orchestrator.following import Following, TransitionFile
 
 
 class FakeStore:
@@ -50,6 +50,10 @@ class FakeStore:
     def newest(self, cluster: str, kind: str) -> Event | None:
         found = [event for _, event in self.events(cluster) if event.kind == kind]
         return found[-1] if found else None
+
+    def transition_files(self, cluster: str) -> Sequence[TransitionFile]:
+        del cluster
+        return ()
 
 
 class FakeFollowing:

@@ -1,0 +1,57 @@
+"""The command `kraftgate report`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from orchestrator.cli_types import config_option
+
+if TYPE_CHECKING:
+    from orchestrator.commands.report import Format
+
+
+@click.command()
+@config_option
+@click.option("--cluster", metavar="NAME", help="Of several configured clusters, this one.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["html", "json", "markdown"]),
+    help="Default: by the ending of --out (.json, .md), else html.",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write to this file instead of to stdout.",
+)
+@click.option("--schema", is_flag=True, help="Print the JSON Schema (2020-12) of --format json.")
+def report(
+    config_path: Path,
+    cluster: str | None,
+    format_: "Format | None",
+    out: Path | None,
+    *,
+    schema: bool,
+) -> None:
+    """Write what happened in a window: one page, JSON or Markdown.
+
+    Reads the state directory only: no cluster, no network, no other process. Works during the
+    window, too, and then says so. Ends with 4 when there is nothing to report on, with 1 when the
+    audit trail is not as it was written; the report is written still, and says it.
+
+    \b
+    Examples:
+      kraftgate report --out window.html
+      kraftgate report --format json | jq -r '.clusters[].summary[]'
+      kraftgate report --out post-mortem.md
+    """  # noqa: D301  # click wants the backspace
+    if schema:
+        from orchestrator.report.schema import schema_text
+
+        click.echo(schema_text(), nl=False)
+        return
+    from orchestrator.commands import report as command
+
+    command.report(config_path, cluster, format_, out)

@@ -1,0 +1,66 @@
+"""Times and counts as the report writes them."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from migration.durations import duration_text
+
+_NAMED_MAX: Final = 12
+
+
+def at(moment_ms: int) -> str:
+    """A moment in UTC, to the second: `2026-11-22 01:23:33 UTC`."""
+    return datetime.fromtimestamp(moment_ms / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def count(number: int, noun: str) -> str:
+    """`1 broker`, `2 brokers`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(ids: Sequence[int]) -> str:
+    """Ids in a line; of many, the first and how many more."""
+    if len(ids) <= _NAMED_MAX:
+        return ", ".join(map(str, ids))
+    return f"{', '.join(map(str, ids[:_NAMED_MAX]))} and {len(ids) - _NAMED_MAX} more"
+
+
+def clock(moment_ms: int) -> str:
+    """A moment in UTC, to the millisecond: `2026-11-22 01:23:33.501`."""
+    moment = datetime.fromtimestamp(moment_ms / 1000, tz=UTC)
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{moment_ms % 1000:03d}"
+
+
+def lasting(duration_ms: int) -> str:
+    """A duration, with a tenth of a second where that may matter.
+
+    >>> [lasting(ms) for ms in (41, 3185, 90_000, 7_500_000)]
+    ['41 ms', '3.2 s', '1 min 30 s', '2 h 5 min']
+    """
+    if 1000 <= duration_ms < 59_950:
+        return f"{duration_ms / 1000:.1f} s"
+    return duration_text(duration_ms)
+
+
+def words(name: str) -> str:
+    """A name of ours as a person reads it.
+
+    >>> words("rollback_began"), words("not_running"), words("looks")
+    ('turned back', 'nobody walked', 'looks')
+    """
+    return _WORDS.get(name, name.replace("_", " "))
+
+
+_WORDS: Final = {
+    "not_running": "nobody walked",
+    "look": "a second look",
+    "walk_began": "walk begun",
+    "rollback_began": "turned back",
+    "step_decided": "decided on a step",
+    "checkpoint_skipped": "skipped",
+    "approvals_expired": "approval expired",
+    "zookeeper": "ZooKeeper",
+    "jmx": "JMX",
+    "log_dirs": "disks",
+}

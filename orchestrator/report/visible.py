@@ -1,0 +1,31 @@
+"""Text of strangers, made safe to look at: what would hide or turn it around is shown instead.
+
+Topic names, reasons and commands' output come from outside. Escaping keeps them from being markup;
+control characters, and those that change the direction of writing, are shown by their numbers.
+"""
+
+import unicodedata
+from typing import Final
+
+_KEPT: Final = frozenset("\n\t")
+_HIDING: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
+
+
+def visible(text: str) -> str:
+    r"""Show what hides.
+
+    >>> visible("a\u202eb\x1b[2J")
+    'a\\u202eb\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if _is_seen(each) else _shown(each) for each in text)
+
+
+def _is_seen(character: str) -> bool:
+    return character in _KEPT or unicodedata.category(character) not in _HIDING
+
+
+def _shown(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -1,0 +1,220 @@
+"""The walks through runbooks, from their entries in the audit trail."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from orchestrator.audit import Entry
+from orchestrator.chronicle.spans import Run
+from orchestrator.report.checkpoints import Passing
+from orchestrator.report.model_walk import (
+    CheckpointAccount,
+    Noticed,
+    Orchestrator,
+    WalkAccount,
+)
+from orchestrator.runbook.load import Loaded
+from orchestrator.runbook.model import Checkpoint
+from orchestrator.walk import entries
+from orchestrator.walk.entries import KINDS, Body, body_of
+from orchestrator.walk.route import checkpoints
+from orchestrator.walk.told import WalkTold
+
+
+@dataclass(slots=True, kw_only=True)
+class Walked:
+    """One walk's entries, typed, in the trail's order."""
+
+    number: int
+    began: entries.WalkBegan
+    entries: list[tuple[Entry, Body]] = field(default_factory=list)
+
+
+def walks(found: Iterable[Entry]) -> list[Walked]:
+    """Split a cluster's entries into its walks.
+
+    Raises:
+        pydantic.ValidationError: an entry is of another version.
+    """
+    told: list[Walked] = []
+    for each in found:
+        if each.kind not in KINDS:
+            continue
+        body = body_of(each.kind, each.body)
+        if isinstance(body, entries.WalkBegan):
+            told.append(Walked(number=len(told) + 1, began=body))
+        if told:
+            told[-1].entries.append((each, body))
+    return told
+
+
+def account(
+    walked: Walked,
+    runbooks: Mapping[str, Loaded],
+    runs: Sequence[Run],
+    now: WalkTold | None,
+    as_of_ms: int,
+) -> WalkAccount:
+    """Give the account of one walk; `now`: where the last one stands, if it is this one."""
+    fold = _Fold(walked, runbooks.get(walked.began.sha256))
+    for entry, body in walked.entries:
+        fold.take(entry, body)
+    return fold.account(runs, now, as_of_ms)
+
+
+class _Fold:
+    """The working copy."""
+
+    def __init__(self, walked: Walked, loaded: Loaded | None) -> None:
+        self._walked = walked
+        self._loaded = loaded
+        self._known = self._on_way(None)
+        self._path: str | None = None
+        self._turned_at: str | None = None
+        self._passing: dict[str, Passing] = {}
+        self._begun: set[str] = set()
+        self._orchestrators: list[Orchestrator] = []
+        self._unexpected: list[Noticed] = []
+        self._paused: str | None = None
+        self._ended_ms: int | None = None
+        self._outcome: str | None = None
+
+    def take(self, entry: Entry, body: Body) -> None:  # noqa: C901  # a case an entry
+        at_ms = entry.at_ms
+        match body:
+            case entries.WalkBegan():
+                pass
+            case entries.OrchestratorStarted():
+                self._orchestrators.append(
+                    Orchestrator(
+                        owner=body.owner,
+                        version=body.version,
+                        execute=body.execute,
+                        hooks_sha256=body.hooks_sha256,
+                        began_at=at_ms,
+                        ended_at=None,
+                    )
+                )
+                self._locks(at_ms, None)
+            case entries.OrchestratorEnded():
+                last = [o.model_copy(update={"ended_at": at_ms}) for o in self._orchestrators[-1:]]
+                self._orchestrators[-1:] = last
+            case entries.LockLost():
+                self._locks(at_ms, body.reason)
+            case entries.LockHeld():
+                self._locks(at_ms, None)
+            case entries.Paused():
+                self._paused = f"{body.by.who}: {body.reason}"
+                for each in self._open():
+                    each.holding.pause(at_ms, self._paused)
+            case entries.Resumed():
+                self._paused = None
+                for each in self._open():
+                    each.holding.resume(at_ms)
+            case entries.RollbackBegan():
+                self._turn(at_ms, body)
+            case entries.Aborted():
+                self._end(at_ms, "aborted")
+            case entries.WalkEnded():
+                self._end(at_ms, body.outcome)
+            case entries.Unexpected():
+                self._unexpected.append(Noticed(at=at_ms, text=body.text, broker=body.broker))
+            case entries.CheckpointEntered():
+                self._enter(at_ms, body.checkpoint)
+            case _:
+                self._at(at_ms, body)
+
+    def _at(self, at_ms: int, body: Body) -> None:
+        passing = self._passing.get(getattr(body, "checkpoint", ""))
+        if passing is None:
+            return  # that all instances of a checkpoint passed: each of them told so
+        if isinstance(body, entries.StepStarted | entries.StepShown):
+            self._begun.add(_name(passing.id))
+        passing.take(at_ms, body)
+        if self._paused is not None and passing.ended_ms is None:
+            passing.holding.pause(at_ms, self._paused)
+
+    def _enter(self, at_ms: int, id_: str) -> None:
+        known = self._known.get(_name(id_))
+        people = 0
+        if known is not None and known.approval is not None and known.id not in self._begun:
+            people = known.approval.people
+        passing = Passing.entered(id_, known, self._path, at_ms, people)
+        if self._paused is not None:
+            passing.holding.pause(at_ms, self._paused)
+        self._passing[id_] = passing
+
+    def _open(self) -> Iterable[Passing]:
+        return (each for each in self._passing.values() if each.ended_ms is None)
+
+    def _locks(self, at_ms: int, lost: str | None) -> None:
+        for each in self._open():
+            each.holding.lock(at_ms, lost)
+
+    def _turn(self, at_ms: int, body: entries.RollbackBegan) -> None:
+        for each in self._open():
+            each.end(at_ms, "turned back")
+        self._path, self._turned_at, self._paused = body.path, body.at, None
+        self._known = self._on_way(body.path)
+
+    def _end(self, at_ms: int, outcome: str) -> None:
+        for each in self._open():
+            each.end(at_ms, "aborted")
+        self._ended_ms, self._outcome = at_ms, outcome
+
+    def _on_way(self, path: str | None) -> dict[str, Checkpoint]:
+        """The checkpoints of a way by their ids, as far as the runbook's text is there."""
+        if self._loaded is None:
+            return {}
+        try:
+            found = checkpoints(self._loaded.runbook, path)
+        except KeyError:  # only a trail that was tampered with names a way that is none
+            return {}
+        return {each.id: each for each in found}
+
+    def account(self, runs: Sequence[Run], now: WalkTold | None, as_of_ms: int) -> WalkAccount:
+        began, began_ms = self._walked.began, self._walked.entries[0][0].at_ms
+        until_ms = as_of_ms if self._ended_ms is None else self._ended_ms
+        for first_ms, last_ms in _gaps(runs, as_of_ms):
+            for each in self._passing.values():
+                ended_ms = until_ms if each.ended_ms is None else each.ended_ms
+                if each.entered_ms < first_ms < ended_ms:
+                    lasts = last_ms is None or last_ms > ended_ms
+                    each.holding.away(first_ms, None if lasts else last_ms)
+                    if lasts and each.ended_ms is not None:
+                        each.holding.close(each.ended_ms)
+        told: list[CheckpointAccount] = [e.account(until_ms) for e in self._passing.values()]
+        stands = next((each.id for each in self._open()), None)
+        return WalkAccount.model_validate(
+            {
+                "number": self._walked.number,
+                "runbook": began.runbook,
+                "runbook_sha256": began.sha256,
+                "runbook_kept": self._loaded is not None,
+                "began_at": began_ms,
+                "ended_at": self._ended_ms,
+                "duration_ms": max(0, until_ms - began_ms),
+                "outcome": self._outcome,
+                "way_back": self._path,
+                "turned_at": self._turned_at,
+                "stands_at": stands,
+                "waiting_for": () if now is None or now.checkpoint != stands else now.holds,
+                "checkpoints": told,
+                "orchestrators": self._orchestrators,
+                "unexpected": self._unexpected,
+            }
+        )
+
+
+def _gaps(runs: Sequence[Run], as_of_ms: int) -> list[tuple[int, int | None]]:
+    """When no `kraftgate run` followed the cluster, between two of them or after the last."""
+    gaps: list[tuple[int, int | None]] = []
+    for number, run in enumerate(runs, start=1):
+        ended_ms = run.ended_ms if run.ended_ms is not None else run.last_seen_ms
+        if ended_ms is not None and ended_ms < as_of_ms:
+            following = runs[number].began_ms if number < len(runs) else None
+            gaps.append((ended_ms, following))
+    return gaps
+
+
+def _name(id_: str) -> str:
+    return id_.partition("[")[0]
