@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from migration.event import Event
+from orchestrator.audit.configured_secrets import configured_files
+from orchestrator.config import parse_config
 from orchestrator.walk import entries, told
 from tests.console.conftest import Start
 from tests.console.reading import client, watching
@@ -16,6 +18,14 @@ IN_FILE, IN_ENVIRONMENT, SHAPED = "hunter2-of-the-brokers", "hunter3-of-a-hook",
 SECURITY = (
     "{{protocol: SASL_PLAINTEXT, sasl_mechanism: PLAIN, username: kraftgate, password_file: '{}'}}"
 )
+
+
+def test_a_given_token_is_a_secret_of_the_configuration(tmp_path: Path) -> None:
+    """So that it is taken out of the audit trail, too."""
+    file = tmp_path / "token"
+    file.write_text("correct-horse-battery\n")
+    text = "cluster: {name: prod}\nconsole: {token_file: token}\n"
+    assert configured_files(parse_config(text, tmp_path / "kraftgate.yaml")) == (file,)
 
 
 def test_nothing_secret_is_in_any_answer(
