@@ -1,11 +1,11 @@
 """The benchmark of everything that is promised in figures.
 
-    python -m tests.bench [--runs 5] [--quick] [--only a,b,c,d]
+    python -m tests.bench [--runs 5] [--quick] [--only a,b,c,d,e]
 
-a: replay against kafka-dump-log; b: the wire reader; c: latency; d: idle. Each part checks that
-both sides did the same work before it prints a ratio. The table goes to stdout, all runs to
-bench-results/. Exit 1: a bound is exceeded (not with --quick, whose sizes prove nothing), or a
-part could not be measured.
+a: replay against kafka-dump-log; b: the wire reader; c: latency; d: idle; e: latency up to the
+console's pages. Each part checks that both sides did the same work before it prints a ratio. The
+table goes to stdout, all runs to bench-results/. Exit 1: a bound is exceeded (not with --quick,
+whose sizes prove nothing), or a part could not be measured.
 """
 
 import argparse
@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.lab import LabError
-from tests.bench import idle, latency, replay, wire
+from tests.bench import console, idle, latency, replay, wire
 from tests.bench.generate import Shape, generate
 from tests.bench.measure import MeasuringFailed
 from tests.bench.result import RUNS, Figure, save, say, table
 
-PARTS: Final = "abcd"
+PARTS: Final = "abcde"
 FULL: Final = Shape(partitions=200_000, brokers=300, directories=12)
 QUICK: Final = Shape(partitions=5_000, brokers=30, directories=4)
 
@@ -34,7 +34,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small and short, to try it out")
     parser.add_argument("--only", default=",".join(PARTS), help="parts, such as a,c")
     parser.add_argument("--minutes", type=float, help="of idling in part d; 2, with --quick 0.5")
-    parser.add_argument("--seconds", type=float, help="of one run of part c; 20, with --quick 5")
+    parser.add_argument("--seconds", type=float, help="of one run of c and e; 20, with --quick 5")
     parser.add_argument("--results", type=Path, default=Path("bench-results"))
     parser.add_argument(
         "--kraftgate",
@@ -67,6 +67,7 @@ def _parts(arguments: argparse.Namespace, home: Path) -> dict[str, Callable[[], 
         "b": lambda: wire.run(generate(shape, folder("b"))[0], runs),
         "c": lambda: latency.run(folder("c"), kraftgate, runs, arguments.seconds),
         "d": lambda: idle.run(folder("d"), kraftgate, runs, arguments.minutes),
+        "e": lambda: console.run(folder("e"), kraftgate, runs, arguments.seconds),
     }
 
 

@@ -29,12 +29,12 @@ RATES: Final = (2, 2000)
 P50_MS: Final = 400
 P95_MS: Final = 800
 _REQUESTS_A_SECOND_MAX: Final = 10
-_WARM_S: Final = 10.0
-_EFFECT_S_MAX: Final = 60.0
+WARM_S: Final = 10.0
+EFFECT_S_MAX: Final = 60.0
 _RATE_SHORTFALL: Final = 0.1
 
 
-class _Load:
+class Load:
     """Assignments at a steady rate; each one moves a replica to its other directory."""
 
     def __init__(self, broker: StubBroker, rate: int, partitions: int) -> None:
@@ -90,8 +90,8 @@ def run(home: Path, kraftgate: Path, runs: int, duration_s: float) -> list[Figur
         ):
             broker.create_topic(partitions)
             for rate in RATES:
-                load = _Load(broker, rate, partitions)
-                load.run(_WARM_S)
+                load = Load(broker, rate, partitions)
+                load.run(WARM_S)
                 measured = [_run(load, log, follower, duration_s) for _ in range(runs)]
                 for number, one in enumerate(measured, start=1):
                     p50, p95, most = quantile(one, 0.5), quantile(one, 0.95), one[-1]
@@ -100,14 +100,14 @@ def run(home: Path, kraftgate: Path, runs: int, duration_s: float) -> list[Figur
     return figures
 
 
-def _run(load: _Load, log: ControllerLog, follower: Following, duration_s: float) -> list[float]:
+def _run(load: Load, log: ControllerLog, follower: Following, duration_s: float) -> list[float]:
     """The latencies of one run's records in order of size, ms."""
     log.news()
     appended = load.run(duration_s)
     changes: list[tuple[int, int]] = []
-    wait_until("the log's flush", lambda: _collect(log, changes) >= appended, _EFFECT_S_MAX)
+    wait_until("the log's flush", lambda: collect(log, changes) >= appended, EFFECT_S_MAX)
     last = changes[-1][0]
-    wait_until("the last effect", lambda: follower.reached() >= last, _EFFECT_S_MAX)
+    wait_until("the last effect", lambda: follower.reached() >= last, EFFECT_S_MAX)
     batches = follower.batches()
     offsets = [offset for offset, _ in batches]
     if offsets[0] >= changes[0][0]:
@@ -117,7 +117,8 @@ def _run(load: _Load, log: ControllerLog, follower: Following, duration_s: float
     return sorted(batches[bisect_left(offsets, offset)][1] - moment for offset, moment in changes)
 
 
-def _collect(log: ControllerLog, changes: list[tuple[int, int]]) -> int:
+def collect(log: ControllerLog, changes: list[tuple[int, int]]) -> int:
+    """Take in the assignments that were appended since; how many there are by now."""
     changes += [
         (offset, moment)
         for offset, moment, record in log.news()

@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -25,10 +25,11 @@ _POLL_S: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """A running `kraftgate run`."""
+    """A running `kraftgate run`; `log`: all that it prints."""
 
     pid: int
     state_dir: Path
+    log: Path
 
     def batches(self) -> list[tuple[int, int]]:
         """The store's latest batches: metadata offset, moment of the commit (ms)."""
@@ -60,8 +61,12 @@ def controllers_only() -> Iterator[Lab]:
 
 
 @contextlib.contextmanager
-def following(lab: Lab, home: Path, kraftgate: Path) -> Iterator[Following]:
+def following(
+    lab: Lab, home: Path, kraftgate: Path, more: Mapping[str, object] | None = None
+) -> Iterator[Following]:
     """Start `kraftgate run` and yield when its first batch is committed; Ctrl-C ends it.
+
+    `more`: keys of the configuration.
 
     Raises:
         MeasuringFailed: it ended by itself, or did not start or end in time.
@@ -72,6 +77,7 @@ def following(lab: Lab, home: Path, kraftgate: Path) -> Iterator[Following]:
         "cluster": {"name": CLUSTER},
         "controllers": {"bootstrap": lab.controller_bootstrap},
         "state_dir": str(state_dir),
+        **(more or {}),
     }
     config.write_text(json.dumps(content), encoding="utf-8")
     log = home / "run.log"
@@ -83,7 +89,7 @@ def following(lab: Lab, home: Path, kraftgate: Path) -> Iterator[Following]:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    found = Following(process.pid, state_dir)
+    found = Following(process.pid, state_dir, log)
     try:
         wait_until("the first commit", lambda: found.reached() >= 0, _START_S_MAX, process, log)
         yield found
