@@ -1,4 +1,4 @@
-"""Keeps in the audit trail when a hazard began and ended, and when a source was not seen.
+"""Keeps in the audit trail when hazards and alerts began and ended, and when a source was not seen.
 
 Each look is compared with what the trail says stands; only what differs makes an entry. A restart
 reads the trail, so that a hazard that stands on is not told twice, and one that ended meanwhile is
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Final
 
+from migration.alerts import NOTHING_STANDS, Standings
 from migration.conditions import DataSource
 from migration.hazards import Hazard, hazards
 from migration.source_status import SourceStatus
@@ -45,15 +46,18 @@ class Chronicle:
         }
         self._looked_ms: int | None = None
 
-    def look(self, snapshots: Sequence[Snapshot], now_ms: int) -> None:
-        """Take note of a look.
+    def look(
+        self, snapshots: Sequence[Snapshot], alerts: Mapping[str, Standings], now_ms: int
+    ) -> None:
+        """Take note of a look; `alerts`: as judged at it, by the cluster's name.
 
         Raises:
             AuditError: the audit trail cannot be written.
         """
         self._looked_ms = now_ms
         for one in snapshots:
-            self._kept[one.summary.cluster].look(one, now_ms)
+            name = one.summary.cluster
+            self._kept[name].look(one, alerts.get(name, NOTHING_STANDS), now_ms)
 
     def close(self) -> None:
         """Say that nobody follows any more; what stands goes on standing."""
@@ -89,11 +93,16 @@ class _Kept:
             for each in before.hazards
             if each.ended_ms is None
         }
+        self._alerts = {
+            each.alert.fingerprint: each.alert.alert
+            for each in before.alerts
+            if each.ended_ms is None
+        }
         self._last_said = last_said
         self._began_ms: int | None = None
         self._looked_ms: int | None = None
 
-    def look(self, one: Snapshot, now_ms: int) -> None:
+    def look(self, one: Snapshot, alerts: Standings, now_ms: int) -> None:
         """Tell what differs from what the trail says."""
         if self._began_ms is None:
             self._began_ms = now_ms
@@ -104,6 +113,7 @@ class _Kept:
             )
             self._tell(began, now_ms)
         self._look_at_sources(self._not_current(one, now_ms), now_ms)
+        self._look_at_alerts(alerts, now_ms)
         if self._away and now_ms - self._began_ms < SETTLE_MS:
             return
         self._look_at_hazards(hazards(one.summary, now_ms), now_ms)
@@ -137,6 +147,17 @@ class _Kept:
                 lost = entries.SourceLost(source=name, why=why, last_seen_ms=self._seen[name])
                 self._tell(lost, now_ms)
                 self._lost.add(name)
+
+    def _look_at_alerts(self, alerts: Standings, now_ms: int) -> None:
+        """What is not known to be over stands on: `migration.alerts` sees to that."""
+        now = {each.alert.fingerprint: each.alert for each in alerts.standing()}
+        for fingerprint, alert in now.items():
+            if fingerprint not in self._alerts:
+                self._tell(entries.AlertBegan.of(alert), now_ms)
+        for fingerprint, name in self._alerts.items():
+            if fingerprint not in now:
+                self._tell(entries.AlertEnded(alert=name, fingerprint=fingerprint), now_ms)
+        self._alerts = {fingerprint: alert.name for fingerprint, alert in now.items()}
 
     def _look_at_hazards(self, found: Sequence[Hazard], now_ms: int) -> None:
         now: dict[Which, Hazard] = {}

@@ -1,10 +1,11 @@
 """What the audit trail holds of a cluster that is followed: a typed body for each kind of entry."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from migration.alerts import Alert
 from migration.hazards import Hazard
 from orchestrator.audit import Entry, JsonValue
 
@@ -104,8 +105,53 @@ class HazardEnded(_Body):
     last_seen_ms: int | None
 
 
+class AlertBegan(_Body):
+    """An alert stands; see `migration.alerts`.
+
+    Attributes:
+        fingerprint: the same for the same name and labels, whatever its words.
+        since_ms: since when what it tells of is so, as well as is known.
+    """
+
+    kind: Literal["alert_began"] = "alert_began"
+    alert: str
+    fingerprint: str
+    labels: Mapping[str, str]
+    summary: str
+    description: str
+    since_ms: int | None
+
+    @classmethod
+    def of(cls, alert: Alert) -> "AlertBegan":
+        """As the trail has it."""
+        return cls(
+            alert=alert.name,
+            fingerprint=alert.fingerprint,
+            labels=alert.labels,
+            summary=alert.summary,
+            description=alert.description,
+            since_ms=alert.since_ms,
+        )
+
+
+class AlertEnded(_Body):
+    """It is over, and known to be."""
+
+    kind: Literal["alert_ended"] = "alert_ended"
+    alert: str
+    fingerprint: str
+
+
 Body: TypeAlias = (
-    FollowBegan | FollowEnded | SourceSeen | SourceLost | HazardBegan | HazardChanged | HazardEnded
+    FollowBegan
+    | FollowEnded
+    | SourceSeen
+    | SourceLost
+    | HazardBegan
+    | HazardChanged
+    | HazardEnded
+    | AlertBegan
+    | AlertEnded
 )
 _BODY: Final[TypeAdapter[Body]] = TypeAdapter(Annotated[Body, Field(discriminator="kind")])
 KINDS: Final = frozenset(each.model_fields["kind"].default for each in get_args(Body))

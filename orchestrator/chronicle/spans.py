@@ -9,6 +9,8 @@ from typing import Final
 
 from orchestrator.audit import Entry
 from orchestrator.chronicle.entries import (
+    AlertBegan,
+    AlertEnded,
     FollowBegan,
     FollowEnded,
     HazardBegan,
@@ -69,6 +71,16 @@ class HazardSpan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlertSpan:
+    """An alert from its beginning to its end; `ended_ms` None: it stands."""
+
+    alert: AlertBegan
+    began_ms: int
+    ended_ms: int | None = None
+    entries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unseen:
     """A time in which a source was not seen; `ended_ms` None: it is not."""
 
@@ -88,11 +100,12 @@ class Stood:
 
     runs: tuple[Run, ...] = ()
     hazards: tuple[HazardSpan, ...] = ()
+    alerts: tuple[AlertSpan, ...] = ()
     unseen: tuple[Unseen, ...] = ()
     seen: frozenset[str] = frozenset()
 
 
-def stood(entries: Iterable[Entry]) -> Stood:
+def stood(entries: Iterable[Entry]) -> Stood:  # noqa: C901  # a case an entry
     """Fold the entries of one cluster, in the trail's order."""
     fold = _Fold()
     for entry, body in bodies(entries):
@@ -123,9 +136,15 @@ def stood(entries: Iterable[Entry]) -> Stood:
                 fold.changed(entry, body)
             case HazardEnded():
                 fold.ended(entry, body)
+            case AlertBegan():
+                began = AlertSpan(alert=body, began_ms=entry.at_ms, entries=(entry.sequence,))
+                fold.alerts.append(began)
+            case AlertEnded():
+                fold.alert_ended(entry, body)
     return Stood(
         runs=tuple(fold.runs),
         hazards=tuple(fold.hazards),
+        alerts=tuple(fold.alerts),
         unseen=tuple(sorted(fold.unseen, key=lambda each: (each.began_ms, each.source))),
         seen=frozenset(fold.seen),
     )
@@ -138,6 +157,7 @@ class _Fold:
         self.runs: list[Run] = []
         self.hazards: list[HazardSpan] = []
         self.open: dict[Which, int] = {}
+        self.alerts: list[AlertSpan] = []
         self.unseen: list[Unseen] = []
         self.seen: set[str] = set()
 
@@ -196,3 +216,12 @@ class _Fold:
             last_evidence=body.evidence or before.last_evidence,
             entries=(*before.entries, entry.sequence),
         )
+
+    def alert_ended(self, entry: Entry, body: AlertEnded) -> None:
+        """An alert is over."""
+        self.alerts = [
+            replace(each, ended_ms=entry.at_ms, entries=(*each.entries, entry.sequence))
+            if each.alert.fingerprint == body.fingerprint and each.ended_ms is None
+            else each
+            for each in self.alerts
+        ]

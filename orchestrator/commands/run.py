@@ -95,10 +95,10 @@ def follow_and_show(
             now_ms = _now_ms()
             conductor.take_in()
             found = reader.look(now_ms)
-            chronicle.look(found, now_ms)
             conductor.look(found, now_ms)
             look = board.put(found, reader.tallies(), now_ms)
             watch.look(look)
+            chronicle.look(found, watch.last, now_ms)
             if console is not None:
                 console.look(look)
             return found

@@ -74,6 +74,7 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
         ),
         key=lambda each: (each.began_at or 0, each.hazard, each.broker or 0),
     )
+    alerts = tuple(standing.alerts(kept, until_ms))
     losses = tuple(standing.losses(events))
     blind = unseen.unseen(events, kept, until_ms)
     decisions = tuple(timeline.decisions(walked))
@@ -94,6 +95,7 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
             ),
             *summary.of_brokers(brokers),
             *summary.of_dangers(hazards, losses, disks_followed=now.disks is not None),
+            *summary.of_alerts(alerts),
             *summary.of_people(decisions),
             *summary.of_sources(blind),
         ),
@@ -104,7 +106,7 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
         brokers=brokers,
         replicas=_series(found, window, until_ms),
         hazards=tuple(hazards),
-        alerts=(),
+        alerts=alerts,
         losses=losses,
         unseen=tuple(blind),
         runs=tuple(standing.runs(kept, until_ms)),

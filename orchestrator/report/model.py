@@ -1,5 +1,6 @@
 """The whole report, as its JSON has it; `runbooks/report.schema.json` is made of these models."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
@@ -68,9 +69,11 @@ class AlertAccount(Span):
     """An alert that stood."""
 
     name: str
-    broker: int | None
-    text: str
-    entries: tuple[int, ...]
+    severity: str
+    labels: Mapping[str, str] = Field(description="What it was about, as Prometheus has it.")
+    text: str = Field(description="What it said when it began.")
+    since_at: Moment | None = Field(description="Since when what it told of was so.")
+    entries: tuple[int, ...] = Field(description="The audit entries about it.")
 
 
 class LossAccount(Shape):

@@ -6,7 +6,7 @@ from migration.event import Event
 from migration.hazards import Hazard, HazardKind, Severity
 from orchestrator.chronicle.spans import HazardSpan, Stood
 from orchestrator.report.incarnations import Life
-from orchestrator.report.model import HazardAccount, LossAccount, RunAccount
+from orchestrator.report.model import AlertAccount, HazardAccount, LossAccount, RunAccount
 from orchestrator.report.shape import span
 
 
@@ -121,6 +121,22 @@ def losses(events: Iterable[Event]) -> Iterator[LossAccount]:
             last_offset=last,
             records=max(0, last - first + 1),
             last_seen_at=_int(fields["end_offset_seen_ms"]),
+        )
+
+
+def alerts(stood: Stood, as_of_ms: int) -> Iterator[AlertAccount]:
+    """Give every alert that stood."""
+    for each in stood.alerts:
+        labels = dict(each.alert.labels)
+        labels.pop("cluster", None)
+        yield AlertAccount(
+            **span(each.began_ms, each.ended_ms, as_of_ms).model_dump(),
+            name=each.alert.alert,
+            severity=labels.pop("severity", "info"),
+            labels=labels,
+            text=each.alert.description,
+            since_at=each.alert.since_ms,
+            entries=each.entries,
         )
 
 

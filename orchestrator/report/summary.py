@@ -6,6 +6,7 @@ from typing import Final
 
 from migration.summary import Phase
 from orchestrator.report.model import (
+    AlertAccount,
     AuditAccount,
     HazardAccount,
     LossAccount,
@@ -130,6 +131,15 @@ def of_dangers(
         f"{count(len(hazards), 'hazard')} stood, {critical or 'none'} critical,"
         f" {standing or 'none'} at the end: {named}."
     )
+
+
+def of_alerts(alerts: Sequence[AlertAccount]) -> Iterator[str]:
+    """Say what somebody was to be woken for."""
+    if alerts:
+        kinds = Counter(each.name for each in alerts)
+        named = ", ".join(f"{name} ({n} times)" if n > 1 else name for name, n in kinds.items())
+        standing = sum(each.ended_at is None for each in alerts)
+        yield f"{count(len(alerts), 'alert')} stood, {standing or 'none'} at the end: {named}."
 
 
 def of_people(decisions: Sequence[Decision]) -> Iterator[str]:

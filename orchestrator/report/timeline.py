@@ -84,7 +84,7 @@ def _walked(walks: Iterable[Walked]) -> Iterator[Happening]:
             yield _entry(entry, lane, _said(body), _weight(body), getattr(body, "broker", None))
 
 
-def _stood(found: Iterable[Entry]) -> Iterator[Happening]:
+def _stood(found: Iterable[Entry]) -> Iterator[Happening]:  # noqa: C901  # a case an entry
     for entry, body in bodies(found):
         broker = getattr(body, "broker", None)
         match body:
@@ -95,6 +95,10 @@ def _stood(found: Iterable[Entry]) -> Iterator[Happening]:
                 text, weight = f"hazard {body.hazard} is {body.severity}{forbids}", "bad"
             case stood.HazardEnded():
                 text, weight = f"hazard {body.hazard} is over", "notable"
+            case stood.AlertBegan():
+                text, weight = f"alert {body.alert}: {body.description}", "bad"
+            case stood.AlertEnded():
+                text, weight = f"alert {body.alert} is over", "notable"
             case stood.SourceLost():
                 text, weight = f"{_words(body.source)} not current: {body.why}", "bad"
             case stood.SourceSeen():

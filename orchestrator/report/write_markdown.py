@@ -189,9 +189,9 @@ def _stood(it: ClusterReport) -> Iterator[str]:
     if it.alerts:
         yield from ("### Alerts", "")
         yield from table(
-            ["alert", "broker#", "from", "to", "for#", "what it said"],
+            ["alert", "severity", "from", "to", "for#", "what it said"],
             (
-                (a.name, a.broker, _at(a.began_at), _at(a.ended_at, "it stands"), _for(a), a.text)
+                (a.name, a.severity, _at(a.began_at), _at(a.ended_at, "it stands"), _for(a), a.text)
                 for a in it.alerts
             ),
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from migration.alerts import NOTHING_STANDS, Alert, Standing, Standings
 from migration.hazards import Hazard, HazardKind, Severity, hazards
 from migration.source_status import SourceStatus
 from migration.summary import ClusterSummary, Phase
@@ -33,12 +34,19 @@ class Following:
         self.log = AuditLog.open(folder / "state" / "audit.db")
         self.chronicle = Chronicle(self.config, self.log)
 
-    def look(self, summary: ClusterSummary, at_ms: int, *, current: bool = True) -> None:
+    def look(
+        self,
+        summary: ClusterSummary,
+        at_ms: int,
+        *,
+        current: bool = True,
+        alerts: Standings = NOTHING_STANDS,
+    ) -> None:
         said = SourceStatus(observed_ms=at_ms, waiting="no controller reachable")
         status = replace(FRESH, observed_ms=at_ms, last_reply_ms=at_ms) if current else said
         write_status(self.config.state_dir, "prod", status)
         one = Snapshot(summary=summary, events=(), status=status)
-        self.chronicle.look([one], at_ms)
+        self.chronicle.look([one], {"prod": alerts}, at_ms)
 
     def kinds(self) -> list[str]:
         return [each.kind for each in self.log.entries("prod")]
@@ -204,6 +212,7 @@ def test_what_the_process_before_said_of_a_source_does_not_make_it_current(
     again = Following(tmp_path)
     again.chronicle.look(
         [Snapshot(summary=WELL, events=(), status=replace(FRESH, observed_ms=NOW_MS))],
+        {},
         NOW_MS + 2_000,
     )
     assert again.kinds()[-1] == "follow_began"
@@ -229,3 +238,51 @@ def test_an_end_without_a_beginning_is_left_out(following: Following) -> None:
     left = [each for each in following.log.entries("prod") if each.kind != "hazard_began"]
     assert stood(left).hazards == ()
     assert stood([each for each in left if each.kind != "follow_began"]).runs == ()
+
+
+def standings(at_ms: int, *brokers: int, pending: bool = False) -> Standings:
+    """A stall of each of these brokers, told of since just now."""
+    found = [
+        Alert(
+            name="KraftgateAssignmentStalled",
+            labels={"severity": "warning", "cluster": "prod", "broker": str(broker)},
+            summary="No replica gets its directory",
+            description=f"Broker {broker} makes no progress",
+            since_ms=at_ms - 300_000,
+        )
+        for broker in brokers
+    ]
+    stands_ms = None if pending else at_ms
+    return Standings(
+        at_ms=at_ms,
+        all={
+            each.fingerprint: Standing(alert=each, found_ms=at_ms, stands_ms=stands_ms)
+            for each in found
+        },
+    )
+
+
+def test_an_alert_is_kept_from_its_beginning_to_its_end(following: Following) -> None:
+    following.look(WELL, NOW_MS)
+    following.look(WELL, NOW_MS + 1_000, alerts=standings(NOW_MS, 2, pending=True))
+    following.look(WELL, NOW_MS + 2_000, alerts=standings(NOW_MS, 2))
+    following.look(WELL, NOW_MS + 3_000, alerts=standings(NOW_MS, 2, 3))
+    following.look(WELL, NOW_MS + 4_000, alerts=standings(NOW_MS, 3))
+    two, three = following.stood().alerts
+    assert (two.began_ms, two.ended_ms) == (NOW_MS + 2_000, NOW_MS + 4_000)
+    assert (three.began_ms, three.ended_ms) == (NOW_MS + 3_000, None)
+    assert two.alert.description == "Broker 2 makes no progress"
+    assert two.alert.labels["broker"] == "2"
+    assert len(two.entries) == 2
+
+
+def test_an_alert_that_outlives_its_process_is_told_once(
+    following: Following, tmp_path: Path
+) -> None:
+    following.look(WELL, NOW_MS, alerts=standings(NOW_MS, 2))
+    following.chronicle.close()
+    again = Following(tmp_path)
+    again.look(WELL, NOW_MS + 60_000, alerts=standings(NOW_MS + 60_000, 2))
+    assert again.kinds().count("alert_began") == 1
+    again.look(WELL, NOW_MS + 61_000)
+    assert [each.ended_ms for each in again.stood().alerts] == [NOW_MS + 61_000]

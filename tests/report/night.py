@@ -165,12 +165,15 @@ def _decided(made: Made) -> None:
     why = "no ZooKeeper reachable"
     say(232 * SECOND, chronicle.SourceLost(source="zookeeper", why=why, last_seen_ms=lost_ms))
     say(240 * SECOND, hazard())
+    say(241 * SECOND, ALERT)
     say(250 * SECOND, entries.Paused(by=BORIS, reason="ZooKeeper is down"))
     say(291 * SECOND, chronicle.SourceSeen(source="zookeeper"))
     say(292 * SECOND, chronicle.HazardEnded(
         hazard="dual_write_stuck", broker=None, text="ZooKeeper has not been written for 51 s",
         evidence=("/migration: last written up to metadata offset 690",),
         last_seen_ms=made_ms(291_750)))  # fmt: skip
+    over = chronicle.AlertEnded(alert=ALERT.alert, fingerprint=ALERT.fingerprint)
+    say(292 * SECOND, over)
     say(300 * SECOND, entries.Resumed(by=BORIS, reason="it is back"))
     # and then kraftgate is killed
     say(340 * SECOND, follow(2, made_ms(310 * SECOND)), orchestrator(2))
@@ -196,6 +199,16 @@ def _decided(made: Made) -> None:
 
 
 _SILENT: Final = ("log_dirs_online(2)", "unknown", "broker 2 does not describe its directories")
+
+
+ALERT: Final = chronicle.AlertBegan(
+    alert="KraftgateDualWriteStuck",
+    fingerprint="0123456789abcdef",
+    labels={"severity": "critical", "cluster": "prod", "hazard": "dual_write_stuck"},
+    summary="ZooKeeper is not written",
+    description="Nothing of prod reaches ZooKeeper since 01:33:29",
+    since_ms=None,
+)
 
 
 def _decision(checkpoint: str, reason: str) -> entries.StepDecided:

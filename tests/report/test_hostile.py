@@ -11,7 +11,7 @@ from orchestrator.report.markdown import fenced, plain, table
 from orchestrator.report.visible import visible
 from orchestrator.walk import entries
 from tests.report.making import Made
-from tests.report.night import began, follow, hazard, keep_runbook, orchestrator
+from tests.report.night import ALERT, began, follow, hazard, keep_runbook, orchestrator
 from tests.report.reporting import run
 from tests.report.said import ended, entered, started
 
@@ -62,6 +62,7 @@ def made(tmp_path: Path) -> Made:
     made.say(3_000, entries.Paused(
         by=entries.Person(who=IMAGE, login=SCRIPT, host=LINK), reason=TURNED))  # fmt: skip
     made.say(4_000, hazard(text=SCRIPT, evidence=WORDS, way_out=LINK))
+    made.say(4_500, ALERT.model_copy(update={"description": IMAGE, "labels": {SCRIPT: LINK}}))
     made.say(5_000, entries.Unexpected(text=TURNED))
     for number, word in enumerate(WORDS):
         made.tell("topic_created", 6_000, offset=4, topic=word, topic_id="x")

@@ -21,6 +21,7 @@ each, until every replica had a known directory.
 Kafka unfenced broker 2 early: it served for 41 ms while 4 of its replicas had no known directory.
 Whether records were lost is not known: the brokers' disks were not followed.
 2 hazards stood, 1 critical, none at the end: dual_write_stuck, unfenced_early.
+1 alert stood, none at the end: KraftgateDualWriteStuck.
 7 decisions by anna, boris stand in the audit trail, 3 approvals among them.
 Nobody saw ZooKeeper for 1 min 1 s in all; see What nobody saw."""
 
@@ -150,6 +151,15 @@ def test_hazards_are_told_from_their_beginning_to_their_end(told: ClusterReport)
     assert stuck.last_text == "ZooKeeper has not been written for 51 s"
     assert (early.hazard, early.broker, early.known_by) == ("unfenced_early", 2, "records")
     assert (since(early.began_at), early.duration_ms) == (400_500, 41)
+
+
+def test_alerts_are_told_from_their_beginning_to_their_end(told: ClusterReport) -> None:
+    (alert,) = told.alerts
+    assert (alert.name, alert.severity) == ("KraftgateDualWriteStuck", "critical")
+    assert alert.labels == {"hazard": "dual_write_stuck"}
+    assert (since(alert.began_at), since(alert.ended_at)) == (241_000, 292_000)
+    assert alert.duration_ms == 51_000
+    assert alert.text == "Nothing of prod reaches ZooKeeper since 01:33:29"
 
 
 def test_what_nobody_saw_is_told_of_each_source(told: ClusterReport) -> None:
