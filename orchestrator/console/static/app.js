@@ -12,7 +12,7 @@ import { Heat } from "./js/heat.js";
 import { Now } from "./js/now.js";
 import { Overview } from "./js/overview.js";
 import { onPrefs, prefs } from "./js/prefs.js";
-import { VIEWS, go, link, linkWith, route } from "./js/route.js";
+import { VIEWS, arrive, closeSheets, link, route } from "./js/route.js";
 import { Runbook } from "./js/runbook.js";
 import { SayDialog } from "./js/say.js";
 import { Locked } from "./js/session.js";
@@ -52,7 +52,7 @@ function App() {
     return onPrefs(redraw);
   }, []);
   useEffect(() => {
-    const moved = () => setPlace(route());
+    const moved = () => setPlace(arrive());
     window.addEventListener("hashchange", moved);
     return () => window.removeEventListener("hashchange", moved);
   }, []);
@@ -65,7 +65,6 @@ function App() {
   if (known.locked) return html`<${Locked} onOpen=${() => feed.connect()} />`;
 
   const query = place.query;
-  const close = (name) => () => go(linkWith({ [name]: null }), { replace: true });
   const broker = query.get("broker");
   const checkpoint = query.get("checkpoint");
   return html`<div class="page" key=${prefs.zone}>
@@ -80,8 +79,8 @@ function App() {
           <${Tabs} cluster=${cluster} view=${place.view} />
           <main id="main" tabindex="-1"><${View} key=${cluster.name} view=${place.view} cluster=${cluster} query=${query} /></main>
         </div>`}
-    ${cluster && broker !== null && html`<${BrokerSheet} key=${broker} cluster=${cluster} id=${Number(broker)} standing=${standing} onClose=${close("broker")} />`}
-    ${cluster && broker === null && checkpoint !== null && html`<${GateSheet} key=${checkpoint} cluster=${cluster} id=${checkpoint} standing=${standing} onClose=${close("checkpoint")} />`}
+    ${cluster && broker !== null && html`<${BrokerSheet} key=${broker} cluster=${cluster} id=${Number(broker)} standing=${standing} onClose=${closeSheets} />`}
+    ${cluster && broker === null && checkpoint !== null && html`<${GateSheet} key=${checkpoint} cluster=${cluster} id=${checkpoint} standing=${standing} onClose=${closeSheets} />`}
     ${cluster?.walk && saying && html`<${SayDialog} what=${saying} cluster=${cluster} off=${old} onClose=${() => setSaying(null)} onDone=${(words) => {
       setSaying(null);
       setDone(words);
@@ -123,7 +122,7 @@ function useKeys(cluster, busy) {
       if (!prefs.keys || busy || !cluster || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.target.closest("input, select, textarea, dialog, [role=grid], .chart")) return;
       const view = VIEWS[Number(event.key) - 1];
-      if (view) go(link(cluster.name, view));
+      if (view) location.assign(link(cluster.name, view));
       else if (event.key === "/") document.getElementById("filter")?.focus();
       else return;
       event.preventDefault();

@@ -3,7 +3,7 @@ import { html, memo } from "./html.js";
 import { Since } from "./clock.js";
 import { inText } from "./now.js";
 import { Badge, Bar } from "./parts.js";
-import { linkWith } from "./route.js";
+import { sheetLink } from "./route.js";
 import { STEPS, isUnsettled, lacking } from "./rows.js";
 import { count, duration, rate, time } from "./words.js";
 
@@ -48,7 +48,7 @@ export function BrokerTable({ rows, label, sort, onSort }) {
 }
 
 const Row = memo(({ row }) => {
-  const address = linkWith({ broker: row.id });
+  const address = sheetLink({ broker: row.id });
   return html`<tr role="row" data-broker=${row.id} data-urgent=${isUnsettled(row)} onClick=${(event) => follow(event, address)}>
     <th role="rowheader" scope="row" data-column="broker">
       <a href=${address}>${row.id}<span class="hidden"> broker ${row.id}: pending replicas and more</span></a>

@@ -1,6 +1,6 @@
 /** Events as a list: when, in which lane, what, of which broker. */
 import { html, memo } from "./html.js";
-import { linkWith } from "./route.js";
+import { sheetLink } from "./route.js";
 import { time, words } from "./words.js";
 import { now } from "./clock.js";
 
@@ -36,8 +36,8 @@ const EventRow = memo(({ event }) => {
     <span class="lane"><i class="lane-sign" data-lane=${lane} aria-hidden="true" />${LANE_WORDS[lane]}</span>
     <b class="event-kind">${words(kind)}</b>
     <span class="event-rest">
-      ${broker !== null && html`<a href=${linkWith({ broker })}>broker ${broker}</a> `}
-      ${checkpoint !== null && html`<a class="mono" href=${linkWith({ checkpoint })}>${checkpoint}</a> `}
+      ${broker !== null && html`<a href=${sheetLink({ broker })}>broker ${broker}</a> `}
+      ${checkpoint !== null && html`<a class="mono" href=${sheetLink({ checkpoint })}>${checkpoint}</a> `}
       ${by !== null && html`<span>by ${by}</span> `}
       <span class="soft">${checkpoint === null ? text : text.replace(`checkpoint=${checkpoint}`, "").trim()}</span>
       ${offset !== null && html` <span class="soft num">@${offset}</span>`}

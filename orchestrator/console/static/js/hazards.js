@@ -2,7 +2,7 @@
 import { html, memo } from "./html.js";
 import { Since, now } from "./clock.js";
 import { Badge, Lines, Panel } from "./parts.js";
-import { linkWith } from "./route.js";
+import { sheetLink } from "./route.js";
 import { counted, time, words } from "./words.js";
 
 export function Hazards({ hazards }) {
@@ -26,7 +26,7 @@ const Hazard = memo(({ hazard, open }) => {
     <p class="hazard-head">
       <${Badge} tone=${critical ? "bad" : "warn"} icon=${critical ? "violated" : "alert"}>${severity}<//>
       <b>${words(id)}</b>
-      ${broker !== null && html`<a href=${linkWith({ broker })}>broker ${broker}</a>`}
+      ${broker !== null && html`<a href=${sheetLink({ broker })}>broker ${broker}</a>`}
       ${blocks !== null && html`<${Badge} tone="bad" icon="fenced">forbids: ${blocks}<//>`}
       ${since !== null && html`<span class="soft">since ${time(since, { now: now() })}, <${Since} at=${since} /></span>`}
     </p>

@@ -1,29 +1,26 @@
 /** The heat map of a small cluster: a grid of cells with words or numbers in them. */
-import { html, memo, useRef, useState } from "./html.js";
+import { html, memo, useRef } from "./html.js";
 import { cellKind, cellName, cellText, pendingShare, rowText, toldText } from "./cells.js";
-import { moved } from "./heat_keys.js";
-import { go, linkWith } from "./route.js";
+import { useCursor } from "./heat_keys.js";
+import { sheetLink } from "./route.js";
 import { count, counted } from "./words.js";
 
 export const CellHeat = memo(({ rows, size, tell }) => {
   const grid = useRef(null);
-  const [at, setAt] = useState([0, 0]);
-  const row = Math.min(at[0], rows.length - 1);
+  const { at, move } = useCursor(rows);
   const wide = Math.max(...rows.map((each) => each.cells.length));
   const show = (event) => {
     const cell = event.target.closest?.("[role=gridcell]");
     if (cell) tell(cell.getAttribute("aria-label"));
   };
-  const move = (event) => {
-    const to = moved(event.key, event.ctrlKey, [row, at[1]], rows);
+  const keys = (event) => {
+    const to = move(event);
     if (!to) return;
-    event.preventDefault();
-    setAt(to);
     grid.current.querySelectorAll("[role=row]")[to[0]].querySelectorAll("[role=gridcell]")[to[1]]?.focus();
   };
   const open = (event) => {
     const id = event.target.closest?.("[data-broker]")?.dataset.broker;
-    if (id) go(linkWith({ broker: id }));
+    if (id) location.assign(sheetLink({ broker: id }));
   };
   return html`<div
     ref=${grid}
@@ -34,12 +31,12 @@ export const CellHeat = memo(({ rows, size, tell }) => {
     data-size=${size}
     data-more=${rows.some((each) => each.pending_elsewhere > 0)}
     style=${{ "--cells": wide }}
-    onKeyDown=${(event) => (event.key === "Enter" ? open(event) : move(event))}
+    onKeyDown=${(event) => (event.key === "Enter" ? open(event) : keys(event))}
     onMouseOver=${show}
     onFocusIn=${show}
     onClick=${open}
   >
-    ${rows.map((each, i) => html`<${HeatRow} key=${each.broker} row=${each} size=${size} focus=${i === row ? at[1] : null} />`)}
+    ${rows.map((each, i) => html`<${HeatRow} key=${each.broker} row=${each} size=${size} focus=${i === at[0] ? at[1] : null} />`)}
   </div>`;
 });
 

@@ -2,10 +2,10 @@
  * The heat map of a large cluster: a row is one link with a drawing in it, so that thousands of
  * directories are some hundred elements, and a change draws the rows that changed.
  */
-import { html, memo, useRef, useState } from "./html.js";
+import { html, memo, useRef } from "./html.js";
 import { cellKind, pendingShare, rowText, toldText } from "./cells.js";
-import { moved } from "./heat_keys.js";
-import { linkWith } from "./route.js";
+import { useCursor } from "./heat_keys.js";
+import { sheetLink } from "./route.js";
 import { count } from "./words.js";
 
 const STEP = 15;
@@ -16,18 +16,15 @@ const SIDE = 13;
  */
 export const DenseHeat = memo(({ rows, tell }) => {
   const list = useRef(null);
-  const [at, setAt] = useState([0, 0]);
-  const row = Math.min(at[0], rows.length - 1);
+  const { at, move } = useCursor(rows);
   const wide = Math.max(...rows.map((each) => each.cells.length));
   const say = (r, c) => {
     const cell = rows[r]?.cells[c];
     tell(cell ? toldText(rows[r].broker, cell) : rowText(rows[r]));
   };
   const keys = (event) => {
-    const to = moved(event.key, event.ctrlKey, [row, at[1]], rows);
+    const to = move(event);
     if (!to) return;
-    event.preventDefault();
-    setAt(to);
     list.current.children[to[0]].firstElementChild.focus();
     say(...to);
   };
@@ -48,7 +45,7 @@ export const DenseHeat = memo(({ rows, tell }) => {
       onKeyDown=${keys}
       onPointerMove=${point}
     >
-      ${rows.map((each, i) => html`<${DenseRow} key=${each.broker} row=${each} at=${i} wide=${wide} cursor=${i === row ? at[1] : null} />`)}
+      ${rows.map((each, i) => html`<${DenseRow} key=${each.broker} row=${each} at=${i} wide=${wide} cursor=${i === at[0] ? at[1] : null} />`)}
     </ul>`;
 });
 
@@ -67,7 +64,7 @@ function Patterns() {
 const DenseRow = memo(({ row, at, wide, cursor }) => {
   const { broker, cells, silent, pending_elsewhere: elsewhere } = row;
   return html`<li class="heat-row" data-row=${at} data-broker=${broker} data-silent=${silent !== null}>
-    <a href=${linkWith({ broker })} tabindex=${cursor === null ? -1 : 0} aria-label=${rowText(row)}>
+    <a href=${sheetLink({ broker })} tabindex=${cursor === null ? -1 : 0} aria-label=${rowText(row)}>
       <span class="heat-id num">${broker}</span>
       <svg viewBox=${`0 0 ${wide * STEP} ${STEP}`} aria-hidden="true">
         ${paths(cells).map(([kind, d]) => html`<path key=${kind} class=${`k-${kind}`} d=${d} fill=${kind === "pending" ? "url(#pending-fill)" : undefined} />`)}

@@ -1,4 +1,27 @@
-/** Walking over rows of cells with the keyboard. Pure. */
+/** Walking over rows of cells with the keyboard. */
+import { useRef, useState } from "./html.js";
+
+/**
+ * The cell that has the focus: where it is drawn, and where it is now, which is ahead of that while
+ * a key repeats faster than the screen.
+ *
+ * @param {readonly {cells: readonly unknown[]}[]} rows
+ */
+export function useCursor(rows) {
+  const [, draw] = useState(0);
+  const place = useRef([0, 0]);
+  const at = [Math.min(place.current[0], rows.length - 1), place.current[1]];
+  const move = (event) => {
+    const from = [Math.min(place.current[0], rows.length - 1), place.current[1]];
+    const to = moved(event.key, event.ctrlKey, from, rows);
+    if (!to) return null;
+    event.preventDefault();
+    place.current = to;
+    draw((turn) => turn + 1);
+    return to;
+  };
+  return { at, move };
+}
 
 /**
  * Where a key leads; null: nowhere.

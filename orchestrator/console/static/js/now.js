@@ -2,7 +2,7 @@
 import { html, memo } from "./html.js";
 import { Since, now } from "./clock.js";
 import { Icon } from "./icons.js";
-import { link, linkWith } from "./route.js";
+import { link, sheetLink } from "./route.js";
 import { counted, duration, time } from "./words.js";
 
 /**
@@ -56,7 +56,7 @@ const WaitingFor = memo(({ waiting, eta, noEta, name, tone }) => {
     </h2>
     <ul class="wait-meta">
       ${waiting.since_ms !== null && html`<li>since ${time(waiting.since_ms, { now: now() })}, <${Since} at=${waiting.since_ms} say=${duration} /></li>`}
-      ${waiting.broker !== null && html`<li><a href=${linkWith({ broker: waiting.broker })}>broker ${waiting.broker}</a></li>`}
+      ${waiting.broker !== null && html`<li><a href=${sheetLink({ broker: waiting.broker })}>broker ${waiting.broker}</a></li>`}
       ${waiting.more > 0 && html`<li><a href=${link(name, "overview")}>and ${counted(waiting.more, "more reason")}</a></li>`}
     </ul>
     ${noEta && !old && html`<p class="eta">No estimate: ${noEta}</p>`}
@@ -118,7 +118,7 @@ function Where({ walk, checkpoints, name }) {
     </p>
     ${here !== null
       ? html`<p class="where-title">
-          <a href=${linkWith({ checkpoint: here })} class="mono" data-testid="checkpoint">${here}</a> ${walk.title}
+          <a href=${sheetLink({ checkpoint: here })} class="mono" data-testid="checkpoint">${here}</a> ${walk.title}
         </p>`
       : html`<p class="where-title">${walk.outcome ? `ended: ${walk.outcome}` : "between two checkpoints"}</p>`}
     <p class="soft">

@@ -6,7 +6,7 @@ import { EventList } from "./events.js";
 import { HazardList } from "./hazards.js";
 import { Icon } from "./icons.js";
 import { Findings, Legend, Panel } from "./parts.js";
-import { link, linkWith } from "./route.js";
+import { link, sheetLink } from "./route.js";
 import { isUnsettled, sorted } from "./rows.js";
 import { count, counted, duration, time } from "./words.js";
 import { now } from "./clock.js";
@@ -60,7 +60,7 @@ const Gate = memo(({ walk }) => {
     id="gate"
     title="The gate"
     note=${findings.length ? `${findings.filter((each) => each.verdict === "satisfied").length} of ${findings.length} hold` : null}
-    end=${checkpoint !== null && html`<a href=${linkWith({ checkpoint })}>Evidence</a>`}
+    end=${checkpoint !== null && html`<a href=${sheetLink({ checkpoint })}>Evidence</a>`}
   >
     ${asks !== null && html`<p class="asks"><${Icon} name="alert" /><span>A person must decide: ${asks}. Say <code>kraftgate decide ${checkpoint} --done</code> or <code>--repeat</code>.</span></p>`}
     ${todo !== null && html`<${Todo} text=${todo} />`}

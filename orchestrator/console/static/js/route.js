@@ -12,10 +12,81 @@ export const VIEWS = /** @type {const} */ ([
   "hazards",
 ]);
 
+/** What lies over a view, one at a time. */
+const SHEETS = ["broker", "checkpoint"];
+
 /** @typedef {{cluster: string|null, view: typeof VIEWS[number], query: URLSearchParams}} Route */
 
-/** @returns {Route} */
+/** @type {Route|null} */
+let here = null;
+
+/** Where the reader is. @returns {Route} */
 export function route() {
+  here ??= parsed();
+  return here;
+}
+
+/**
+ * Take in a new address. One without a view, as a link to a sheet has it, means the view that is
+ * shown: such a link is the same wherever it stands, and need not be drawn again.
+ *
+ * @returns {Route}
+ */
+export function arrive() {
+  const before = here;
+  here = parsed();
+  const sheet = SHEETS.some((each) => here.query.has(each));
+  const same = before !== null && (here.cluster === null || here.cluster === before.cluster);
+  if (sheet && same && isBare()) {
+    const query = without(before.query, SHEETS);
+    for (const [key, value] of here.query) query.set(key, value);
+    here = { ...before, query };
+    rewrite();
+  }
+  return here;
+}
+
+/** Change the query without a step to come back to: a movement is no place. */
+export function note(changed) {
+  for (const [key, value] of Object.entries(changed)) {
+    if (value) route().query.set(key, String(value));
+    else route().query.delete(key);
+  }
+  rewrite();
+}
+
+/** Close whatever sheet is open. */
+export function closeSheets() {
+  const { cluster, view, query } = route();
+  location.replace(link(cluster ?? "", view, Object.fromEntries(without(query, SHEETS))));
+}
+
+/**
+ * The address of a view. @param {string} cluster @param {string} view
+ * @param {Record<string, string|number>} [query]
+ */
+export function link(cluster, view, query = {}) {
+  const asked = new URLSearchParams(query);
+  return `#/${encodeURIComponent(cluster)}/${view}${asked.size ? `?${asked}` : ""}`;
+}
+
+/** The address of a sheet over the view that is shown. @param {{broker: number}|{checkpoint: string}} sheet */
+export function sheetLink(sheet) {
+  return link(route().cluster ?? "", "", sheet);
+}
+
+function rewrite() {
+  const { cluster, view, query } = here;
+  history.replaceState(null, "", link(cluster ?? "", view, Object.fromEntries(query)));
+}
+
+function without(query, keys) {
+  const left = new URLSearchParams(query);
+  for (const each of keys) left.delete(each);
+  return left;
+}
+
+function parsed() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [cluster = "", view = ""] = path.split("/").map(decoded);
   return {
@@ -25,26 +96,8 @@ export function route() {
   };
 }
 
-/**
- * The address of a place. @param {string} cluster @param {string} view
- * @param {Record<string, string|number|null>} [query]
- */
-export function link(cluster, view, query = {}) {
-  const asked = new URLSearchParams();
-  for (const [key, value] of Object.entries(query)) if (value !== null) asked.set(key, String(value));
-  return `#/${encodeURIComponent(cluster)}/${view}${asked.size ? `?${asked}` : ""}`;
-}
-
-/** The same place with other parts of its query; null takes one away. */
-export function linkWith(changed) {
-  const { cluster, view, query } = route();
-  return link(cluster ?? "", view, { ...Object.fromEntries(query), ...changed });
-}
-
-/** Go there; `replace` leaves no step to come back to. */
-export function go(address, { replace = false } = {}) {
-  if (replace) location.replace(address);
-  else location.assign(address);
+function isBare() {
+  return !VIEWS.some((each) => location.hash.split("?")[0].endsWith(`/${each}`));
 }
 
 function decoded(part) {

@@ -5,7 +5,7 @@ import { Icon } from "./icons.js";
 import { baseOf, gateText } from "./now.js";
 import { Todo } from "./overview.js";
 import { Badge, Findings, Panel } from "./parts.js";
-import { linkWith } from "./route.js";
+import { sheetLink } from "./route.js";
 import { duration, time } from "./words.js";
 
 const STAGES = {
@@ -70,7 +70,7 @@ function Sign({ stage }) {
 /** A way to its evidence, once there may be some. */
 function Name({ one }) {
   const entered = one.entered_ms !== null || one.instances?.length > 0;
-  return entered ? html`<a class="mono" href=${linkWith({ checkpoint: one.id })}>${one.id}</a>` : html`<code>${one.id}</code>`;
+  return entered ? html`<a class="mono" href=${sheetLink({ checkpoint: one.id })}>${one.id}</a>` : html`<code>${one.id}</code>`;
 }
 
 function Stand({ one }) {
@@ -90,7 +90,7 @@ function Instances({ all, what, here }) {
     ${rest > 0 && html`<li class="soft">${rest} before these</li>`}
     ${shown.map(
       (each) => html`<li key=${each.id} data-here=${each.id === here}>
-        <${Sign} stage=${each.stage} /><a href=${linkWith({ checkpoint: each.id })}>${what} ${each.of}</a> <span class="soft"><${Stand} one=${each} /></span>
+        <${Sign} stage=${each.stage} /><a href=${sheetLink({ checkpoint: each.id })}>${what} ${each.of}</a> <span class="soft"><${Stand} one=${each} /></span>
       </li>`,
     )}
   </ol>`;

@@ -6,7 +6,7 @@ import { now } from "./clock.js";
 import { EventList, LANES, LANE_WORDS } from "./events.js";
 import { Icon } from "./icons.js";
 import { Panel, Trouble } from "./parts.js";
-import { route } from "./route.js";
+import { note, route } from "./route.js";
 import { Chart } from "./timeline_chart.js";
 import { count, counted, duration, time, words, zoneName } from "./words.js";
 
@@ -67,7 +67,7 @@ export function Timeline({ cluster, eventsOf }) {
     if (eventsOf !== null) setBroker(eventsOf);
   }, [eventsOf]);
   useEffect(() => () => stop.current?.abort(), []);
-  useEffect(() => toAddress({ range, kind, broker }), [range, kind, broker]);
+  useEffect(() => note({ from: range?.from, to: range?.to, kind, events_of: broker }), [range, kind, broker]);
 
   const seen = range ?? (window_ && { from: window_.from, to: window_.to });
   const move = useCallback(
@@ -182,16 +182,3 @@ function fromAddress() {
   const [from, to] = [Number(query.get("from")), Number(query.get("to"))];
   return { range: from && to > from ? { from, to } : null, kind: query.get("kind") ?? "", broker: query.get("events_of") ?? "" };
 }
-
-/** Without a step to come back to: a movement is no place. */
-function toAddress({ range, kind, broker }) {
-  const { query } = route();
-  const put = (key, value) => (value ? query.set(key, String(value)) : query.delete(key));
-  put("from", range?.from);
-  put("to", range?.to);
-  put("kind", kind);
-  put("events_of", broker);
-  const path = location.hash.split("?")[0];
-  history.replaceState(null, "", `${path}${query.size ? `?${query}` : ""}`);
-}
-

@@ -1,0 +1,66 @@
+"""The page's files: nothing from elsewhere but what is named, and nothing stale unseen."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import orchestrator.console
+from tests.browser.typedefs import typedefs
+
+STATIC = Path(orchestrator.console.__file__).parent / "static"
+OWN = sorted([*STATIC.glob("*.js"), *STATIC.glob("js/*.js")])
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_what_is_vendored_is_what_the_table_says() -> None:
+    table = (STATIC / "vendor/VENDORED.md").read_text("utf-8")
+    told = dict(re.findall(r"^\| `([\w.]+)` .*`([0-9a-f]{64})` \|$", table, re.MULTILINE))
+    found = {each.name: _sha256(each.read_bytes()) for each in STATIC.glob("vendor/*.mjs")}
+    assert told == found
+    (original,) = re.findall(r"^sha256 is `([0-9a-f]{64})`", table, re.MULTILINE)
+    hooks = (STATIC / "vendor/hooks.mjs").read_bytes()
+    assert _sha256(hooks.replace(b'from"./preact.mjs"', b'from"preact"')) == original
+
+
+def test_the_types_are_those_of_the_server() -> None:
+    """`python -m tests.browser.typedefs > .../js/types.js` makes them anew."""
+    assert (STATIC / "js/types.js").read_text("utf-8") == typedefs()
+
+
+def test_every_module_is_asked_for_at_once() -> None:
+    """Over a VPN one that is found by another's import costs a journey more."""
+    page = (STATIC / "index.html").read_text("utf-8")
+    asked = set(re.findall(r'modulepreload" href="static/([^"]+)"', page))
+    there = {str(each.relative_to(STATIC)) for each in OWN if each.parent.name == "js"}
+    there |= {str(each.relative_to(STATIC)) for each in STATIC.glob("vendor/*.mjs")}
+    assert asked == there - {"js/types.js"}
+
+
+def test_every_style_is_asked_for() -> None:
+    page = (STATIC / "index.html").read_text("utf-8")
+    asked = set(re.findall(r'stylesheet" href="static/([^"]+)"', page))
+    assert asked == {str(each.relative_to(STATIC)) for each in STATIC.glob("css/*.css")}
+
+
+def test_nothing_is_fetched_from_elsewhere() -> None:
+    for each in [*STATIC.glob("*.html"), *STATIC.glob("css/*.css"), *OWN]:
+        text = each.read_text("utf-8").replace("http://www.w3.org/", "")
+        assert not re.search(r"https?://|//[\w-]+\.\w+/", text), each.name
+
+
+def test_the_policy_is_kept_by_construction() -> None:
+    """No script or style in the page, no text that becomes HTML or code."""
+    page = (STATIC / "index.html").read_text("utf-8")
+    assert re.findall(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=", page) == []
+    for each in OWN:
+        text = each.read_text("utf-8")
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacent|eval\(|new Function", text), each
+
+
+def test_each_part_is_small() -> None:
+    for each in [*OWN, *STATIC.glob("css/*.css")]:
+        lines = len(each.read_text("utf-8").splitlines())
+        assert lines <= 280 or each.name == "types.js", f"{each.name}: {lines} lines"
