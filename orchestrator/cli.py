@@ -25,6 +25,7 @@ The configuration (kraftgate.yaml):
   metrics: {listen: "127.0.0.1:9464"}
   console: {listen: "127.0.0.1:8464"}
   stall: {after: 5m}
+  alerts: {runbook_url: "https://wiki.example.com/kraftgate", slack: [{url_file: slack-url}]}
   runbook: {file: zk-to-kraft-jbod, hooks: hooks.yaml}
 """
 _CODES: Final = (
@@ -319,6 +320,9 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None, verbose: int) -
     command.replay(path, state_dir, as_json=as_json)
 
 
+main.add_command(
+    LazyGroup("alerts", "orchestrator.alerts.cli:alerts", "Which stand, who was told, and a test.")
+)
 main.add_command(
     LazyGroup("audit", "orchestrator.audit.cli:audit", "What was decided and done, and by whom.")
 )

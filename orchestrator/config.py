@@ -5,10 +5,11 @@ at the file's directory. Nothing is asked of the network and no secret is read.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from orchestrator.config_alerts import Alerts
 from orchestrator.config_models import ClusterEntry, ConfigFile, ConsoleAddress, MetricsAddress
 from orchestrator.errors import ConfigError
 from orchestrator.yaml_lines import Problem, YamlFile, read_yaml
@@ -26,6 +27,7 @@ class Config:
         path: the file, for messages.
         many: whether the file has `clusters`, so that output is a list as well.
         stall_after_ms: how long a held broker may be without progress.
+        alerts: whom Kraftgate tells itself.
     """
 
     path: Path
@@ -35,6 +37,7 @@ class Config:
     metrics: MetricsAddress | None
     console: ConsoleAddress | None
     stall_after_ms: int
+    alerts: Alerts = field(default_factory=Alerts)
 
 
 def load_config(path: Path) -> Config:
@@ -89,6 +92,7 @@ def _settled(config: ConfigFile, path: Path) -> Config:
         metrics=config.metrics,
         console=config.console,
         stall_after_ms=int(config.stall.after.total_seconds() * 1000),
+        alerts=config.alerts,
     )
 
 

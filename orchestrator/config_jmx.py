@@ -23,7 +23,7 @@ def _url(value: object) -> str:
     if parts is None or re.search(r"\s", text):
         raise ValueError(f"{text!r} is no address: write it like http://b1:7071/metrics")
     if parts.username is not None or parts.password is not None:
-        raise ValueError("names a user: write `username` and `password_file` in `jmx` instead")
+        raise ValueError("names a user: name the file with its password instead")
     if parts.fragment:
         raise ValueError(f"{text!r} ends in #{parts.fragment}: remove that")
     return text

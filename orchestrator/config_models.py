@@ -2,10 +2,11 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from orchestrator.config_alerts import Alerts
 from orchestrator.config_jmx import Jmx
 from orchestrator.config_values import (
     Bootstrap,
@@ -146,10 +147,27 @@ class ConsoleAddress(Strict):
     hosts: Annotated[tuple[HostName, ...], Field(strict=False)] = ()
 
 
+KAFKA_SILENT: Final = timedelta(minutes=2)
+
+
 class Stall(Strict):
-    """When a held broker without progress counts as stalled."""
+    """When a held broker without progress counts as stalled.
+
+    Attributes:
+        trial: on a cluster to try it on it may be less than what Kafka itself is silent for.
+    """
 
     after: Duration = timedelta(minutes=5)
+    trial: bool = False
+
+    @model_validator(mode="after")
+    def _is_longer_than_kafkas_own(self) -> "Stall":
+        if self.after <= KAFKA_SILENT and not self.trial:
+            raise ValueError(
+                "`after` must be longer than 2m: so long Kafka itself repeats a request that fails"
+                " and says nothing (`trial: true` allows it on a cluster to try it on)"
+            )
+        return self
 
 
 def _some_clusters(value: object) -> object:
@@ -172,3 +190,4 @@ class ConfigFile(Strict):
     metrics: MetricsAddress | None = None
     console: ConsoleAddress | None = None
     stall: Stall = Stall()
+    alerts: Alerts = Alerts()

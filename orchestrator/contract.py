@@ -15,6 +15,8 @@ from migration.replica_state import ReplicaState
 from migration.source_status import NO_STATUS, SourceStatus, stale_ms
 from migration.summary import BrokerSummary, ClusterSummary, ControllerSummary, iso
 from migration.wait import Wait
+from orchestrator.alerts.notice import page_of
+from orchestrator.config_alerts import RUNBOOK_URL
 from orchestrator.contract_jmx import jmx_json
 from orchestrator.walk.told import WalkTold
 
@@ -68,6 +70,7 @@ def status_json(
     jmx: SourceStatus = NO_STATUS,
     walk: WalkTold | None = None,
     alerts: Standings = NOTHING_STANDS,
+    runbook_url: str = RUNBOOK_URL,
 ) -> dict[str, object]:
     """Give the live state of one cluster: the same object, and what is being waited for.
 
@@ -87,7 +90,7 @@ def status_json(
         "waiting_for": [*(walk.holds if walk else ()), *(wait.text for wait in reasons)],
         "eta_seconds": _eta_seconds(eta),
         "stale_seconds": None if age is None else age / 1000,
-        "alerts": [_alert_json(each) for each in alerts.standing()],
+        "alerts": [alert_json(each, runbook_url) for each in alerts.standing()],
         "waits": [_wait_json(wait) for wait in reasons],
         "hazards": [hazard_json(each) for each in hazards(summary, now_ms)],
         "broker_eta_seconds": {str(broker): _eta_seconds(one) for broker, one in found.items()},
@@ -96,7 +99,7 @@ def status_json(
         "walk": None if walk is None else _walk_json(walk),
         "eta": None if eta is None else _eta_json(eta),
         "broker_etas": {str(broker): _eta_json(one) for broker, one in found.items()},
-        "pending_alerts": [_alert_json(each) for each in alerts.pending()],
+        "pending_alerts": [alert_json(each, runbook_url) for each in alerts.pending()],
     }
 
 
@@ -220,7 +223,8 @@ def hazard_json(hazard: Hazard) -> dict[str, object]:
     }
 
 
-def _alert_json(standing: Standing) -> dict[str, object]:
+def alert_json(standing: Standing, runbook_url: str) -> dict[str, object]:
+    """Give one alert; `runbook_url`: where the alerts' pages are."""
     alert = standing.alert
     broker = alert.labels.get("broker")
     since_ms = standing.found_ms if alert.since_ms is None else alert.since_ms
@@ -236,6 +240,7 @@ def _alert_json(standing: Standing) -> dict[str, object]:
         "stands_since": _iso_or_none(standing.stands_ms),
         "known": standing.is_known,
         "fingerprint": alert.fingerprint,
+        "runbook_url": page_of(alert, runbook_url),
     }
 
 

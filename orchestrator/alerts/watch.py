@@ -37,9 +37,10 @@ class Watch:
         )
         self._at_ms: int | None = None
 
-    def look(self, look: Look) -> bool:
-        """Judge a look, once a second at most; whether it was judged."""
-        if self._at_ms is not None and 0 <= look.at_ms - self._at_ms < _EVERY_MS:
+    def look(self, look: Look, *, last: bool = False) -> bool:
+        """Judge a look, once a second at most unless it is the last; whether it was judged."""
+        early = self._at_ms is not None and 0 <= look.at_ms - self._at_ms < _EVERY_MS
+        if early and not last:
             return False
         self._at_ms = look.at_ms
         self.last = MappingProxyType(

@@ -7,18 +7,25 @@ from pydantic import BaseModel
 
 from orchestrator.audit.secret_patterns import names_a_secret
 from orchestrator.config import Config
+from orchestrator.config_alerts import SECRETS
 
 
 def configured_files(config: Config) -> tuple[Path, ...]:
-    """Every file with a password or a token that the configuration names."""
-    models: list[BaseModel] = [*config.clusters, *([config.console] if config.console else [])]
-    return tuple(dict.fromkeys(path for each in models for path in _files(each)))
+    """Every file with a secret that the configuration names."""
+    models = (*config.clusters, config.console, config.alerts)
+    return tuple(dict.fromkeys(path for each in models for path in _files(each, secret=False)))
 
 
-def _files(model: BaseModel) -> Iterator[Path]:
-    for name in type(model).model_fields:
-        value = getattr(model, name)
-        if isinstance(value, BaseModel):
-            yield from _files(value)
-        elif isinstance(value, Path) and names_a_secret(name.removesuffix("_file")):
-            yield value
+def _files(value: object, *, secret: bool) -> Iterator[Path]:
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            told = name in SECRETS or names_a_secret(name.removesuffix("_file"))
+            yield from _files(getattr(value, name), secret=told)
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _files(each, secret=secret)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _files(each, secret=secret)
+    elif isinstance(value, Path) and secret:
+        yield value

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from orchestrator.audit.redact import Redactor
 from orchestrator.audit.secret_patterns import names_a_secret
@@ -52,7 +53,16 @@ class Secrets:
             except OSError as error:
                 raise SecretUnknown(f"the secret in {path} cannot be read: {error}") from error
             yield content
-            yield from content.splitlines()[:1]
+            for line in content.splitlines()[:1]:
+                yield from known_by(line.strip())
+
+
+def known_by(secret: str) -> Iterator[str]:
+    """Yield a secret and, of one that is an address, what stands behind its host."""
+    yield secret
+    host = urlsplit(secret).netloc if "://" in secret else ""
+    if host:
+        yield secret.partition(host)[2].strip("/")
 
 
 def _guessed(environment: Mapping[str, str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 
 from migration.conditions import Condition
+from orchestrator.alerts.sending import say_what_stands, sending
 from orchestrator.alerts.watch import Watch
 from orchestrator.audit.opening import open_verified
 from orchestrator.chronicle.chronicle import Chronicle
@@ -82,7 +83,8 @@ def follow_and_show(
     # A wrong runbook stops before Spark starts.
     with (
         open_verified(config) as log,
-        served(config, board, lambda: watch.last) as metrics,
+        sending(config) as alerts,
+        served(config, board, lambda: watch.last, alerts.figures) as metrics,
         _console(config) as console,
         closing(Conductor(config, log, execute=execute)) as conductor,
         closing(Chronicle(config, log)) as chronicle,
@@ -97,7 +99,9 @@ def follow_and_show(
             found = reader.look(now_ms)
             conductor.look(found, now_ms)
             look = board.put(found, reader.tallies(), now_ms)
-            watch.look(look)
+            alerts.looked()
+            if watch.look(look):
+                alerts.hand_over(watch.last, now_ms)
             chronicle.look(found, watch.last, now_ms)
             if console is not None:
                 console.look(look)
@@ -105,6 +109,10 @@ def follow_and_show(
 
         with held_back() if as_table else nullcontext():
             drive(_view(config, as_table=as_table), poll, stop, gate.is_met, _now_ms)
+        if board.last is not None:
+            watch.look(board.last, last=True)
+            alerts.hand_over(watch.last, board.last.at_ms)
+            say_what_stands(watch.last)
         if metrics is not None and not stop.is_set():
             metrics.wait_until_told(stop.wait)
 

@@ -67,6 +67,7 @@ def _as_json(
             limits=one.limits,
             jmx=one.jmx,
             walk=one.walk,
+            runbook_url=config.alerts.runbook_url,
             alerts=standings_now(config, entries[name], one, tally, now_ms),
         )
         found.append(told)

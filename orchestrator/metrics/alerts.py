@@ -1,9 +1,11 @@
-"""The alerts that stand by Kraftgate's own judgement, whoever sends them."""
+"""The alerts that stand by Kraftgate's own judgement, and how its own notices of them go."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from migration.alerts import RULES, Standings
+from orchestrator.alerts.sender import Figures
 from orchestrator.metrics.exposition import Exposition, Subject
 
 ALERTS: Final = Subject("kraftgate", "cluster")
@@ -16,6 +18,27 @@ _ALERTS: Final = ALERTS.gauge(
     "severity",
     "state",
 )
+
+
+NOTICES: Final = Subject("kraftgate_notices", "receiver")
+
+_SENT: Final = NOTICES.counter(
+    "sent", "Notices of alerts, or signs of life, that the receiver took, since the start."
+)
+_FAILED: Final = NOTICES.counter("failed", "Attempts to tell the receiver that failed.")
+_WAITING: Final = NOTICES.gauge("waiting", "Notices that are due and that it was not told yet.")
+_SUCCESS: Final = NOTICES.gauge(
+    "last_success_timestamp_seconds", "When it last took one, earlier runs included."
+)
+
+
+def tell_notices(into: Exposition, receivers: Mapping[str, Figures]) -> None:
+    """Give how it goes with each receiver of alerts."""
+    for name, figures in receivers.items():
+        into.value(_SENT, figures.sent, name)
+        into.value(_FAILED, figures.failed, name)
+        into.value(_WAITING, figures.waiting, name)
+        into.time(_SUCCESS, figures.success_ms, name)
 
 
 def tell_alerts(into: Exposition, cluster: str, alerts: Standings) -> None:

@@ -10,8 +10,9 @@ from prometheus_client.registry import Collector
 from migration.alerts import NOTHING_STANDS, Standings
 from migration.conditions.standing import knows_partitions
 from migration.rates import etas
+from orchestrator.alerts.sender import Figures
 from orchestrator.conditions.view import view_of
-from orchestrator.metrics.alerts import ALERTS, tell_alerts
+from orchestrator.metrics.alerts import ALERTS, NOTICES, tell_alerts, tell_notices
 from orchestrator.metrics.board import Board, Look, Seen
 from orchestrator.metrics.brokers import BROKER, REPLICAS, tell_broker
 from orchestrator.metrics.cluster import CLUSTER, tell_cluster, tell_high_watermark
@@ -37,6 +38,7 @@ _SUBJECTS: Final = (
     SOURCE,
     JUDGED,
     ALERTS,
+    NOTICES,
     WALK,
     HOLDS,
     BROKER,
@@ -62,6 +64,7 @@ class LastLook(Collector):
         stall_after_ms: int,
         clock: Callable[[], int],
         alerts: Callable[[], Mapping[str, Standings]] = dict,
+        receivers: Callable[[], Mapping[str, Figures]] = dict,
     ) -> None:
         """Prepare.
 
@@ -70,9 +73,11 @@ class LastLook(Collector):
             stall_after_ms: As configured.
             clock: The wall clock, ms since the epoch.
             alerts: Gives those of each cluster, as last judged.
+            receivers: Gives how it goes with each receiver of alerts.
         """
         self._board = board
         self._alerts = alerts
+        self._receivers = receivers
         self._stall_after_ms = stall_after_ms
         self._clock = clock
 
@@ -80,6 +85,7 @@ class LastLook(Collector):
         """All samples; before the first look those of the process alone."""
         into = Exposition()
         into.value(_BUILD, 1, version("kraftgate"))
+        tell_notices(into, self._receivers())
         look = self._board.last
         if look is not None:
             self._tell(into, look)

@@ -14,6 +14,7 @@ from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.process_collector import ProcessCollector
 
 from migration.alerts import Standings
+from orchestrator.alerts.sender import Figures
 from orchestrator.config import Config
 from orchestrator.config_values import HostPort
 from orchestrator.errors import ConfigError
@@ -61,11 +62,15 @@ class Served:
 
 @contextmanager
 def served(
-    config: Config, board: Board, alerts: Callable[[], Mapping[str, Standings]] = dict
+    config: Config,
+    board: Board,
+    alerts: Callable[[], Mapping[str, Standings]] = dict,
+    receivers: Callable[[], Mapping[str, Figures]] = dict,
 ) -> Iterator[Served | None]:
     """Listen until the block ends; None where nothing is configured.
 
-    `alerts`: gives those of each cluster, as last judged.
+    `alerts`: gives those of each cluster, as last judged; `receivers`: how it goes with each
+    receiver of them.
 
     Raises:
         ConfigError: nothing can listen there.
@@ -75,7 +80,7 @@ def served(
         return
     wanted = config.metrics.listen
     registry = CollectorRegistry()
-    registry.register(LastLook(board, config.stall_after_ms, _now_ms, alerts))
+    registry.register(LastLook(board, config.stall_after_ms, _now_ms, alerts, receivers))
     ProcessCollector(namespace="kraftgate", registry=registry)
     scrapes = _Scrapes(make_wsgi_app(registry), board)
     try:

@@ -41,3 +41,11 @@ def test_a_secret_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         Secrets(variables=("MINE",)).redactor({})
     with pytest.raises(SecretUnknown, match="absent"):
         Secrets(files=(tmp_path / "absent",)).redactor({})
+
+
+def test_an_address_that_is_a_secret_is_one_without_its_host_too(tmp_path: Path) -> None:
+    file = tmp_path / "hook"
+    file.write_text("https://hooks.example.com/services/T0/very-secret\n")
+    redactor = Secrets(files=(file,)).redactor({})
+    assert redactor.text("POST /services/T0/very-secret") == f"POST /{MARK}"
+    assert redactor.text("to https://hooks.example.com") == "to https://hooks.example.com"

@@ -11,6 +11,7 @@ from migration.jmx import Contradiction, JmxImage, JmxNode
 from migration.jmx_names import JmxName
 from migration.observations import LogDirSeen
 from migration.source_status import SourceStatus
+from orchestrator.alerts.sender import Figures
 from orchestrator.following import Journalled, Tally
 from orchestrator.metrics.board import Seen
 from tests.conditions.views import migration, zookeeper
@@ -20,6 +21,7 @@ from tests.metrics.test_walk import WALK_TOLD, WITH_RUNBOOK
 from tests.orchestrator.night import FRESH, HYBRID, NOW_MS, kraft
 
 STANDING: Final = Standings(at_ms=NOW_MS, all={"a": standing("1", stands=True)})
+RECEIVERS: Final = {"slack": Figures(sent=1, success_ms=NOW_MS)}
 LIVE: Final = SourceStatus(observed_ms=NOW_MS - 200, last_reply_ms=NOW_MS - 400)
 ALL_SEEN: Final = replace(
     with_summary(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest as plain
@@ -10,6 +11,7 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from migration.alerts import NOTHING_STANDS, Standings
+from orchestrator.alerts.sender import Figures
 from orchestrator.config import parse_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.following import Snapshot
@@ -40,12 +42,17 @@ def registry(
     now_ms: int = NOW_MS,
     looked: bool = True,
     alerts: Standings = NOTHING_STANDS,
+    receivers: Mapping[str, Figures] = MappingProxyType({}),
 ) -> CollectorRegistry:
     board = Board(parse_config(CONFIG, Path("kraftgate.yaml")))
     if looked:
         board.last = Look(at_ms=now_ms - 100, clusters=clusters)
     found = CollectorRegistry()
-    found.register(LastLook(board, FIVE_MINUTES_MS, lambda: now_ms, lambda: {"prod": alerts}))
+    found.register(
+        LastLook(
+            board, FIVE_MINUTES_MS, lambda: now_ms, lambda: {"prod": alerts}, lambda: receivers
+        )
+    )
     return found
 
 

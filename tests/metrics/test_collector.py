@@ -16,7 +16,7 @@ from migration.waits import nothing_seen
 from orchestrator.following import NEVER_READ, Journalled, Snapshot, Tally
 from orchestrator.metrics.collector import metrics
 from tests.conditions.views import broker, migration, views, zookeeper
-from tests.metrics.everything import ALL_SEEN, JMX, LIVE, STANDING, everything, on_disk
+from tests.metrics.everything import ALL_SEEN, JMX, LIVE, RECEIVERS, STANDING, everything, on_disk
 from tests.metrics.scraping import (
     CONFIG,
     Samples,
@@ -301,7 +301,7 @@ def test_clusters_stand_beside_each_other() -> None:
 
 def test_every_metric_has_a_scrape_that_shows_it() -> None:
     """So none is declared and never filled."""
-    found = samples(written(registry(everything(), alerts=STANDING)))
+    found = samples(written(registry(everything(), alerts=STANDING, receivers=RECEIVERS)))
     assert {each.name for each in metrics()} == found.keys()
 
 

@@ -4,7 +4,7 @@ import gzip
 import socket
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
+from orchestrator.alerts.sender import Figures
 from orchestrator.cli import main
 from orchestrator.commands.run import follow_and_show
 from orchestrator.config import Config, load_config, parse_config
@@ -45,6 +46,17 @@ def listening(listen: str = "127.0.0.1:0") -> Iterator[tuple[HostPort, Board]]:
     with served(config, board) as metrics:
         assert metrics is not None
         yield metrics.at, board
+
+
+@contextmanager
+def listening_config(receivers: Callable[[], Mapping[str, Figures]]) -> Iterator[HostPort]:
+    """With receivers of alerts beside it."""
+    config = parse_config(
+        "cluster: {name: prod}\nmetrics: {listen: '127.0.0.1:0'}\n", Path("kraftgate.yaml")
+    )
+    with served(config, Board(config), dict, receivers) as metrics:
+        assert metrics is not None
+        yield metrics.at
 
 
 def test_openmetrics_is_given_to_whoever_asks_for_it() -> None:

@@ -120,10 +120,7 @@ def test_prometheus_names_its_nodes_by_a_label_or_by_instance() -> None:
         ),
         (
             '{exporters: {"1": "http://u:hunter2@b1:7071"}}',
-            (
-                "`jmx.exporters`: names a user:"
-                " write `username` and `password_file` in `jmx` instead"
-            ),
+            ("`jmx.exporters`: names a user: name the file with its password instead"),
         ),
         (
             '{prometheus: {url: "http://p:9090"}}',
@@ -188,7 +185,7 @@ def test_an_unknown_key_names_the_nearest_known_one() -> None:
 
 def test_an_unknown_key_without_a_neighbour_is_told_all() -> None:
     assert problems("cluster: {name: prod}\nstall: {xyz: 1}\n") == [
-        "kraftgate.yaml:2: unknown key `xyz` in `stall`; known are `after`"
+        "kraftgate.yaml:2: unknown key `xyz` in `stall`; known are `after`, `trial`"
     ]
 
 

@@ -182,6 +182,7 @@ def test_what_stands_is_an_alert_and_what_does_not_yet_is_beside_it() -> None:
         "stands_since": "1970-01-01T00:00:02.000Z",
         "known": True,
         "fingerprint": stalled.fingerprint,
+        "runbook_url": "https://kraftgate.example/runbooks/alerts/KraftgateAssignmentStalled.md",
     }
     (pending,) = state["pending_alerts"]
     assert (pending["name"], pending["broker"]) == ("KraftgateStreamStale", None)

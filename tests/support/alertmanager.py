@@ -1,17 +1,28 @@
-"""Takes what Prometheus tells an Alertmanager (API v2), and keeps it as it was told.
+"""Debian's Alertmanager with a webhook behind it; and what Prometheus tells one, as it was told.
 
-In Alertmanager's place, for what is looked at is what Prometheus sends: each alert with the time it
-began at, again and again while it fires, and once more with a time in the past when it is over.
+`listening` stands in Alertmanager's place where what Prometheus sends is looked at: each alert with
+the time it began at, again and again while it fires, and once more with a time in the past when it
+is over. `running` is Alertmanager itself: what comes out of it, people are told.
 """
 
 import json
+import subprocess
 import threading
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from orchestrator.lab.ports import LOOPBACK, Ports
+from tests.support.prometheus import program, wait_ready
+
+_STOP_S_MAX: Final = 20.0
 
 
 @dataclass
@@ -49,6 +60,59 @@ class Told:
                 labels = each["labels"]
                 found.setdefault(labels["alertname"], set()).add(labels["severity"])
         return found
+
+
+@contextmanager
+def running(folder: Path, webhook: str, port: int | None = None) -> Iterator[str]:
+    """A server with its data below `folder`; host:port.
+
+    It tells `webhook` of each alert by itself, at once, and in the next second that it is over.
+    """
+    folder.mkdir(exist_ok=True)
+    route = {
+        "receiver": "webhook",
+        "group_by": ["..."],
+        "group_wait": "0s",
+        "group_interval": "1s",
+        "repeat_interval": "4h",
+    }
+    receiver = {"name": "webhook", "webhook_configs": [{"url": webhook, "send_resolved": True}]}
+    config = folder / "alertmanager.yml"
+    config.write_text(yaml.safe_dump({"route": route, "receivers": [receiver]}), "utf-8")
+    ports = Ports()
+    address = f"{LOOPBACK}:{ports.take() if port is None else port}"
+    with (folder / "alertmanager.log").open("ab") as log:
+        process = subprocess.Popen(
+            [
+                program("prometheus-alertmanager"),
+                f"--config.file={config}",
+                f"--storage.path={folder / 'data'}",
+                f"--web.listen-address={address}",
+                "--cluster.listen-address=",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        wait_ready(f"http://{address}", process)
+        yield address
+    finally:
+        process.terminate()
+        try:
+            process.wait(_STOP_S_MAX)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        ports.close()
+
+
+def active(address: str) -> list[dict[str, Any]]:
+    """The alerts that it holds to be active."""
+    asked = f"http://{address}/api/v2/alerts"
+    with urllib.request.urlopen(asked, timeout=30) as reply:  # ours
+        found: list[dict[str, Any]] = json.load(reply)
+    return found
 
 
 @contextmanager

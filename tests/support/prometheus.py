@@ -20,7 +20,7 @@ from orchestrator.lab.ports import LOOPBACK, Ports
 
 _READY_S_MAX = 60.0
 _STOP_S_MAX = 20.0
-LINE = "apt-get install -y --no-install-recommends prometheus"
+LINE = "apt-get install -y --no-install-recommends prometheus prometheus-alertmanager"
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 """Of a series: names and values, in the order of the names."""
 
@@ -92,7 +92,7 @@ def running(
             stderr=subprocess.STDOUT,
         )
     try:
-        _wait_ready(f"http://{address}", process)
+        wait_ready(f"http://{address}", process)
         yield f"http://{address}"
     finally:
         process.terminate()
@@ -143,13 +143,14 @@ def _config(nodes: Mapping[int, str], kraftgate: str | None) -> dict[str, object
     return {"global": every, "scrape_configs": jobs}
 
 
-def _wait_ready(url: str, process: subprocess.Popen[bytes]) -> None:
+def wait_ready(url: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a server of Prometheus' kind serves."""
     deadline_s = time.monotonic() + _READY_S_MAX
     while time.monotonic() < deadline_s:
-        assert process.poll() is None, "Prometheus ended"
+        assert process.poll() is None, f"{url} ended"
         try:
             with urllib.request.urlopen(f"{url}/-/ready", timeout=2):  # noqa: S310  # ours
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
-    raise AssertionError(f"Prometheus was not ready within {_READY_S_MAX} s")
+    raise AssertionError(f"{url} was not ready within {_READY_S_MAX} s")

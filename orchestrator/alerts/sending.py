@@ -1,0 +1,112 @@
+"""All receivers of one `kraftgate run`, and what becomes of the alerts at its end."""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+import click
+
+from migration.alerts import Standings
+from orchestrator.alerts.book import Manner, Wanted
+from orchestrator.alerts.channels import channels
+from orchestrator.alerts.ledger import Ledger
+from orchestrator.alerts.sender import Figures, Sender
+from orchestrator.alerts.to_heartbeat import Heart, ToHeartbeat
+from orchestrator.config import Config
+from orchestrator.config_alerts import RUNBOOK_URL
+
+_END_S: Final = 10.0
+"""So long at most the end waits for receivers; what they were not told the next run tells."""
+_log: Final = logging.getLogger(__name__)
+
+
+class Sending:
+    """A sender for each receiver that is configured, and a heart for each heartbeat."""
+
+    def __init__(self, config: Config) -> None:
+        alerts = config.alerts
+        repeat_ms = int(alerts.repeat_after.total_seconds() * 1000)
+        self._clusters = frozenset(each.name for each in config.clusters)
+        self._senders = [
+            Sender(
+                name,
+                channel,
+                Manner(
+                    min_severity=given.min_severity,
+                    again_ms=channel.again_ms or repeat_ms,
+                    inhibits=channel.inhibits,
+                ),
+                Ledger(config.state_dir, name, given),
+            )
+            for name, (given, channel) in channels(alerts).items()
+        ]
+        self._hearts = [
+            Heart(name, ToHeartbeat(given), given.every.total_seconds())
+            for name, given in alerts.heartbeats().items()
+        ]
+        self._dead: set[str] = set()
+
+    def hand_over(self, judged: Mapping[str, Standings], at_ms: int) -> None:
+        """Say what stands now; returns at once, whatever the receivers do."""
+        standing = {
+            each.alert.fingerprint: each for now in judged.values() for each in now.standing()
+        }
+        wanted = Wanted(at_ms=at_ms, clusters=self._clusters, standing=standing)
+        for sender in self._senders:
+            sender.hand_over(wanted)
+            if not sender.is_alive() and sender.name not in self._dead:
+                self._dead.add(sender.name)
+                _log.error("%s is told nothing any more: its thread has ended", sender.name)
+
+    def looked(self) -> None:
+        """The clusters were looked at just now."""
+        for heart in self._hearts:
+            heart.looked()
+
+    def figures(self) -> Mapping[str, Figures]:
+        """How it goes with each, by name."""
+        told = {each.name: each.figures for each in self._senders}
+        return told | {each.name: each.figures for each in self._hearts}
+
+    def close(self) -> None:
+        """Tell what is due still, and end."""
+        deadline_s = time.monotonic() + _END_S
+        for heart in self._hearts:
+            heart.end()
+        for sender in self._senders:
+            sender.end()
+        for sender in self._senders:
+            for each in sender.left(max(0.0, deadline_s - time.monotonic())):
+                what = f"{each.alert.name} ({each.status})"
+                click.echo(f"kraftgate: {sender.name} was not told of {what}", err=True)
+
+
+@contextmanager
+def sending(config: Config) -> Iterator[Sending]:
+    """Tell the receivers until the block ends."""
+    alerts = config.alerts
+    names = [name for name, _ in alerts.destinations()]
+    if names:
+        click.echo(f"kraftgate: alerts go to {', '.join(names)}", err=True)
+    if alerts.receivers() and alerts.runbook_url == RUNBOOK_URL:
+        click.echo(
+            "kraftgate: alerts point to an example address: set `alerts.runbook_url` to where your"
+            " people read the pages of runbooks/alerts",
+            err=True,
+        )
+    sent = Sending(config)
+    try:
+        yield sent
+    finally:
+        sent.close()
+
+
+def say_what_stands(judged: Mapping[str, Standings]) -> None:
+    """Say at the end which alerts are left as they are: nobody has seen that they are over."""
+    for now in judged.values():
+        for each in now.standing():
+            labels = {k: v for k, v in each.alert.labels.items() if k != "severity"}
+            of = ", ".join(f"{name} {value}" for name, value in labels.items())
+            click.echo(f"kraftgate: {each.alert.name} ({of}) stands, and is left so", err=True)

@@ -1,0 +1,204 @@
+"""The key `alerts`: whom Kraftgate tells itself of the alerts that stand, and how.
+
+The file names where secrets are and holds none. They are read again whenever something is sent.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from migration.alerts import Severity
+from orchestrator.config_jmx import Server, Url
+from orchestrator.config_values import ClusterName, Duration, File, Strict, text_like
+
+RUNBOOK_URL: Final = "https://kraftgate.example/runbooks/alerts"
+"""Where the alerts' pages are said to be unless it is configured: an example, as in the rules."""
+PAGERDUTY_URL: Final = "https://events.pagerduty.com/v2/enqueue"
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_OUR_HEADERS: Final = {"content-type", "content-length", "host", "user-agent", "idempotency-key"}
+SECRETS: Final = frozenset({"url_file", "routing_key_file", "header_files"})
+"""The keys whose files hold secrets although their names do not tell."""
+_LIST: Final = Field(strict=False)
+_REPEAT_MIN: Final = timedelta(minutes=5)
+_EVERY_MIN: Final = timedelta(seconds=10)
+
+
+def _severity(value: object) -> Severity:
+    known = [str(each) for each in Severity]
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{value!r} is no severity: write {', '.join(known)}")
+    return Severity(value)
+
+
+def _headers(value: object) -> object:
+    if not isinstance(value, dict) or not value:
+        raise ValueError('must name files by header, like {Authorization: "/etc/kraftgate/auth"}')
+    for name in value:
+        header = text_like(name, "Authorization")
+        if not _HEADER.fullmatch(header):
+            raise ValueError(f"{header!r} is no name of a header")
+        if header.lower() in _OUR_HEADERS:
+            raise ValueError(f"`{header}` is set by kraftgate: remove it")
+    return value
+
+
+def _repeat(value: timedelta) -> timedelta:
+    if value < _REPEAT_MIN:
+        raise ValueError("must be 5m at least: what stands is said again no sooner")
+    return value
+
+
+def _every(value: timedelta) -> timedelta:
+    if value < _EVERY_MIN:
+        raise ValueError("must be 10s at least")
+    return value
+
+
+MinSeverity: TypeAlias = Annotated[Severity, BeforeValidator(_severity)]
+HeaderFiles: TypeAlias = Annotated[dict[str, File], BeforeValidator(_headers)]
+
+
+class Destination(Strict):
+    """What all of them may say.
+
+    Attributes:
+        name: for messages and metrics; None: its kind, and a number where there are several.
+        ca_file: PEM file of trusted authorities; None trusts the system's.
+        proxy: an HTTP proxy on the way there.
+    """
+
+    name: ClusterName | None = None
+    ca_file: File | None = None
+    proxy: Server | None = None
+
+
+class Receiver(Destination):
+    """Somebody who is told of alerts; `min_severity`: of those that are as urgent, or more."""
+
+    min_severity: MinSeverity = Severity.WARNING
+
+
+class AlertmanagerReceiver(Receiver):
+    """An Alertmanager, by its API v2; one of several that form a cluster is one entry each.
+
+    Attributes:
+        url: of the server, with its path prefix if it has one.
+    """
+
+    url: Server
+    username: str | None = None
+    password_file: File | None = None
+    bearer_token_file: File | None = None
+
+    @model_validator(mode="after")
+    def _belongs_together(self) -> "AlertmanagerReceiver":
+        if (self.username is None) != (self.password_file is None):
+            raise ValueError("`username` and `password_file` belong together: give both or none")
+        if self.username is not None and self.bearer_token_file is not None:
+            raise ValueError("takes `username` or `bearer_token_file`: remove one")
+        return self
+
+
+class SlackReceiver(Receiver):
+    """A channel of Slack; `url_file`: its first line is the incoming webhook's address."""
+
+    url_file: File
+
+
+class PagerDutyReceiver(Receiver):
+    """A service of PagerDuty, by Events v2: by default woken by what is critical alone.
+
+    Attributes:
+        routing_key_file: its first line is the integration key.
+        url: another region has another one.
+    """
+
+    routing_key_file: File
+    url: Url = PAGERDUTY_URL
+    min_severity: MinSeverity = Severity.CRITICAL
+
+
+class _Addressed(Strict):
+    """An address, in the file or, where it is a secret, in a file of its own."""
+
+    url: Url | None = None
+    url_file: File | None = None
+    header_files: HeaderFiles | None = None
+
+    @model_validator(mode="after")
+    def _is_somewhere(self) -> "_Addressed":
+        if (self.url is None) == (self.url_file is None):
+            raise ValueError("needs `url`, or `url_file` where the address is a secret; not both")
+        return self
+
+
+class WebhookReceiver(Receiver, _Addressed):
+    """Anything that takes JSON.
+
+    Attributes:
+        header_files: by the header's name, the file whose first line is its value.
+    """
+
+
+class Heartbeat(Destination, _Addressed):
+    """Whoever notices when Kraftgate says nothing any more; it is asked for `every` so often."""
+
+    every: Annotated[Duration, AfterValidator(_every)] = timedelta(minutes=1)
+
+
+class Alerts(Strict):
+    """Whom Kraftgate tells itself.
+
+    Attributes:
+        runbook_url: where the people who are told read the pages of runbooks/alerts.
+        repeat_after: what stands is said again so long after it was said; Alertmanager has a time
+            of its own for that.
+    """
+
+    runbook_url: Server = RUNBOOK_URL
+    repeat_after: Annotated[Duration, AfterValidator(_repeat)] = timedelta(hours=4)
+    alertmanager: Annotated[tuple[AlertmanagerReceiver, ...], _LIST] = ()
+    slack: Annotated[tuple[SlackReceiver, ...], _LIST] = ()
+    pagerduty: Annotated[tuple[PagerDutyReceiver, ...], _LIST] = ()
+    webhook: Annotated[tuple[WebhookReceiver, ...], _LIST] = ()
+    heartbeat: Annotated[tuple[Heartbeat, ...], _LIST] = ()
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> "Alerts":
+        names = [name for name, _ in self.destinations()]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"two of them are named `{twice}`: give one another `name`")
+        for name, each in self.destinations():
+            if each.ca_file is not None and not _may_be_https(each):
+                raise ValueError(f"`{name}` takes no `ca_file`: its address begins with http:")
+        return self
+
+    def destinations(self) -> Iterator[tuple[str, Destination]]:
+        """All, each with the name that it goes by."""
+        for kind in _KINDS:
+            found: tuple[Destination, ...] = getattr(self, kind)
+            for number, each in enumerate(found, start=1):
+                yield each.name or (kind if number == 1 else f"{kind}-{number}"), each
+
+    def receivers(self) -> Mapping[str, Receiver]:
+        """Those who are told of alerts, by name."""
+        return {name: each for name, each in self.destinations() if isinstance(each, Receiver)}
+
+    def heartbeats(self) -> Mapping[str, Heartbeat]:
+        """Those who notice silence, by name."""
+        return {name: each for name, each in self.destinations() if isinstance(each, Heartbeat)}
+
+
+Kind: TypeAlias = Literal["alertmanager", "slack", "pagerduty", "webhook", "heartbeat"]
+_KINDS: Final[tuple[Kind, ...]] = ("alertmanager", "slack", "pagerduty", "webhook", "heartbeat")
+
+
+def _may_be_https(given: Destination) -> bool:
+    url: str | Path | None = getattr(given, "url", None)
+    return url is None or urlsplit(str(url)).scheme == "https"

@@ -1,0 +1,150 @@
+"""Kraftgate tells a real Alertmanager, and a webhook behind it hears each thing once."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from migration.alerts import Alert, Severity
+from orchestrator.alerts import sender
+from orchestrator.alerts.book import OVER_MS, Manner
+from orchestrator.alerts.channels import channels
+from orchestrator.alerts.ledger import Ledger
+from orchestrator.alerts.sender import Sender
+from orchestrator.lab.ports import Ports
+from streams.source.status_file import now_ms
+from tests.alerts import receivers
+from tests.alerts.test_sender import until
+from tests.alerts.told import alert, wanted
+from tests.support.alertmanager import active, running
+from tests.support.receiver import Receiver, receiving
+
+pytestmark = pytest.mark.prometheus
+
+
+@pytest.fixture
+def heard() -> Iterator[Receiver]:
+    with receiving() as found:
+        yield found
+
+
+def told(heard: Receiver) -> list[tuple[str, str, str]]:
+    """Each alert that the webhook heard of: its broker, its severity and its status."""
+    return [
+        (each["labels"]["broker"], each["labels"]["severity"], each["status"])
+        for sent in heard.sent
+        for each in sent.json["alerts"]
+    ]
+
+
+class Clock:
+    """The real one, some minutes ago at first: a test moves it on, and never past the present."""
+
+    def __init__(self) -> None:
+        self.ahead_ms = -600_000
+
+    def __call__(self) -> int:
+        return now_ms() + self.ahead_ms
+
+
+def telling(folder: Path, address: str, clock: Clock) -> Sender:
+    line = f"  alertmanager: [{{url: 'http://{address}'}}]\n"
+    config = receivers.config(folder, line)
+    ((name, (given, channel)),) = channels(config.alerts).items()
+    manner = Manner(
+        min_severity=given.min_severity, again_ms=channel.again_ms or 0, inhibits=channel.inhibits
+    )
+    ledger = Ledger(config.state_dir, name, given)
+    return Sender(name, channel, manner, ledger, clock_ms=clock)
+
+
+def stand(one: Sender, clock: Clock, since_ms: int, *alerts: Alert) -> None:
+    one.hand_over(wanted(clock(), *alerts, since_ms=since_ms))
+
+
+def test_each_alert_is_heard_of_once_and_its_end_once(tmp_path: Path, heard: Receiver) -> None:
+    clock = Clock()
+    since_ms = clock()
+    both = (alert(3), alert(4, Severity.CRITICAL))
+    with running(tmp_path / "am", f"{heard.url}/heard") as address:
+        one = telling(tmp_path, address, clock)
+        stand(one, clock, since_ms, *both)
+        heard.wait(2)
+        _is_as_it_was_told(heard, address, since_ms)
+        until(partial(_has_sent, one, 2))
+        for told_before in (2, 4, 6):  # every minute again
+            clock.ahead_ms += 61_000
+            stand(one, clock, since_ms, *both)
+            until(partial(_has_sent, one, told_before + 2))
+        stand(one, clock, since_ms, both[1])
+        until(lambda: any(each.over_ms for each in one._account.told.values()))
+        clock.ahead_ms += OVER_MS
+        stand(one, clock, since_ms, both[1])
+        heard.wait(3)
+        one.end()
+        one.left(30)
+        second = telling(tmp_path, address, clock)  # the next run
+        stand(second, clock, since_ms, both[1])
+        stand(second, clock, since_ms)
+        second.end()
+        second.left(30)
+        heard.wait(4)
+    assert sorted(told(heard)[:2]) == [("3", "warning", "firing"), ("4", "critical", "firing")]
+    assert told(heard)[2:] == [("3", "warning", "resolved"), ("4", "critical", "resolved")]
+
+
+def _has_sent(one: Sender, count: int) -> bool:
+    return one.figures.sent == count
+
+
+def _is_as_it_was_told(heard: Receiver, address: str, since_ms: int) -> None:
+    said: dict[str, Any] = next(
+        each
+        for sent in heard.sent
+        for each in sent.json["alerts"]
+        if each["labels"]["broker"] == "3"
+    )
+    assert said["labels"] == {
+        "alertname": "KraftgateAssignmentStalled",
+        "broker": "3",
+        "cluster": "prod",
+        "severity": "warning",
+    }
+    assert said["annotations"]["runbook_url"].startswith(receivers.PAGES)
+    began = datetime.fromtimestamp(since_ms / 1000, tz=UTC)
+    assert datetime.fromisoformat(said["startsAt"]) == began
+    ends = [datetime.fromisoformat(each["endsAt"]) for each in active(address)]
+    assert len(ends) == 2
+    assert min(ends) > began + timedelta(minutes=59), "it outlives a Kraftgate that died"
+
+
+def test_one_that_was_down_learns_what_stands(
+    tmp_path: Path, heard: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it comes up, and again after it was started with nothing in mind."""
+    monkeypatch.setattr(sender, "_FIRST_S", 0.05)
+    monkeypatch.setattr(sender, "_LONGEST_S", 0.1)
+    clock = Clock()
+    since_ms = clock()
+    ports = Ports()
+    port = ports.take()
+    one = telling(tmp_path, f"127.0.0.1:{port}", clock)
+    stand(one, clock, since_ms, alert())
+    until(lambda: one.figures.failed >= 2)
+    assert one.figures.why is not None
+    assert "Connection refused" in one.figures.why
+    with running(tmp_path / "first", f"{heard.url}/heard", port):
+        heard.wait(1)
+    with running(tmp_path / "second", f"{heard.url}/heard", port) as address:
+        assert active(address) == []
+        clock.ahead_ms += 61_000
+        stand(one, clock, since_ms, alert())
+        heard.wait(2)
+        assert len(active(address)) == 1
+    one.end()
+    one.left(30)
+    ports.close()
+    assert told(heard) == [("3", "warning", "firing")] * 2

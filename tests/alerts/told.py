@@ -1,0 +1,41 @@
+"""Alerts that stand, as they are handed over to receivers."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from migration.alerts import Alert, Severity, Standing
+from orchestrator.alerts.book import Manner, Wanted
+
+HOUR_MS = 3_600_000
+MANNER = Manner(min_severity=Severity.WARNING, again_ms=4 * HOUR_MS, inhibits=True)
+
+
+def alert(
+    broker: int = 3,
+    severity: Severity = Severity.WARNING,
+    name: str = "KraftgateAssignmentStalled",
+    **changes: object,
+) -> Alert:
+    given = Alert(
+        name=name,
+        labels={"broker": str(broker), "cluster": "prod", "severity": str(severity)},
+        summary="Replicas of a broker wait for their log directories, and none gets one.",
+        description=f"Broker {broker} of prod is held & <waits>.",
+        details=("12 of 64 replicas without a directory", "a second fact"),
+        since_ms=1_789_999_000_000,
+    )
+    return replace(given, **changes)  # type: ignore[arg-type]
+
+
+def wanted(at_ms: int, *alerts: Alert, since_ms: int | None = None) -> Wanted:
+    """So much stands at that moment, since then or since a moment before."""
+    return of(at_ms, (standing(each, at_ms if since_ms is None else since_ms) for each in alerts))
+
+
+def of(at_ms: int, standings: Iterable[Standing]) -> Wanted:
+    found = {each.alert.fingerprint: each for each in standings}
+    return Wanted(at_ms=at_ms, clusters=frozenset({"prod"}), standing=found)
+
+
+def standing(one: Alert, stands_ms: int, *, is_known: bool = True) -> Standing:
+    return Standing(alert=one, found_ms=stands_ms, stands_ms=stands_ms, is_known=is_known)
