@@ -1,11 +1,11 @@
 """The benchmark of everything that is promised in figures.
 
-    python -m tests.bench [--runs 5] [--quick] [--only a,b,c,d,e]
+    python -m tests.bench [--runs 5] [--quick] [--only a,b,c,d,e,g]
 
 a: replay against kafka-dump-log; b: the wire reader; c: latency; d: idle; e: latency up to the
-console's pages. Each part checks that both sides did the same work before it prints a ratio. The
-table goes to stdout, all runs to bench-results/. Exit 1: a bound is exceeded (not with --quick,
-whose sizes prove nothing), or a part could not be measured.
+console's pages; g: the ETA. Each part checks that both sides did the same work before it prints a
+ratio. The table goes to stdout, all runs to bench-results/. Exit 1: a bound is exceeded (not with
+--quick, whose sizes prove nothing), or a part could not be measured.
 """
 
 import argparse
@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.lab import LabError
-from tests.bench import console, idle, latency, replay, wire
+from tests.bench import console, eta, idle, latency, replay, wire
 from tests.bench.generate import Shape, generate
 from tests.bench.measure import MeasuringFailed
 from tests.bench.result import RUNS, Figure, save, say, table
 
-PARTS: Final = "abcde"
+PARTS: Final = "abcdeg"
 FULL: Final = Shape(partitions=200_000, brokers=300, directories=12)
 QUICK: Final = Shape(partitions=5_000, brokers=30, directories=4)
 
@@ -68,6 +68,11 @@ def _parts(arguments: argparse.Namespace, home: Path) -> dict[str, Callable[[], 
         "c": lambda: latency.run(folder("c"), kraftgate, runs, arguments.seconds),
         "d": lambda: idle.run(folder("d"), kraftgate, runs, arguments.minutes),
         "e": lambda: console.run(folder("e"), kraftgate, runs, arguments.seconds),
+        "g": lambda: eta.run(
+            folder("g"),
+            1 if arguments.quick else min(runs, eta.RUNS_MAX),
+            eta.REPLICAS_QUICK if arguments.quick else eta.REPLICAS,
+        ),
     }
 
 

@@ -1,0 +1,158 @@
+"""(g) What was expected of a held broker against what then happened, on a real migration.
+
+A lab's one broker, with thousands of replicas in two directories, goes from ZooKeeper to KRaft mode
+and back, again and again: as Kafka does it, where all is assigned within a moment, and with a
+controller that stands still for random times, so that it takes long enough for a person to ask. The
+controller's log is then followed by the job's own functions, and at every look of a screen, four a
+second, and at every batch of the log the estimate is held against the moment at which the last
+replica had its directory.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from migration.estimate import LEVEL, Estimate
+from migration.rates import etas
+from migration.source_status import SourceStatus
+from migration.summary import ClusterSummary
+from streams.source.offsets import StreamOffset
+from streams.source.plan import Slice
+from tests.bench.eta_migration import BROKER, Round, rounds
+from tests.bench.latency import quantile
+from tests.bench.measure import MeasuringFailed
+from tests.bench.result import Figure, say
+from tests.support.pipeline import Run
+
+REPLICAS: Final = 13_500
+"""Six full requests. Each is an open file, of which a process may often have 20,000 at most."""
+REPLICAS_QUICK: Final = 4_500
+RUNS_MAX: Final = 3
+_LOOK_MS: Final = 250
+_STALL_MS: Final = 300_000
+_COVERAGE: Final = LEVEL - 0.1
+"""Rounds are few, and their estimates depend on each other."""
+
+
+@dataclass
+class _Followed(Run):
+    """The job without Spark, and what was known after each batch of the log."""
+
+    known: list[ClusterSummary] = field(default_factory=list)
+
+    def _batch(self, parts: Sequence[Slice], end: StreamOffset) -> None:
+        super()._batch(parts, end)
+        self.known.append(self.summary)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One estimate, and how long it really took from there, in seconds."""
+
+    estimate: Estimate
+    took_s: float
+
+    @property
+    def error_s(self) -> float:
+        """How far it was off."""
+        return abs(self.estimate.seconds - self.took_s)
+
+    @property
+    def relative(self) -> float:
+        """The same, as a share of what it took."""
+        return self.error_s / self.took_s
+
+    @property
+    def holds(self) -> bool:
+        """Whether the interval held."""
+        return self.estimate.low <= self.took_s <= self.estimate.high
+
+
+def told(log: Path) -> list[Told]:
+    """All estimates that were to be seen of the broker's hold in this log.
+
+    Raises:
+        MeasuringFailed: the broker was not held, or its assignments were not complete.
+    """
+    job = _Followed()
+    job.follow(log, 1)
+    known = job.known
+    broker = {each.id: each for each in known[-1].brokers}.get(BROKER)
+    if broker is None or broker.assignments_complete_ms is None:
+        raise MeasuringFailed("the broker's assignments were not complete")
+    end_ms = broker.assignments_complete_ms
+    held = [each for each in known if each.observed_ms is not None and _is_held(each)]
+    moments = {each.observed_ms or 0 for each in held}
+    if not moments:
+        raise MeasuringFailed("the broker was never seen held")
+    moments |= set(range(min(moments), end_ms, _LOOK_MS))
+    found = []
+    for at_ms in sorted(moment for moment in moments if moment < end_ms):
+        latest = [each for each in held if (each.observed_ms or 0) <= at_ms][-1]
+        source = SourceStatus(observed_ms=at_ms, finished=True, log=latest.metadata_log)
+        one = etas(latest, source, at_ms, _STALL_MS).get(BROKER)
+        if isinstance(one, Estimate):
+            found.append(Told(one, (end_ms - at_ms) / 1000))
+    return found
+
+
+def _is_held(summary: ClusterSummary) -> bool:
+    return any(each.id == BROKER and each.held for each in summary.brokers)
+
+
+def run(home: Path, runs: int, replicas: int) -> list[Figure]:
+    """Measure `runs` rounds of each kind.
+
+    Raises:
+        MeasuringFailed: a round went wrong, or gave no estimate at all.
+        LabError: the lab did.
+    """
+    by_kind: dict[str, list[list[Told]]] = {}
+    lasted: dict[str, list[float]] = {}
+    for one in rounds(home, runs, replicas):
+        found = told(one.log)
+        lasted.setdefault(one.kind, []).append(one.assigning_s)
+        by_kind.setdefault(one.kind, []).append(found)
+        say(f"g: {one.kind}: {_words(one, found)}")
+    if not any(any(each) for each in by_kind.values()):
+        raise MeasuringFailed("no round gave an estimate: more replicas are needed")
+    return [each for kind in by_kind for each in _figures(kind, by_kind[kind], lasted[kind])]
+
+
+def _words(one: Round, found: Sequence[Told]) -> str:
+    took = f"held {one.held_s:.1f} s, assigned within {one.assigning_s:.2f} s of it"
+    if not found:
+        return f"{took}, no estimate"
+    holds = sum(each.holds for each in found)
+    off = median(each.relative for each in found)
+    return f"{took}, {len(found)} estimates, {holds} held, off by {off:.0%} (median)"
+
+
+def _figures(kind: str, rounds: Sequence[Sequence[Told]], lasted: Sequence[float]) -> list[Figure]:
+    every = [each for each in rounds if each]
+
+    def figure(name: str, unit: str, values: Sequence[float], **judged: object) -> Figure:
+        return Figure(part="g", name=f"ETA, {kind}: {name}", unit=unit, runs=values, **judged)  # type: ignore[arg-type]
+
+    found = [figure("from the first assignment to the last", "s", lasted)]
+    found.append(
+        figure("estimates that were to be seen", "", [float(len(each)) for each in rounds])
+    )
+    if not every:
+        return found
+
+    def error(share: float, name: str) -> list[float]:
+        return [quantile(sorted(getattr(each, name) for each in one), share) for one in every]
+
+    whole = [each for one in every for each in one]
+    held = sum(each.holds for each in whole) / len(whole)
+    return [
+        *found,
+        figure("error, median", "s", error(0.5, "error_s")),
+        figure("error, p90", "s", error(0.9, "error_s")),
+        figure("error of what it took, median", "", error(0.5, "relative")),
+        figure("error of what it took, p90", "", error(0.9, "relative")),
+        figure("intervals that held", "", [held], bound=_COVERAGE, at_least=True),
+    ]
