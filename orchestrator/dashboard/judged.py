@@ -68,6 +68,29 @@ HAZARDS: Final = Row(
             steps=((None, ORANGE),),
         ),
         Panel(
+            title="Notices that Kraftgate sends",
+            explains=(
+                "To each receiver that is configured, within each interval of the graph: taken, and"
+                " attempts that failed; and those that are due. Of all clusters of an instance."
+            ),
+            kind="timeseries",
+            queries=(
+                Query(
+                    expr="increase(kraftgate_notices_sent_total[$__rate_interval])",
+                    legend="taken by {{receiver}}, {{instance}}",
+                ),
+                Query(
+                    expr="increase(kraftgate_notices_failed_total[$__rate_interval])",
+                    legend="failed to {{receiver}}, {{instance}}",
+                ),
+                Query(
+                    expr="kraftgate_notices_waiting",
+                    legend="due to {{receiver}}, {{instance}}",
+                ),
+            ),
+            width=12,
+        ),
+        Panel(
             title="Hazards can be seen",
             explains=(
                 "Whether everything is known that would show a hazard: where it is not, that none"

@@ -85,7 +85,12 @@ def test_a_query_asks_for_metrics_and_labels_that_there_are(asked: Asked) -> Non
 
 @pytest.mark.parametrize("asked", EVERY, ids=lambda asked: asked.where)
 def test_a_query_is_of_the_cluster_that_is_chosen(asked: Asked) -> None:
-    own = ("kraftgate_process_", "kraftgate_last_look", "kraftgate_build_info")
+    own = (
+        "kraftgate_process_",
+        "kraftgate_last_look",
+        "kraftgate_build_info",
+        "kraftgate_notices_",
+    )
     for name, labels in metrics_in(asked.expr).items():
         assert "cluster" in labels or name.startswith(own)
 
@@ -107,5 +112,6 @@ def test_what_is_most_asked_for_is_shown() -> None:
         "kraftgate_log_dir_online",
         "kraftgate_jmx_zk_write_behind_lag_records",
         "kraftgate_alerts",
+        "kraftgate_notices_failed_total",
     }
     assert any("ALERTS{" in asked.expr for asked in EVERY)
