@@ -16,13 +16,11 @@ from migration.replica_state import ReplicaState
 from migration.summary import BrokerSummary, Phase
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import ProcessDiedError, RequestRefusedError
-from orchestrator.lab.ports import LOOPBACK, Ports
 from tests.job.asking import all_hazards, asked, directory_id, of, on_disk
 from tests.job.killing import Killed
-from tests.job.watched import a_frozen_broker_is_told_once
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.prometheus]
+pytestmark = [pytest.mark.lab, pytest.mark.spark]
 
 OLD = [[1], [1], [1], [1], [2], [2], [2], [2]]
 """Partitions of one replica: Kafka spreads those of a broker over its two directories."""
@@ -51,19 +49,10 @@ def lab(assignments: HeldRequests) -> Iterator[Lab]:
 
 
 @pytest.fixture
-def metrics() -> Iterator[str]:
-    """Where Kraftgate is scraped: a port that is held for it."""
-    ports = Ports()
-    yield f"{LOOPBACK}:{ports.take()}"
-    ports.close()
-
-
-@pytest.fixture
-def run(lab: Lab, metrics: str, tmp_path: Path) -> Iterator[Killed]:
+def run(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
     sources = (
         f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
         f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
-        f'metrics: {{listen: "{metrics}"}}\n'
     )
     with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id, sources) as run:
         run.start()
@@ -71,7 +60,7 @@ def run(lab: Lab, metrics: str, tmp_path: Path) -> Iterator[Killed]:
 
 
 def test_directories_that_fail_at_the_wrong_moment(
-    lab: Lab, run: Killed, assignments: HeldRequests, metrics: str, tmp_path: Path
+    lab: Lab, run: Killed, assignments: HeldRequests
 ) -> None:
     run.wait_for(lambda now: now.disks is not None and len(now.disks.brokers) == 2)
     _one_is_left_under_zookeeper(lab, run)
@@ -84,7 +73,6 @@ def test_directories_that_fail_at_the_wrong_moment(
     run.wait_for(lambda now: now.phase is Phase.HYBRID)
     _one_fails_under_pending_replicas(lab, run, assignments)
     _somebody_edits_the_ids(lab, run)
-    a_frozen_broker_is_told_once(lab, run, assignments, metrics, tmp_path / "prometheus")
     _one_is_gone_before_the_broker_starts(lab, run)
     assert run.interrupt() == 0
     assert not run.leftovers()
