@@ -1,0 +1,144 @@
+"""The page beside a real migration: it shows what the cluster does, as it does it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from migration.replica_state import ReplicaState
+from tests.browser.desk import LAPTOP
+from tests.browser.night import Night, Scene, night
+from tests.job.killing import CLUSTER
+
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.browser, pytest.mark.long]
+
+SEEN_MS = 60_000
+
+
+def test_the_page_follows_a_real_migration(browser: Browser, tmp_path: Path) -> None:
+    with night(tmp_path) as now:
+        page = _page(browser, now)
+        for scene in now.scenes():
+            _is_present(page)
+            SHOWN[scene](page, now)
+            page.screenshot(path=tmp_path / f"{scene}.png")
+        _the_whole_night_is_on_the_timeline(page)
+        page.close()
+
+
+def _page(browser: Browser, now: Night) -> Page:
+    width, height = LAPTOP
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.set_default_timeout(SEEN_MS)
+    expect.set_options(timeout=SEEN_MS)
+    page.goto(f"{now.url}/#/{CLUSTER}/brokers")
+    return page
+
+
+def _is_present(page: Page) -> None:
+    expect(page.get_by_test_id("currency")).to_contain_text("current")
+
+
+def _in_phase(page: Page, phase: str) -> None:
+    expect(page.locator(".phases [aria-current=step] .phase-name")).to_have_text(phase)
+
+
+def _row(page: Page, broker: int) -> Locator:
+    return page.locator(f"tr[data-broker='{broker}']")
+
+
+def _bars_are_the_clusters(page: Page, now: Night) -> None:
+    """Each broker's bar has the counts of the store, which replays and oracles vouch for."""
+    summary = now.run.summary()
+    assert summary is not None
+    for each in summary.brokers:
+        told = [f"{n} {state}" for state in ORDER if (n := each.replicas[state])]
+        bar = _row(page, each.id).get_by_role("img", name=", ".join(told) or "no replicas")
+        expect(bar).to_be_visible()
+
+
+ORDER = (
+    ReplicaState.ASSIGNED,
+    ReplicaState.MIGRATING,
+    ReplicaState.UNASSIGNED,
+    ReplicaState.OFFLINE,
+    ReplicaState.LOST,
+)
+
+
+def _zookeeper(page: Page, now: Night) -> None:
+    _in_phase(page, "zookeeper")
+    for each in now.lab.spec.broker_ids:
+        expect(_row(page, each)).to_contain_text("not registered")
+    expect(page.get_by_test_id("checkpoint")).to_be_visible()
+
+
+def _pre_migration(page: Page, _: Night) -> None:
+    _in_phase(page, "pre-migration")
+
+
+def _hybrid(page: Page, now: Night) -> None:
+    _in_phase(page, "hybrid")
+    _bars_are_the_clusters(page, now)
+    expect(_row(page, 1)).to_contain_text("migrating")
+
+
+def _held(page: Page, now: Night) -> None:
+    expect(_row(page, 1)).to_contain_text("held")
+    expect(_row(page, 1)).to_have_attribute("data-urgent", "true")
+    _bars_are_the_clusters(page, now)
+    _row(page, 1).locator("th a").click()
+    sheet = page.get_by_role("dialog", name="Broker 1")
+    expect(sheet.locator("table.pending tbody tr").first).to_contain_text("audit-")
+    page.keyboard.press("Escape")
+
+
+def _assigned(page: Page, now: Night) -> None:
+    expect(_row(page, 1)).not_to_contain_text("held")
+    _bars_are_the_clusters(page, now)
+    page.get_by_role("link", name="Directories").click()
+    cells = page.locator("[role=row][data-broker='1'] [role=gridcell]")
+    for at in range(now.lab.spec.directories):
+        expect(cells.nth(at)).to_have_attribute("data-kind", "assigned")
+
+
+def _offline(page: Page, _: Night) -> None:
+    """Still at the heat map."""
+    expect(page.locator("[role=row][data-broker='1'] [data-kind=offline]")).to_have_count(1)
+    page.get_by_role("link", name="Brokers").click()
+    expect(_row(page, 1)).to_contain_text("offline")
+
+
+def _dual_write(page: Page, now: Night) -> None:
+    _in_phase(page, "dual-write")
+    _bars_are_the_clusters(page, now)
+    expect(page.locator("tbody tr[data-urgent=true]")).to_have_count(0)
+
+
+def _finalized(page: Page, now: Night) -> None:
+    _in_phase(page, "finalized")
+    _bars_are_the_clusters(page, now)
+
+
+SHOWN: dict[Scene, Callable[[Page, Night], None]] = {
+    "zookeeper": _zookeeper,
+    "pre-migration": _pre_migration,
+    "hybrid": _hybrid,
+    "held": _held,
+    "assigned": _assigned,
+    "offline": _offline,
+    "dual-write": _dual_write,
+    "finalized": _finalized,
+}
+
+
+def _the_whole_night_is_on_the_timeline(page: Page) -> None:
+    page.get_by_role("link", name="Timeline").click()
+    for lane in ("decisions", "metadata", "zookeeper", "disks"):
+        chip = page.locator(f".chip:has([data-lane={lane}]) .num")
+        expect(chip).not_to_have_text("0")
+    page.get_by_label("Kind of event").select_option("phase_changed")
+    told = page.locator(".event")
+    for phase in ("pre-migration", "hybrid", "dual-write", "finalized"):
+        expect(told.filter(has_text=f"now={phase}")).to_have_count(1)
