@@ -1,11 +1,11 @@
 """The benchmark of everything that is promised in figures.
 
-    python -m tests.bench [--runs 5] [--quick] [--only a,b,c,d,e,g]
+    python -m tests.bench [--runs 5] [--quick] [--only a,b,c,d,e,f,g]
 
 a: replay against kafka-dump-log; b: the wire reader; c: latency; d: idle; e: latency up to the
-console's pages; g: the ETA. Each part checks that both sides did the same work before it prints a
-ratio. The table goes to stdout, all runs to bench-results/. Exit 1: a bound is exceeded (not with
---quick, whose sizes prove nothing), or a part could not be measured.
+console's pages; f: the page in a browser; g: the ETA. Each part checks that both sides did the same
+work before it prints a ratio. The table goes to stdout, all runs to bench-results/. Exit 1: a bound
+is exceeded (not with --quick, whose sizes prove nothing), or a part could not be measured.
 """
 
 import argparse
@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.lab import LabError
-from tests.bench import console, eta, idle, latency, replay, wire
+from tests.bench import console, eta, idle, latency, page, replay, wire
 from tests.bench.generate import Shape, generate
 from tests.bench.measure import MeasuringFailed
 from tests.bench.result import RUNS, Figure, save, say, table
 
-PARTS: Final = "abcdeg"
+PARTS: Final = "abcdefg"
 FULL: Final = Shape(partitions=200_000, brokers=300, directories=12)
 QUICK: Final = Shape(partitions=5_000, brokers=30, directories=4)
 
@@ -34,7 +34,9 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small and short, to try it out")
     parser.add_argument("--only", default=",".join(PARTS), help="parts, such as a,c")
     parser.add_argument("--minutes", type=float, help="of idling in part d; 2, with --quick 0.5")
-    parser.add_argument("--seconds", type=float, help="of one run of c and e; 20, with --quick 5")
+    parser.add_argument(
+        "--seconds", type=float, help="of one run of c, e and f; 20, with --quick 5"
+    )
     parser.add_argument("--results", type=Path, default=Path("bench-results"))
     parser.add_argument(
         "--kraftgate",
@@ -68,6 +70,7 @@ def _parts(arguments: argparse.Namespace, home: Path) -> dict[str, Callable[[], 
         "c": lambda: latency.run(folder("c"), kraftgate, runs, arguments.seconds),
         "d": lambda: idle.run(folder("d"), kraftgate, runs, arguments.minutes),
         "e": lambda: console.run(folder("e"), kraftgate, runs, arguments.seconds),
+        "f": lambda: page.run(folder("f"), kraftgate, runs, arguments.seconds),
         "g": lambda: eta.run(
             folder("g"),
             1 if arguments.quick else min(runs, eta.RUNS_MAX),

@@ -40,18 +40,16 @@ export function Timeline({ cluster, eventsOf }) {
     stop.current = new AbortController();
     const { signal } = stop.current;
     const bounds = range ? { from_ms: range.from, to_ms: range.to } : {};
+    const show = (all) => setWindow({ from: all.from_ms, to: Math.max(all.to_ms, all.from_ms + 1000), told: all });
+    const ask = (what, query, put) => read(of(name, what), query, signal).then(put);
     try {
-      const [axis, events, whole, changes] = await Promise.all([
-        read(of(name, "timeline"), { ...bounds, buckets: BUCKETS, ...filter }, signal),
-        read(of(name, "events"), { ...bounds, ...filter, limit: PAGE }, signal),
-        range ? read(of(name, "timeline"), { buckets: BUCKETS }, signal) : null,
-        read(of(name, "events"), { kind: "phase_changed", order: "oldest", limit: PAGE }, signal),
+      // Each is drawn when it comes: the axis does not wait for the list.
+      await Promise.all([
+        ask("timeline", { buckets: BUCKETS }, show),
+        ask("timeline", { ...bounds, buckets: BUCKETS, ...filter }, setTold),
+        ask("events", { ...bounds, ...filter, limit: PAGE }, (got) => setPage({ ...got, range, filter })),
+        ask("events", { kind: "phase_changed", order: "oldest", limit: PAGE }, (got) => setPhases(got.events)),
       ]);
-      const all = whole ?? axis;
-      setWindow({ from: all.from_ms, to: Math.max(all.to_ms, all.from_ms + 1000), told: all });
-      setTold(axis);
-      setPage(events);
-      setPhases(changes.events);
       setError(null);
     } catch (problem) {
       if (problem.name !== "AbortError") setError(problem);
@@ -80,11 +78,12 @@ export function Timeline({ cluster, eventsOf }) {
   );
   const older = async () => {
     const more = await read(of(name, "events"), { ...(range ? { from_ms: range.from, to_ms: range.to } : {}), ...filter, limit: PAGE, cursor: page.next });
-    setPage((was) => ({ ...more, events: [...was.events, ...more.events] }));
+    setPage((was) => ({ ...more, range, filter, events: [...was.events, ...more.events] }));
   };
   const whole = () => setRange(null);
   const follow = () => window_ && seen && setRange(within({ from: now() - (seen.to - seen.from), to: now() }, { from: window_.from, to: now() }));
-  const every = page !== null && page.next === null;
+  // Those of another range or filter are not all there are.
+  const every = page !== null && page.next === null && page.range === range && page.filter === filter;
 
   return html`<div class="timeline">
     <${Panel} id="timeline" title="Timeline" note=${seen && `${time(seen.from, { now: now() })} to ${time(seen.to, { now: now() })} ${zoneName()}, ${duration(seen.to - seen.from)}`}>
