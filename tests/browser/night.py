@@ -8,7 +8,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -90,8 +90,7 @@ class Night:
 @contextmanager
 def night(folder: Path, *, brokers: int = 2, directories: int = 2) -> Iterator[Night]:
     """Brokers in ZooKeeper mode, and Kraftgate that waits for the controllers."""
-    ports = Ports()
-    with HeldRequests(ASSIGN_REPLICAS_TO_DIRS) as held:
+    with closing(Ports()) as ports, HeldRequests(ASSIGN_REPLICAS_TO_DIRS) as held:
         between = {"controller.quorum.voters": f"3000@{held.address}"}
         spec = LabSpec(
             brokers=brokers, directories=directories, controllers=1, broker_properties=between
@@ -108,7 +107,6 @@ def night(folder: Path, *, brokers: int = 2, directories: int = 2) -> Iterator[N
                 _wait_served(f"http://{at}")
                 yield Night(lab, run, held, f"http://{at}")
                 assert run.interrupt() == 0
-    ports.close()
 
 
 def _configured(lab: Lab, folder: Path, at: str) -> str:

@@ -20,7 +20,7 @@ def test_the_page_follows_a_real_migration(browser: Browser, tmp_path: Path) -> 
     with night(tmp_path) as now:
         page = _page(browser, now)
         for scene in now.scenes():
-            _is_present(page)
+            _is_present(page, "by ZooKeeper" if scene == "zookeeper" else "current")
             SHOWN[scene](page, now)
             page.screenshot(path=tmp_path / f"{scene}.png")
         _the_whole_night_is_on_the_timeline(page)
@@ -36,8 +36,9 @@ def _page(browser: Browser, now: Night) -> Page:
     return page
 
 
-def _is_present(page: Page) -> None:
-    expect(page.get_by_test_id("currency")).to_contain_text("current")
+def _is_present(page: Page, word: str) -> None:
+    expect(page.get_by_test_id("currency")).to_contain_text(word)
+    expect(page.locator(".old-band")).to_have_count(0)
 
 
 def _in_phase(page: Page, phase: str) -> None:

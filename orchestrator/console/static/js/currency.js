@@ -12,10 +12,10 @@ export const SILENT_AFTER_MS = 15_000;
  * @typedef {{state: LinkState, why: string|null, retry_ms: number|null, heard_ms: number|null}} Link
  *     `retry_ms`: when it is tried again; `heard_ms`: the server's clock at its last word
  * @typedef {{
- *   kind: "present"|"reading"|"settled"|"old"|"nothing",
+ *   kind: "present"|"partial"|"reading"|"settled"|"old"|"nothing",
  *   word: string, title: string, text: string, as_of_ms: number|null,
  * }} Currency
- *     present, reading history, over for good, not the present, nothing known at all
+ *     present, present without a metadata log, reading history, over for good, not the present, nothing known at all
  */
 
 /**
@@ -35,7 +35,32 @@ export function currency(link, model, cluster) {
       as_of_ms: model.looked_ms,
     };
   }
-  return told(cluster.head);
+  return beforeControllers(cluster) ?? told(cluster.head);
+}
+
+/**
+ * Before the controllers are provisioned there is no metadata log, and that is a phase: what stands
+ * here is the present, by ZooKeeper and by the disks.
+ *
+ * @param {import("./store.js").Cluster} cluster @returns {Currency|null}
+ */
+function beforeControllers({ head, sources }) {
+  const zookeeper = sources.find((each) => each.name === "zookeeper");
+  if (head.current !== "no_data" || head.phase !== "zookeeper" || !zookeeper?.current) return null;
+  return {
+    kind: "partial",
+    word: "by ZooKeeper",
+    title: "No controller yet",
+    text: head.current_text,
+    as_of_ms: zookeeper.last_reply_ms,
+  };
+}
+
+/** Sources that are in use and not current: what rests on them is old. @param {import("./store.js").Cluster} cluster */
+export function silentSources({ head, sources }) {
+  return sources.filter(
+    (each) => each.configured && each.in_use && !each.current && !(each.name === "metadata_log" && head.current === "no_data"),
+  );
 }
 
 /** @param {Link} link @returns {Currency} */

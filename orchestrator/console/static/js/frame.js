@@ -10,6 +10,7 @@ import { duration, time, zoneName } from "./words.js";
 
 const CURRENCY_ICONS = {
   present: "dot",
+  partial: "half",
   reading: "half",
   settled: "ring",
   old: "cross",
@@ -71,7 +72,7 @@ function skipToMain(event) {
 
 /** What is not the present says so across the whole page, and how old it is. */
 export function OldBand({ standing, link: linked }) {
-  if (standing.kind === "present" || standing.kind === "settled") return null;
+  if (["present", "partial", "settled"].includes(standing.kind)) return null;
   const past = standing.kind === "old";
   return html`<div class="old-band" data-kind=${standing.kind} role="alert">
     <p class="old-title"><${Icon} name=${CURRENCY_ICONS[standing.kind]} />${standing.title}</p>
@@ -162,7 +163,7 @@ export function Announcer({ cluster, standing }) {
     cluster.head.waiting.needs_person,
   ].join();
   useEffect(() => {
-    if (!cluster || standing.kind !== "present") return;
+    if (!cluster || isOld(standing)) return;
     const { phase, waiting } = cluster.head;
     const where = cluster.walk?.checkpoint ? `, checkpoint ${cluster.walk.checkpoint}` : "";
     const person = waiting.needs_person ? " A person is needed." : "";

@@ -1,6 +1,7 @@
 /** The top of a cluster: its phase, the one thing that is waited for, the checkpoint, what one may say. */
 import { html, memo } from "./html.js";
 import { Since, now } from "./clock.js";
+import { silentSources } from "./currency.js";
 import { Icon } from "./icons.js";
 import { link, sheetLink } from "./route.js";
 import { counted, duration, time } from "./words.js";
@@ -15,8 +16,22 @@ export function Now({ cluster, standing, onSay }) {
   return html`<section class="now" aria-label="Now" data-tone=${tone}>
     <${Phases} phases=${head.phases} since=${head.phase_since_ms} />
     <${WaitingFor} waiting=${head.waiting} eta=${head.eta} noEta=${head.no_eta} name=${cluster.name} tone=${tone} />
+    <${Silent} sources=${silentSources(cluster)} />
     <${Standing} cluster=${cluster} off=${standing.kind === "old" || standing.kind === "nothing"} onSay=${onSay} />
   </section>`;
+}
+
+const SOURCE_WORDS = { metadata_log: "the metadata log", zookeeper: "ZooKeeper", log_dirs: "the disks", jmx: "JMX" };
+
+/** What is not seen now although it should be: whatever rests on it is old. */
+function Silent({ sources }) {
+  if (!sources.length) return null;
+  return html`<ul class="silent" aria-label="Sources that are not current">
+    ${sources.map((each) => {
+      const why = each.error ?? each.why_not ?? each.waiting;
+      return html`<li key=${each.name}><${Icon} name="cross" /><span><b>Not current: ${SOURCE_WORDS[each.name]}.</b>${why && ` ${why}`}</span></li>`;
+    })}
+  </ul>`;
 }
 
 function toneOf(waiting) {
