@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from orchestrator.report.shape import Span
 from orchestrator.report.svg import EXPOSED, INK, LINE, QUIET
-from orchestrator.report.visible import visible
+from orchestrator.visible import visible
 
 WIDTH_IN: Final = 10.0
 _ROWS_LOW: Final = 40

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from orchestrator.report.visible import visible
+from orchestrator.visible import visible
 
 _SPECIAL: Final = re.compile(r"[\\`*{}\[\]<>#|~&$]|(?<!\w)_|_(?!\w)|^[-+=]")
 """What is markup anywhere, and what is only at the end of a word or the beginning of a line."""

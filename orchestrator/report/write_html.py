@@ -11,7 +11,7 @@ from migration.summary import iso
 from orchestrator.report.model import Happening, Report
 from orchestrator.report.moments import clock, lasting, words
 from orchestrator.report.plots import plots
-from orchestrator.report.visible import visible
+from orchestrator.visible import visible
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
 HAPPENINGS_MAX: Final = 3000

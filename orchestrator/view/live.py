@@ -19,10 +19,15 @@ from rich.text import Text
 from migration.rates import etas
 from orchestrator.following import Snapshot
 from orchestrator.reasons import reasons_of
+from orchestrator.view.layout import share
 from orchestrator.view.lines import Judged, changes, judged
-from orchestrator.view.table import render
+from orchestrator.view.table import Picture
 
 _EVERY_S: Final = 0.25
+_LEAST: Final = 2
+"""A cluster's title, and what it waits for."""
+_ROOMY: Final = 4
+"""With fewer lines for each, clusters stand one below the other without a line between."""
 
 
 class Stop:
@@ -107,44 +112,55 @@ class TableView:
         if key == self._shown:
             return
         self._shown = key
-        height = max(4, (size.height - 1) // max(1, len(snapshots)))
-        self._live.update(self._picture(snapshots, now_ms, size.width, height), refresh=True)
+        self._live.update(self._screen(snapshots, now_ms, size.width, size.height), refresh=True)
 
     def close(self) -> None:
         """Leave the alternate screen and print the last state where it stays."""
         self._live.stop()
         if self._last is not None:
             snapshots, now_ms = self._last
-            self._console.print(self._picture(snapshots, now_ms, self._console.width, None))
+            width = self._console.width
+            pictures = [self._picture(one, now_ms, width).draw() for one in snapshots]
+            self._console.print(Group(*_apart(pictures)))
 
-    def _picture(
-        self, snapshots: Sequence[Snapshot], now_ms: int, width: int, height: int | None
+    def _screen(
+        self, snapshots: Sequence[Snapshot], now_ms: int, width: int, height: int
     ) -> RenderableType:
-        pictures: list[RenderableType] = []
-        for one in snapshots:
-            if pictures:
-                pictures.append(Text(""))
-            pictures.append(picture(one, now_ms, self._stall_after_ms, width, height))
-        return Group(*pictures)
+        """All clusters; where not even two lines are there for each, the first and a count."""
+        shown = snapshots[: max(1, (height - 1) // _LEAST)]
+        if len(snapshots) * _LEAST <= height:
+            shown = snapshots
+        pictures = [self._picture(one, now_ms, width) for one in shown]
+        left = len(snapshots) - len(shown)
+        room = height - (1 if left else 0)
+        apart = len(shown) - 1
+        if room - apart < len(shown) * _ROOMY:
+            apart = 0
+        given = share([each.height for each in pictures], room - apart)
+        parts = [each.draw(lines) for each, lines in zip(pictures, given, strict=True)]
+        more = [Text(f"and {left} more clusters: kraftgate status"[:width])] if left else []
+        return Group(*(_apart(parts) if apart else parts), *more)
+
+    def _picture(self, one: Snapshot, now_ms: int, width: int) -> Picture:
+        return _of(one, now_ms, self._stall_after_ms, width)
 
 
 def picture(
     one: Snapshot, now_ms: int, stall_after_ms: int, width: int, height: int | None = None
 ) -> RenderableType:
     """Draw one snapshot, with its waits worked out."""
+    return _of(one, now_ms, stall_after_ms, width).draw(height)
+
+
+def _of(one: Snapshot, now_ms: int, stall_after_ms: int, width: int) -> Picture:
     reasons = reasons_of(one, now_ms, stall_after_ms)
-    return render(
-        one.summary,
-        one.events,
-        reasons,
-        one.status,
-        now_ms,
-        width,
-        height,
-        one.limits,
-        etas=etas(one.summary, one.status, now_ms, stall_after_ms),
-        walk=one.walk,
-    )
+    estimates = etas(one.summary, one.status, now_ms, stall_after_ms)
+    return Picture(one, reasons, estimates, now_ms, width)
+
+
+def _apart(parts: Sequence[RenderableType]) -> list[RenderableType]:
+    """With an empty line between each two."""
+    return [each for part in parts for each in (Text(""), part)][1:]
 
 
 class LineView:

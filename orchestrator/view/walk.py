@@ -1,16 +1,15 @@
 """The walk through the runbook, as every view shows it: where it stands, and what holds it."""
 
-import textwrap
 from typing import Final
 
 from rich.text import Text
 
+from orchestrator.view.blocks import Block, lines_of, text, wrapped
+from orchestrator.view.layout import Want
 from orchestrator.view.words import clock
 from orchestrator.walk.state import Stage
 from orchestrator.walk.told import WalkTold
 
-_HOLDS_MAX: Final = 4
-_SHOWN_LINES_MAX: Final = 12
 STAGE_WORDS: Final = {
     Stage.AHEAD: "next",
     Stage.ENTERED: "before its step",
@@ -21,37 +20,35 @@ STAGE_WORDS: Final = {
 }
 
 
-def walk_lines(walk: WalkTold, width: int) -> list[Text]:
-    """Draw where the walk stands, what is to be done by hand, and what holds it."""
-    head = Text(f"runbook {walk.runbook}", style="bold")
+def walk_blocks(walk: WalkTold, width: int) -> list[Block]:
+    """Draw where the walk stands, and what is to be done by hand."""
+    head = text(f"runbook {walk.runbook}", "bold")
     if walk.path is not None:
-        head.append(f"  rolling back: {walk.path}", style="bold magenta")
+        head.append_text(text(f"  rolling back: {walk.path}", "bold magenta"))
     if walk.outcome is not None:
         head.append(f"  {walk.outcome}", style="bold green" if walk.outcome != "aborted" else "red")
-        return [_cut(head, width)]
+        return [lines_of([head], width, rank=9)]
     behind = sum(each.stage in (Stage.PASSED, Stage.SKIPPED) for each in walk.places)
     head.append(f"  {behind} behind", style="not bold")
     if not walk.execute:
         head.append("  steps by hand", style="not bold")
     if walk.paused is not None:
-        head.append(f"  PAUSED by {walk.paused}", style="bold yellow")
-    lines = [_cut(head, width)]
+        head.append_text(text(f"  PAUSED by {walk.paused}", "bold yellow"))
+    # That nothing goes on is not to be overlooked.
+    blocks = [lines_of([head], width, rank=9, least=1, floor=walk.paused is not None)]
     if walk.checkpoint is not None:
-        at = Text(f"> {walk.checkpoint}", style="bold cyan")
-        at.append(f"  {walk.title}" if walk.title else "", style="not bold")
+        at = text(f"> {walk.checkpoint}", "bold cyan")
+        at.append_text(text(f"  {walk.title}" if walk.title else "", "not bold"))
         stage = STAGE_WORDS.get(walk.stage) if walk.stage is not None else None
         at.append(f"  ({stage})" if stage else "", style="dim not bold")
-        lines.append(_cut(at, width))
-    lines += _shown(walk, width)
-    style = "bold red" if walk.asks is not None else "yellow"
-    for hold in walk.holds[:_HOLDS_MAX]:
-        lines += _wrapped(f"holds: {hold}", width, style)
-    if len(walk.holds) > _HOLDS_MAX:
-        lines.append(Text(f"  and {len(walk.holds) - _HOLDS_MAX} more: kraftgate status --json"))
+        blocks.append(lines_of([at], width, rank=4, least=2, floor=1))
+    if walk.shown is not None:
+        blocks.append(_shown(walk.shown, width))
     if walk.unexpected:
         at_ms, words = walk.unexpected[-1]
-        lines += _wrapped(f"unexpected at {clock(at_ms)}: {words}", width, "magenta")
-    return lines
+        told = text(f"unexpected at {clock(at_ms)}: {words}", "magenta")
+        blocks.append(lines_of([told], width, rank=14))
+    return blocks
 
 
 def walk_fields(walk: WalkTold) -> dict[str, object]:
@@ -73,20 +70,22 @@ def walk_key(walk: WalkTold) -> object:
     return walk.checkpoint, walk.stage, walk.path, walk.outcome, walk.paused, names
 
 
-def _shown(walk: WalkTold, width: int) -> list[Text]:
-    if walk.shown is None:
-        return []
-    lines = walk.shown.strip().splitlines()
-    shown = [Text(f"  {line}"[:width]) for line in lines[:_SHOWN_LINES_MAX]]
-    if len(lines) > _SHOWN_LINES_MAX:
-        shown.append(Text("  ... the rest: kraftgate runbook show", style="dim"))
-    return shown
+def _shown(shown: str, width: int) -> Block:
+    """What a person is to do, every word of it; what does not fit is in the runbook, too."""
+    lines = [line for each in shown.strip().splitlines() for line in _indented(each, width)]
+    rest = Text("  ... the rest: kraftgate runbook show"[:width], style="bold")
+
+    def draw(count: int) -> list[Text]:
+        return lines if count >= len(lines) else [*lines[: count - 1], rest]
+
+    want = Want(lines=len(lines), least=len(lines), floor=1, rank=6)
+    return Block(want=want, draw=draw)
 
 
-def _wrapped(text: str, width: int, style: str) -> list[Text]:
-    return [Text(line, style=style) for line in textwrap.wrap(text, width)]
-
-
-def _cut(text: Text, width: int) -> Text:
-    text.truncate(width, overflow="ellipsis")
-    return text
+def _indented(line: str, width: int) -> list[Text]:
+    """A line over as many as it needs, each as far in as it is."""
+    words = line.lstrip()
+    margin = " " * min(len(line) - len(words) + 2, max(0, width - 20))
+    return [Text(margin).append_text(e) for e in wrapped(text(words), width - len(margin))] or [
+        Text("")
+    ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.report.markdown import fenced, plain, table
-from orchestrator.report.visible import visible
+from orchestrator.visible import visible
 from orchestrator.walk import entries
 from tests.report.making import Made
 from tests.report.night import ALERT, began, follow, hazard, keep_runbook, orchestrator

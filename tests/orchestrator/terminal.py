@@ -1,0 +1,129 @@
+"""A real pseudo-terminal with a program in it, and what would stand on its screen.
+
+What a program writes is followed as far as ours write it: text, line ends, the cursor's home, the
+alternate screen and colours. Anything else is an error of the test, so that nothing is overlooked.
+"""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+from rich.cells import cell_len
+
+_ESCAPE = re.compile(r"\x1b\[(\??[\d;]*)([A-Za-z])")
+_PATIENCE_S = 60.0
+
+
+class Terminal:
+    """Runs a program on a terminal of a size.
+
+    Attributes:
+        written: everything that the program wrote so far.
+        wide: lines that were wider than the screen when they were written.
+    """
+
+    def __init__(self, columns: int, rows: int, *command: str, **environment: str) -> None:
+        self._master, slave = pty.openpty()
+        self.columns, self.rows = columns, rows
+        self.resize(columns, rows)
+        given = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS", "LINES")}
+        self._process = subprocess.Popen(
+            [sys.executable, *command],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env={**given, "TERM": "xterm-256color", **environment},
+            start_new_session=True,
+        )
+        os.close(slave)
+        self.written = ""
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        os.close(self._master)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """What a person does with the window's corner."""
+        self.columns, self.rows = columns, rows
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def wait(self, holds: Callable[[list[str]], bool]) -> list[str]:
+        """Wait for a frame, written in the present size, of which something holds."""
+        deadline_s = time.monotonic() + _PATIENCE_S
+        while True:
+            self._read(0.2)
+            frame = self.frame()
+            if frame and holds(frame):
+                return frame
+            assert self._process.poll() is None, self.written[-2000:]
+            assert time.monotonic() < deadline_s, "\n".join(frame)
+
+    def frame(self) -> list[str]:
+        """The last whole picture, line by line, without colours."""
+        pictures = self.written.split("\x1b[H")
+        whole = pictures[-2] if len(pictures) > 2 else ""
+        return [_plain(each) for each in whole.split("\r\n")]
+
+    def forget(self) -> None:
+        """Look only at what is written from here on."""
+        self.written = ""
+
+    def interrupt(self) -> str:
+        """Ctrl-C, and everything until the program has ended in good order."""
+        self._process.send_signal(signal.SIGINT)
+        deadline_s = time.monotonic() + _PATIENCE_S
+        while self._process.poll() is None:
+            self._read(0.1)
+            assert time.monotonic() < deadline_s
+        self._read(0.1)
+        assert self._process.returncode == 0
+        return self.written
+
+    def _read(self, seconds: float) -> None:
+        while select.select([self._master], [], [], seconds)[0]:
+            try:
+                self.written += os.read(self._master, 65_536).decode("utf-8", "replace")
+            except OSError:  # the other end is closed
+                return
+            seconds = 0.0
+
+
+def _plain(line: str) -> str:
+    text = _ESCAPE.sub(_taken, line)
+    assert "\x1b" not in text, repr(line)
+    assert cell_len(text) == cell_len(text.rstrip("\r\n"))
+    return text.rstrip()
+
+
+def _taken(found: re.Match[str]) -> str:
+    assert found[2] in "mhlJK", f"not followed: {found[0]!r}"
+    return ""
+
+
+def styles(written: str) -> list[list[int]]:
+    """The numbers of every colour and style that was set."""
+    return [
+        [int(number or 0) for number in found[1].split(";")]
+        for found in _ESCAPE.finditer(written)
+        if found[2] == "m"
+    ]
