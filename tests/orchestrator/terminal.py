@@ -44,6 +44,7 @@ class Terminal:
             stderr=slave,
             env={**given, "TERM": "xterm-256color", **environment},
             start_new_session=True,
+            preexec_fn=_own_this_terminal,
         )
         os.close(slave)
         self.written = ""
@@ -60,7 +61,14 @@ class Terminal:
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
+        if self._master >= 0:
+            os.close(self._master)
+
+    def hang_up(self) -> int:
+        """What a lost ssh does; how the program ended."""
         os.close(self._master)
+        self._master = -1
+        return self._process.wait(_PATIENCE_S)
 
     def resize(self, columns: int, rows: int) -> None:
         """What a person does with the window's corner."""
@@ -106,6 +114,11 @@ class Terminal:
             except OSError:  # the other end is closed
                 return
             seconds = 0.0
+
+
+def _own_this_terminal() -> None:
+    """So that it hears when the terminal is gone, as after a lost ssh: nothing is left behind."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def _plain(line: str) -> str:

@@ -152,3 +152,9 @@ def test_the_end_gives_the_terminal_back_with_the_last_state(ended: str) -> None
     assert "brokers-kraft[3]" in left
     assert "waiting for: " in left
     assert "latest events" in left
+
+
+def test_a_lost_terminal_leaves_no_process_behind() -> None:
+    with scene("walk", 80, 24) as terminal:
+        terminal.wait(shown)
+        assert terminal.hang_up() != 0
