@@ -41,6 +41,7 @@ class Night:
         config: its configuration; commands that only read may be run with it.
         prometheus: the server's base address.
         told: what the receiver was told.
+        dumps: what kafka-dump-log prints of the controller's log, segment by segment.
         began_s: when Kraftgate was started, in seconds since the epoch.
         ended_s: when Prometheus had scraped the end.
     """
@@ -49,6 +50,7 @@ class Night:
     config: Path
     prometheus: str
     told: Told
+    dumps: tuple[str, ...]
     began_s: float
     ended_s: float
 
@@ -79,7 +81,10 @@ def clean_night(folder: Path) -> Iterator[Night]:
             ended_s = time.time()
             assert window.interrupt() == 0
             assert not window.leftovers()
+        (controller,) = lab.spec.controller_ids
+        segments = sorted(lab.metadata_log_dir(f"controller-{controller}").glob("*.log"))
         yield Night(
+            dumps=tuple(lab.dump_log(each) for each in segments),
             state_dir=window.state,
             config=window.config,
             prometheus=prometheus,

@@ -12,7 +12,9 @@ import pytest
 from tests.alerts.rules import rules
 from tests.dashboard.queries import Asked, queries
 from tests.job.killing import CLUSTER
-from tests.shown.night import Night, clean_night
+from tests.report.witness import witnessed
+from tests.shown.night import APPROVERS, Night, clean_night
+from tests.shown.reported import by_registration, cluster_of, is_told_as_logged, reported
 from tests.support.prometheus import api, ask, ask_range
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.prometheus, pytest.mark.long]
@@ -77,3 +79,32 @@ def test_each_phase_was_seen(night: Night) -> None:
     began = {dict(labels)["phase"]: values[0][0] for labels, values in seen.items()}
     order = ["zookeeper", "pre-migration", "hybrid", "dual-write", "finalized"]
     assert [phase for phase in sorted(began, key=began.__getitem__) if phase != "copying"] == order
+
+
+def test_the_report_has_brokers_as_the_controller_logged_them(night: Night) -> None:
+    logged = witnessed(night.dumps)
+    told = by_registration(cluster_of(night.config))
+    assert {(each.broker, each.registered_offset) for each in logged} == told.keys()
+    assert any(each.held for each in logged)
+    for each in logged:
+        is_told_as_logged(each, told[each.broker, each.registered_offset])
+
+
+def test_the_report_has_what_was_decided_and_nothing_that_was_not(night: Night) -> None:
+    told = cluster_of(night.config)
+    approved = [each["who"] for each in told["decisions"] if each["kind"] == "approved"]
+    assert approved == list(APPROVERS)
+    (walk,) = told["walks"]
+    assert walk["outcome"] == "completed"
+    assert {each["result"] for each in walk["checkpoints"]} <= {"passed", "not needed"}
+    assert told["window"]["ended"]
+    assert (told["losses"], told["attention"]) == ([], [])
+    assert {each["severity"] for each in told["hazards"]} <= {"warning"}
+    assert {each["severity"] for each in told["alerts"]} <= {"info"}
+    assert all(each["ended_at"] is not None for each in told["hazards"])
+    assert not any(run["killed"] for run in told["runs"])
+
+
+def test_the_report_is_a_page_too(night: Night) -> None:
+    assert reported(night.config, "html").count("<svg") == 3
+    assert reported(night.config, "markdown").startswith("# Kraftgate report")
