@@ -145,4 +145,7 @@ def _listener(config: Config, wanted: ConsoleAddress) -> socket.socket:
         why = str(error.strerror).partition(" (while")[0]
         raise ConfigError([f"{where}: {why}: {mend}"]) from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+    # asyncio sets it where the socket names its protocol, which one that was accepted here does
+    # not: each file of the page would wait 40 ms for the acknowledgement of its headers.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener

@@ -1,9 +1,12 @@
 """A real migration, scene by scene, with `kraftgate run --console` beside it.
 
-The steps are the lab's. What the brokers say of their directories can be held back on its way, so
-that a broker is held for as long as somebody looks.
+The steps are the lab's, each when the walk through the runbook shows it. What the brokers say of
+their directories can be held back on its way, so that a broker is held for as long as somebody
+looks.
 """
 
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -18,11 +21,21 @@ from migration.summary import ClusterSummary, Mode, Phase
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.ports import LOOPBACK, Ports
 from orchestrator.runbook.load import load
-from tests.job.killing import Killed
+from orchestrator.walk.state import Stage
+from orchestrator.walk.told import WALK_FILE, read
+from tests.job.killing import CLUSTER, Killed
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
 
 Scene = Literal[
-    "zookeeper", "pre-migration", "hybrid", "held", "assigned", "offline", "dual-write", "finalized"
+    "zookeeper",
+    "pre-migration",
+    "hybrid",
+    "held",
+    "assigned",
+    "offline",
+    "dual-write",
+    "approve",
+    "finalized",
 ]
 TOPICS: Final = (("orders", 24, 2), ("payments", 12, 2), ("audit", 8, 1))
 _STARTED_S_MAX: Final = 120.0
@@ -42,33 +55,45 @@ class Night:
     url: str
 
     def scenes(self) -> Iterator[Scene]:
-        """Each when the store shows it; it stands until the next one is asked for."""
-        lab, run, ids = self.lab, self.run, self.lab.spec.broker_ids
+        """Each when the store shows it; it stands until the next one is asked for.
+
+        In `approve` two people must approve `finalize[3000]`, in whatever way.
+        """
+        lab, run = self.lab, self.run
         run.wait_for(lambda now: all(each.mode is Mode.ZOOKEEPER for each in now.brokers))
         yield "zookeeper"
+        self._turn("controllers")
         lab.start_controllers()
         self.assignments.target = lab.controller_bootstrap
         run.wait_for(_phase(Phase.PRE_MIGRATION))
         yield "pre-migration"
-        for each in ids:
-            lab.enter_migration(each)
-            lab.wait_in_sync()
-        lab.wait_copied()
+        for _ in lab.spec.broker_ids:
+            lab.enter_migration(self._turn("brokers-migration"))
         run.wait_for(_phase(Phase.HYBRID))
         yield "hybrid"
-        yield from self._first_broker(ids[0])
-        for each in ids[1:]:
-            lab.move_to_kraft(each)
-            run.wait_for(partial(_complete, id_=each))
-            lab.wait_in_sync()
+        yield from self._first_broker()
+        for _ in lab.spec.broker_ids[1:]:
+            lab.move_to_kraft(self._turn("brokers-kraft"))
         run.wait_for(_phase(Phase.DUAL_WRITE))
         yield "dual-write"
+        self._stands("finalize", Stage.ENTERED)
+        yield "approve"
+        self._turn("finalize")
         lab.finalize()
         run.wait_for(_phase(Phase.FINALIZED))
         yield "finalized"
 
-    def _first_broker(self, id_: int) -> Iterator[Scene]:
+    def approve(self) -> None:
+        """Two people do, in a terminal."""
+        for who in ("anna", "boris"):
+            words = ("approve", "finalize[3000]", "--who", who, "--reason", "soaked for a week")
+            command = [sys.executable, "-m", "orchestrator", *words]
+            subprocess.run([*command, "--config", str(self.run.config)], check=True, timeout=60)
+
+    def _first_broker(self) -> Iterator[Scene]:
+        """It is held for as long as somebody looks; then a directory of it fails."""
         lab, run = self.lab, self.run
+        id_ = self._turn("brokers-kraft")
         self.assignments.hold()
         lab.move_to_kraft(id_)
         run.wait_for(lambda now: any(each.id == id_ and each.held for each in now.brokers))
@@ -85,6 +110,25 @@ class Night:
         lab.restart(id_)
         lab.wait_in_sync()
         run.wait_for_event(lambda event: event.kind == "log_dir_online" and event.broker == id_)
+
+    def _turn(self, checkpoint: str) -> int:
+        """Wait until the walk asks for that step; of which broker or controller, if of one."""
+        at = self._stands(checkpoint, Stage.SHOWN)
+        number = at.partition("[")[2].rstrip("]")
+        return int(number) if number else 0
+
+    def _stands(self, checkpoint: str, stage: Stage) -> str:
+        found: list[str] = []
+
+        def there(_: ClusterSummary) -> bool:
+            told = read(self.run.state / "clusters" / CLUSTER / WALK_FILE)
+            if told is None or told.checkpoint is None or told.stage is not stage:
+                return False
+            found.append(told.checkpoint)
+            return told.checkpoint.partition("[")[0] == checkpoint
+
+        self.run.wait_for(there)
+        return found[-1]
 
 
 @contextmanager

@@ -44,7 +44,10 @@ REAL: Final[dict[Scene, tuple[Shot, ...]]] = {
         Shot("console-phone", "overview", "dark", PHONE),
         Shot("console-broker", "brokers?broker=1", "light"),
     ),
-    "offline": (Shot("console-directories", "directories", "dark"),),
+    "offline": (
+        Shot("console-directories", "directories", "dark"),
+        Shot("console-needs-a-person", "overview", "light"),
+    ),
     "finalized": (Shot("console-timeline", "timeline", "light"),),
 }
 LARGE: Final = Shot("console-300-brokers", "directories", "dark", _WIDE)
@@ -64,6 +67,8 @@ def main() -> None:
             for scene in now.scenes():
                 for shot in REAL.get(scene, ()):
                     _take(browser, f"{now.url}/#/{CLUSTER}/{shot.view}", shot, out)
+                if scene == "approve":
+                    now.approve()
 
 
 def _large(browser: Browser, folder: Path, out: Path) -> None:

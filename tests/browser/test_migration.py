@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from migration.replica_state import ReplicaState
+from migration.summary import Mode
 from tests.browser.desk import LAPTOP
 from tests.browser.night import Night, Scene, night
 from tests.job.killing import CLUSTER
@@ -86,35 +87,71 @@ def _hybrid(page: Page, now: Night) -> None:
 
 
 def _held(page: Page, now: Night) -> None:
-    expect(_row(page, 1)).to_contain_text("held")
-    expect(_row(page, 1)).to_have_attribute("data-urgent", "true")
+    first = _held_one(now)
+    expect(_row(page, first)).to_contain_text("held")
+    expect(_row(page, first)).to_have_attribute("data-urgent", "true")
+    expect(page.get_by_test_id("checkpoint")).to_have_text(f"brokers-kraft[{first}]")
     _bars_are_the_clusters(page, now)
-    _row(page, 1).locator("th a").click()
-    sheet = page.get_by_role("dialog", name="Broker 1")
+    _row(page, first).locator("th a").click()
+    sheet = page.get_by_role("dialog", name=f"Broker {first}")
     expect(sheet.locator("table.pending tbody tr").first).to_contain_text("audit-")
     page.keyboard.press("Escape")
 
 
+def _held_one(now: Night) -> int:
+    summary = now.run.summary()
+    assert summary is not None
+    (held,) = [each.id for each in summary.brokers if each.held]
+    return held
+
+
+def _first(now: Night) -> int:
+    """Which broker was the first in KRaft mode."""
+    summary = now.run.summary()
+    assert summary is not None
+    (first,) = [each.id for each in summary.brokers if each.mode is Mode.KRAFT]
+    return first
+
+
 def _assigned(page: Page, now: Night) -> None:
-    expect(_row(page, 1)).not_to_contain_text("held")
+    expect(_row(page, _first(now))).not_to_contain_text("held")
     _bars_are_the_clusters(page, now)
     page.get_by_role("link", name="Directories").click()
-    cells = page.locator("[role=row][data-broker='1'] [role=gridcell]")
+    cells = page.locator(f"[role=row][data-broker='{_first(now)}'] [role=gridcell]")
     for at in range(now.lab.spec.directories):
         expect(cells.nth(at)).to_have_attribute("data-kind", "assigned")
 
 
-def _offline(page: Page, _: Night) -> None:
-    """Still at the heat map."""
-    expect(page.locator("[role=row][data-broker='1'] [data-kind=offline]")).to_have_count(1)
+def _offline(page: Page, now: Night) -> None:
+    """Still at the heat map. The guards of the next restart hold it."""
+    row = page.locator(f"[role=row][data-broker='{_first(now)}']")
+    expect(row.locator("[data-kind=offline]")).to_have_count(1)
+    expect(page.locator(".now")).to_have_attribute("data-tone", "person")
     page.get_by_role("link", name="Brokers").click()
-    expect(_row(page, 1)).to_contain_text("offline")
+    expect(_row(page, _first(now))).to_contain_text("offline")
 
 
 def _dual_write(page: Page, now: Night) -> None:
     _in_phase(page, "dual-write")
     _bars_are_the_clusters(page, now)
     expect(page.locator("tbody tr[data-urgent=true]")).to_have_count(0)
+
+
+def _approve(page: Page, now: Night) -> None:
+    """Two people do, in the page."""
+    (token,) = now.run.state.glob("console-*.token")
+    expect(page.get_by_test_id("checkpoint")).to_have_text("finalize[3000]")
+    for number, who in enumerate(("anna", "boris")):
+        page.get_by_role("button", name="Approve").click()
+        dialog = page.locator("dialog.say-dialog")
+        expect(dialog).to_contain_text("It cannot be undone")
+        dialog.get_by_label("Who says it").fill(who)
+        dialog.get_by_label("Why").fill("soaked for a week")
+        dialog.get_by_label("Type the cluster").fill(CLUSTER)
+        if number == 0:
+            dialog.get_by_label("Token").fill(token.read_text("ascii").strip())
+        dialog.get_by_role("button", name="Approve finalize[3000]").click()
+        expect(page.locator(".toast")).to_contain_text(f"finalize[3000] approved by {who}")
 
 
 def _finalized(page: Page, now: Night) -> None:
@@ -130,6 +167,7 @@ SHOWN: dict[Scene, Callable[[Page, Night], None]] = {
     "assigned": _assigned,
     "offline": _offline,
     "dual-write": _dual_write,
+    "approve": _approve,
     "finalized": _finalized,
 }
 

@@ -104,7 +104,7 @@ function Pending({ row }) {
 }
 
 function Estimate({ eta, none: why }) {
-  if (eta === null) return why === null ? none : html`<span class="estimate"><small class="soft" title=${why}>none: ${why}</small></span>`;
+  if (eta === null) return why === null ? none : html`<span class="estimate"><small class="soft" title=${why}>${why}</small></span>`;
   const range =
     eta.earliest_ms !== null && eta.latest_ms !== null
       ? `${time(eta.earliest_ms, { date: false })} to ${time(eta.latest_ms, { date: false })}`

@@ -51,7 +51,7 @@ const Phases = memo(({ phases, since }) => {
 });
 
 function forText(ms) {
-  return `for ${duration(ms)}`;
+  return `for ${duration(Math.max(1000, ms))}`;
 }
 
 const EYEBROWS = {
@@ -74,7 +74,7 @@ const WaitingFor = memo(({ waiting, eta, noEta, name, tone }) => {
       ${waiting.broker !== null && html`<li><a href=${sheetLink({ broker: waiting.broker })}>broker ${waiting.broker}</a></li>`}
       ${waiting.more > 0 && html`<li><a href=${link(name, "overview")}>and ${counted(waiting.more, "more reason")}</a></li>`}
     </ul>
-    ${noEta && !old && html`<p class="eta">No estimate: ${noEta}</p>`}
+    ${noEta && !old && html`<p class="eta">Estimate: ${noEta}</p>`}
     ${eta && !old && html`<${EtaTold} eta=${eta} what="No broker held any more" />`}
   </div>`;
 });
