@@ -7,12 +7,15 @@ from typing import TypeVar
 
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.retry import KazooRetry
 
 from orchestrator.lab.errors import RequestRefusedError
 from streams.zookeeper.client import Client
 from streams.zookeeper.ensemble import Ensemble
 
 _CALL_S_MAX = 15.0
+# kazoo's own grows to a minute: a ZooKeeper that is back would be found long after a call's time.
+_RECONNECT_S_MAX = 0.5
 
 T = TypeVar("T")
 
@@ -29,7 +32,10 @@ class ZooKeeperShell:
         address, slash, chroot = connect.partition("/")
         self._chroot = slash + chroot
         session_ms = round(_CALL_S_MAX * 1000)
-        self._client = Client(Ensemble(connect=address, session_timeout_ms=session_ms))
+        self._client = Client(
+            Ensemble(connect=address, session_timeout_ms=session_ms),
+            retry=KazooRetry(max_tries=-1, delay=0.1, max_delay=_RECONNECT_S_MAX),
+        )
 
     def open(self) -> None:
         """Connect, and make the chroot, as an operator does before the first broker.
@@ -132,7 +138,7 @@ class ZooKeeperShell:
             return call()
         except (KazooException, KazooTimeoutError) as error:
             raise RequestRefusedError(
-                f"ZooKeeper did not {what}: {error or type(error).__name__}",
+                f"ZooKeeper did not {what}: {str(error) or type(error).__name__}",
                 where=self._connect,
                 mend="Look at the log of zookeeper; is it frozen or dead?",
             ) from error

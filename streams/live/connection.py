@@ -238,7 +238,7 @@ def _typed(endpoint: Endpoint, error: BaseException, when_closed: str) -> LiveEr
             return ConnectionFailed(f"{endpoint} {words.format(error)}")
     if isinstance(error, kafka_errors.KafkaConnectionError):
         return ConnectionFailed(f"{endpoint} {when_closed}")
-    return ConnectionFailed(f"{endpoint} {error or type(error).__name__}")
+    return ConnectionFailed(f"{endpoint} {str(error) or type(error).__name__}")
 
 
 def _closed_early(security: Security) -> str:

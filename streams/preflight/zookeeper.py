@@ -50,7 +50,7 @@ def ask_zookeeper(ensemble: Ensemble) -> Maybe[ZooKeeper]:
     except _Refused as error:
         return Unknown(f"ZooKeeper at {connect}: {error.path}: {_REFUSED}")
     except (KazooException, OSError) as error:
-        return Unknown(f"ZooKeeper at {connect}: {error or type(error).__name__}")
+        return Unknown(f"ZooKeeper at {connect}: {str(error) or type(error).__name__}")
     finally:
         client.stop()
         client.close()
