@@ -22,6 +22,7 @@ def test_the_top_names_the_phase_and_the_one_wait(desk: Desk) -> None:
 
 def test_the_brokers_stand_by_urgency_with_their_bars(desk: Desk) -> None:
     page = desk.open("brokers")
+    expect(page.locator("tbody tr")).to_have_count(4)
     ids = page.locator("tbody tr").evaluate_all("rows => rows.map(row => row.dataset.broker)")
     assert ids == ["2", "3", "4", "1"], "held first, then those not in KRaft mode"
     held = page.locator("tr[data-broker='2']")
