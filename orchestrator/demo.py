@@ -23,6 +23,7 @@ from orchestrator.demo_follower import DemoFailed, Follower
 from orchestrator.demo_memory import PeakMemory
 from orchestrator.errors import KraftgateError
 from orchestrator.lab import Lab, LabError, LabSpec
+from orchestrator.lab.errors import WaitTimedOutError
 from orchestrator.lab.home import write_config
 from orchestrator.view.closing import closing
 
@@ -34,6 +35,7 @@ TOPICS: Final = (("payments", 60, 3), ("orders", 90, 3), ("clicks", 120, 2), ("a
 HALF_WAY_TOPIC: Final = ("refunds", 24, 3)
 _RECORDS: Final = 200
 _SEEN_S_MAX: Final = 120.0
+_SYNC_S_MAX: Final = 60.0
 _WIDTH: Final = 120
 
 Step = tuple[str, Callable[[], object]]
@@ -137,7 +139,7 @@ def _set_up(lab: Lab) -> Iterator[Step]:
 
 def _migration(lab: Lab, follower: Follower) -> Iterator[Step]:
     """The steps in the order that Kafka documents, and one topic half-way."""
-    in_sync = ("waiting until every replica is in sync", lab.wait_in_sync)
+    in_sync = ("waiting until every replica is in sync", partial(wait_in_sync, lab))
     yield "starting the controller in migration mode", lab.start_controllers
     yield _waiting(follower, "the controller leads", lambda seen: seen.metadata_offset is not None)
     for id_ in SPEC.broker_ids:
@@ -156,6 +158,24 @@ def _migration(lab: Lab, follower: Follower) -> Iterator[Step]:
         if id_ == SPEC.broker_ids[0]:
             yield _creating(lab, *HALF_WAY_TOPIC)
     yield "restarting the controller without the migration: no way back", lab.finalize
+
+
+def wait_in_sync(lab: Lab, timeout_s: float = _SYNC_S_MAX) -> None:
+    """Wait until every replica is in sync; restart a leader that lets nobody in, once.
+
+    As the runbook says at its checkpoint `copied`.
+
+    Raises:
+        LabError: That did not help.
+    """
+    try:
+        lab.wait_in_sync(timeout_s=timeout_s)
+    except WaitTimedOutError as error:
+        _say(str(error))
+        for leader in sorted(set(lab.out_of_sync().values()) - {-1}):
+            _say(f"restarting broker {leader}, which lets nobody into its ISRs")
+            lab.restart(leader)
+        lab.wait_in_sync()
 
 
 def is_complete(seen: ClusterSummary, broker: int) -> bool:

@@ -1,5 +1,6 @@
 """The part of a lab that holds data: topics, records, log directories and metadata logs."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -146,19 +147,26 @@ class LabData(LabMembers):
         """Wait until every replica of every partition is in sync and every partition has a leader.
 
         Raises:
-            WaitTimedOutError: A replica is out of sync.
+            WaitTimedOutError: A replica is out of sync; it names the leaders of its partition.
         """
-
-        def in_sync() -> bool:
-            parts = self.admin.isrs().values()
-            return all(leader >= 0 and set(all_) == set(isr) for all_, isr, leader in parts)
-
         self._waiter.until(
             "every replica to be in sync",
-            lambda: in_sync() or None,
+            lambda: not self.out_of_sync() or None,
             timeout_s=timeout_s,
             where=self.broker_bootstrap,
+            tail=lambda: ", ".join(
+                f"{partitions} partitions led by {leader}"
+                for leader, partitions in sorted(Counter(self.out_of_sync().values()).items())
+            ),
         )
+
+    def out_of_sync(self) -> dict[tuple[str, int], int]:
+        """Return the leader of each partition with a replica out of sync; -1: it has none."""
+        return {
+            key: leader
+            for key, (replicas, isr, leader) in self.admin.isrs().items()
+            if leader < 0 or set(replicas) != set(isr)
+        }
 
     def directory(self, broker: int, index: int) -> Path:
         """Return a broker's log directory by its index, from 0.

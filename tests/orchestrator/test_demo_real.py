@@ -51,11 +51,11 @@ def test_the_demo_comes_to_its_end_and_leaves_nothing(
     tmp_path: Path, marked: Mapping[str, str], metrics: str
 ) -> None:
     """A real Prometheus watches it with the rules as they are shipped, and wakes nobody."""
-    picture = tmp_path / "live-view.svg"
+    picture, home = tmp_path / "live-view.svg", tmp_path / "home"
     rules = RULES.read_text("utf-8")
     with running(tmp_path / "prometheus", kraftgate=metrics, rules=rules) as prometheus:
         done = subprocess.run(
-            [*COMMAND, "--picture", str(picture), "--metrics", metrics],
+            [*COMMAND, "--home", str(home), "--picture", str(picture), "--metrics", metrics],
             env=marked,
             stdin=subprocess.DEVNULL,
             capture_output=True,
