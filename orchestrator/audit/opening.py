@@ -26,3 +26,14 @@ def open_verified(config: Config) -> AuditLog:
             " with another state directory"
         )
     return log
+
+
+def open_to_say(config: Config) -> AuditLog:
+    """Open the trail for what a person says; the secrets that they may read are kept out of it.
+
+    Raises:
+        AuditError: it cannot be opened.
+        SecretUnknown: a secret that may be read cannot be.
+    """
+    secrets = Secrets(files=configured_files(config)).readable()
+    return AuditLog.open(config.state_dir / AUDIT_FILE, secrets.redactor(os.environ))

@@ -1,5 +1,6 @@
 """Where the secrets are that must not be written: names and paths, never values."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,11 @@ class Secrets:
         """
         known = [*self._named(environment), *_guessed(environment), *self._in_files()]
         return Redactor([*known, *more])
+
+    def readable(self) -> "Secrets":
+        """Those of them whose files this person may read: nobody writes what they cannot know."""
+        files = tuple(path for path in self.files if os.access(path, os.R_OK))
+        return Secrets(variables=self.variables, files=files)
 
     def _named(self, environment: Mapping[str, str]) -> Iterator[str]:
         for name in self.variables:

@@ -15,7 +15,7 @@ import click
 
 from migration.conditions import DataSource
 from migration.conditions.standing import brokers_not_known, not_known
-from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.audit.opening import open_to_say
 from orchestrator.commands.reading import Reader
 from orchestrator.conditions.view import view_of
 from orchestrator.config import Config, load_config
@@ -99,7 +99,7 @@ def _opened(said: Said) -> Iterator[_Open]:
     entry = _entry(config, said.cluster)
     if not said.reason.strip():
         raise WalkError("a reason is needed: --reason '...', it stands in the audit trail")
-    with AuditLog.open(config.state_dir / AUDIT_FILE) as log:
+    with open_to_say(config) as log:
         yield _Open(
             config=config,
             entry=entry,

@@ -220,9 +220,11 @@ class Walker:
             self._epochs[broker.id] = broker.epoch
             if before == broker.epoch or stop.broker == broker.id:
                 continue
+            offset = broker.registered_offset  # of a registration with the controllers
+            where = "" if offset is None else f" at offset {offset}"
             text = (
-                f"broker {broker.id} registered anew in {broker.mode} mode at offset"
-                f" {broker.registered_offset}, while the walk stands at {stop.id}"
+                f"broker {broker.id} registered anew in {broker.mode} mode{where},"
+                f" while the walk stands at {stop.id}"
             )
             self._tell(entries.Unexpected(text=text, broker=broker.id))
 

@@ -109,6 +109,18 @@ def test_an_approval_carries_who_why_and_the_state(desk: Desk) -> None:
     assert "epoch" in given.basis["broker 2"]
 
 
+def test_a_configured_secret_in_a_reason_is_not_written(desk: Desk) -> None:
+    (desk.folder / "token").write_text("orange-bicycle-beneath-seven-lamps\n")
+    with desk.config.open("a") as config:
+        config.write("console: {token_file: ./token}\n")
+    given = "by hand, with orange-bicycle-beneath-seven-lamps"
+    assert desk.types("pause", "--reason", given).exit_code == ExitCode.DONE
+    paused = desk.walk().paused
+    assert paused is not None
+    assert paused.reason.startswith("by hand, with ")
+    assert "bicycle" not in str(desk.log.entries("prod")[-1].body)
+
+
 def test_nobody_approves_what_cannot_be_seen(desk: Desk) -> None:
     desk.fresh(stale_ms=60_000)
     result = desk.types("approve", "finalize", *WHY)

@@ -12,7 +12,7 @@ import pytest
 
 from migration.conditions import Condition, DataSource, View
 from migration.hazards import hazards
-from migration.summary import BrokerSummary, Phase
+from migration.summary import BrokerSummary, Mode, Phase
 from migration.zookeeper import ZkController, ZooKeeperImage
 from orchestrator.audit import AuditLog
 from orchestrator.config_models import ClusterEntry
@@ -384,6 +384,16 @@ def test_by_hand_with_a_gate_that_holds_already_the_person_says_when_it_is_done(
     night.settle()
     assert night.place("finalize").stage is Stage.PASSED
     night.log.close()
+
+
+def test_a_restart_in_zookeeper_mode_has_no_offset(night: Night) -> None:
+    night.settle()
+    back = replace(migrating(2), mode=Mode.ZOOKEEPER, registered_offset=None, epoch=4711)
+    night.brokers = (migrating(1), back)
+    night.settle()
+    walk = night.trail.walk()
+    assert walk is not None
+    assert "registered anew in zookeeper mode, while the walk" in walk.unexpected[-1][1]
 
 
 def test_who_was_restarted_out_of_turn_is_told_and_waited_for(night: Night) -> None:
