@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
@@ -47,12 +47,14 @@ class Night:
 
     Attributes:
         url: of the console.
+        done: the steps that were made here; the walk shows each until it has seen that.
     """
 
     lab: Lab
     run: Killed
     assignments: HeldRequests
     url: str
+    done: set[str] = field(default_factory=set)
 
     def scenes(self) -> Iterator[Scene]:
         """Each when the store shows it; it stands until the next one is asked for.
@@ -112,8 +114,9 @@ class Night:
         run.wait_for_event(lambda event: event.kind == "log_dir_online" and event.broker == id_)
 
     def _turn(self, checkpoint: str) -> int:
-        """Wait until the walk asks for that step; of which broker or controller, if of one."""
+        """Wait until the walk asks for that step anew; of which broker or controller, if of one."""
         at = self._stands(checkpoint, Stage.SHOWN)
+        self.done.add(at)
         number = at.partition("[")[2].rstrip("]")
         return int(number) if number else 0
 
@@ -123,6 +126,8 @@ class Night:
         def there(_: ClusterSummary) -> bool:
             told = read(self.run.state / "clusters" / CLUSTER / WALK_FILE)
             if told is None or told.checkpoint is None or told.stage is not stage:
+                return False
+            if told.checkpoint in self.done:
                 return False
             found.append(told.checkpoint)
             return told.checkpoint.partition("[")[0] == checkpoint

@@ -117,7 +117,11 @@ class Terminal:
 
 
 def _own_this_terminal() -> None:
-    """So that it hears when the terminal is gone, as after a lost ssh: nothing is left behind."""
+    """So that it hears when the terminal is gone, as after a lost ssh: nothing is left behind.
+
+    Whoever runs the tests may not want to hear that (nohup); the program must all the same.
+    """
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
