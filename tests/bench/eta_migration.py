@@ -24,7 +24,8 @@ _SEED: Final = 858
 _STANDS_S: Final = 1.5
 _STANDS_S_MAX: Final = 5.0
 """Well below the session timeout of 9 s: the broker stays registered."""
-_RUNS_S: Final = 0.15
+_RUNS_S: Final = 0.04
+"""About as long as it takes the controller to answer one of the broker's requests."""
 _COPY_S_MAX: Final = 600.0
 _STOP_S_MAX: Final = 300.0
 _ASSIGNED_S_MAX: Final = 900.0
@@ -103,6 +104,7 @@ def _round(lab: Lab, kind: str, number: int, replicas: int, copy: Path) -> Round
     lab.move_to_kraft(BROKER, wait=False)
     wait_until("the registration", watch.is_registered, _ASSIGNED_S_MAX)
     if kind == STALLING:
+        wait_until("the first assignment", lambda: watch.count() > 0, _ASSIGNED_S_MAX)
         with _stalling(lab, controller, random.Random(_SEED + number)):  # noqa: S311  # a plot
             wait_until("the last assignment", lambda: watch.count() >= replicas, _ASSIGNED_S_MAX)
     else:
