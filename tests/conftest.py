@@ -1,6 +1,7 @@
-"""Runs the tests in the order of what they cost: plain ones, Spark's, then those on a cluster.
+"""Runs the long tests first, then in the order of what they cost: plain ones, Spark's, clusters'.
 
-Of the latter the long ones first, so that two files at a time end at about the same moment.
+`long(minutes)` says how long a file takes, roughly: the longest is begun first, so that two files
+at a time end at about the same moment.
 """
 
 import os
@@ -23,7 +24,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_cost)
 
 
-def _cost(item: pytest.Item) -> int:
-    if item.get_closest_marker("lab"):
-        return 2 if item.get_closest_marker("long") else 3
-    return 1 if item.get_closest_marker("spark") else 0
+def _cost(item: pytest.Item) -> tuple[float, int]:
+    long = item.get_closest_marker("long")
+    minutes = float(long.kwargs["minutes"]) if long else 0.0
+    spark, lab = item.get_closest_marker("spark"), item.get_closest_marker("lab")
+    return -minutes, 2 if lab else 1 if spark else 0

@@ -27,7 +27,12 @@ from tests.support import alertmanager, prometheus
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
 from tests.support.receiver import Receiver, receiving
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.prometheus, pytest.mark.long]
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.spark,
+    pytest.mark.prometheus,
+    pytest.mark.long(minutes=3),
+]
 
 STALLED: Final = "KraftgateAssignmentStalled"
 AFTER_S: Final = 30

@@ -12,7 +12,7 @@ from tests.browser.desk import LAPTOP
 from tests.browser.night import Night, Scene, night
 from tests.job.killing import CLUSTER
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.browser, pytest.mark.long]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.browser, pytest.mark.long(minutes=3)]
 
 SEEN_MS = 60_000
 

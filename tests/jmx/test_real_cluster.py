@@ -29,7 +29,12 @@ from tests.job.killing import Killed
 from tests.log_dirs.journal import now_ms, until
 from tests.support.prometheus import running
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.prometheus, pytest.mark.long]
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.spark,
+    pytest.mark.prometheus,
+    pytest.mark.long(minutes=4),
+]
 
 CONTROLLER = 3000
 QUEUE = str(JmxName.QUEUED_REPLICA_TO_DIR_ASSIGNMENTS)

@@ -20,7 +20,7 @@ from orchestrator.lab import Lab, LabSpec
 from tests.job.asking import all_hazards, asked, asked_about, directory_id, of, on_disk
 from tests.job.killing import Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=4)]
 
 RECORDS = 40
 OF_EACH = [[1], [1], [1], [1], [2], [2], [2], [2]]

@@ -21,7 +21,7 @@ from streams.store.store import Store
 from tests.job.asking import modes, waited
 from tests.job.killing import CLUSTER, Killed
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=3)]
 
 
 @pytest.fixture

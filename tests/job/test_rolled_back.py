@@ -27,7 +27,7 @@ from tests.job.asking import all_hazards, asked_about, of, waited
 from tests.job.killing import CLUSTER, Killed
 from tests.support.pipeline import Run
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=4)]
 
 RECORDS = 40
 PLACED = [[1], [2], [1], [2]]

@@ -17,7 +17,12 @@ from tests.shown.night import APPROVERS, Night, clean_night
 from tests.shown.reported import by_registration, cluster_of, is_told_as_logged, reported
 from tests.support.prometheus import api, ask, ask_range
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.prometheus, pytest.mark.long]
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.spark,
+    pytest.mark.prometheus,
+    pytest.mark.long(minutes=4),
+]
 
 START_S: Final = 60.0
 """So long Kraftgate may take before it is scraped; Spark starts in it."""

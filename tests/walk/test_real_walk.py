@@ -27,7 +27,7 @@ from orchestrator.walk.state import Stage, Walk
 from tests.walk.traffic import Traffic
 from tests.walk.window import Window
 
-pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=12)]
 
 PARTITIONS = 12
 ZOOKEEPER_DOWN_S = 60.0
