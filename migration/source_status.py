@@ -29,6 +29,8 @@ class SourceStatus:
         last_reply_ms: wall-clock time of the last answer of a controller; None before the first.
         log: which of the cluster's metadata logs is followed, counted from 1.
         next_offset: the metadata offset that is asked for next.
+        busy_until: from here up to `next_offset` there is nothing but no-op records, which make no
+            batch of the job until there are many; None: not known.
         high_watermark: the first offset that is not committed, as the last reply told.
         active_controller: the node id that leads the metadata quorum.
         leader_epoch: that leader's epoch.
@@ -44,6 +46,7 @@ class SourceStatus:
     last_reply_ms: int | None = None
     log: int = 1
     next_offset: int | None = None
+    busy_until: int | None = None
     high_watermark: int | None = None
     active_controller: int | None = None
     leader_epoch: int | None = None
@@ -62,6 +65,7 @@ _NUMBERS: Final = (
     "last_reply_ms",
     "log",
     "next_offset",
+    "busy_until",
     "high_watermark",
     "active_controller",
     "leader_epoch",
@@ -98,6 +102,7 @@ def from_json(value: object) -> SourceStatus:
         last_reply_ms=numbers["last_reply_ms"],
         log=numbers["log"] or 1,
         next_offset=numbers["next_offset"],
+        busy_until=numbers["busy_until"],
         high_watermark=numbers["high_watermark"],
         active_controller=numbers["active_controller"],
         leader_epoch=numbers["leader_epoch"],

@@ -30,6 +30,7 @@ class Cut:
         epoch: Leader epoch of the last batch; None when they are empty.
         head: The mark of the log's beginning, when it is among them.
         tail: The mark of the last batch; None when they are empty.
+        busy_until: Metadata offset after the last batch that is more than a no-op; None: none is.
     """
 
     records: bytes
@@ -37,6 +38,7 @@ class Cut:
     epoch: int | None
     head: Mark | None = None
     tail: Mark | None = None
+    busy_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ def committed(records: bytes, position: int, high_watermark: int) -> Cut:
     first: Batch | None = None
     last: Batch | None = None
     head: Mark | None = None
+    busy_until: int | None = None
     for batch in read_batches(records, file="the reply", allow_partial_tail=True):
         if batch.last_offset < position:
             continue
@@ -80,12 +83,14 @@ def committed(records: bytes, position: int, high_watermark: int) -> Cut:
             raise DamagedBatch(reason, file="the reply", position=batch.position)
         if batch.base_offset <= HEAD_OFFSET <= batch.last_offset:
             head = mark_of(batch)
+        if not is_no_op(batch):
+            busy_until = batch.last_offset + 1
         first = batch if first is None else first
         last = batch
     if first is None or last is None:
         return Cut(b"", position, None)
     content = records[first.position : last.position + last.size]
-    return Cut(content, last.last_offset + 1, last.leader_epoch, head, mark_of(last))
+    return Cut(content, last.last_offset + 1, last.leader_epoch, head, mark_of(last), busy_until)
 
 
 def survey(content: bytes, file: str) -> Survey:

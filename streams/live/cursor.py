@@ -187,7 +187,8 @@ class Cursor:
         if cut.records:
             self._went_well()
             head = here.head or cut.head
-            self.position = Position(cut.next_offset, cut.epoch, here.log, head, cut.tail)
+            busy = cut.busy_until or here.busy_until or here.next_offset
+            self.position = Position(cut.next_offset, cut.epoch, here.log, head, cut.tail, busy)
             self._continuity.confirm()
             return Append(cut.records, self.position)
         if self._continuity.asking is Asking.TAIL:

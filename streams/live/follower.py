@@ -72,6 +72,7 @@ class Follower(Running):
             observed_at_ms=wall_ms(),
             log=spool.position.log,
             next_offset=spool.position.next_offset,
+            busy_until=spool.position.next_offset,
         )
 
     # What the owner calls
@@ -311,7 +312,7 @@ class Follower(Running):
         error: do.Why | None = None,
     ) -> None:
         """Put the status together anew. A good answer clears waits and errors; else they stay."""
-        now = wall_ms()
+        now, position = wall_ms(), self._spool.position
         with self._moved:
             was = self._status
             keep_waiting = None if answered or error else was.waiting
@@ -319,8 +320,11 @@ class Follower(Running):
             self._status = FollowerStatus(
                 observed_at_ms=now,
                 last_reply_ms=now if answered else was.last_reply_ms,
-                log=self._spool.position.log,
-                next_offset=self._spool.position.next_offset,
+                log=position.log,
+                next_offset=position.next_offset,
+                busy_until=position.next_offset
+                if position.busy_until is None
+                else position.busy_until,
                 high_watermark=self._cursor.high_watermark,
                 leader_id=self._cursor.leader,
                 leader_epoch=self._cursor.epoch,

@@ -44,6 +44,8 @@ class Position:
         log: Which of the cluster's metadata logs it is in, counted from 1.
         head: The mark of that log's beginning; None while it was not seen.
         tail: The mark of the batch before it; None when that is not in the spool.
+        busy_until: From here up to `next_offset` there is nothing but no-op records; None: of none
+            before it is that known.
     """
 
     next_offset: int
@@ -51,6 +53,7 @@ class Position:
     log: int = 1
     head: Mark | None = field(default=None, compare=False)
     tail: Mark | None = field(default=None, compare=False)
+    busy_until: int | None = field(default=None, compare=False)
 
     @property
     def reach(self) -> tuple[int, int]:

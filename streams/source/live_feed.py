@@ -85,6 +85,7 @@ class LiveFeed:
             last_reply_ms=said.last_reply_ms,
             log=said.log,
             next_offset=said.next_offset,
+            busy_until=said.busy_until,
             high_watermark=said.high_watermark,
             active_controller=said.leader_id,
             leader_epoch=said.leader_epoch,

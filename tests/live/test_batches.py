@@ -35,7 +35,15 @@ def test_a_batch_that_is_cut_at_the_end_is_left_for_the_next_reply() -> None:
     for size in range(len(log(2, 3)), len(LOG)):
         cut = committed(LOG[:size], 0, 99)
         first, last = read_batches(log(2, 3), file="log")
-        assert cut == Cut(log(2, 3), 5, 1, mark_of(first), mark_of(last))
+        assert cut == Cut(log(2, 3), 5, 1, mark_of(first), mark_of(last), busy_until=5)
+
+
+def test_how_far_there_is_more_than_no_ops() -> None:
+    idle = no_op(6) + no_op(7)
+    assert committed(LOG + idle, 0, 99).busy_until == 6
+    assert committed(LOG + idle, 6, 99).busy_until is None
+    assert committed(LOG + idle + batch(8) + no_op(9), 6, 99).busy_until == 9
+    assert committed(LOG + idle, 0, 3).busy_until == 2, "of what is committed"
 
 
 def test_a_gap_after_the_position_is_damage() -> None:

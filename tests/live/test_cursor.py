@@ -27,7 +27,7 @@ from streams.live.errors import (
 from streams.live.marks import mark_at
 from streams.live.messages import Endpoint, FetchReply, Leader, OffsetAndEpoch, SnapshotReply
 from streams.live.spool import Position
-from tests.live.log_bytes import log
+from tests.live.log_bytes import log, no_op
 
 C1, C2, C3 = (Endpoint(f"c{n}", 9093) for n in (1, 2, 3))
 HEAD = mark_at(log(2), 1)
@@ -96,6 +96,19 @@ def test_committed_records_are_appended_and_fetched_no_more() -> None:
     effect = made.fetched(reply, 0.0, 0.0)
     assert effect == Append(log(2, 1, start=5, epoch=3), Position(8, 3))
     assert made.next_action(0.0) == Fetch(3, 8, 3)
+
+
+def test_no_ops_leave_it_known_how_far_there_is_more() -> None:
+    made = cursor()
+    idle = [FetchReply(high_watermark=99, records=no_op(offset)) for offset in (5, 6, 10)]
+    made.fetched(idle[0], 0.0, 0.0)
+    assert made.position.reach == (1, 6)
+    assert made.position.busy_until == 5, "what is before the spool's end is not known"
+    made.fetched(idle[1], 0.0, 0.0)
+    assert (made.position.reach, made.position.busy_until) == ((1, 7), 5)
+    made.fetched(FetchReply(high_watermark=99, records=log(3, start=7)), 0.0, 0.0)
+    made.fetched(idle[2], 0.0, 0.0)
+    assert (made.position.reach, made.position.busy_until) == ((1, 11), 10)
 
 
 def test_uncommitted_records_are_asked_for_again_after_a_short_pause() -> None:

@@ -4,14 +4,21 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
 from migration.conditions import Finding, Verdict, external
+from migration.conditions.parse import parse
+from migration.source_status import SourceStatus
+from migration.summary import Phase
 from orchestrator.conditions.asking import EVERY_S, Asking
+from orchestrator.following import Snapshot
 from orchestrator.walk.facts import FactFinder
+from tests.orchestrator.night import cluster, kraft
 
 LAG = external("lag")
+QUIET = parse("no_broker_fenced")
 SINCE_MS = 100_000
 
 
@@ -63,3 +70,32 @@ def test_what_is_kept_is_asked_for_when_it_is_due_and_nothing_else(
             assert len(under_way) == count
             now_s += EVERY_S
         assert asking.asked.external == {"lag": told(0)}
+
+
+def looked(read: int, **status: int | None) -> Snapshot:
+    """A look that has taken `read` records in; the controller answered at SINCE_MS."""
+    summary = replace(cluster(Phase.HYBRID, kraft(1)), metadata_offset=read - 1)
+    source = SourceStatus(observed_ms=SINCE_MS, last_reply_ms=SINCE_MS, **status)  # type: ignore[arg-type]
+    return Snapshot(summary=summary, events=(), status=source)
+
+
+@pytest.mark.parametrize(
+    ("read", "status", "fresh"),
+    [
+        (90, {"high_watermark": 100, "next_offset": 100, "busy_until": 90}, True),
+        (89, {"high_watermark": 100, "next_offset": 100, "busy_until": 90}, False),
+        (90, {"high_watermark": 100, "next_offset": 100, "busy_until": None}, False),
+        (90, {"high_watermark": 100, "next_offset": 99, "busy_until": 90}, False),
+        (100, {"high_watermark": 100, "next_offset": 99, "busy_until": 90}, True),
+        (90, {"high_watermark": None, "next_offset": 99, "busy_until": 90}, False),
+    ],
+    ids=["but no-ops", "one short", "not known", "not all fetched", "all taken in", "no word"],
+)
+def test_the_log_is_read_when_nothing_but_no_ops_is_left(
+    read: int, status: dict[str, int | None], fresh: bool
+) -> None:
+    """The job takes single no-op records in late; they say nothing."""
+    with closing(Asking({}, {}, clock_s=lambda: 100.0)) as asking:
+        finder = FactFinder(asking)
+        finder.note(looked(read, **status))
+        assert finder.is_fresh([QUIET], SINCE_MS, ()) is fresh
