@@ -1,11 +1,12 @@
 """The benchmark of everything that is promised in figures.
 
-    python -m tests.bench [--runs 5] [--quick] [--only a,b,c,d,e,f,g]
+    python -m tests.bench [--runs 5] [--quick] [--only a,b,c,d,e,f,g,h]
 
 a: replay against kafka-dump-log; b: the wire reader; c: latency; d: idle; e: latency up to the
-console's pages; f: the page in a browser; g: the ETA. Each part checks that both sides did the same
-work before it prints a ratio. The table goes to stdout, all runs to bench-results/. Exit 1: a bound
-is exceeded (not with --quick, whose sizes prove nothing), or a part could not be measured.
+console's pages; f: the page in a browser; g: the ETA; h: the report. Each part checks that both
+sides did the same work before it prints a ratio. The table goes to stdout, all runs to
+bench-results/. Exit 1: a bound is exceeded (not with --quick, whose sizes prove nothing), or a part
+could not be measured.
 """
 
 import argparse
@@ -16,12 +17,12 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.lab import LabError
-from tests.bench import console, eta, idle, latency, page, replay, wire
+from tests.bench import console, eta, idle, latency, page, replay, report, wire
 from tests.bench.generate import Shape, generate
 from tests.bench.measure import MeasuringFailed
 from tests.bench.result import RUNS, Figure, save, say, table
 
-PARTS: Final = "abcdefg"
+PARTS: Final = "abcdefgh"
 FULL: Final = Shape(partitions=200_000, brokers=300, directories=12)
 QUICK: Final = Shape(partitions=5_000, brokers=30, directories=4)
 
@@ -75,6 +76,12 @@ def _parts(arguments: argparse.Namespace, home: Path) -> dict[str, Callable[[], 
             folder("g"),
             1 if arguments.quick else min(runs, eta.RUNS_MAX),
             eta.REPLICAS_QUICK if arguments.quick else eta.REPLICAS,
+        ),
+        "h": lambda: report.run(
+            folder("h"),
+            kraftgate,
+            runs,
+            report.REPLICAS_QUICK if arguments.quick else report.REPLICAS,
         ),
     }
 

@@ -1,0 +1,40 @@
+"""(h) `kraftgate report` of a large window: 300 brokers and a million replicas, made up.
+
+The state directory is a real one but for its contents: store, audit trail and transitions, of
+which there are two for each replica. Measured is the whole command, and the page that it writes.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from tests.bench.measure import MeasuringFailed, measured
+from tests.bench.result import Figure, say
+from tests.report.big import big
+
+BROKERS: Final = 300
+REPLICAS: Final = 3_400
+REPLICAS_QUICK: Final = 40
+"""Of each broker."""
+
+
+def run(home: Path, kraftgate: Path, runs: int, replicas: int) -> list[Figure]:
+    """Write the page `runs` times.
+
+    Raises:
+        MeasuringFailed: the command failed, or does not tell of every replica.
+    """
+    made = big(home, brokers=BROKERS, replicas=replicas)
+    out = home / "report.html"
+    command = [str(kraftgate), "report", "--config", str(made.config), "--out", str(out)]
+    found = []
+    for _ in range(runs):
+        found.append(measured(command, log=home / "report.log"))
+        say(f"h: {found[-1].wall_s:.1f} s, {found[-1].pss_mb:.0f} MB")
+    if f"{replicas:,}" not in out.read_text("utf-8"):
+        raise MeasuringFailed("the page does not tell how many replicas were assigned")
+    name = f"report of {BROKERS} brokers, {BROKERS * replicas:,} replicas"
+    return [
+        Figure(part="h", name=name, unit="s", runs=[each.wall_s for each in found]),
+        Figure(part="h", name=f"{name}: PSS", unit="MB", runs=[each.pss_mb for each in found]),
+        Figure(part="h", name="its page", unit="MB", runs=[out.stat().st_size / 10**6]),
+    ]
