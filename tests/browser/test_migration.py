@@ -98,6 +98,10 @@ def _held(page: Page, now: Night) -> None:
     page.keyboard.press("Escape")
 
 
+def _tab(page: Page, view: str) -> Locator:
+    return page.get_by_role("navigation", name="Views").get_by_role("link", name=view)
+
+
 def _held_one(now: Night) -> int:
     summary = now.run.summary()
     assert summary is not None
@@ -116,7 +120,7 @@ def _first(now: Night) -> int:
 def _assigned(page: Page, now: Night) -> None:
     expect(_row(page, _first(now))).not_to_contain_text("held")
     _bars_are_the_clusters(page, now)
-    page.get_by_role("link", name="Directories").click()
+    _tab(page, "Directories").click()
     cells = page.locator(f"[role=row][data-broker='{_first(now)}'] [role=gridcell]")
     for at in range(now.lab.spec.directories):
         expect(cells.nth(at)).to_have_attribute("data-kind", "assigned")
@@ -127,7 +131,7 @@ def _offline(page: Page, now: Night) -> None:
     row = page.locator(f"[role=row][data-broker='{_first(now)}']")
     expect(row.locator("[data-kind=offline]")).to_have_count(1)
     expect(page.locator(".now")).to_have_attribute("data-tone", "person")
-    page.get_by_role("link", name="Brokers").click()
+    _tab(page, "Brokers").click()
     expect(_row(page, _first(now))).to_contain_text("offline")
 
 
@@ -173,7 +177,7 @@ SHOWN: dict[Scene, Callable[[Page, Night], None]] = {
 
 
 def _the_whole_night_is_on_the_timeline(page: Page) -> None:
-    page.get_by_role("link", name="Timeline").click()
+    _tab(page, "Timeline").click()
     for lane in ("decisions", "metadata", "zookeeper", "disks"):
         chip = page.locator(f".chip:has([data-lane={lane}]) .num")
         expect(chip).not_to_have_text("0")
