@@ -34,6 +34,23 @@ def test_the_brokers_stand_by_urgency_with_their_bars(desk: Desk) -> None:
     expect(done.get_by_role("img", name="64 assigned")).to_be_visible()
 
 
+@pytest.mark.parametrize("place", ["overview", "brokers"])
+def test_on_a_phone_a_broker_s_numbers_stand_in_one_line_each(desk: Desk, place: str) -> None:
+    page = desk.open(place, size=PHONE)
+    row = page.locator("tr[data-broker='2']")
+    expect(row).to_contain_text("64 of 64")
+    pending = row.locator("[data-column=pending]")
+    tops = "[...cell.children].map(each => each.getBoundingClientRect().top >> 3)"
+    assert pending.evaluate(f"cell => new Set({tops}).size") == 1
+    eta = row.locator("[data-column=eta]")
+    if eta.is_visible():
+        ours, theirs = pending.bounding_box(), eta.bounding_box()
+        assert ours is not None
+        assert theirs is not None
+        assert ours["x"] + ours["width"] <= theirs["x"]
+        assert theirs["x"] + theirs["width"] <= PHONE[0]
+
+
 def test_brokers_are_filtered_and_found(desk: Desk) -> None:
     page = desk.open("brokers")
     page.get_by_role("button", name=re.compile("^Held")).click()

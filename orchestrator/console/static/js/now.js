@@ -151,7 +151,7 @@ export function baseOf(id) {
 export function gateText(findings) {
   const by = (verdict) => findings.filter((each) => each.verdict === verdict).length;
   const told = [`${by("satisfied")} of ${findings.length} conditions hold`];
-  if (by("violated")) told.push(`${by("violated")} need a person`);
+  if (by("violated")) told.push(`${by("violated")} ${by("violated") === 1 ? "needs" : "need"} a person`);
   if (by("unknown")) told.push(`${by("unknown")} unknown`);
   return told.join(", ");
 }
