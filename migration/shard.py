@@ -103,7 +103,8 @@ class ShardBatch:
         before, self.shard.topics = self.shard.topics, loaded.topics
         self.shard.registered = loaded.registered
         self.shard.configs, self.shard.names = loaded.configs, loaded.names
-        self._moves.reload(loaded.registered)
+        if loaded.topics:
+            self._moves.reload(loaded.registered)
         self._report.notes.extend(scratch._report.notes)
         self._report.topics += len(loaded.topics) - len(before)
         for topic_id in before.keys() | loaded.topics.keys():
@@ -117,6 +118,9 @@ class ShardBatch:
                 at = (offset, timestamp_ms, topic, partition_id)
                 self._moves.moved(at, was.get(partition_id), now.get(partition_id))
                 self._report.replication.take(was.get(partition_id), now.get(partition_id))
+        if not loaded.topics:
+            # Whatever went was where its broker's directories, until now, said it was.
+            self._moves.all_gone(loaded.registered)
         self._moves.end(offset + 1)
 
     def restart(self, timestamp_ms: int) -> None:

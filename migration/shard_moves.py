@@ -91,6 +91,12 @@ class Moves:
         """A snapshot says what the brokers have named."""
         self._registrations = Registrations(registered)
 
+    def all_gone(self, registered: dict[int, frozenset[int]]) -> None:
+        """Nothing is left of what moved so far; from here on the brokers have named these."""
+        self._registrations.forget(len(self.transitions.brokers))
+        for broker, directories in registered.items():
+            self.registered(broker, directories)
+
     def registered(self, broker: int, directories: frozenset[int]) -> None:
         """From here on the broker has these; none: it is not registered any more."""
         self._registrations.change(broker, len(self.transitions.brokers), directories)

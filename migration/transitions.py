@@ -92,6 +92,11 @@ class Registrations:
         """From the given row on the broker has these."""
         self._versions.setdefault(broker, [(0, frozenset())]).append((row, directories))
 
+    def forget(self, row: int) -> None:
+        """From the given row on no broker has any."""
+        for versions in self._versions.values():
+            versions.append((row, frozenset()))
+
     def place(self, table: Numbers) -> None:
         """Turn the table's directories into places, in the two last columns."""
         if not len(table):

@@ -70,8 +70,13 @@ def test_the_state_is_the_second_logs_and_the_story_is_both(
     assert rest[len(changed) :] == alone.events
 
 
+_OFFLINE_AT_ITS_END: list[Action] = [(0, 0, 0, 0), (3, 0, 0, 1), (9, 1, 0, 0)]
+
+
 @_quick
 @given(actions, actions, st.integers(1, 2000))
+@example(_OFFLINE_AT_ITS_END, [(0, 0, 0, 0)], 1)
+@example(_OFFLINE_AT_ITS_END, [(0, 0, 0, 0)], _WHOLE)
 def test_every_replica_of_the_first_log_goes_and_those_of_the_second_come(
     first: list[Action], second: list[Action], max_bytes: int
 ) -> None:
