@@ -130,9 +130,11 @@ def _back_and_something_is_left(lab: Lab, run: Killed) -> None:
     assert changes[-1] == {"was": "hybrid", "now": "rolled-back"}
     now = run.wait_for(lambda now: [each.mode for each in now.brokers] == [Mode.ZOOKEEPER] * 2)
     assert now.metadata_log == 1
+    # The last broker that was restarted must first describe its directories again.
+    last = "delete /migration before it"
+    run.wait_for(lambda _: any(each.endswith(last) for each in status(run)[1]["waiting_for"][:1]))
     code, told = status(run)
     assert (code, told["phase"]) == (0, "rolled-back")
-    assert told["waiting_for"][0].endswith("delete /migration before it")
     assert all_is_there(lab, "old", "young")
     waited(run, "phase(rolled-back)", "zk_controller(zookeeper)")
     code, answer = asked_about(run, "--before", "migrate")
