@@ -149,6 +149,8 @@ def test_three_hundred_brokers_can_be_read(browser: Browser, large: Path) -> Non
     rows = page.locator("svg[aria-labelledby^=c0-plot-way] text").filter(has_text="brokers-kraft")
     assert rows.all_text_contents() == ["brokers-kraft (300)"]
     assert page.evaluate("document.documentElement.scrollWidth") <= 1200
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
     page.context.close()
 
 
