@@ -7,15 +7,12 @@ from typing import TypeVar
 
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
-from kazoo.retry import KazooRetry
 
 from orchestrator.lab.errors import RequestRefusedError
 from streams.zookeeper.client import Client
 from streams.zookeeper.ensemble import Ensemble
 
 _CALL_S_MAX = 15.0
-# kazoo's own grows to a minute: a ZooKeeper that is back would be found long after a call's time.
-_RECONNECT_S_MAX = 0.5
 
 T = TypeVar("T")
 
@@ -32,10 +29,7 @@ class ZooKeeperShell:
         address, slash, chroot = connect.partition("/")
         self._chroot = slash + chroot
         session_ms = round(_CALL_S_MAX * 1000)
-        self._client = Client(
-            Ensemble(connect=address, session_timeout_ms=session_ms),
-            retry=KazooRetry(max_tries=-1, delay=0.1, max_delay=_RECONNECT_S_MAX),
-        )
+        self._client = Client(Ensemble(connect=address, session_timeout_ms=session_ms))
 
     def open(self) -> None:
         """Connect, and make the chroot, as an operator does before the first broker.

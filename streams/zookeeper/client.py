@@ -32,6 +32,8 @@ from streams.zookeeper.ensemble import Ensemble
 _LOG: Final = logging.getLogger("kraftgate.zookeeper.kazoo")
 _LOG.setLevel(logging.CRITICAL)
 
+_BACKOFF_S_MAX: Final = 2.0
+
 _ADD_WATCH: Final = 106
 """ZooDefs.OpCode.addWatch."""
 _PERSISTENT_RECURSIVE: Final = 1
@@ -97,14 +99,15 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
 
         Args:
             ensemble: Which ZooKeeper; its chroot is what paths begin at.
-            retry: How long to go on trying to connect; kazoo's way when None.
+            retry: How long to go on trying to connect; None: for ever, every two seconds at least:
+                kazoo's own way grows to a minute between two attempts.
         """
         self.security = ensemble.security
         super().__init__(
             hosts=ensemble.hosts + ensemble.chroot,
             timeout=ensemble.session_timeout_ms / 1000,
             handler=Handler(ensemble.security),
-            connection_retry=retry,
+            connection_retry=retry or KazooRetry(max_tries=-1, delay=0.1, max_delay=_BACKOFF_S_MAX),
             logger=_LOG,
         )
         made: ConnectionHandler = self._connection

@@ -11,12 +11,10 @@ from collections.abc import Callable
 from typing import Final
 
 from kazoo.exceptions import KazooException
-from kazoo.retry import KazooRetry
 
 from streams.zookeeper.client import Client
 from streams.zookeeper.ensemble import Ensemble
 
-_BACKOFF_S_MAX: Final = 2.0
 _log: Final = logging.getLogger(__name__)
 
 
@@ -32,8 +30,7 @@ class Link:
                 kazoo's thread; must not block.
         """
         self._config = config
-        retry = KazooRetry(max_tries=-1, delay=0.1, max_delay=_BACKOFF_S_MAX)
-        self.client = Client(config, retry=retry)
+        self.client = Client(config)
         # The server now: by the time that somebody takes this up, kazoo tries the next one.
         self.client.add_listener(lambda state: on_state(self, state, self.server or config.hosts))
 
