@@ -11,13 +11,12 @@ import hypothesis
 import pytest
 
 # How long an example takes is the machine's affair; `make bench` measures.
-hypothesis.settings.register_profile("kraftgate", deadline=None)
 # Whoever lets code in (.ci/run) gets the same answer for the same code; `make test` looks for other
 # examples each time.
-hypothesis.settings.register_profile("kraftgate-ci", deadline=None, derandomize=True)
-hypothesis.settings.load_profile(
-    "kraftgate-ci" if "KRAFTGATE_CI_RUN" in os.environ else "kraftgate"
+hypothesis.settings.register_profile(
+    "kraftgate", deadline=None, derandomize="KRAFTGATE_CI_RUN" in os.environ
 )
+hypothesis.settings.load_profile("kraftgate")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # A worker ignores Ctrl-C, and whatever it starts would inherit that.

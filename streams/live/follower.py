@@ -72,7 +72,6 @@ class Follower(Running):
             observed_at_ms=wall_ms(),
             log=spool.position.log,
             next_offset=spool.position.next_offset,
-            busy_until=spool.position.next_offset,
         )
 
     # What the owner calls
@@ -322,9 +321,7 @@ class Follower(Running):
                 last_reply_ms=now if answered else was.last_reply_ms,
                 log=position.log,
                 next_offset=position.next_offset,
-                busy_until=position.next_offset
-                if position.busy_until is None
-                else position.busy_until,
+                busy_until=position.busy_until,
                 high_watermark=self._cursor.high_watermark,
                 leader_id=self._cursor.leader,
                 leader_epoch=self._cursor.epoch,

@@ -64,7 +64,7 @@ class FollowerStatus:
             While this is recent and `next_offset` is the `high_watermark`, the spool is up to date.
         log: Which of the cluster's metadata logs is followed, counted from 1.
         next_offset: First offset not in the spool.
-        busy_until: From here up to `next_offset` there is nothing but no-op records.
+        busy_until: From here up to `next_offset` there are only no-op records; None: not known.
         high_watermark: First offset not committed, as last told; None while unknown.
         leader_id: Node id of the leader, None while unknown.
         leader_epoch: The highest leader epoch heard of.
@@ -78,7 +78,7 @@ class FollowerStatus:
     last_reply_ms: int | None = None
     log: int = 1
     next_offset: int = 0
-    busy_until: int = 0
+    busy_until: int | None = None
     high_watermark: int | None = None
     leader_id: int | None = None
     leader_epoch: int = 0

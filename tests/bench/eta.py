@@ -3,10 +3,9 @@
 A lab's one broker, with thousands of replicas in two directories, goes from ZooKeeper to KRaft mode
 and back, again and again: as Kafka does it, where all is assigned within a moment, and with a
 controller that stands still for random times once it has assigned the first ones, so that it takes
-long enough for a person to ask. The
-controller's log is then followed by the job's own functions, and at every look of a screen, four a
-second, and at every batch of the log the estimate is held against the moment at which the last
-replica had its directory.
+long enough for a person to ask. The controller's log is then followed by the job's own functions,
+and at every look of a screen, four a second, and at every batch of the log the estimate is held
+against the moment at which the last replica had its directory.
 """
 
 from collections.abc import Sequence
