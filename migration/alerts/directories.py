@@ -82,10 +82,12 @@ RULES: Final = (
         find=_offline,
         is_over=_is_online,
     ),
+    # Each of these rests on a recorded fact and not on silence, and a service manager restarts a
+    # broker within seconds: waiting only delays the pager.
     Rule(
         name="KraftgateHazardBlocksRestart",
         severity=Severity.CRITICAL,
-        for_ms=30 * _SECONDS_MS,
+        for_ms=0,
         summary="A restart would lose data.",
         find=dangers.of(_restart(Grade.CRITICAL), _must_not, "hazard", "blocks", "broker"),
         is_over=dangers.is_over,

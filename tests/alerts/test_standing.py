@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from migration.alerts import NOTHING_STANDS, Severity, Standings, WalkSeen, advance
 from migration.alerts.standing import GAP_MS_MAX
 from migration.conditions import DataSource, View
-from migration.hazards import HazardKind
+from migration.hazards import Action, HazardKind
 from migration.summary import Phase, Progress
 from orchestrator.alerts.kept import WRITE_EVERY_MS, Keeper, read
 from tests.alerts.scenes import (
@@ -56,6 +56,25 @@ def test_it_is_pending_for_its_rules_time() -> None:
     assert names(at(STUCK, every_ms=1000, until_ms=MINUTE_MS - 1000)) == []
     found = only(at(STUCK, every_ms=1000, until_ms=MINUTE_MS))
     assert (found.found_ms, found.stands_ms, found.is_known) == (NOW, NOW + MINUTE_MS, True)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        HazardKind.RESTART_LOSES_REPLICAS,
+        HazardKind.DIRECTORY_FAILED_UNDER_PENDING,
+        HazardKind.DIRECTORY_IDS,
+        HazardKind.ZOOKEEPER_WIPED,
+    ],
+)
+def test_an_alert_that_blocks_a_restart_is_active_at_once(kind: HazardKind) -> None:
+    """A service manager restarts a halted broker within seconds."""
+    found = only(looked(scene(with_hazards(hazard(kind, blocks=Action.RESTART)))))
+    assert (found.alert.name, found.alert.severity, found.stands_ms) == (
+        "KraftgateHazardBlocksRestart",
+        Severity.CRITICAL,
+        NOW,
+    )
 
 
 def test_what_comes_and_goes_while_it_is_pending_begins_anew() -> None:
