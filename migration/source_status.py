@@ -153,6 +153,18 @@ def is_current(status: SourceStatus, now_ms: int) -> bool:
     return age is not None and age <= STALE_AFTER_MS and not is_silent(status, now_ms)
 
 
+def meaningful_end(status: SourceStatus) -> int | None:
+    """Return the offset up to which the metadata log holds more than no-op records.
+
+    The job commits the no-op records at a log's end in batches of 20, up to 10 s late; they change
+    nothing. None: no high watermark is known.
+    """
+    end, fetched, busy_until = status.high_watermark, status.next_offset, status.busy_until
+    if end is None or fetched is None or busy_until is None or fetched < end:
+        return end
+    return min(end, busy_until)
+
+
 def behind(status: SourceStatus, metadata_offset: int | None) -> int:
     """How many committed records were not yet read; 0 when no high watermark is known."""
     if status.high_watermark is None:

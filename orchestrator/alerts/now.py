@@ -22,6 +22,6 @@ def standings_now(
     told = kept.read(config.state_dir / "clusters" / entry.name / kept.ALERTS_FILE)
     found = waits(one.summary, one.status, now_ms, config.stall_after_ms)
     behind = any(each.kind is WaitKind.CATCHING_UP for each in found)
-    unread = {DataSource.METADATA_LOG: "committed records are yet to be read"} if behind else {}
+    unread = {DataSource.METADATA_LOG: "committed records have not been read yet"} if behind else {}
     view = view_of(one, entry, now_ms, stall_after_ms=config.stall_after_ms, unread=unread)
     return advance(told, scene_of(one, entry, view, tally))

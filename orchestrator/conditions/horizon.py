@@ -1,10 +1,10 @@
-"""Whether what was read includes everything that was there to read a moment ago.
+"""Decides whether the store includes everything that a source had to read a moment ago.
 
-A controller writes no-ops twice a second and a batch takes its time, so the store trails the
-high watermark always by a few records; asking for none would never be met. So: everything that
-was there when watching began must be read, and nothing may stay unread for longer than data may be
-stale. The same holds of the facts in a journal, seen in ZooKeeper or on the disks: their sources
-go on seeing while a query that hangs takes none of it in.
+A batch takes its time, so the store trails the high watermark by a few records; a rule that allows
+none would never be met. So everything that was there when watching began must be read, and nothing
+may stay unread for longer than data may be stale. No-op records do not count: the job commits them
+late. The same rule applies to the journals of ZooKeeper and of the disks: their sources keep
+writing while a query that hangs commits nothing.
 """
 
 from collections import deque
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from migration.conditions import DataSource
-from migration.source_status import STALE_AFTER_MS, SourceStatus
+from migration.source_status import STALE_AFTER_MS, SourceStatus, meaningful_end
 from migration.summary import ClusterSummary
 from orchestrator.following import Snapshot
 
@@ -48,15 +48,16 @@ class Horizon:
         self._backlog = Backlog()
 
     def is_caught_up(self, summary: ClusterSummary, source: SourceStatus, now_ms: int) -> bool:
-        """Take note of the source's high watermark and judge; False before one is known."""
+        """Record the source's high watermark and judge; False before one is known."""
         if source.finished:
             return True
         if source.log != self._log:
             self._log, self._backlog = source.log, Backlog()
-        if source.high_watermark is None or summary.metadata_log != source.log:
+        end = meaningful_end(source)
+        if end is None or summary.metadata_log != source.log:
             return False
         read = 0 if summary.metadata_offset is None else summary.metadata_offset + 1
-        return self._backlog.is_read(source.high_watermark, read, now_ms)
+        return self._backlog.is_read(end, read, now_ms)
 
 
 _JOURNALS: Final = {
@@ -77,11 +78,11 @@ class Horizons:
         """Take note of a look at the cluster: the sources of which something is yet to be read."""
         found = {}
         if not self._log.is_caught_up(one.summary, one.status, now_ms):
-            found[DataSource.METADATA_LOG] = "committed records are yet to be read"
+            found[DataSource.METADATA_LOG] = "committed records have not been read yet"
         for source, name in _JOURNALS.items():
             journal = one.journals.get(name)
             if journal is None:
                 continue
             if not self._journals[name].is_read(journal.last, journal.read, now_ms):
-                found[source] = "what was seen is yet to be taken in"
+                found[source] = "journaled facts have not been processed yet"
         return found

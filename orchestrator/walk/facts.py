@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from migration.conditions import Condition, DataSource
-from migration.source_status import SourceStatus
+from migration.source_status import meaningful_end
 from orchestrator.conditions.asked import Asked
 from orchestrator.conditions.asking import Asking
 from orchestrator.following import Snapshot
@@ -93,19 +93,11 @@ def _progress(one: Snapshot, source: DataSource) -> tuple[int | None, int, int |
     if source is DataSource.METADATA_LOG:
         offset = one.summary.metadata_offset
         read = 0 if offset is None else offset + 1
-        return _metadata_there(one.status), read, one.status.last_reply_ms
+        return meaningful_end(one.status), read, one.status.last_reply_ms
     journal = one.journals.get("zookeeper")
     if journal is None:
         return None, 0, None
     return journal.last, journal.read, one.zookeeper.last_reply_ms
-
-
-def _metadata_there(status: SourceStatus) -> int | None:
-    """Up to where the metadata log says anything: no-op records at its end are taken in late."""
-    there, fetched, busy_until = status.high_watermark, status.next_offset, status.busy_until
-    if there is None or fetched is None or busy_until is None or fetched < there:
-        return there
-    return min(there, busy_until)
 
 
 def _names(conditions: Sequence[Condition]) -> Iterator[tuple[DataSource, str]]:

@@ -28,6 +28,15 @@ def test_trailing_by_a_moment_is_the_present() -> None:
     assert horizon.is_caught_up(cluster(Phase.HYBRID, offset=1499), ahead, NOW_MS + 20_000)
 
 
+def test_no_op_records_at_the_end_are_not_waited_for() -> None:
+    """An idle controller writes two a second; the job commits them in batches of 20."""
+    idle = replace(FRESH, busy_until=1425)
+    assert Horizon().is_caught_up(cluster(Phase.HYBRID, offset=1424), idle, NOW_MS)
+    assert not Horizon().is_caught_up(cluster(Phase.HYBRID, offset=1423), idle, NOW_MS)
+    fetching = replace(idle, next_offset=1439)
+    assert not Horizon().is_caught_up(cluster(Phase.HYBRID, offset=1424), fetching, NOW_MS)
+
+
 def test_another_metadata_log_is_read_from_its_beginning() -> None:
     """What was read of the log before says nothing of it, however far that went."""
     horizon = Horizon()
@@ -60,7 +69,7 @@ def test_what_a_source_saw_and_the_job_does_not_take_in_is_not_known() -> None:
     assert not horizons.unread(journalled(12, 7), NOW_MS + 16_000)
     later = replace(journalled(12, 7), status=replace(FRESH, observed_ms=NOW_MS + 16_000))
     assert horizons.unread(later, NOW_MS + 16_001) == {
-        DataSource.ZOOKEEPER: "what was seen is yet to be taken in"
+        DataSource.ZOOKEEPER: "journaled facts have not been processed yet"
     }
     assert not horizons.unread(journalled(13, 12), NOW_MS + 17_000)
 

@@ -125,8 +125,8 @@ def test_zookeeper_must_have_been_read_and_be_seen() -> None:
 
 
 def test_what_is_yet_to_be_read_is_not_current_and_a_worse_reason_stands() -> None:
-    unread = {LOG: "committed records are yet to be read"}
-    assert seen(unread=unread).not_current[LOG] == "committed records are yet to be read"
+    unread = {LOG: "committed records have not been read yet"}
+    assert seen(unread=unread).not_current[LOG] == "committed records have not been read yet"
     broken = replace(NOW, status=replace(FRESH, error="another cluster"))
     assert seen(broken, unread=unread).not_current[LOG] == "another cluster"
 
