@@ -1,6 +1,7 @@
 """What brings a log to the source: files that are all there is, or a follower of a live log.
 
-Either also says how it is (`streams.source.status_file`).
+Either also says how it is (`streams.source.status_file`). `AbsentFeed` brings nothing: the
+configuration names no controllers.
 """
 
 from pathlib import Path
@@ -72,6 +73,41 @@ class FileFeed:
             self._said = str(damage)
             status = SourceStatus(observed_ms=now_ms(), error=self._said, finished=True)
             write_status(self._file, status)
+
+    def stop(self) -> None:
+        """Nothing is held."""
+
+
+class AbsentFeed:
+    """The spool without controllers: nothing arrives, a batch that was begun is still read."""
+
+    def __init__(self, spool: Path) -> None:
+        self._spool = spool
+
+    def available(self) -> Reach | None:
+        """All that is in the spool."""
+        return None
+
+    def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:  # noqa: ARG002
+        """Nothing arrives."""
+        return False
+
+    def began_ms(self, log: int) -> int:
+        """When a log of the spool began, as `Spool.began_ms`.
+
+        Raises:
+            SpoolDamaged: the spool does not say legibly which logs it has.
+        """
+        from streams.live.about import load
+
+        head = load(self._spool).heads[log - 1]
+        return 0 if head is None else head.timestamp_ms
+
+    def retain(self, reach: Reach) -> None:
+        """Keep everything until there are controllers again."""
+
+    def note_damage(self, damage: Damage) -> None:
+        """Nothing is read beyond what was read before."""
 
     def stop(self) -> None:
         """Nothing is held."""

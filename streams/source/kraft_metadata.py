@@ -173,6 +173,8 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         from streams.source.plan import restart
 
         at, until = StreamOffset.from_json(dict(start)), StreamOffset.from_json(dict(end))
+        if at == until:
+            return []  # Spark plans the first batch of a source even without news of it
         feed, index, planner = self._open(at)
         if until.log != at.log:
             step = restart(self._options.path, at, until, feed.began_ms(until.log))
@@ -213,26 +215,33 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _open(self, start: StreamOffset) -> "tuple[Feed, LogIndex, Planner]":
         from streams.live.layout import log_directory
-        from streams.source.feed import FileFeed
         from streams.source.index import LogIndex
         from streams.source.plan import Planner
 
         options = self._options
         if self._feed is None:
-            if options.controllers is None:
-                self._feed = FileFeed(options.state)
-            else:
-                from streams.source.live_feed import LiveFeed
-
-                # Whoever does not wait itself wakes the one that does.
-                rings = None if options.waits else options.bell
-                self._feed = LiveFeed(options.controllers, options.path, options.state, rings)
+            self._feed = _feed(options)
         if self._index is None or self._planner is None or self._log != start.log:
             self._index = LogIndex(log_directory(options.path, start.log), start)
             finite = options.controllers is None
             self._planner = Planner(self._index, finite=finite, until=options.until)
             self._log = start.log
         return self._feed, self._index, self._planner
+
+
+def _feed(options: SourceOptions) -> "Feed":
+    """Open what the options name."""
+    from streams.source.feed import AbsentFeed, FileFeed
+
+    if options.controllers is None:
+        return FileFeed(options.state)
+    if options.absent:
+        return AbsentFeed(options.path)
+    from streams.source.live_feed import LiveFeed
+
+    # A source that does not wait itself wakes the one that does.
+    rings = None if options.waits else options.bell
+    return LiveFeed(options.controllers, options.path, options.state, rings)
 
 
 def _below(reach: "Reach | None", log: int) -> int | None:

@@ -120,3 +120,37 @@ def test_a_log_that_cannot_be_read_to_its_end_is_not_left(spool: Spool) -> None:
     assert first.log == 1
     assert latest(source, first) == first
     assert json.dumps(first.to_json())
+
+
+def absent(spool: Path, state: Path) -> KraftMetadataReader:
+    options = {"cluster": "lab", "path": str(spool), "state": str(state), "controllers": ""}
+    return KraftMetadataReader(SourceOptions.parse(options))
+
+
+def test_without_controllers_there_is_nothing_to_plan(tmp_path: Path) -> None:
+    """Spark plans the first batch of every source, as soon as another one has news."""
+    source = absent(tmp_path / "spool", tmp_path)
+    assert latest(source, START) == START
+    assert source.partitions(START.to_json(), START.to_json()) == []
+    source.commit(START.to_json())
+    source.stop()
+    assert not list(tmp_path.iterdir()), "an absent source writes nothing"
+
+
+def test_a_batch_that_was_begun_is_read_after_the_controllers_left_the_configuration(
+    spool: Spool,
+) -> None:
+    append(spool, FIRST)
+    restart(spool, SECOND)
+    append(spool, SECOND, log=2)
+    before = reader(spool)
+    first = latest(before, START)
+    step = latest(before, first)
+    end = latest(before, step)
+    after = absent(spool.directory, spool.directory)
+    for one, next_ in ((START, first), (first, step), (step, end)):
+        asked = one.to_json(), next_.to_json()
+        planned = [part.value for part in after.partitions(*asked)]
+        assert planned == [part.value for part in before.partitions(*asked)] != []
+    after.commit(end.to_json())
+    assert latest(after, end) == end
