@@ -6,6 +6,7 @@ at a time end at about the same moment.
 
 import os
 import signal
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
@@ -21,6 +22,14 @@ hypothesis.settings.load_profile("kraftgate")
 if "PYTEST_XDIST_WORKER" in os.environ:
     # A worker ignores Ctrl-C, and whatever it starts would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def umask() -> Iterator[None]:
+    """Give the umask back: a test that prepares a state directory in this process changes it."""
+    given = os.umask(0o022)
+    yield
+    os.umask(given)
 
 
 @pytest.hookimpl(trylast=True)

@@ -7,17 +7,19 @@ from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.audit.secrets import Secrets
 from orchestrator.config import Config
 from orchestrator.errors import AuditError
+from orchestrator.state_dir import prepared
 
 
 def open_verified(config: Config) -> AuditLog:
     """Open the trail; one that was tampered with is no ground to act on.
 
     Raises:
+        ConfigError: the state directory cannot be used.
         AuditError: it cannot be opened, or is not as it was written.
         SecretUnknown: a secret of the configuration cannot be read, so it could not be kept out.
     """
     secrets = Secrets(files=configured_files(config))
-    log = AuditLog.open(config.state_dir / AUDIT_FILE, secrets.redactor(os.environ))
+    log = AuditLog.open(prepared(config) / AUDIT_FILE, secrets.redactor(os.environ))
     found = log.verify()
     if not found.ok:
         log.close()
@@ -32,8 +34,9 @@ def open_to_say(config: Config) -> AuditLog:
     """Open the trail for what a person says; the secrets that they may read are kept out of it.
 
     Raises:
+        ConfigError: the state directory cannot be used.
         AuditError: it cannot be opened.
         SecretUnknown: a secret that may be read cannot be.
     """
     secrets = Secrets(files=configured_files(config)).readable()
-    return AuditLog.open(config.state_dir / AUDIT_FILE, secrets.redactor(os.environ))
+    return AuditLog.open(prepared(config) / AUDIT_FILE, secrets.redactor(os.environ))

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from migration.conditions import Finding, Verdict
 from migration.durations import format_duration
 from orchestrator.runbook.model import ShellCondition
+from streams.state_dir import GIVEN_UMASK
 
 CLUSTER: Final = "KRAFTGATE_CLUSTER"
 """The environment variable that names the cluster that is asked about."""
@@ -59,6 +60,7 @@ def _run(shell: ShellCondition, cluster: str) -> _Ended:
                 stderr=writer,
                 env={**os.environ, CLUSTER: cluster},
                 start_new_session=True,
+                umask=GIVEN_UMASK,
             )
         finally:
             os.close(writer)

@@ -55,6 +55,7 @@ class Order:
         directory: where it runs; None: where Kraftgate runs.
         patience_s: from SIGTERM to SIGKILL.
         begin_before_s: too late from then on; None: never.
+        umask: Kraftgate's own, before it made its files private.
     """
 
     argv: Sequence[str]
@@ -65,6 +66,7 @@ class Order:
     timeout_s: float
     patience_s: float
     begin_before_s: float | None
+    umask: int
 
     def to_json(self) -> str:
         """Write it for the supervisor's standard input; it may hold secrets."""
@@ -133,6 +135,7 @@ def _start(order: Order, environment: Mapping[str, str], writer: int) -> int:
         stdout=writer,
         stderr=writer,
         start_new_session=True,
+        umask=order.umask,
     )
     started.returncode = 0  # it is waited for here, together with what it leaves behind
     return started.pid

@@ -24,6 +24,7 @@ from orchestrator.walk import hook_files as files
 from orchestrator.walk.hook_files import Outcome, ProcessId
 from orchestrator.walk.hook_runner import STARTED_WORD, Order
 from streams.live.files import sync_directory
+from streams.state_dir import GIVEN_UMASK
 
 HOOKS: Final = "hooks"
 _RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\[\]-]{0,127}")
@@ -195,6 +196,7 @@ def _supervise(directory: Path, hook: Hook, lock: int) -> None:
         timeout_s=hook.timeout_s,
         patience_s=hook.patience_s,
         begin_before_s=hook.begin_before_s,
+        umask=GIVEN_UMASK,
     )
     with (directory / files.LOG).open("wb") as log:
         process = subprocess.Popen(

@@ -32,6 +32,7 @@ from streams.log_dirs.poll_requests import PollRequests
 from streams.log_dirs.source import REQUESTS
 from streams.source.log_files import list_log
 from streams.source.status_file import STATUS_FILE, now_ms
+from streams.state_dir import prepare
 from streams.store.store import Store
 
 _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)
@@ -252,7 +253,7 @@ def _query_id(checkpoint: Path) -> str:
 
 
 def _lock(state_dir: Path) -> IO[str]:
-    state_dir.mkdir(parents=True, exist_ok=True)
+    prepare(state_dir)
     file = (state_dir / "lock").open("a+")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -21,7 +21,7 @@ from orchestrator.commands.gate import Gate
 from orchestrator.commands.reading import Reader
 from orchestrator.commands.run import follow_and_show
 from orchestrator.config import Config, load_config, parse_config
-from orchestrator.errors import AuditError, FollowingError, GateNotMetError
+from orchestrator.errors import AuditError, ConfigError, FollowingError, GateNotMetError
 from orchestrator.view.live import Stop, TableView, drive
 from streams.zookeeper.ensemble import parse_ensemble
 from tests.orchestrator.fakes import FakeFollowing, FakeStore
@@ -267,3 +267,16 @@ def test_a_trail_that_was_tampered_with_is_refused_before_anything_starts(
     with Stop() as stop, pytest.raises(AuditError, match=r"audit\.head is missing"):
         follow_and_show(config, gate(None), stop, query.follow)
     assert query.polls == 0
+
+
+def test_a_state_directory_that_others_can_write_to_is_refused_before_anything_starts(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state").chmod(0o777)
+    config = parse_config(f"{PROD}state_dir: state\n", tmp_path / "kraftgate.yaml")
+    following = FakeFollowing()
+    with Stop() as stop, pytest.raises(ConfigError) as refused:
+        follow_and_show(config, gate(None, config=config), stop, following.follow)
+    assert str(refused.value).startswith(f"{tmp_path}/kraftgate.yaml: `state_dir`: ")
+    assert not list((tmp_path / "state").iterdir())

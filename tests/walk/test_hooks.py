@@ -16,6 +16,7 @@ from orchestrator.walk.boot_clock import boot_clock_s
 from orchestrator.walk.hook_files import End, Outcome
 from orchestrator.walk.hook_output import PART_BYTES
 from orchestrator.walk.hooks import Hook, HookRuns, NotStarted, Running
+from streams.state_dir import GIVEN_UMASK
 from tests.walk.running import ended, hook, is_gone, number_in, python, ran, until
 
 
@@ -266,3 +267,10 @@ def test_a_command_is_not_begun_when_the_lock_may_be_lost(runs: HookRuns) -> Non
     assert output == b""
     in_time = replace(hook("echo", "done"), begin_before_s=boot_clock_s() + 60.0)
     assert ran(runs, in_time, "run-2")[1] == b"done\n"
+
+
+def test_a_command_gets_the_umask_of_the_operator(runs: HookRuns) -> None:
+    """Kraftgate's own is private; what a hook writes, such as server.properties, need not be."""
+    os.umask(0o077)
+    _, output = ran(runs, hook("sh", "-c", "umask"))
+    assert int(output, 8) == GIVEN_UMASK

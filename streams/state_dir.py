@@ -1,0 +1,142 @@
+"""The state directory: it holds copies of the cluster's metadata, so only its owner may use it.
+
+`prepare` is called by every process that writes a state directory, before it writes anything:
+directories are 0700 and files 0600 from their creation, those of Spark's JVM and workers too.
+"""
+
+import logging
+import os
+import pwd
+import shlex
+import stat
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+_log = logging.getLogger(__name__)
+
+_PRIVATE_UMASK: Final = 0o077
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+_OTHERS_ANY: Final = stat.S_IRWXG | stat.S_IRWXO
+_LINKS_MAX: Final = 40
+
+
+def _umask() -> int:
+    given = os.umask(_PRIVATE_UMASK)
+    os.umask(given)
+    return given
+
+
+GIVEN_UMASK: Final = _umask()
+"""The umask that this process was started with: an operator's own command gets it back."""
+
+
+class UnsafeStateDir(PermissionError):
+    """Other users own the state directory or can change it; the message has the command to fix."""
+
+
+def prepare(path: Path) -> None:
+    """Create the state directory, or check it; whatever this process creates later is private.
+
+    A directory that an earlier release left readable to other users is made private.
+
+    Raises:
+        UnsafeStateDir: another user owns it, can write to it, or can replace it.
+        OSError: it cannot be created or read.
+    """
+    os.umask(_PRIVATE_UMASK)
+    for place in _way(path.absolute()):
+        _check_place(place)
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = path.stat()
+    _check_ours(path, path, found)
+    if found.st_mode & _OTHERS_ANY:
+        _tighten(path)
+
+
+def _check_ours(path: Path, state_dir: Path, found: os.stat_result) -> None:
+    """Refuse what another user owns or can write to, in the state directory or itself."""
+    us = _name(os.geteuid())
+    if found.st_uid != os.geteuid():
+        owner = _name(found.st_uid)
+        raise UnsafeStateDir(
+            f"{path} belongs to {owner}, and kraftgate runs as {us}:"
+            f" run it as {owner}, or: chown -R {us} {_quoted(state_dir)}"
+        )
+    if found.st_mode & _OTHERS_WRITE and not stat.S_ISLNK(found.st_mode):
+        raise UnsafeStateDir(
+            f"{path} has mode {_mode(found)}, so other users can write to it:"
+            f" make sure that nobody did, then: chmod -R go= {_quoted(state_dir)}"
+        )
+
+
+def _way(path: Path) -> Iterator[Path]:
+    """Every directory and symbolic link that leads to a path, without its last directory."""
+    links, here, left = 0, Path("/"), deque(path.parts[1:])
+    yield here
+    while left:
+        part = left.popleft()
+        place = here.parent if part == ".." else here / part
+        if not place.is_symlink():
+            here = place
+            if left:
+                yield place
+            continue
+        yield place
+        links += 1
+        if links > _LINKS_MAX:
+            raise UnsafeStateDir(f"{path} has more than {_LINKS_MAX} symbolic links: {place}")
+        target = place.readlink()
+        left.extendleft(reversed(target.parts[1:] if target.is_absolute() else target.parts))
+        here = Path("/") if target.is_absolute() else here
+
+
+def _check_place(place: Path) -> None:
+    """Refuse a place in which another user can put another directory below our path."""
+    try:
+        found = place.lstat()
+    except FileNotFoundError:
+        return
+    if found.st_uid not in {0, os.geteuid()}:
+        raise UnsafeStateDir(
+            f"{place} belongs to {_name(found.st_uid)}, who can replace the state directory below"
+            f" it: choose another `state_dir`, or: chown -h {_name(os.geteuid())} {_quoted(place)}"
+        )
+    sticky = found.st_mode & stat.S_ISVTX
+    if found.st_mode & _OTHERS_WRITE and not sticky and not stat.S_ISLNK(found.st_mode):
+        raise UnsafeStateDir(
+            f"{place} has mode {_mode(found)}, so other users can replace the state directory below"
+            f" it: choose another `state_dir`, or: chmod go-w {_quoted(place)}"
+        )
+
+
+def _tighten(path: Path) -> None:
+    """Make a directory private with all that is in it; itself first, which closes the rest."""
+    inside = [
+        (Path(folder, name), Path(folder, name).lstat())
+        for folder, names, files in os.walk(path)
+        for name in (*names, *files)
+    ]
+    for place, found in inside:
+        _check_ours(place, path, found)
+    path.chmod(0o700)
+    for place, found in inside:
+        if not stat.S_ISLNK(found.st_mode):
+            place.chmod(0o700 if stat.S_ISDIR(found.st_mode) else 0o600)
+    _log.warning("%s was readable by other users: it is private to its owner now", path)
+
+
+def _mode(found: os.stat_result) -> str:
+    return f"{stat.S_IMODE(found.st_mode):04o}"
+
+
+def _name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))

@@ -1,0 +1,132 @@
+"""A state directory is private from its creation; one that others can change is refused."""
+
+import logging
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from streams.state_dir import UnsafeStateDir, prepare
+from streams.store.store import Store
+
+_NOBODY = 65534
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def test_all_that_is_written_in_a_new_one_is_private(tmp_path: Path) -> None:
+    state = tmp_path / "kraftgate-state"
+    prepare(state)
+    with Store.open(state / "store.db") as store:
+        store.claim("a query")
+        (state / "clusters" / "prod").mkdir(parents=True)
+        (state / "clusters" / "prod" / "source.json").write_text("{}")
+        modes = {str(path.relative_to(tmp_path)): _mode(path) for path in tmp_path.rglob("*")}
+    folders = {path for path in modes if (tmp_path / path).is_dir()}
+    assert {"kraftgate-state/store.db-wal", "kraftgate-state/store.db-shm"} < set(modes)
+    assert {modes[path] for path in folders} == {0o700}
+    assert {modes[path] for path in set(modes) - folders} == {0o600}
+
+
+def test_one_that_an_earlier_release_left_readable_is_made_private(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    state = tmp_path / "state"
+    (state / "clusters").mkdir(parents=True)
+    (state / "clusters" / "log").write_bytes(b"")
+    (state / "elsewhere").symlink_to(tmp_path / "not-ours")
+    (tmp_path / "not-ours").write_text("")
+    with caplog.at_level(logging.WARNING):
+        prepare(state)
+        prepare(state)
+    assert [_mode(state), _mode(state / "clusters")] == [0o700, 0o700]
+    assert _mode(state / "clusters" / "log") == 0o600
+    assert _mode(tmp_path / "not-ours") == 0o644
+    assert caplog.messages == [
+        f"{state} was readable by other users: it is private to its owner now"
+    ]
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o757, 0o1777])
+def test_one_that_others_can_write_to_is_refused(tmp_path: Path, mode: int) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    state.chmod(mode)
+    with pytest.raises(UnsafeStateDir) as refused:
+        prepare(state)
+    assert f"{state} has mode {mode:04o}" in str(refused.value)
+    assert str(refused.value).endswith(f"chmod -R go= {state}")
+    assert _mode(state) == mode
+
+
+def test_a_file_that_others_can_write_to_in_a_readable_one_is_refused(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / "store.db").touch()
+    (state / "store.db").chmod(0o666)
+    with pytest.raises(UnsafeStateDir, match=r"store\.db has mode 0666"):
+        prepare(state)
+    assert _mode(state) == 0o755
+
+
+@as_root
+@pytest.mark.parametrize("inside", [".", "store.db"])
+def test_what_belongs_to_another_user_is_refused(tmp_path: Path, inside: str) -> None:
+    state = tmp_path / "it's"
+    state.mkdir()
+    (state / "store.db").touch()
+    os.chown(state / inside, _NOBODY, _NOBODY)
+    with pytest.raises(UnsafeStateDir) as refused:
+        prepare(state)
+    assert f"{state / inside} belongs to nobody, and kraftgate runs as root" in str(refused.value)
+    assert str(refused.value).endswith(f"chown -R root '{tmp_path}/it'\"'\"'s'")
+
+
+def test_one_that_others_can_replace_is_refused(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    with pytest.raises(UnsafeStateDir) as refused:
+        prepare(shared / "here" / "state")
+    assert str(refused.value).endswith(f"chmod go-w {shared}")
+    assert not (shared / "here").exists()
+
+
+def test_a_sticky_directory_above_it_is_safe(tmp_path: Path) -> None:
+    shared = tmp_path / "tmp"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    prepare(shared / "state")
+    assert _mode(shared / "state") == 0o700
+
+
+def test_the_way_through_a_symbolic_link_is_checked(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    (shared / "volume").mkdir(parents=True)
+    shared.chmod(0o777)
+    (tmp_path / "link").symlink_to("hop/../hop")
+    (tmp_path / "hop").symlink_to(shared / "volume")
+    with pytest.raises(UnsafeStateDir, match=rf"{shared} has mode 0777"):
+        prepare(tmp_path / "link" / "state")
+
+
+@as_root
+def test_a_link_of_another_user_on_the_way_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "volume").mkdir()
+    (tmp_path / "link").symlink_to("volume")
+    os.chown(tmp_path / "link", _NOBODY, _NOBODY, follow_symlinks=False)
+    with pytest.raises(UnsafeStateDir) as refused:
+        prepare(tmp_path / "link" / "state")
+    assert str(refused.value).endswith(f"chown -h root {tmp_path / 'link'}")
+
+
+def test_links_that_lead_in_a_circle_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "here").symlink_to("there")
+    (tmp_path / "there").symlink_to("here")
+    with pytest.raises(UnsafeStateDir, match="symbolic links"):
+        prepare(tmp_path / "here" / "state")
