@@ -22,10 +22,15 @@ from orchestrator.walk.told import WalkTold
 
 @dataclass(slots=True, kw_only=True)
 class Walked:
-    """One walk's entries, typed, in the trail's order."""
+    """One walk's entries, typed, in the trail's order.
+
+    Attributes:
+        taken_up: the entry of the orchestrator that ran already when the walk began.
+    """
 
     number: int
     began: entries.WalkBegan
+    taken_up: tuple[Entry, entries.OrchestratorStarted] | None = None
     entries: list[tuple[Entry, Body]] = field(default_factory=list)
 
 
@@ -36,12 +41,17 @@ def walks(found: Iterable[Entry]) -> list[Walked]:
         pydantic.ValidationError: an entry is of another version.
     """
     told: list[Walked] = []
+    runs: tuple[Entry, entries.OrchestratorStarted] | None = None
     for each in found:
         if each.kind not in KINDS:
             continue
         body = body_of(each.kind, each.body)
         if isinstance(body, entries.WalkBegan):
-            told.append(Walked(number=len(told) + 1, began=body))
+            told.append(Walked(number=len(told) + 1, began=body, taken_up=runs))
+        elif isinstance(body, entries.OrchestratorStarted):
+            runs = each, body
+        elif isinstance(body, entries.OrchestratorEnded):
+            runs = None
         if told:
             told[-1].entries.append((each, body))
     return told
@@ -56,6 +66,8 @@ def account(
 ) -> WalkAccount:
     """Give the account of one walk; `now`: where the last one stands, if it is this one."""
     fold = _Fold(walked, runbooks.get(walked.began.sha256))
+    if walked.taken_up is not None:
+        fold.take(*walked.taken_up)
     for entry, body in walked.entries:
         fold.take(entry, body)
     return fold.account(runs, now, as_of_ms)

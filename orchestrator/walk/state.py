@@ -64,6 +64,18 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """A hook of a walk that ended before the hook did.
+
+    Attributes:
+        checkpoint: whose step it is, as that walk named it.
+    """
+
+    checkpoint: str
+    run: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
     """One walk through one runbook.
 
@@ -74,8 +86,10 @@ class Walk:
         places: every checkpoint that was entered, in that order.
         paused: who paused it and why; None: it goes on.
         outcome: how it ended: completed, rolled-back, aborted; None: it goes on.
-        execute: whether the last orchestrator ran hooks.
-        lock_lost: why no step may be begun; None: the lock is held, or none is needed.
+        execute: whether the last orchestrator ran hooks; a new walk inherits it.
+        lock_lost: why no step may be begun; None: the lock is held, or none is needed. A new walk
+            inherits it.
+        left_running: a hook of an earlier walk whose end is not in the trail.
         unexpected: what the cluster showed that no step did, newest last.
     """
 
@@ -91,6 +105,7 @@ class Walk:
     ended_ms: int | None = None
     execute: bool = False
     lock_lost: str | None = None
+    left_running: Left | None = None
     unexpected: tuple[tuple[int, str], ...] = ()
 
     def place(self, id_: str) -> Place:
@@ -120,15 +135,38 @@ def fold(walk: Walk | None, told: Iterable[tuple[int, int, Body]]) -> Walk | Non
     """
     for sequence, at_ms, body in told:
         if isinstance(body, entries.WalkBegan):
-            walk = Walk(
-                runbook=body.runbook,
-                sha256=body.sha256,
-                sequence=sequence,
-                began_ms=at_ms,
-            )
+            walk = _began(walk, sequence, at_ms, body)
         elif walk is not None:
             walk = _after(walk, at_ms, body)
     return walk
+
+
+def _began(before: Walk | None, sequence: int, at_ms: int, body: entries.WalkBegan) -> Walk:
+    """Begin a walk; what is true of the process and not of the walk is inherited.
+
+    The orchestrator that runs tells of itself once, at its start, whichever walks follow.
+    """
+    walk = Walk(runbook=body.runbook, sha256=body.sha256, sequence=sequence, began_ms=at_ms)
+    if before is None:
+        return walk
+    return replace(
+        walk,
+        execute=before.execute,
+        lock_lost=before.lock_lost,
+        left_running=before.left_running or _running(before),
+    )
+
+
+def _running(walk: Walk) -> Left | None:
+    """Return the hook whose end the walk did not see."""
+    return next(
+        (
+            Left(checkpoint=each.id, run=str(each.run))
+            for each in walk.places.values()
+            if each.stage is Stage.RUNNING
+        ),
+        None,
+    )
 
 
 def _after(walk: Walk, at_ms: int, body: Body) -> Walk:  # noqa: C901  # a case an entry
@@ -154,6 +192,10 @@ def _after(walk: Walk, at_ms: int, body: Body) -> Walk:  # noqa: C901  # a case 
             return replace(walk, unexpected=told[-UNEXPECTED_MAX:])
         case entries.WalkBegan() | entries.OrchestratorEnded():
             return walk
+        case entries.StepEnded() | entries.StepNotStarted() | entries.StepUnknown() if (
+            walk.left_running is not None and body.run == walk.left_running.run
+        ):
+            return replace(walk, left_running=None)
         case _:
             place = _place(walk.place(body.checkpoint), at_ms, body)
             return replace(walk, places={**walk.places, place.id: place})

@@ -17,7 +17,7 @@ from orchestrator.walk.hooks import Ended, Hook, NotStarted, Running, Unknown
 from orchestrator.walk.lock import NotHeld
 from orchestrator.walk.outside import Commands, Lock, Runs
 from orchestrator.walk.route import Stop
-from orchestrator.walk.state import Place, Walk
+from orchestrator.walk.state import Left, Walk
 from orchestrator.walk.where import Fields, shown
 
 OUTPUT_TOLD: Final = 16_384
@@ -104,20 +104,27 @@ class Steps:
         self._start(stop, run, replace(hook, begin_before_s=held.until_s))
         return None
 
-    def look(self, stop: Stop, place: Place) -> str | None:
-        """See what became of the run that is under way; the words of a wait while it runs."""
-        run = str(place.run)
+    def look(self, checkpoint: str, run: str) -> str | None:
+        """Record how a run ended; return the words of a wait while it runs."""
         match self._runs.look(run):
             case Running():
-                return f"the hook of {stop.id} to end"
+                return f"the hook of {checkpoint} to end"
             case Ended() as found:
-                self._tell(_ended(stop.id, run, found))
+                self._tell(_ended(checkpoint, run, found))
             case NotStarted():
-                self._tell(entries.StepNotStarted(checkpoint=stop.id, run=run))
+                self._tell(entries.StepNotStarted(checkpoint=checkpoint, run=run))
             case Unknown() as found:
-                told = entries.StepUnknown(checkpoint=stop.id, run=run, why=_why_unknown(found))
+                told = entries.StepUnknown(checkpoint=checkpoint, run=run, why=_why_unknown(found))
                 self._tell(told)
         return None
+
+    def look_left(self, hook: Left) -> str | None:
+        """Do the same for a hook of an earlier walk, and wait for what it left running."""
+        found = self._runs.look(hook.run)
+        if isinstance(found, Unknown) and found.still_running:
+            processes = ", ".join(map(str, found.still_running))
+            return f"the processes {processes} of the hook of {hook.checkpoint} to end"
+        return self.look(hook.checkpoint, hook.run)
 
     def _told_to_hook(self, stop: Stop, run: str) -> dict[str, str]:
         """What a hook is told by its environment, besides what its file gives it."""

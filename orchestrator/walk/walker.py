@@ -106,6 +106,11 @@ class Walker:
                 " end the walk (kraftgate abort) and begin anew (kraftgate begin)"
             )
             return Standing(walk=walk, holds=(changed_text,))
+        if walk.left_running is not None:
+            waits = self._steps.look_left(walk.left_running)
+            if waits is not None:
+                return Standing(walk=walk, holds=(f"{waits}: an earlier walk started it",))
+            return self._standing(None)
         stop = next_stop(walk, self._loaded.runbook, view)
         match stop:
             case Stuck():
@@ -128,7 +133,7 @@ class Walker:
             case Stage.ENTERED:
                 return self._before_step(at)
             case Stage.RUNNING:
-                waits = self._steps.look(at.stop, at.place)
+                waits = self._steps.look(at.stop.id, str(at.place.run))
                 return self._standing(at.stop, () if waits is None else (waits,))
             case Stage.ASKS:
                 return self._asking(at)

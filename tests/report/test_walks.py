@@ -62,6 +62,14 @@ def test_a_walk_that_turned_back_says_where_and_by_what_way(made: Made) -> None:
     assert report.decisions[-1].reason == "by back: out of time"
 
 
+def test_a_walk_that_was_begun_while_the_orchestrator_ran_says_who_walked_it(made: Made) -> None:
+    made.say(1_000, entries.Aborted(by=ANNA, reason="enough"), began("again"))
+    made.store()
+    first, second = walks(made)
+    assert second.orchestrators == first.orchestrators
+    assert len(second.orchestrators) == 1
+
+
 def test_a_second_walk_is_one_of_its_own(made: Made) -> None:
     turned_back(made)
     made.say(1_000_000, began("next night"), orchestrator(2), entered("brokers-kraft[1]"))

@@ -214,6 +214,7 @@ def _back_to_zookeeper(lab: Lab, window: Window) -> None:
 
 def _through_to_kraft(lab: Lab, window: Window) -> None:
     window.say("begin", "--reason", "the second attempt")
+    assert window.walk_now().execute
     began = window.walk_now().sequence
     walk = window.wait_walk(
         lambda walk: walk.sequence == began and _stands_at("finalize")(walk), "finalize", 900

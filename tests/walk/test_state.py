@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from migration.conditions import Verdict
 from orchestrator.walk import entries
 from orchestrator.walk.entries import Body, Person, as_json, body_of
-from orchestrator.walk.state import Place, Stage, Walk, fold
+from orchestrator.walk.state import Left, Place, Stage, Walk, fold
 
 ANNA = Person(who="anna", login="anna", host="ops1")
 BORIS = Person(who="boris", login="boris", host="ops1")
@@ -169,6 +169,29 @@ def test_an_entry_comes_back_from_the_trail_as_it_was(body: Body) -> None:
     assert body_of(body.kind, as_json(body)) == body
 
 
+def orchestrated(*, execute: bool) -> entries.OrchestratorStarted:
+    return entries.OrchestratorStarted(
+        owner="process 1", version="1", execute=execute, hooks_sha256=None, fence=1
+    )
+
+
+ABORTED = entries.Aborted(by=ANNA, reason="enough")
+LOCK_LOST = entries.LockLost(reason="its session is lost")
+LOCK_HELD = entries.LockHeld(token=2)
+
+
+def test_a_new_walk_inherits_the_orchestrator_and_its_lock() -> None:
+    walk = walked(orchestrated(execute=True), LOCK_LOST, ABORTED, BEGAN)
+    assert (walk.execute, walk.lock_lost) == (True, "its session is lost")
+
+
+def test_a_new_walk_inherits_the_hook_that_still_runs_until_its_end() -> None:
+    walk = walked(entered(), started(), ABORTED, BEGAN)
+    assert walk.left_running == Left(checkpoint="copy", run="r1")
+    after = walked(entered(), started(), ABORTED, BEGAN, ended(exit_code=1))
+    assert (after.left_running, after.places) == (None, {})
+
+
 STEPS = st.sampled_from(
     [
         entered(),
@@ -181,6 +204,12 @@ STEPS = st.sampled_from(
         entries.Resumed(by=ANNA, reason="on"),
         entered("next"),
         passed("next"),
+        BEGAN,
+        ABORTED,
+        LOCK_LOST,
+        LOCK_HELD,
+        orchestrated(execute=True),
+        orchestrated(execute=False),
     ]
 )
 
@@ -189,3 +218,18 @@ STEPS = st.sampled_from(
 def test_it_does_not_matter_in_how_many_reads_the_trail_came(bodies: list[Body], cut: int) -> None:
     told = [(n, n, body) for n, body in enumerate([BEGAN, *bodies], start=1)]
     assert fold(fold(None, told[:cut]), told[cut:]) == fold(None, told)
+
+
+@given(st.lists(STEPS, max_size=30))
+def test_whether_hooks_are_run_is_what_the_last_orchestrator_said(bodies: list[Body]) -> None:
+    said = [each.execute for each in bodies if isinstance(each, entries.OrchestratorStarted)]
+    assert walked(*bodies).execute is (said[-1] if said else False)
+
+
+@given(st.lists(STEPS, max_size=30))
+def test_whether_the_lock_is_held_is_what_was_said_last(bodies: list[Body]) -> None:
+    said = [getattr(b, "reason", None) for b in bodies if b.kind in LOCK_KINDS]
+    assert walked(*bodies).lock_lost == (said[-1] if said else None)
+
+
+LOCK_KINDS = ("lock_lost", "lock_held", "orchestrator_started")

@@ -148,11 +148,20 @@ class Night:
         self.now_ms = NOW_MS
         self.brokers: tuple[BrokerSummary, ...] = (migrating(1), migrating(2))
         self.phase = Phase.HYBRID
+        self.begin()
+        self.walker = self.take_up()
+
+    def begin(self) -> None:
+        """Begin a walk through the runbook."""
         began = entries.WalkBegan(
             runbook="small", sha256=self.loaded.sha256, by=ANNA, reason="tonight"
         )
-        self.trail.tell(began, NOW_MS)
-        self.walker = self.take_up()
+        self.say(began)
+
+    def begin_again(self) -> None:
+        """Abort the walk, and begin another while the orchestrator goes on."""
+        self.say(entries.Aborted(by=ANNA, reason="enough"))
+        self.begin()
 
     def take_up(self) -> Walker:
         """What a new orchestrator does."""
@@ -321,6 +330,20 @@ def test_a_new_orchestrator_waits_for_the_hook_that_runs(night: Night) -> None:
     into_kraft(night, 1)
     assert night.place("brokers-kraft[1]").stage is Stage.PASSED
     assert [argv[2] for _, argv, _ in night.outside.started] == ["1", "2"]
+
+
+def test_a_new_walk_waits_for_the_hook_that_the_aborted_one_left_running(night: Night) -> None:
+    night.settle()
+    night.begin_again()
+    standing = night.settle()
+    assert standing.holds == ("the hook of brokers-kraft[1] to end: an earlier walk started it",)
+    assert len(night.outside.started) == 1
+    gone = Unknown(started_ms=NOW_MS, still_running=(4711,), output=Path("none"))
+    night.outside.now = gone
+    assert "the processes 4711 of the hook" in night.settle().holds[0]
+    night.outside.ends(1)
+    night.settle()
+    assert [argv[2] for _, argv, _ in night.outside.started] == ["1", "1"]
 
 
 def test_the_one_that_came_later_is_the_only_one_that_acts(night: Night) -> None:
