@@ -11,14 +11,13 @@ the length, the magic and the leader epoch, so those are held against the batch 
 
 import struct
 from collections.abc import Callable, Iterator
-from typing import Final, NoReturn, TypeVar
+from typing import Final, TypeVar
 
-from aiokafka.errors import CorruptRecordException, UnsupportedCodecError
-from aiokafka.record.default_records import DefaultRecordBatch
 from crc32c import crc32c
 
 from streams.wire.control import ControlRecord, read_control
-from streams.wire.errors import DamagedBatch, UnsupportedCompression, WireError
+from streams.wire.entries import Entry, read_entries
+from streams.wire.errors import DamagedBatch, WireError
 
 T = TypeVar("T")
 
@@ -37,7 +36,10 @@ _FIELDS: Final = struct.Struct(">qiibIhi8xq14xi")
 """Of `HEADER` what a reader needs: base offset, length, leader epoch, magic, CRC, attributes, last
 offset delta, max timestamp, record count."""
 _COMPRESSION_MASK: Final = 0x07
-_COMPRESSION_MAX: Final = 4
+_CODECS: Final = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+_BASE_TIMESTAMP_AT: Final = 27
+_OFFSET_MAX: Final = 2**63 - 2
+"""The offset behind it must fit 64 bits too."""
 
 
 class Batch:
@@ -52,7 +54,7 @@ class Batch:
         leader_epoch: The KRaft leader epoch that wrote it.
         max_timestamp: The latest record's timestamp, ms since 1970.
         count: How many records the header announces.
-        compression: The codec's number, 0 for none, as KRaft writes.
+        compression: The codec's number; `read_batches` hands out no batch with one, 0 is none.
         is_control: Whether it holds control records (`control_records`) instead of data.
     """
 
@@ -100,11 +102,9 @@ class Batch:
     def mentions(self, api_key: int, version: int = 0) -> bool:
         """Whether a record of this type and version may be inside: cheap, and never a false no.
 
-        A compressed batch always may. For a planner that looks for transaction marks.
+        For a planner that looks for transaction marks.
         """
         frame = bytes((1, api_key, version))
-        if self.compression:
-            return True
         records, end = self._start + HEADER.size, self._start + self.size
         return self._buffer.find(frame, records, end) >= 0
 
@@ -115,7 +115,6 @@ class Batch:
 
         Raises:
             DamagedBatch: the records do not add up although the CRC is right.
-            UnsupportedCompression: the codec is not installed.
         """
         return self.decode(bytes)
 
@@ -124,23 +123,19 @@ class Batch:
 
         Raises:
             DamagedBatch: the records do not add up although the CRC is right.
-            UnsupportedCompression: the codec is not installed.
             WireError: the reader's own, with this batch's place and the record's offset added.
         """
         if self.is_control:
             return []
         found: list[tuple[int, int, T]] = []
         try:
-            for offset, record in enumerate(self._entries(), self.base_offset):
-                value = record.value
-                if value is None or record.key is not None:
+            for offset, timestamp, key, value in self._entries():
+                if value is None or key is not None:
                     # raft's RecordsIterator refuses the same two.
-                    raise self._damaged("a record has a key or no value, unlike metadata records")
-                if record.offset != offset:
-                    raise self._damaged(f"offset {record.offset} is where {offset} should be")
-                found.append((offset, record.timestamp, reader(value)))
-        except (WireError, CorruptRecordException, ValueError) as error:
-            self._explain(error, len(found))
+                    raise DamagedBatch("a record has a key or no value, unlike metadata records")
+                found.append((offset, timestamp, reader(value)))
+        except WireError as error:
+            raise self._located(error, len(found)) from error.__cause__
         return found
 
     def control_records(self) -> list[tuple[int, int, ControlRecord]]:
@@ -155,39 +150,25 @@ class Batch:
             return []
         found: list[tuple[int, int, ControlRecord]] = []
         try:
-            for offset, record in enumerate(self._entries(), self.base_offset):
-                if record.offset != offset:
-                    raise self._damaged(f"offset {record.offset} is where {offset} should be")
-                control = read_control(record.key or b"", record.value or b"")
-                found.append((offset, record.timestamp, control))
-        except (WireError, CorruptRecordException, ValueError) as error:
-            self._explain(error, len(found))
+            for offset, timestamp, key, value in self._entries():
+                found.append((offset, timestamp, read_control(key or b"", value or b"")))
+        except WireError as error:
+            raise self._located(error, len(found)) from error.__cause__
         return found
 
-    def _entries(self) -> DefaultRecordBatch:
-        """Start aiokafka's iteration over the records, which decompresses them."""
-        entries = DefaultRecordBatch(
-            memoryview(self._buffer)[self._start : self._start + self.size]
+    def _entries(self) -> Iterator[Entry]:
+        base_at = self._start + _BASE_TIMESTAMP_AT
+        return read_entries(
+            self._buffer[self._start + HEADER.size : self._start + self.size],
+            base_offset=self.base_offset,
+            base_timestamp=int.from_bytes(self._buffer[base_at : base_at + 8], signed=True),
+            count=self.count,
         )
-        if not self.compression:
-            return entries
-        try:
-            return iter(entries)
-        except UnsupportedCodecError as error:
-            raise UnsupportedCompression(str(error)) from error
-        except Exception as error:
-            # Each codec has exceptions of its own, without a common class.
-            raise self._damaged(f"the records do not decompress ({error})") from error
 
-    def _explain(self, error: Exception, done: int) -> NoReturn:
-        """Raise what went wrong behind the first `done` records as an error that has a place."""
-        if not isinstance(error, WireError):
-            raise self._damaged(f"the records do not add up ({error})") from error
+    def _located(self, error: WireError, done: int) -> WireError:
+        """Add this batch's place, and the offset behind the first `done` records, to an error."""
         error.locate(file=self.file, position=self.position, offset=self.base_offset + done)
-        raise error
-
-    def _damaged(self, reason: str) -> DamagedBatch:
-        return DamagedBatch(reason, file=self.file, position=self.position, offset=self.base_offset)
+        return error
 
 
 def read_batches(
@@ -252,10 +233,13 @@ def _flaw_of_frame(head: bytes, left: int) -> str | None:
 def _flaw(before: Batch | None, batch: Batch) -> str | None:
     """Tell what is wrong in a header, or between two: no gaps, and epochs never go back."""
     first, last = batch.base_offset, batch.last_offset
-    if first < 0 or not 0 < last - first + 1 == batch.count:
+    if first < 0 or last > _OFFSET_MAX or not 0 < last - first + 1 == batch.count:
         return f"offsets {first} to {last} for {batch.count} records"
-    if batch.compression > _COMPRESSION_MAX:
-        return f"compression codec {batch.compression} is none of Kafka's"
+    if batch.compression:
+        # KafkaRaftClient and RecordsSnapshotWriter use CompressionType.NONE. A batch of 1 MB can
+        # hold 1 GB, and no honest controller writes one.
+        name = _CODECS.get(batch.compression, "unknown to Kafka")
+        return f"the batch is compressed (codec {batch.compression}, {name}); KRaft never does that"
     if before is not None:
         if first != before.last_offset + 1:
             return f"offset {first} follows on {before.last_offset}"

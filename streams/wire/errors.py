@@ -1,8 +1,7 @@
 """What can be wrong with bytes that should be a metadata log.
 
     WireError
-    |-- DamagedBatch              a batch is cut, fails its CRC, or does not add up
-    |-- UnsupportedCompression    a batch is compressed with a codec that is not installed
+    |-- DamagedBatch              a batch is cut or compressed, fails its CRC, or does not add up
     |-- DamagedValue              a record's value ends too early, too late, or does not decode
     |-- UnknownFrameVersion       a record's value has a frame other than version 1
     `-- UnsupportedRecordVersion  a known record type in a version newer than Kafka 3.9's
@@ -68,16 +67,7 @@ def _restore(
 
 
 class DamagedBatch(WireError):
-    """A record batch is cut, fails its CRC, or does not add up."""
-
-
-class UnsupportedCompression(WireError):
-    """A record batch is compressed with a codec that is not installed.
-
-    KRaft itself never compresses the metadata log (KafkaRaftClient: CompressionType.NONE).
-    """
-
-    mend = "Install aiokafka's codecs: pip install 'aiokafka[all]'."
+    """A record batch is cut or compressed, fails its CRC, or does not add up."""
 
 
 class DamagedValue(WireError):

@@ -31,6 +31,7 @@ _SIZES: Final[Mapping[str, int]] = {
     "uuid": 16,
 }
 _UVARINT_BYTES_MAX: Final = 5
+_UVARINT_MAX: Final = 2**32 - 1
 
 
 def read_uvarint(value: bytes, position: int) -> tuple[int, int]:
@@ -40,7 +41,7 @@ def read_uvarint(value: bytes, position: int) -> tuple[int, int]:
         The number and the position behind it.
 
     Raises:
-        DamagedValue: the value ends inside it, or it is longer than five bytes.
+        DamagedValue: the value ends inside it, or it has more than 32 bits.
     """
     number = 0
     for index in range(_UVARINT_BYTES_MAX):
@@ -49,6 +50,8 @@ def read_uvarint(value: bytes, position: int) -> tuple[int, int]:
         byte = value[position + index]
         number |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:
+            if number > _UVARINT_MAX:
+                raise DamagedValue(f"the varint at byte {position} needs more than 32 bits")
             return number, position + index + 1
     raise DamagedValue(f"a varint at byte {position} of the value has no end")
 

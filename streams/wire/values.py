@@ -17,6 +17,8 @@ from streams.wire.schema import RECORDS, MetadataRecord
 from streams.wire.structure import normalize, read_uvarint, write_uvarint
 
 FRAME_VERSION: Final = 1
+_FRAME_BYTES_MIN: Final = 3
+_INT16_MAX: Final = 2**15 - 1
 API_KEYS: Final = frozenset(api_key for api_key, _ in RECORDS)
 """The 25 record types."""
 _VERSION_LAST: Final = dict(sorted(RECORDS))
@@ -31,7 +33,8 @@ def read_frame(value: bytes) -> tuple[int, int, int]:
 
     Raises:
         UnknownFrameVersion: the frame is not of version 1.
-        DamagedValue: the value ends inside the frame.
+        DamagedValue: the value ends inside the frame, or a number in it is too large, or is longer
+            than it needs to be: Kafka writes none like that, and the planner would not find it.
     """
     frame_version, position = read_uvarint(value, 0)
     if frame_version != FRAME_VERSION:
@@ -40,7 +43,15 @@ def read_frame(value: bytes) -> tuple[int, int, int]:
         )
     api_key, position = read_uvarint(value, position)
     version, position = read_uvarint(value, position)
+    if max(api_key, version) > _INT16_MAX:
+        raise DamagedValue(f"record type {api_key} in version {version} is too large a number")
+    if position > _FRAME_BYTES_MIN and value[:position] != _frame(api_key, version):
+        raise DamagedValue(f"the frame of record type {api_key} is longer than it needs to be")
     return api_key, version, position
+
+
+def _frame(api_key: int, version: int) -> bytes:
+    return b"".join(map(write_uvarint, (FRAME_VERSION, api_key, version)))
 
 
 def known(api_key: int, version: int) -> bool:
@@ -78,8 +89,6 @@ def read_value(value: bytes) -> MetadataRecord | Unknown:
 def write_value(record: MetadataRecord) -> bytes:
     """Write a record's value, frame included, as the controller does."""
     value = BytesIO()
-    value.write(write_uvarint(FRAME_VERSION))
-    value.write(write_uvarint(record.__api_key__))
-    value.write(write_uvarint(record.__version__))
+    value.write(_frame(record.__api_key__, record.__version__))
     entity_writer(type(record))(value, record)
     return value.getvalue()

@@ -2,11 +2,11 @@
 
 import dataclasses
 import pickle
+import tracemalloc
 from itertools import pairwise
 
-import aiokafka.codec
 import pytest
-from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +18,7 @@ from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
 from kio.schema.voters_record.v0.data import VotersRecord
 
 from migration.records import LeaderChange, NoOp, Unknown
+from streams.live.batches import committed, survey
 from streams.wire.batches import CRC_START, HEADER, Batch, read_batches
 from streams.wire.build import (
     write_batch,
@@ -29,12 +30,12 @@ from streams.wire.control import KnownControl, UnknownControl, read_control, wri
 from streams.wire.errors import (
     DamagedBatch,
     DamagedValue,
-    UnsupportedCompression,
     UnsupportedRecordVersion,
     WireError,
 )
 from streams.wire.records import read_records
 from streams.wire.schema.begin_transaction_record import BeginTransactionRecordV0
+from streams.wire.structure import write_uvarint
 from streams.wire.values import write_value
 from tests.wire.strategies import entities, examples
 
@@ -214,11 +215,6 @@ def test_records_that_do_not_add_up_are_damage_although_the_crc_is_right(
         assert offsets == list(range(9, 9 + len(values)))
 
 
-def test_a_codec_that_kafka_does_not_have_is_damage() -> None:
-    with pytest.raises(DamagedBatch, match="codec 5"):
-        read(with_header(LOG[STARTS[2] :], 5, 5))
-
-
 def test_a_record_with_a_key_or_without_a_value_is_damage() -> None:
     for key, value in ((b"k", b"v"), (None, None)):
         builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 1000)
@@ -227,32 +223,122 @@ def test_a_record_with_a_key_or_without_a_value_is_damage() -> None:
             read(bytes(builder.build()))[0].records()
 
 
-def compressed(codec: int) -> bytes:
-    builder = DefaultRecordBatchBuilder(2, codec, 0, -1, -1, -1, 100_000)
-    for delta in range(20):
-        builder.append(delta, 5, None, NO_OP, [])
+def compressed(codec: int, records: int = 20) -> bytes:
+    builder = DefaultRecordBatchBuilder(2, codec, 0, -1, -1, -1, 100_000_000)
+    for delta in range(records):
+        builder.append(delta, 5, None, NO_OP * 1000, [])
     return bytes(builder.build())
 
 
-def test_a_compressed_batch_is_read_and_may_mention_anything() -> None:
-    [batch] = read(compressed(1))
-    assert read_records(batch) == [(offset, 5, NoOp()) for offset in range(20)]
-    assert batch.mentions(23)
+def test_a_compressed_batch_is_damage_before_it_is_decompressed() -> None:
+    bomb = compressed(1, records=5000)
+    assert len(bomb) < 200_000, "20 MB of records"
+    tracemalloc.start()
+    try:
+        with pytest.raises(DamagedBatch, match=r"compressed \(codec 1, gzip\)") as caught:
+            read(LOG[: STARTS[1]] + with_header(bomb, 0, 1))
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert (caught.value.file, caught.value.position) == (FILE, STARTS[1])
 
 
-def test_a_compressed_batch_that_does_not_decompress_is_damage() -> None:
-    log = compressed(1)
-    [batch] = read(sealed(log[:-9] + bytes(9)))
-    with pytest.raises(DamagedBatch, match="do not decompress"):
-        batch.records()
+@pytest.mark.parametrize(
+    ("codec", "name"), [(2, "snappy"), (3, "lz4"), (4, "zstd"), (7, "unknown")]
+)
+def test_every_codec_is_damage(codec: int, name: str) -> None:
+    with pytest.raises(DamagedBatch, match=f"codec {codec}, {name}"):
+        read(with_header(LOG[STARTS[2] :], 5, codec))
 
 
-def test_a_codec_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = with_header(compressed(1), 5, 4)
-    monkeypatch.setattr(aiokafka.codec, "has_zstd", lambda: False)
-    [batch] = read(log)
-    with pytest.raises(UnsupportedCompression, match=r"zstd.*pip install"):
-        batch.records()
+def test_a_compressed_batch_does_not_get_into_the_spool() -> None:
+    whole = LOG[: STARTS[1]]
+    damaged = with_header(compressed(1), 0, 1)
+    with pytest.raises(DamagedBatch, match="compressed"):
+        committed(whole + damaged, 0, 100)
+    assert survey(whole + damaged, FILE).whole_bytes == len(whole)
+
+
+def varint(number: int) -> bytes:
+    """A zigzag varint of any length, as ByteUtils.writeVarlong makes it."""
+    return write_uvarint((number << 1) ^ (number >> 127))
+
+
+def batch_of(*parts: bytes, count: int = 1) -> bytes:
+    """A batch whose records are these bytes, with a header that fits them."""
+    records = b"".join(parts)
+    fields = list(HEADER.unpack_from(write_batch(0, 1, 1001, [NO_OP])))
+    fields[1], fields[6], fields[12] = HEADER.size - 12 + len(records), count - 1, count
+    return sealed(HEADER.pack(*fields) + records)
+
+
+def record(*, delta: int = 0, key: bytes = varint(-1), value: bytes, headers: int = 0) -> bytes:
+    body = b"\0" + varint(0) + varint(delta) + key + value + varint(headers)
+    return varint(len(body)) + body
+
+
+EXTREMES = [2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1, -(2**63), -2, 10**6]
+"""Lengths that lead out of the batch, or that wrap around when a position is added to them."""
+
+
+@pytest.mark.parametrize("number", EXTREMES)
+def test_no_length_or_number_leads_out_of_the_batch(number: int) -> None:
+    """aiokafka's reader raised OverflowError or MemoryError for these."""
+    good = varint(len(NO_OP)) + NO_OP
+    for damaged in (
+        varint(number) + b"\0" * 10,
+        record(value=varint(number) + NO_OP),
+        record(key=varint(number) + b"k", value=good),
+        record(delta=number, value=good),
+        record(value=good, headers=number),
+        record(value=good)[:-1] + b"\x80" * 12,
+    ):
+        with pytest.raises(DamagedBatch, match="the records do not add up") as caught:
+            read(batch_of(damaged))[0].records()
+        assert (caught.value.file, caught.value.position) == (FILE, 0)
+
+
+def test_a_batch_holds_as_many_records_as_its_header_says() -> None:
+    good = record(value=varint(len(NO_OP)) + NO_OP)
+    for count in (2, 100_000):
+        with pytest.raises(DamagedBatch, match="do not add up"):
+            read(batch_of(good, count=count))[0].records()
+    with pytest.raises(DamagedBatch, match=f"{len(good)} bytes are left behind"):
+        read(batch_of(good, good))[0].records()
+
+
+def test_a_timestamp_fits_64_bits() -> None:
+    body = b"\0" + varint(2**63 - 1) + varint(0) + varint(-1) + varint(4) + NO_OP + varint(0)
+    with pytest.raises(DamagedBatch, match="does not fit 64 bits"):
+        read(batch_of(varint(len(body)) + body))[0].records()
+
+
+def test_the_offset_behind_a_batch_fits_64_bits() -> None:
+    last = 2**63 - 1
+    assert read(write_batch(last - 1, 1, 1, [NO_OP]))[0].last_offset == last - 1
+    with pytest.raises(DamagedBatch, match="records"):
+        read(write_batch(last, 1, 1, [NO_OP]))
+
+
+@examples()
+@given(
+    st.lists(
+        st.binary(max_size=300) | st.sampled_from([b"x" * size for size in (8191, 8192, 20000)]),
+        min_size=1,
+        max_size=140,
+    ),
+    st.integers(0, 2**40),
+    st.sampled_from([0, 0, 0, 1, 10**9]),
+)
+def test_entries_are_read_as_aiokafka_reads_them(
+    values: list[bytes], base_ms: int, step_ms: int
+) -> None:
+    builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 10**7)
+    for index, value in enumerate(values):
+        builder.append(index, base_ms + index * step_ms, None, value, [])
+    batch = bytes(builder.build())
+    theirs = [(one.offset, one.timestamp, one.value) for one in DefaultRecordBatch(batch)]
+    assert read(batch)[0].records() == theirs
 
 
 @examples()

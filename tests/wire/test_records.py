@@ -207,8 +207,8 @@ def test_a_newer_version_of_an_unrelated_type_is_refused_too() -> None:
         read_record(b"\x01\x04\x01\x00")
 
 
-def test_a_needlessly_long_frame_is_read_too() -> None:
-    assert read_record(b"\x81\x00\x94\x00\x80\x00\x00") == domain.NoOp()
+def test_a_needlessly_long_frame_is_refused_by_both_readers() -> None:
+    assert same(b"\x81\x00\x94\x00\x80\x00\x00")
     assert same(b"\x81\x00\x03\x01" + partition()[3:])
 
 

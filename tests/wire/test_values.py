@@ -18,6 +18,8 @@ from streams.wire.errors import (
     UnsupportedRecordVersion,
     WireError,
 )
+from streams.wire.project import read_in_full
+from streams.wire.records import read_record
 from streams.wire.schema import RECORDS, MetadataRecord
 from streams.wire.schema.begin_transaction_record import BeginTransactionRecordV0
 from streams.wire.schema.broker_registration_change_record import BrokerRegistrationChangeRecordV2
@@ -141,7 +143,7 @@ def test_text_that_is_not_utf_8_is_damage() -> None:
 
 
 @examples()
-@given(st.integers(0, 2**31 - 1).filter(lambda key: key not in API_KEYS), st.binary())
+@given(st.integers(0, 2**15 - 1).filter(lambda key: key not in API_KEYS), st.binary())
 def test_an_unknown_type_is_no_error(api_key: int, message: bytes) -> None:
     varint = bytearray()
     rest = api_key
@@ -165,8 +167,24 @@ def test_an_unknown_frame_version_is_refused(frame: bytes) -> None:
         read_value(frame + b"\x14\x00\x00")
 
 
-def test_a_frame_with_needlessly_long_varints_is_read() -> None:
-    assert read_value(b"\x81\x00\x94\x00\x80\x00\x00") == read_value(b"\x01\x14\x00\x00")
+@pytest.mark.parametrize("frame", [b"\x81\x00\x14\x00", b"\x01\x94\x00\x00", b"\x01\x14\x80\x00"])
+def test_a_frame_with_needlessly_long_varints_is_damage(frame: bytes) -> None:
+    """Records are routed, and transaction marks found, by the bytes of the short frame."""
+    for read in (read_value, read_record, read_in_full):
+        with pytest.raises(DamagedValue, match="longer than it needs to be"):
+            read(frame + b"\x00")
+
+
+@pytest.mark.parametrize("frame", [b"\x01\x80\x80\x02\x00", b"\x01\x14\x80\x80\x02"])
+def test_a_type_or_version_beyond_16_bits_is_damage(frame: bytes) -> None:
+    """As AbstractApiMessageSerde.unsignedIntToShort refuses it."""
+    with pytest.raises(DamagedValue, match="too large"):
+        read_value(frame + b"\x00")
+
+
+def test_a_varint_beyond_32_bits_is_damage() -> None:
+    with pytest.raises(DamagedValue, match="more than 32 bits"):
+        read_value(b"\x01" + b"\xff" * 4 + b"\x1f\x00")
 
 
 def test_a_varint_without_end_is_damage() -> None:
