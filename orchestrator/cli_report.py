@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli_types import config_option
+from orchestrator.terminal import echo_text
 
 if TYPE_CHECKING:
     from orchestrator.commands.report import Format
@@ -50,7 +51,7 @@ def report(
     if schema:
         from orchestrator.report.schema import schema_text
 
-        click.echo(schema_text(), nl=False)
+        echo_text(schema_text())
         return
     from orchestrator.commands import report as command
 

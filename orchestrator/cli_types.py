@@ -30,15 +30,20 @@ class Program(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run the command that was asked for."""
         from orchestrator.errors import KraftgateError, ProblemsError
+        from orchestrator.terminal import echo_message, echo_text
+        from orchestrator.visible import visible
 
         try:
             return super().invoke(ctx)
         except ProblemsError as error:
-            click.echo(str(error), err=True)
+            echo_text(f"{error}\n", err=True)
             ctx.exit(error.code)
         except KraftgateError as error:
-            click.echo(f"kraftgate: {error}", err=True)
+            echo_message(f"kraftgate: {error}", err=True)
             ctx.exit(error.code)
+        except click.ClickException as error:
+            error.message = visible(error.message)  # type: ignore[misc]  # click prints it
+            raise
 
 
 class LazyGroup(click.Group):

@@ -15,8 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-
 from migration.replica_state import ReplicaState
 from migration.summary import ClusterSummary, Mode, Phase
 from orchestrator.demo_follower import DemoFailed, Follower
@@ -25,7 +23,9 @@ from orchestrator.errors import KraftgateError
 from orchestrator.lab import Lab, LabError, LabSpec
 from orchestrator.lab.errors import WaitTimedOutError
 from orchestrator.lab.home import write_config
+from orchestrator.terminal import echo_message
 from orchestrator.view.closing import closing
+from orchestrator.view.visible_console import console
 
 SPEC: Final = LabSpec(brokers=3, directories=2, controllers=1)
 # Name, partitions, replication factor.
@@ -65,8 +65,8 @@ def run(home: Path, picture: Path | None = None, metrics: str | None = None) -> 
     with PeakMemory() as memory:
         summary = _migrate_and_follow(home, picture, metrics)
     took_s = int(time.monotonic() - began_s)
-    console = Console() if sys.stdout.isatty() else Console(width=_WIDTH)
-    console.print(closing(summary))
+    out = console() if sys.stdout.isatty() else console(width=_WIDTH)
+    out.print(closing(summary))
     _say(
         f"took {took_s // 60} min {took_s % 60} s, at most"
         f" {memory.peak_bytes / 2**30:.1f} GiB in all processes"
@@ -208,8 +208,7 @@ def _home(wanted: Path | None) -> Iterator[Path]:
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(f"demo: {text}\n")
-    sys.stdout.flush()
+    echo_message(f"demo: {text}")
 
 
 if __name__ == "__main__":

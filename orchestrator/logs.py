@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from logging.handlers import MemoryHandler
 from typing import Final
 
+from orchestrator.terminal import VisibleFormatter
+
 _FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _KEPT_MAX: Final = 10_000
 
@@ -15,7 +17,7 @@ def log_to_stderr(verbosity: int) -> None:
     """Show warnings; with -v what happens, with -vv everything of our own."""
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter(_FORMAT))
+    handler.setFormatter(VisibleFormatter(_FORMAT))
     logging.basicConfig(level=max(level, logging.INFO), handlers=[handler], force=True)
     logging.getLogger().setLevel(logging.WARNING if verbosity == 0 else logging.INFO)
     for house in ("orchestrator", "streams", "migration"):

@@ -22,6 +22,15 @@ def visible(text: str) -> str:
     return "".join(each if _is_seen(each) else _shown(each) for each in text)
 
 
+def visible_line(text: str) -> str:
+    r"""Show what hides, line ends too: the result is one line.
+
+    >>> visible_line("a\nb")
+    'a\\nb'
+    """
+    return visible(text).replace("\n", "\\n")
+
+
 def _is_seen(character: str) -> bool:
     return character in _KEPT or unicodedata.category(character) not in _HIDING
 

@@ -1,6 +1,5 @@
 """The click group `alerts`: which stand, whom they were told, and whether that works."""
 
-import json
 import time
 from pathlib import Path
 from typing import Final
@@ -17,6 +16,7 @@ from orchestrator.cli_types import config_option
 from orchestrator.config import Config, load_config
 from orchestrator.contract import alert_json
 from orchestrator.errors import ConfigError, KraftgateError, NoDataError
+from orchestrator.terminal import echo, echo_json
 
 _TOLD_MS_MAX: Final = kept.WRITE_EVERY_MS + STALE_AFTER_MS
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -62,10 +62,10 @@ def test(config_path: Path, severity: str, *, resolve: bool, as_json: bool) -> N
     for each in tell_all(config, Severity(severity), _now_ms(), resolve=resolve):
         found.append(each)
         if not as_json:
-            click.echo(f"{each.receiver}: {'taken' if each.taken else 'not taken'}: {each.said}")
+            echo(f"{each.receiver}: {'taken' if each.taken else 'not taken'}: {each.said}")
     if as_json:
         told = [{"name": e.receiver, "taken": e.taken, "said": e.said} for e in found]
-        click.echo(json.dumps({"receivers": told}, indent=2))
+        echo_json({"receivers": told})
     failed = [each.receiver for each in found if not each.taken]
     if failed:
         raise KraftgateError(f"not taken by {', '.join(failed)}")
@@ -98,7 +98,7 @@ def list_(config_path: Path, *, as_json: bool) -> None:
             "alerts": [alert_json(each, config.alerts.runbook_url) for each in standing],
             "receivers": [_account_json(name, each) for name, each in accounts.items()],
         }
-        click.echo(json.dumps(told, indent=2))
+        echo_json(told)
     else:
         _print(config, standing, accounts)
     now_ms = _now_ms()
@@ -112,9 +112,9 @@ def _print(config: Config, standing: list[Standing], accounts: dict[str, Account
         alert = each.alert
         labels = " ".join(f"{k}={v}" for k, v in alert.labels.items() if k != "severity")
         doubt = "" if each.is_known else " (whether it is over is not known)"
-        click.echo(f"{alert.severity} {alert.name} {labels}: {alert.description}{doubt}")
+        echo(f"{alert.severity} {alert.name} {labels}: {alert.description}{doubt}")
     if not standing:
-        click.echo("no alert stands")
+        echo("no alert stands")
     for name, account in accounts.items():
         open_ = sum(told.resolved_ms is None for told in account.told.values())
         words = f"told of {open_} that {'stands' if open_ == 1 else 'stand'}"
@@ -122,9 +122,9 @@ def _print(config: Config, standing: list[Standing], accounts: dict[str, Account
             words += f", last at {iso(account.success_ms)}"
         if account.why is not None and account.failure_ms is not None:
             words += f"; failed at {iso(account.failure_ms)}: {account.why}"
-        click.echo(f"{name}: {words}")
+        echo(f"{name}: {words}")
     if not accounts:
-        click.echo(f"nobody is told: {config.path} names no receiver in `alerts`")
+        echo(f"nobody is told: {config.path} names no receiver in `alerts`")
 
 
 def _account_json(name: str, account: Account) -> dict[str, object]:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-import click
-
 from migration.alerts import Standings
 from orchestrator.alerts.book import Manner, Wanted
 from orchestrator.alerts.channels import channels
@@ -16,6 +14,7 @@ from orchestrator.alerts.sender import Figures, Sender
 from orchestrator.alerts.to_heartbeat import Heart, ToHeartbeat
 from orchestrator.config import Config
 from orchestrator.config_alerts import RUNBOOK_URL
+from orchestrator.terminal import echo
 
 _END_S: Final = 10.0
 """So long at most the end waits for receivers; what they were not told the next run tells."""
@@ -80,7 +79,7 @@ class Sending:
         for sender in self._senders:
             for each in sender.left(max(0.0, deadline_s - time.monotonic())):
                 what = f"{each.alert.name} ({each.status})"
-                click.echo(f"kraftgate: {sender.name} was not told of {what}", err=True)
+                echo(f"kraftgate: {sender.name} was not told of {what}", err=True)
 
 
 @contextmanager
@@ -89,9 +88,9 @@ def sending(config: Config) -> Iterator[Sending]:
     alerts = config.alerts
     names = [name for name, _ in alerts.destinations()]
     if names:
-        click.echo(f"kraftgate: alerts go to {', '.join(names)}", err=True)
+        echo(f"kraftgate: alerts go to {', '.join(names)}", err=True)
     if alerts.receivers() and alerts.runbook_url == RUNBOOK_URL:
-        click.echo(
+        echo(
             "kraftgate: alerts point to an example address: set `alerts.runbook_url` to where your"
             " people read the pages of runbooks/alerts",
             err=True,
@@ -109,4 +108,4 @@ def say_what_stands(judged: Mapping[str, Standings]) -> None:
         for each in now.standing():
             labels = {k: v for k, v in each.alert.labels.items() if k != "severity"}
             of = ", ".join(f"{name} {value}" for name, value in labels.items())
-            click.echo(f"kraftgate: {each.alert.name} ({of}) stands, and is left so", err=True)
+            echo(f"kraftgate: {each.alert.name} ({of}) stands, and is left so", err=True)

@@ -1,6 +1,5 @@
 """The click group `audit`: is the log intact, give it out, show it. Nothing here writes."""
 
-import json
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ from orchestrator.audit.words import said, who
 from orchestrator.cli_types import config_option
 from orchestrator.config import load_config
 from orchestrator.errors import AuditError
+from orchestrator.terminal import echo, echo_exact, echo_json
 from orchestrator.view.words import quoted
 
 _cluster = click.option("--cluster", metavar="NAME", help="Only this cluster's entries.")
@@ -54,11 +54,11 @@ def verify(config_path: Path, head: str | None, *, as_json: bool) -> None:
             "first_bad": found.first_bad,
             "why": found.why,
         }
-        click.echo(json.dumps(told, indent=2))
+        echo_json(told)
     if not found.ok:
         raise AuditError(f"{path} is not intact: {found.why} (good up to entry {found.count})")
     if not as_json:
-        click.echo(f"intact: {found.count} entries, head {found.head}")
+        echo(f"intact: {found.count} entries, head {found.head}")
 
 
 @audit.command()
@@ -83,7 +83,7 @@ def export(config_path: Path, cluster: str | None, after: int) -> None:
     """  # noqa: D301  # click wants the backspace
     with _opened(config_path, cluster) as log:
         for line in log.export(cluster, after):
-            click.echo(line)
+            echo_exact(line)
 
 
 @audit.command()
@@ -105,7 +105,7 @@ def show(config_path: Path, cluster: str | None, last: int | None) -> None:
     with _opened(config_path, cluster) as log:
         found = log.entries(cluster) if last is None else log.last(cluster, last)
     for each in found:
-        click.echo(_shown(each))
+        echo(_shown(each))
 
 
 def _opened(config_path: Path, cluster: str | None) -> AuditLog:

@@ -1,13 +1,10 @@
 """`kraftgate hazards`: what would lose data now, and whether a step may be taken."""
 
-import json
 import time
 from pathlib import Path
 from typing import Final
 
-import click
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from migration.conditions import hazards_not_known
 from migration.hazards import Action, Hazard
@@ -17,6 +14,8 @@ from orchestrator.config import Config, load_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.contract import hazard_json, several_json
 from orchestrator.errors import HazardError, NoDataError
+from orchestrator.terminal import echo_json
+from orchestrator.view.visible_console import console
 
 LOOK_S: Final = 15.0
 
@@ -41,7 +40,7 @@ def show(config_path: Path, action: Action | None, broker: int | None, *, as_jso
         unknown[entry.name] += hazards_not_known(view, action)
     if as_json:
         told = [_as_json(name, found[name], unknown[name]) for name in found]
-        click.echo(json.dumps(several_json(told) if config.many else told[0], indent=2))
+        echo_json(several_json(told) if config.many else told[0])
     else:
         for name, some in found.items():
             _print(name, some, unknown[name])
@@ -85,17 +84,16 @@ def _as_json(cluster: str, found: tuple[Hazard, ...], unknown: list[str]) -> dic
 
 
 def _print(cluster: str, found: tuple[Hazard, ...], unknown: list[str]) -> None:
-    console = Console(soft_wrap=True, highlight=False)
+    out = console(soft_wrap=True)
     if not found:
-        console.print(f"[bold]{cluster}[/]: no hazard is known")
+        out.print(Text.assemble((cluster, "bold"), ": no hazard is known"))
     for each in found:
         blocks = f", blocks {each.blocks}" if each.blocks else ""
         style = "bold red" if each.severity == "critical" else "bold yellow"
-        console.print(
-            f"[{style}]{cluster}: {each.kind} ({each.severity}{blocks})[/]\n  {escape(each.text)}"
-        )
+        out.print(Text(f"{cluster}: {each.kind} ({each.severity}{blocks})", style=style))
+        out.print(Text(f"  {each.text}"))
         for line in each.evidence:
-            console.print(f"    - {escape(line)}")
-        console.print(f"  way out: {escape(each.way_out)}\n")
+            out.print(Text(f"    - {line}"))
+        out.print(Text(f"  way out: {each.way_out}\n"))
     for why in unknown:
-        console.print(f"[bold yellow]{cluster}: not known:[/] {escape(why)}")
+        out.print(Text.assemble((f"{cluster}: not known:", "bold yellow"), f" {why}"))

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import click
-
 from orchestrator.config import load_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import NoDataError, WalkError
@@ -13,6 +11,7 @@ from orchestrator.runbook.load import load
 from orchestrator.runbook.plan import plan
 from orchestrator.runbook.plan_text import plan_text
 from orchestrator.targets import target_of
+from orchestrator.terminal import echo_text
 
 
 def dry_run(config_path: Path) -> None:
@@ -46,5 +45,5 @@ def _print(entry: ClusterEntry) -> bool:
     asked = gather(target_of(entry))
     facts = facts_of(entry, asked)
     found = plan(loaded.runbook, facts, hooks)
-    click.echo(plan_text(loaded, facts, hooks, found), nl=False)
+    echo_text(plan_text(loaded, facts, hooks, found))
     return not asked.nothing_reached

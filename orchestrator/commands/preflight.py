@@ -1,14 +1,10 @@
 """`kraftgate preflight`: every check that can be made before the window; nothing is changed."""
 
-import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-import click
-from rich.console import Console
 
 from migration.preflight.facts import Facts, Unknown
 from migration.preflight.judge import judge, overall
@@ -17,7 +13,9 @@ from orchestrator.config import Config, load_config
 from orchestrator.contract import several_json
 from orchestrator.errors import ConfigError, HazardError, NoDataError
 from orchestrator.targets import target_of
+from orchestrator.terminal import echo_json
 from orchestrator.view.preflight import picture
+from orchestrator.view.visible_console import console
 from streams.preflight.gather import gather
 
 _AT_ONCE_MAX: Final = 4
@@ -71,13 +69,13 @@ def _require_addresses(config: Config) -> None:
 def _show(config: Config, checked: Sequence[_Checked], *, as_json: bool) -> None:
     if as_json:
         found = [_as_json(one) for one in checked]
-        click.echo(json.dumps(several_json(found) if config.many else found[0], indent=2))
+        echo_json(several_json(found) if config.many else found[0])
         return
-    console = Console()
+    out = console()
     for position, one in enumerate(checked):
         if position:
-            console.print()
-        console.print(picture(one.facts.cluster, one.outcome, one.results))
+            out.print()
+        out.print(picture(one.facts.cluster, one.outcome, one.results))
 
 
 def _as_json(one: _Checked) -> dict[str, object]:

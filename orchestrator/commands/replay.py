@@ -1,17 +1,15 @@
 """`kraftgate replay`: run the job over a metadata log's files and print what it came to."""
 
-import json
 from pathlib import Path
 from typing import Final
-
-import click
-from rich.console import Console
 
 from migration.waits import nothing_seen
 from orchestrator.commands.job import replayed
 from orchestrator.contract import cluster_json
 from orchestrator.errors import DamagedFileError
+from orchestrator.terminal import echo, echo_json
 from orchestrator.view.closing import closing, event_lines
+from orchestrator.view.visible_console import console
 
 CLUSTER: Final = "replay"
 
@@ -27,11 +25,11 @@ def replay(path: Path, state_dir: Path | None, *, as_json: bool) -> None:
     summary = nothing_seen(CLUSTER) if outcome.summary is None else outcome.summary
     if as_json:
         state = cluster_json(summary, outcome.events, complete=outcome.damage is None)
-        click.echo(json.dumps(state, indent=2))
+        echo_json(state)
     else:
         for line in event_lines(outcome.events):
-            click.echo(line)
-        click.echo()
-        Console().print(closing(summary))
+            echo(line)
+        echo()
+        console().print(closing(summary))
     if outcome.damage is not None:
         raise DamagedFileError(outcome.damage)

@@ -1,6 +1,5 @@
 """`kraftgate report`: what happened in a window, written from the state directory alone."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -14,6 +13,7 @@ from orchestrator.report.build import build
 from orchestrator.report.clean import cleaned
 from orchestrator.report.gather import State, gather
 from orchestrator.report.model import Report
+from orchestrator.terminal import write_document
 from streams.source.status_file import replace_text
 
 Format: TypeAlias = Literal["html", "json", "markdown"]
@@ -95,8 +95,7 @@ def _write(text: str, out: Path | None) -> None:
         KraftgateError: the file cannot be written.
     """
     if out is None:
-        sys.stdout.buffer.write(text.encode())
-        sys.stdout.buffer.flush()
+        write_document(text)
         return
     try:
         if not out.parent.is_dir():

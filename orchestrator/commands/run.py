@@ -8,9 +8,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import click
-from rich.console import Console
-
 from migration.conditions import Condition
 from orchestrator.alerts.sending import say_what_stands, sending
 from orchestrator.alerts.watch import Watch
@@ -26,7 +23,9 @@ from orchestrator.following import Snapshot
 from orchestrator.logs import held_back
 from orchestrator.metrics.board import Board
 from orchestrator.metrics.serving import served
+from orchestrator.terminal import echo
 from orchestrator.view.live import LineView, Stop, TableView, View, drive, is_terminal
+from orchestrator.view.visible_console import console
 from orchestrator.walk.conductor import Conductor
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def follow_and_show(
     reader = Reader(config, newest=_EVENTS_SHOWN if as_table else None)
     if not as_table:
         reader.begin_behind_what_is_there()
-    click.echo("kraftgate: starting; Ctrl-C ends it", err=True)
+    echo("kraftgate: starting; Ctrl-C ends it", err=True)
     board, watch = Board(config), Watch(config)
     # A wrong runbook stops before Spark starts.
     with (
@@ -128,7 +127,7 @@ def _console(config: Config) -> "AbstractContextManager[serving.Console | None]"
 
 def _view(config: Config, *, as_table: bool) -> View:
     if as_table:
-        return TableView(Console(), config.stall_after_ms)
+        return TableView(console(), config.stall_after_ms)
     return LineView(sys.stdout, config.stall_after_ms)
 
 

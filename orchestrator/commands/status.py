@@ -1,13 +1,9 @@
 """`kraftgate status`: what was last observed, while `run` runs or after it."""
 
-import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
-
-import click
-from rich.console import Console
 
 from migration.source_status import is_current
 from migration.waits import is_log_over
@@ -18,7 +14,9 @@ from orchestrator.contract import several_json, status_json
 from orchestrator.errors import NoDataError
 from orchestrator.following import Snapshot, Tally
 from orchestrator.reasons import reasons_of
+from orchestrator.terminal import echo_json
 from orchestrator.view.live import picture
+from orchestrator.view.visible_console import console
 
 _EVENTS_JSON: Final = 1000
 _EVENTS_SHOWN: Final = 12
@@ -37,11 +35,11 @@ def status(config_path: Path, *, as_json: bool) -> None:
     snapshots = reader.look(now_ms)
     if as_json:
         found = _as_json(config, snapshots, reader.tallies(), now_ms)
-        click.echo(json.dumps(found, indent=2))
+        echo_json(found)
     else:
-        console = Console()
+        out = console()
         for one in snapshots:
-            console.print(picture(one, now_ms, config.stall_after_ms, console.width))
+            out.print(picture(one, now_ms, config.stall_after_ms, out.width))
     missing = [_why(one, config, now_ms) for one in snapshots if not _is_shown(one, now_ms)]
     if missing:
         raise NoDataError("; ".join(missing))

@@ -3,7 +3,6 @@
 It reads the store of a `kraftgate run` that runs elsewhere, and changes nothing.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
@@ -23,6 +22,7 @@ from orchestrator.config import Config, load_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.contract import finding_json, several_json
 from orchestrator.errors import GateNotMetError, HazardError, KraftgateError, NoDataError
+from orchestrator.terminal import echo, echo_json
 
 
 def wait(
@@ -59,10 +59,10 @@ def wait(
         outcome = waiting.wait(timeout.total_seconds(), fail_fast=fail_fast)
     if as_json:
         many = config.many and cluster is None
-        click.echo(json.dumps(_as_json(outcome, many=many), indent=2))
+        echo_json(_as_json(outcome, many=many))
     elif outcome.verdict is Verdict.SATISFIED:
         for line in _lines(outcome.found):
-            click.echo(line)
+            echo(line)
     _end(outcome, timeout)
 
 
@@ -120,7 +120,7 @@ def _refuse_a_soak_of_nothing(conditions: Sequence[Condition]) -> None:
 
 def _say(found: Found) -> None:
     for line in _lines(found):
-        click.echo(f"kraftgate: {line}", err=True)
+        echo(f"kraftgate: {line}", err=True)
 
 
 def _lines(found: Found) -> Iterator[str]:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import click
-
 from migration.conditions import DataSource
 from migration.conditions.standing import brokers_not_known, not_known
 from orchestrator.audit.opening import open_to_say
@@ -23,6 +21,7 @@ from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import NoDataError, WalkError
 from orchestrator.runbook.load import Loaded, load
 from orchestrator.runbook.model import NO_ROLLBACK, Runbook
+from orchestrator.terminal import echo
 from orchestrator.walk import entries
 from orchestrator.walk.approvals import basis, this_person
 from orchestrator.walk.entries import Body, Person
@@ -45,7 +44,7 @@ class Said:
     who: str | None
     reason: str
     by: Person | None = None
-    say: Callable[[str], None] = click.echo
+    say: Callable[[str], None] = echo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,5 @@
 """`kraftgate what-if`: what would come of the partitions if a broker or directory failed now."""
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 import click
-from rich.console import Console
 
 from migration.preflight.facts import Maybe, TopicPartition, Unknown
 from migration.source_status import is_current
@@ -31,6 +29,8 @@ from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import ConfigError, FollowingError, HazardError, NoDataError
 from orchestrator.following import Snapshot
 from orchestrator.targets import target_of
+from orchestrator.terminal import echo_json
+from orchestrator.view.visible_console import console
 from orchestrator.view.what_if import picture
 from streams.what_if.assignments import assignments
 from streams.what_if.gather import Gathered, gather
@@ -74,9 +74,9 @@ def what_if(
     else:
         asked, directories = if_directory_fails(now, _path(now, log_dir)), []
     if as_json:
-        click.echo(json.dumps(_json(entry.name, asked, directories, notes), indent=2))
+        echo_json(_json(entry.name, asked, directories, notes))
     else:
-        Console().print(picture(entry.name, asked, directories, notes))
+        console().print(picture(entry.name, asked, directories, notes))
     if asked.is_serious:
         raise HazardError(f"{entry.name}: {_danger(asked)}")
 

@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from importlib.metadata import version
 from typing import Final
 
-import click
-
 from orchestrator.config import Config
 from orchestrator.config_models import ConsoleAddress
 from orchestrator.config_values import HostPort
@@ -26,6 +24,7 @@ from orchestrator.console.token import Token
 from orchestrator.errors import ConfigError
 from orchestrator.metrics.board import Look
 from orchestrator.runbook.load import load
+from orchestrator.terminal import echo
 
 READERS_MAX: Final = 64
 _SEND_BUFFER: Final = 128 * 1024
@@ -71,7 +70,7 @@ def served(config: Config, wanted: ConsoleAddress) -> Iterator[Console]:
         _token(config, wanted, listener) as token,
         _running(config, wanted, listener, token) as console,
     ):
-        click.echo(
+        echo(
             f"kraftgate: console at http://{console.at}/, the token to approve, pause and abort is"
             f" in {token.path}",
             err=True,

@@ -1,7 +1,6 @@
 """Write the dashboard to stdout."""
 
-import sys
-
 from orchestrator.dashboard.dashboard import text
+from orchestrator.terminal import write_document
 
-sys.stdout.write(text())
+write_document(text())

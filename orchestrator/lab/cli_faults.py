@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from orchestrator.lab.cli_shared import HOME, example, failing, request
+from orchestrator.terminal import echo
 
 _BROKER = click.argument("broker", type=click.IntRange(1), metavar="ID")
 _NAME = click.argument("name")
@@ -18,7 +19,7 @@ _INDEX = click.argument("index", type=click.IntRange(0))
 def restart(home: Path, name: str) -> None:
     """Stop process NAME in order if it runs, and start it in the mode it was in."""
     result = request(home, "restart", {"name": name})
-    click.echo(f"{result['name']} runs")
+    echo(f"{result['name']} runs")
 
 
 @click.command(epilog=example("kraftgate lab stop broker-2"))
@@ -28,7 +29,7 @@ def restart(home: Path, name: str) -> None:
 def stop(home: Path, name: str) -> None:
     """Stop process NAME in order: a broker hands its leaderships over first."""
     result = request(home, "stop", {"name": name})
-    click.echo(f"{result['name']} has stopped")
+    echo(f"{result['name']} has stopped")
 
 
 @click.command(epilog=example("kraftgate lab kill controller-3000"))
@@ -38,7 +39,7 @@ def stop(home: Path, name: str) -> None:
 def kill(home: Path, name: str) -> None:
     """Send SIGKILL to process NAME."""
     result = request(home, "kill", {"name": name})
-    click.echo(f"{result['name']} was killed")
+    echo(f"{result['name']} was killed")
 
 
 @click.command(epilog=example("kraftgate lab freeze broker-2"))
@@ -48,7 +49,7 @@ def kill(home: Path, name: str) -> None:
 def freeze(home: Path, name: str) -> None:
     """Freeze process NAME: it keeps its connections and does nothing."""
     result = request(home, "freeze", {"name": name})
-    click.echo(f"{result['name']} is frozen")
+    echo(f"{result['name']} is frozen")
 
 
 @click.command(epilog=example("kraftgate lab thaw broker-2"))
@@ -58,7 +59,7 @@ def freeze(home: Path, name: str) -> None:
 def thaw(home: Path, name: str) -> None:
     """Let a frozen process NAME go on."""
     result = request(home, "thaw", {"name": name})
-    click.echo(f"{result['name']} goes on")
+    echo(f"{result['name']} goes on")
 
 
 @click.command("fail-directory", epilog=example("kraftgate lab fail-directory 2 1"))
@@ -69,7 +70,7 @@ def thaw(home: Path, name: str) -> None:
 def fail_directory(home: Path, broker: int, index: int) -> None:
     """Fail log directory INDEX (from 0) of broker ID; it notices in about 10 seconds."""
     result = request(home, "fail-directory", {"broker": broker, "index": index})
-    click.echo(f"{result['directory']} fails from now on")
+    echo(f"{result['directory']} fails from now on")
 
 
 @click.command("heal-directory", epilog=example("kraftgate lab heal-directory 2 1"))
@@ -80,7 +81,7 @@ def fail_directory(home: Path, broker: int, index: int) -> None:
 def heal_directory(home: Path, broker: int, index: int) -> None:
     """Put failed log directory INDEX of broker ID back; the broker uses it from its next start."""
     result = request(home, "heal-directory", {"broker": broker, "index": index})
-    click.echo(f"{result['directory']} is back")
+    echo(f"{result['directory']} is back")
 
 
 FAULTS = (restart, stop, kill, freeze, thaw, fail_directory, heal_directory)

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from orchestrator.lab.cli_shared import HOME, example, failing, request
+from orchestrator.terminal import echo
 
 _BROKER = click.argument("broker", type=click.IntRange(1), metavar="ID")
 _KEEP = click.option(
@@ -19,7 +20,7 @@ _KEEP = click.option(
 def revert_to_migration(home: Path, broker: int) -> None:
     """Restart broker ID, which is in KRaft mode, in migration mode."""
     request(home, "revert-to-migration", {"broker": broker})
-    click.echo(f"broker {broker} is back in migration mode")
+    echo(f"broker {broker} is back in migration mode")
 
 
 @click.command(epilog=example("kraftgate lab deprovision"))
@@ -28,8 +29,8 @@ def revert_to_migration(home: Path, broker: int) -> None:
 def deprovision(home: Path) -> None:
     """Stop the controllers and move their metadata away: the next ones begin anew."""
     for kept in request(home, "deprovision")["kept"]:
-        click.echo(f"kept: {kept}")
-    click.echo("the controllers are deprovisioned; now at once: kraftgate lab clear-znodes")
+        echo(f"kept: {kept}")
+    echo("the controllers are deprovisioned; now at once: kraftgate lab clear-znodes")
 
 
 @click.command("clear-znodes", epilog=example("kraftgate lab clear-znodes"))
@@ -41,8 +42,8 @@ def clear_znodes(home: Path, keep_migration: bool) -> None:
     result = request(home, "clear-znodes", {"keep_migration": keep_migration})
     if result["migration"] is not None:
         what = "deleted" if result["migration_deleted"] else "left"
-        click.echo(f"/migration, {what}: {result['migration']}")
-    click.echo("/controller is deleted" if result["controller"] else "/controller was not KRaft's")
+        echo(f"/migration, {what}: {result['migration']}")
+    echo("/controller is deleted" if result["controller"] else "/controller was not KRaft's")
 
 
 @click.command("revert-to-zookeeper", epilog=example("kraftgate lab revert-to-zookeeper 1"))
@@ -52,7 +53,7 @@ def clear_znodes(home: Path, keep_migration: bool) -> None:
 def revert_to_zookeeper(home: Path, broker: int) -> None:
     """Restart broker ID, which is in migration mode, in ZooKeeper mode."""
     request(home, "revert-to-zookeeper", {"broker": broker})
-    click.echo(f"broker {broker} is back in ZooKeeper mode")
+    echo(f"broker {broker} is back in ZooKeeper mode")
 
 
 @click.command("roll-back", epilog=example("kraftgate lab roll-back"))

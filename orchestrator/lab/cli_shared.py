@@ -9,6 +9,8 @@ import click
 
 from orchestrator.lab.control import Message, ask
 from orchestrator.lab.errors import LabError
+from orchestrator.terminal import echo
+from orchestrator.visible import visible
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,7 +35,8 @@ class LabFailure(click.ClickException):
     """A LabError on its way to standard error: what, where, mend; exit code 1."""
 
     def __init__(self, error: LabError) -> None:
-        super().__init__(f"{error.what.rstrip()}\n  where: {error.where}\n  mend:  {error.mend}")
+        what = f"{error.what.rstrip()}\n  where: {error.where}\n  mend:  {error.mend}"
+        super().__init__(visible(what))
 
 
 def failing(function: Callable[P, R]) -> Callable[P, R]:
@@ -55,4 +58,4 @@ def _fail(error: LabError) -> NoReturn:
 
 def request(home: Path, command: str, arguments: Mapping[str, Any] | None = None) -> Message:
     """Send a command to the lab in this home, showing its progress, and return its result."""
-    return ask(home, command, arguments or {}, click.echo)
+    return ask(home, command, arguments or {}, echo)

@@ -6,6 +6,7 @@ import click
 
 from orchestrator.lab.cli_shared import HOME, example, failing, request
 from orchestrator.lab.control import ask
+from orchestrator.terminal import echo, echo_text
 
 _BROKER = click.argument("broker", type=click.IntRange(1), metavar="ID")
 _NAME = click.argument("name")
@@ -17,7 +18,7 @@ _NAME = click.argument("name")
 def controllers(home: Path) -> None:
     """Provision the controllers and start them in migration mode."""
     result = request(home, "controllers")
-    click.echo(f"controller {result['active_controller']} is active")
+    echo(f"controller {result['active_controller']} is active")
 
 
 @click.command("migrate-broker", epilog=example("kraftgate lab migrate-broker 1"))
@@ -27,7 +28,7 @@ def controllers(home: Path) -> None:
 def migrate_broker(home: Path, broker: int) -> None:
     """Restart broker ID with the migration enabled."""
     request(home, "migrate-broker", {"broker": broker})
-    click.echo(f"broker {broker} is registered with the controllers")
+    echo(f"broker {broker} is registered with the controllers")
 
 
 @click.command("wait-copied", epilog=example("kraftgate lab wait-copied --timeout 60"))
@@ -44,7 +45,7 @@ def migrate_broker(home: Path, broker: int) -> None:
 def wait_copied(home: Path, timeout_s: float) -> None:
     """Wait until the controllers have copied ZooKeeper's metadata."""
     result = request(home, "wait-copied", {"timeout_s": timeout_s})
-    click.echo(f"copied: metadata offset {result['metadata_offset']}")
+    echo(f"copied: metadata offset {result['metadata_offset']}")
 
 
 @click.command("kraft-broker", epilog=example("kraftgate lab kraft-broker 1"))
@@ -54,7 +55,7 @@ def wait_copied(home: Path, timeout_s: float) -> None:
 def kraft_broker(home: Path, broker: int) -> None:
     """Restart broker ID in KRaft mode."""
     request(home, "kraft-broker", {"broker": broker})
-    click.echo(f"broker {broker} runs in KRaft mode")
+    echo(f"broker {broker} runs in KRaft mode")
 
 
 @click.command(epilog=example("kraftgate lab finalize"))
@@ -64,7 +65,7 @@ def kraft_broker(home: Path, broker: int) -> None:
 def finalize(home: Path, early: bool) -> None:
     """Restart the controllers without the migration. There is no way back from here."""
     request(home, "finalize", {"early": early})
-    click.echo("finalized")
+    echo("finalized")
 
 
 @click.command("finalize-controller", epilog=example("kraftgate lab finalize-controller 3000"))
@@ -74,7 +75,7 @@ def finalize(home: Path, early: bool) -> None:
 def finalize_controller(home: Path, controller: int) -> None:
     """Restart controller ID without the migration. The first that leads so finalizes."""
     request(home, "finalize-controller", {"controller": controller})
-    click.echo(f"controller {controller} runs without the migration")
+    echo(f"controller {controller} runs without the migration")
 
 
 @click.command(epilog=example("kraftgate lab migrate"))
@@ -113,7 +114,7 @@ def create_topic(
         "assignments": _assignments(assign) if assign else None,
     }
     request(home, "create-topic", arguments)
-    click.echo(f"topic {name} is there")
+    echo(f"topic {name} is there")
 
 
 @click.command("delete-topic", epilog=example("kraftgate lab delete-topic orders"))
@@ -123,7 +124,7 @@ def create_topic(
 def delete_topic(home: Path, name: str) -> None:
     """Delete topic NAME."""
     request(home, "delete-topic", {"name": name})
-    click.echo(f"topic {name} is gone")
+    echo(f"topic {name} is gone")
 
 
 @click.command("dump-log", epilog=example("kraftgate lab dump-log controller-3000 > metadata.txt"))
@@ -133,11 +134,11 @@ def delete_topic(home: Path, name: str) -> None:
 def dump_log(home: Path, name: str) -> None:
     """Print the metadata log of process NAME as kafka-dump-log shows it."""
     for file in ask(home, "dump-log", {"name": name}, _to_stderr)["files"]:
-        click.echo(Path(file).read_text("utf-8"))
+        echo_text(Path(file).read_text("utf-8"))
 
 
 def _to_stderr(line: str) -> None:
-    click.echo(line, err=True)
+    echo(line, err=True)
 
 
 def _pairs(configs: tuple[str, ...]) -> dict[str, str]:

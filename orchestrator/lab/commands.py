@@ -1,6 +1,5 @@
 """The click group `lab`: `start` holds a lab in the foreground, every other command talks to it."""
 
-import json
 from pathlib import Path
 
 import click
@@ -11,6 +10,7 @@ from orchestrator.lab.cli_shared import HOME, example, failing, request
 from orchestrator.lab.cli_steps import STEPS
 from orchestrator.lab.foreground import Start, hold
 from orchestrator.lab.spec import LabSpec
+from orchestrator.terminal import echo, echo_json
 
 
 @click.group(epilog=example("kraftgate lab start --brokers 3 --topics 4", "kraftgate lab migrate"))
@@ -84,7 +84,7 @@ def start(
             partitions=partitions,
             replication_factor=replication_factor or min(3, brokers),
         ),
-        click.echo,
+        echo,
     )
 
 
@@ -96,15 +96,15 @@ def status(home: Path, as_json: bool) -> None:
     """Show every process, its mode and its state."""
     found = request(home, "status")
     if as_json:
-        click.echo(json.dumps(found))
+        echo_json(found, indent=None)
         return
     for process in found["processes"]:
         failed = "".join(f"  directory {n} failed" for n in process["failed_directories"])
         mode, pid = process["mode"] or "-", process["pid"] or "-"
         shown = f"{process['name']:<16} {process['state']:<12} {mode:<10} {pid:<8}"
-        click.echo(f"{shown} {process['address']}{failed}")
-    click.echo(f"active controller: {found['active_controller'] or 'none'}")
-    click.echo(f"copied at metadata offset: {found['copied_offset'] or 'not copied'}")
+        echo(f"{shown} {process['address']}{failed}")
+    echo(f"active controller: {found['active_controller'] or 'none'}")
+    echo(f"copied at metadata offset: {found['copied_offset'] or 'not copied'}")
 
 
 for command in (*STEPS, *REVERTING, *FAULTS):

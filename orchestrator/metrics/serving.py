@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-import click
 from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.process_collector import ProcessCollector
@@ -20,6 +19,7 @@ from orchestrator.config_values import HostPort
 from orchestrator.errors import ConfigError
 from orchestrator.metrics.board import Board
 from orchestrator.metrics.collector import LastLook
+from orchestrator.terminal import echo
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -53,7 +53,7 @@ class Served:
         at_s, last = self._scrapes.at_s, self._board.last
         if at_s is None or time.monotonic() - at_s > _SCRAPED_S or self._scrapes.told is last:
             return
-        click.echo("kraftgate: done; it ends when that was scraped", err=True)
+        echo("kraftgate: done; it ends when that was scraped", err=True)
         deadline_s = time.monotonic() + limit_s
         while self._scrapes.told is not last and time.monotonic() < deadline_s:
             if wait(_LOOK_S):
@@ -92,7 +92,7 @@ def served(
     at = HostPort(wanted.host, server.server_port)
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()
-    click.echo(f"kraftgate: metrics at http://{at}/metrics", err=True)
+    echo(f"kraftgate: metrics at http://{at}/metrics", err=True)
     try:
         yield Served(at, board, scrapes)
     finally:

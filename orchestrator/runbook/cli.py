@@ -5,6 +5,8 @@ from typing import Final
 
 import click
 
+from orchestrator.terminal import echo, echo_text
+
 DEFAULT: Final = "zk-to-kraft-jbod"
 _WHICH: Final = click.argument("which", metavar="[NAME|FILE]", default=DEFAULT)
 
@@ -30,7 +32,7 @@ def list_() -> None:
     from orchestrator.runbook.load import load, shipped
 
     for name in shipped():
-        click.echo(f"{name}\t{load(name).runbook.title}")
+        echo(f"{name}\t{load(name).runbook.title}")
 
 
 @runbook.command()
@@ -45,7 +47,7 @@ def show(which: str) -> None:
     from orchestrator.runbook.load import load
     from orchestrator.runbook.render import page
 
-    click.echo(page(load(which).runbook), nl=False)
+    echo_text(page(load(which).runbook))
 
 
 @runbook.command()
@@ -62,7 +64,7 @@ def check(file: Path) -> None:
     loaded = load(file)
     book = loaded.runbook
     count = f"{len(book.checkpoints)} checkpoints, {len(book.rollbacks)} ways back"
-    click.echo(f"{file}: {book.name} may be walked ({count})")
+    echo(f"{file}: {book.name} may be walked ({count})")
 
 
 @runbook.command()
@@ -75,4 +77,4 @@ def schema() -> None:
     """  # noqa: D301  # click wants the backspace
     from orchestrator.runbook.schema import schema_text
 
-    click.echo(schema_text(), nl=False)
+    echo_text(schema_text())

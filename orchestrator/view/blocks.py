@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from orchestrator.view.layout import Want
+from orchestrator.view.visible_console import console
 from orchestrator.visible import visible
 
 _MORE: Final = "…"
@@ -59,7 +60,7 @@ def text(words: str, style: str = "") -> Text:
 
 def wrapped(line: Text, width: int) -> list[Text]:
     """Break a text into lines of at most this width, at spaces where there are any."""
-    parts = line.wrap(Console(width=width), width, overflow="fold")
+    parts = line.wrap(console(width=width), width, overflow="fold")
     for each in parts:
         each.rstrip()
     return list(parts)

@@ -19,9 +19,11 @@ from rich.text import Text
 from migration.rates import etas
 from orchestrator.following import Snapshot
 from orchestrator.reasons import reasons_of
+from orchestrator.terminal import write_line
 from orchestrator.view.layout import share
 from orchestrator.view.lines import Judged, changes, judged
 from orchestrator.view.table import Picture
+from orchestrator.view.visible_console import console
 
 _EVERY_S: Final = 0.25
 _LEAST: Final = 2
@@ -176,7 +178,7 @@ class LineView:
         for one in snapshots:
             after = judged(one, now_ms, self._stall_after_ms)
             for line in changes(self._before.get(one.summary.cluster), after, now_ms):
-                self._out.write(line + "\n")
+                write_line(self._out, line)
             self._before[one.summary.cluster] = after
         self._out.flush()
 
@@ -205,4 +207,4 @@ def drive(
 
 def is_terminal(out: IO[str] | None = None) -> bool:
     """Whether a table can be drawn there."""
-    return Console(file=out or sys.stdout).is_terminal and not Console().is_dumb_terminal
+    return console(file=out or sys.stdout).is_terminal and not console().is_dumb_terminal

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from migration.event import Event
@@ -24,6 +24,7 @@ from orchestrator.view.bars import legend
 from orchestrator.view.blocks import Block, blank, lines_of, text
 from orchestrator.view.layout import Want, fit
 from orchestrator.view.rows import broker_table, most_urgent_first
+from orchestrator.view.visible_console import console
 from orchestrator.view.waiting import hazard_blocks, waiting_blocks
 from orchestrator.view.walk import walk_blocks
 from orchestrator.view.words import clock, event_fields, pairs
@@ -147,6 +148,6 @@ def _events(events: Sequence[Event], width: int) -> Block:
 
 def save_svg(renderable: RenderableType, path: Path, *, width: int = 100, title: str = "") -> None:
     """Write a picture of what a terminal of this width would show."""
-    console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
-    console.print(renderable)
-    console.save_svg(str(path), title=title or "kraftgate run")
+    out = console(record=True, width=width, file=io.StringIO(), force_terminal=True)
+    out.print(renderable)
+    out.save_svg(str(path), title=title or "kraftgate run")

@@ -7,6 +7,7 @@ from migration.summary import ClusterSummary
 from orchestrator.config_models import ClusterEntry
 from orchestrator.runbook.facts import addresses_of
 from orchestrator.runbook.templates import fields_for
+from orchestrator.visible import visible_line
 
 _UNKNOWN: Final = "(not known)"
 
@@ -38,4 +39,4 @@ def shown(fields: Mapping[str, str]) -> dict[str, str]:
     """The same with words in place of what is not known, for a text that a person reads."""
     kind = next((each for each in ("broker", "controller") if each in fields), None)
     names = fields_for(kind)  # type: ignore[arg-type]  # the two are what it takes
-    return {name: fields.get(name, _UNKNOWN) for name in names}
+    return {name: visible_line(fields.get(name, _UNKNOWN)) for name in names}

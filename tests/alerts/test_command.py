@@ -92,6 +92,17 @@ def test_each_that_did_not_take_it_is_named_with_the_reason(
         assert secret not in done.output
 
 
+def test_what_a_receiver_answers_is_shown_and_not_obeyed(
+    config_file: Path, receiver: Receiver
+) -> None:
+    receiver.answer = lambda _: Reply(500, "no\x1b[2J\x9b\u202e\npagerduty: taken: 202".encode())
+    done = alerts("test", everybody(config_file, receiver.url))
+    assert done.exit_code == ExitCode.FAILED
+    assert "\\x1b[2J\\x9b\\u202e" in done.stdout
+    assert not any(each in done.output for each in ("\x1b", "\x9b", "\u202e"))
+    assert not any(line.startswith("pagerduty: taken") for line in done.output.splitlines())
+
+
 def test_without_a_receiver_there_is_nothing_to_test(config_file: Path) -> None:
     done = alerts("test", config_file)
     assert done.exit_code == ExitCode.USAGE

@@ -1,0 +1,69 @@
+"""Prints to standard output and standard error; see also `orchestrator.view.visible_console`.
+
+No other module prints (`tests/orchestrator/test_terminal_output.py`).
+
+Topic names, hosts, znodes, receivers' answers and errors come from outside. What they hold beyond
+plain text (escape sequences, characters that change the direction of writing, lone surrogates) is
+printed as its number, and nothing in them is read as markup.
+"""
+
+import json
+import logging
+import sys
+from typing import IO, Final
+
+import click
+
+from orchestrator.visible import visible, visible_line
+
+_DELETE: Final = "\x7f"
+"""The one control character that `json.dumps` leaves as it is."""
+
+
+def echo(line: str = "", *, err: bool = False) -> None:
+    """Print one line; a line end in it is shown too, so that it cannot begin another one."""
+    click.echo(visible_line(line), err=err)
+
+
+def echo_message(text: str, *, err: bool = False) -> None:
+    """Print a message; its further lines are indented, so that none looks like another message."""
+    click.echo(_indented(text), err=err)
+
+
+def echo_text(text: str, *, err: bool = False) -> None:
+    """Print a text of several lines, which ends its last line itself."""
+    click.echo(visible(text), err=err, nl=False)
+
+
+def echo_json(value: object, *, indent: int | None = 2) -> None:
+    """Print a value as JSON in ASCII."""
+    click.echo(json.dumps(value, indent=indent).replace(_DELETE, "\\u007f"))
+
+
+def echo_exact(text: str) -> None:
+    """Print a line whose bytes count, as of a hashed entry; made visible on a terminal only."""
+    click.echo(visible(text) if sys.stdout.isatty() else text)
+
+
+def write_document(text: str) -> None:
+    """Write a whole document to standard output as UTF-8, whatever the locale says."""
+    shown = visible(text) if sys.stdout.isatty() else text
+    sys.stdout.buffer.write(shown.encode())
+    sys.stdout.buffer.flush()
+
+
+def write_line(out: IO[str], text: str) -> None:
+    """Write one line of a stream of lines; a line end in it does not begin another one."""
+    out.write(visible_line(text) + "\n")
+
+
+class VisibleFormatter(logging.Formatter):
+    """Formats a log record as text that is safe on a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format it; further lines are indented."""
+        return _indented(super().format(record))
+
+
+def _indented(text: str) -> str:
+    return visible(text).rstrip("\n").replace("\n", "\n  ")
