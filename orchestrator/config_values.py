@@ -1,7 +1,9 @@
 """What a configuration is made of: strict models, and addresses, names, durations, files."""
 
 import ipaddress
+import os
 import re
+import stat
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple, TypeAlias
@@ -139,13 +141,38 @@ def _path(value: object, info: ValidationInfo) -> Path:
     if not text or "\0" in text:
         raise ValueError("must name a path")
     base: Path = info.context["base"] if info.context else Path()
-    return base / Path(text).expanduser()
+    try:
+        return base / Path(text).expanduser()
+    except RuntimeError as error:  # pathlib's own for ~user
+        raise ValueError(f"{text}: there is no home directory of that user") from error
 
 
 def _file(value: object, info: ValidationInfo) -> Path:
     path = _path(value, info)
-    if not path.is_file():
+    try:
+        is_file = stat.S_ISREG(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        is_file = False
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from error
+    if not is_file:
         raise ValueError(f"there is no file {path}: relative paths start at the configuration's")
+    return path
+
+
+def _directory(value: object, info: ValidationInfo) -> Path:
+    """A directory that need not be there yet; what is there can be listed and read."""
+    path = _path(value, info)
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return path  # the command that makes it says what hinders it
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}: set another directory") from error
+    if not stat.S_ISDIR(mode):
+        raise ValueError(f"{path} is a file: set a directory")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise ValueError(f"{path} cannot be read: run as the user who owns it")
     return path
 
 
@@ -162,7 +189,7 @@ Bootstrap: TypeAlias = Annotated[tuple[HostPort, ...], BeforeValidator(_bootstra
 Zookeeper: TypeAlias = Annotated[ZookeeperConnect, BeforeValidator(_zookeeper)]
 Listen: TypeAlias = Annotated[HostPort, BeforeValidator(_listen)]
 ClusterName: TypeAlias = Annotated[str, BeforeValidator(_name)]
-Directory: TypeAlias = Annotated[Path, BeforeValidator(_path)]
+Directory: TypeAlias = Annotated[Path, BeforeValidator(_directory)]
 File: TypeAlias = Annotated[Path, BeforeValidator(_file)]
 Duration: TypeAlias = Annotated[timedelta, BeforeValidator(parse_duration)]
 ShippedOrFile: TypeAlias = Annotated[str | Path, BeforeValidator(_shipped_or_file)]

@@ -5,14 +5,15 @@
     |  |- ConfigError                       kraftgate.yaml
     |  `- RunbookError                      a runbook, or a file of hooks
     |- DurationError          2 USAGE       the text is no duration
+    |- PathError              2 USAGE       there is no metadata log at the path
     |- DamagedFileError       1 FAILED      a metadata log or snapshot could not be read to its end
     |- FollowingError         1 FAILED      the query that follows the clusters died
     |- AuditError             1 FAILED      the audit log cannot be used, or is not intact
     |  |- BodyRefused                       what an entry should hold is too long, or no JSON
     |  |- SecretUnknown                     a secret cannot be read, so it could not be taken out
     |  `- FencedOff                         another orchestrator took over
-    |- LockError              1 FAILED      the lock of a cluster cannot be had
-    |  |- LockHeld                          another orchestrator has it; the message says which
+    |- LockError              1 FAILED      the lock of a cluster, or of a state directory
+    |  |- LockHeld                          another process has it; the message names it
     |  `- LockUnreachable                   ZooKeeper does not answer
     |- HookError              1 FAILED      an operator's command cannot be started or looked at
     |- GateNotMetError        3 GATE_NOT_MET
@@ -78,6 +79,12 @@ class DurationError(KraftgateError, ValueError):
     code = ExitCode.USAGE
 
 
+class PathError(KraftgateError):
+    """There is no metadata log at the path."""
+
+    code = ExitCode.USAGE
+
+
 class DamagedFileError(KraftgateError):
     """A metadata log or snapshot is damaged: file, byte position, reason."""
 
@@ -107,7 +114,7 @@ class LockError(KraftgateError):
 
 
 class LockHeld(LockError):
-    """Another orchestrator has it."""
+    """Another process has it."""
 
 
 class LockUnreachable(LockError):

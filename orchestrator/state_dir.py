@@ -1,25 +1,54 @@
 """The state directory that the configuration names, ready to be written."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from orchestrator.config import Config
-from orchestrator.errors import ConfigError
-from streams.state_dir import UnsafeStateDir, prepare
+from orchestrator.errors import ConfigError, LockHeld
+from streams.state_claim import StateDirInUse, claimed
+from streams.state_dir import prepare, why_unusable
 
 
 def prepared(config: Config) -> Path:
     """Return the state directory: created or checked, and private to this user.
 
     Raises:
-        ConfigError: it cannot be created, or other users can change it.
+        ConfigError: it cannot be created or written, or other users can change it.
     """
-    path = config.state_dir
     try:
-        prepare(path)
-    except UnsafeStateDir as error:
-        raise ConfigError([f"{config.path}: `state_dir`: {error}"]) from error
+        prepare(config.state_dir)
     except OSError as error:
-        raise ConfigError(
-            [f"{config.path}: `state_dir` {path} cannot be used: {error.strerror}"]
-        ) from error
-    return path
+        raise _refused(config.state_dir, key(config), error) from error
+    return config.state_dir
+
+
+def key(config: Config) -> str:
+    """Return how a message names the state directory's key."""
+    return f"{config.path}: `state_dir`"
+
+
+@contextmanager
+def claiming(state_dir: Path, named: str) -> Iterator[None]:
+    """Be the only process that follows with the state directory, until the block ends.
+
+    `named`: where it comes from, for messages.
+
+    Raises:
+        ConfigError: it cannot be created or written, or other users can change it.
+        LockHeld: another process follows with it; the message names the process.
+    """
+    claim = claimed(state_dir)
+    try:
+        claim.__enter__()
+    except StateDirInUse as error:
+        raise LockHeld(f"{named}: {error}") from error
+    except OSError as error:
+        raise _refused(state_dir, named, error) from error
+    with ExitStack() as stack:
+        stack.push(claim)
+        yield
+
+
+def _refused(state_dir: Path, named: str, error: OSError) -> ConfigError:
+    return ConfigError([f"{named}: {why_unusable(state_dir, error)}"])

@@ -4,6 +4,7 @@
 directories are 0700 and files 0600 from their creation, those of Spark's JVM and workers too.
 """
 
+import errno
 import logging
 import os
 import pwd
@@ -20,6 +21,19 @@ _PRIVATE_UMASK: Final = 0o077
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _OTHERS_ANY: Final = stat.S_IRWXG | stat.S_IRWXO
 _LINKS_MAX: Final = 40
+
+
+_LET = "let user {user} read and write it, or set another directory"
+_FIXES: Final = {
+    errno.EACCES: _LET,
+    errno.EPERM: _LET,
+    errno.ENOSPC: "free space on its disk",
+    errno.EDQUOT: "free space in the quota of user {user}",
+    errno.EROFS: "its file system is read-only: set another directory",
+    errno.EEXIST: "it is a file: set a directory",
+    errno.ENOTDIR: "part of its path is a file: set another directory",
+    errno.ENOLCK: "its file system cannot lock files: set a directory on a local disk",
+}
 
 
 def _umask() -> int:
@@ -43,7 +57,7 @@ def prepare(path: Path) -> None:
 
     Raises:
         UnsafeStateDir: another user owns it, can write to it, or can replace it.
-        OSError: it cannot be created or read.
+        OSError: it cannot be created, read or written.
     """
     os.umask(_PRIVATE_UMASK)
     for place in _way(path.absolute()):
@@ -53,6 +67,16 @@ def prepare(path: Path) -> None:
     _check_ours(path, path, found)
     if found.st_mode & _OTHERS_ANY:
         _tighten(path)
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def why_unusable(path: Path, error: OSError) -> str:
+    """Return what is wrong with the state directory, and the fix, in one line."""
+    if isinstance(error, UnsafeStateDir):
+        return str(error)
+    fix = _FIXES.get(error.errno or 0, "set another directory").format(user=_name(os.geteuid()))
+    return f"{path}: {error.strerror or error}: {fix}"
 
 
 def _check_ours(path: Path, state_dir: Path, found: os.stat_result) -> None:

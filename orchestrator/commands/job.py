@@ -2,15 +2,20 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator import config_models
 from orchestrator.config import Config
 from orchestrator.config_models import Security, ZookeeperSecurity
-from orchestrator.errors import FollowingError, KraftgateError
+from orchestrator.errors import (
+    FollowingError,
+    KraftgateError,
+    PathError,
+)
 from orchestrator.following import Following
+from orchestrator.state_dir import claiming
 
 if TYPE_CHECKING:
     from streams.job.query import ReplayOutcome
@@ -109,13 +114,29 @@ def replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome
     """Run the job over files to their end.
 
     Raises:
-        KraftgateError: there is no metadata log at `path`, or the job failed.
+        PathError: there is no metadata log at `path`.
+        ConfigError: `state_dir` cannot be written, or other users can change it.
+        LockHeld: another process uses `state_dir`.
+        KraftgateError: the job failed.
     """
+    from streams.source.log_files import NotAMetadataLog, require_log
+
+    claim = nullcontext() if state_dir is None else claiming(state_dir, "kraftgate: --state-dir")
+    try:
+        require_log(path)  # before anything of Spark is imported
+        with claim:
+            return _replayed(path, state_dir, cluster)
+    except NotAMetadataLog as error:
+        raise PathError(str(error)) from error
+    except OSError as error:
+        raise KraftgateError(str(error)) from error
+
+
+def _replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome":
     from streams.job.query import JobFailed, replay
-    from streams.source.log_files import NotAMetadataLog
     from streams.store.store import StoreError
 
     try:
         return replay(path, state_dir, cluster)
-    except (JobFailed, NotAMetadataLog, StoreError, OSError) as error:
+    except (JobFailed, StoreError) as error:
         raise KraftgateError(str(error)) from error

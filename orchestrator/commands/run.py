@@ -23,6 +23,7 @@ from orchestrator.following import Snapshot
 from orchestrator.logs import held_back
 from orchestrator.metrics.board import Board
 from orchestrator.metrics.serving import served
+from orchestrator.state_dir import claiming, key
 from orchestrator.terminal import echo
 from orchestrator.view.live import LineView, Stop, TableView, View, drive, is_terminal
 from orchestrator.view.visible_console import console
@@ -49,6 +50,7 @@ def run(
 
     Raises:
         ConfigError: the configuration cannot be used, or nothing can listen where it says.
+        LockHeld: another process uses the state directory.
         RunbookError: a runbook, or its file of hooks.
         WalkError: there is nothing to execute.
         LockHeld: another orchestrator acts on a cluster.
@@ -60,6 +62,7 @@ def run(
     if console and config.console is None:
         config = replace(config, console=ConsoleAddress())
     with ExitStack() as stack:
+        stack.enter_context(claiming(config.state_dir, key(config)))
         asking = {
             each.name: stack.enter_context(closing(asking_for(each, [until] if until else [], {})))
             for each in config.clusters

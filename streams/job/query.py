@@ -5,7 +5,6 @@ Both build the same query. Under a state directory: `checkpoint/` (Spark's), `st
 `spark.log` (what the JVM and its workers print).
 """
 
-import fcntl
 import json
 import os
 import re
@@ -15,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -30,9 +29,8 @@ from streams.job.settings import JobSettings
 from streams.job.sink import Look, StoreSink
 from streams.log_dirs.poll_requests import PollRequests
 from streams.log_dirs.source import REQUESTS
-from streams.source.log_files import list_log
+from streams.source.log_files import require_log
 from streams.source.status_file import STATUS_FILE, now_ms
-from streams.state_dir import prepare
 from streams.store.store import Store
 
 _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)
@@ -40,10 +38,6 @@ _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$
 
 class JobFailed(Exception):
     """The query ended with an error, or could not start; the message is the cause, in a line."""
-
-
-class StateInUse(JobFailed):
-    """Another process follows with this state directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,16 +92,14 @@ class Job:
 
 
 def follow(settings: JobSettings, state_dir: Path) -> Job:
-    """Follow clusters until stopped.
+    """Follow clusters until stopped; the caller has claimed the state directory.
 
     Raises:
-        StateInUse: another process does so with this state directory.
         JobFailed: the query could not be started.
         StoreError: the store is damaged or of another query.
     """
     held = ExitStack()
     try:
-        held.enter_context(_lock(state_dir))
         spark = _session(state_dir)
         streams = _live(spark, settings, state_dir)
         look = _looks(settings, state_dir, held)
@@ -126,7 +118,7 @@ def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -
         NotAMetadataLog: there is none at `path`.
         JobFailed: the job failed for another reason than damage in the log.
     """
-    list_log(path)
+    require_log(path)
     with ExitStack() as kept:
         if state_dir is None:
             state_dir = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="kraftgate-")))
@@ -146,7 +138,6 @@ def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -
 
 def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None) -> ReplayOutcome:
     held = ExitStack()
-    held.enter_context(_lock(state_dir))
     spark = _session(state_dir)
     options = {
         "cluster": cluster,
@@ -250,17 +241,6 @@ def _start(
 
 def _query_id(checkpoint: Path) -> str:
     return str(json.loads((checkpoint / "metadata").read_text("utf-8"))["id"])
-
-
-def _lock(state_dir: Path) -> IO[str]:
-    prepare(state_dir)
-    file = (state_dir / "lock").open("a+")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        raise StateInUse(f"{state_dir} is in use by another kraftgate") from error
-    return file
 
 
 def _cause(error: Exception) -> str:

@@ -1,10 +1,25 @@
 """What a metadata log on disk consists of: a directory, Kafka's or our spool's, or one file."""
 
 from pathlib import Path
+from typing import Final
 
 from streams.live.layout import Checkpoint, Idle, Listing, Segment, listing
 
-__all__ = ["Checkpoint", "Idle", "Listing", "NotAMetadataLog", "Segment", "list_log", "read_bytes"]
+__all__ = [
+    "Checkpoint",
+    "Idle",
+    "Listing",
+    "NotAMetadataLog",
+    "Segment",
+    "list_log",
+    "read_bytes",
+    "require_log",
+]
+
+_WANTED: Final = (
+    "give a __cluster_metadata-0 directory, one NNN.log segment or one NNN-EEE.checkpoint, with the"
+    " name Kafka gave it"
+)
 
 
 class NotAMetadataLog(Exception):
@@ -30,10 +45,22 @@ def list_log(path: Path) -> Listing:
         )
         if found.segments or found.checkpoints:
             return found
-    raise NotAMetadataLog(
-        f"{path} is no metadata log: give a __cluster_metadata-0 directory, "
-        "one NNN.log segment or one NNN-EEE.checkpoint, with the name Kafka gave it"
-    )
+    raise NotAMetadataLog(f"{path} is no metadata log: {_WANTED}")
+
+
+def require_log(path: Path) -> None:
+    """Check that there is something to read.
+
+    Raises:
+        NotAMetadataLog: `path` is none, or a directory without a segment and a checkpoint.
+        OSError: the directory cannot be listed.
+    """
+    found = list_log(path)
+    if found.segments or found.checkpoints:
+        return
+    below = path / "__cluster_metadata-0"
+    wanted = f"did you mean {below}?" if below.is_dir() else _WANTED
+    raise NotAMetadataLog(f"{path} holds no metadata log: {wanted}")
 
 
 def read_bytes(path: Path, position: int, size: int | None = None) -> bytes:

@@ -1,0 +1,142 @@
+"""What is wrong with a state directory, or with a log to replay, is told before anything starts."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from orchestrator.cli import main
+from orchestrator.errors import ConfigError, ExitCode
+from orchestrator.state_dir import claiming
+from streams.state_claim import LOCK_FILE, StateDirInUse, claimed
+
+
+@pytest.fixture(autouse=True)
+def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever gets as far as the job fails the test."""
+    monkeypatch.setitem(sys.modules, "streams.job.query", None)
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        yield taken.getsockname()[1]
+
+
+def config(tmp_path: Path, state_dir: object, more: str = "") -> Path:
+    file = tmp_path / "kraftgate.yaml"
+    file.write_text(
+        "cluster: {name: prod}\ncontrollers: {bootstrap: 'c1:9093'}\n"
+        f"state_dir: {state_dir}\n{more}"
+    )
+    return file
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(main, list(map(str, arguments)))
+
+
+def the_line(result: Result, code: ExitCode) -> str:
+    assert result.exit_code == code, result.output
+    assert not result.stdout
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize("command", ["run", "status", "hazards", "report", "wait"])
+def test_a_file_is_refused_with_its_line(tmp_path: Path, command: str) -> None:
+    (tmp_path / "file").touch()
+    file = config(tmp_path, "file")
+    more = ["--condition", "isr_full"] if command == "wait" else []
+    line = the_line(invoke(command, "--config", file, *more), ExitCode.USAGE)
+    assert line.startswith(f"{file}:3: `state_dir`: ")
+    assert "is a file: set a directory" in line
+
+
+@pytest.mark.parametrize("state_dir", ["/proc/kraftgate-state", "/proc/self", "kraftgate.yaml/x"])
+def test_a_directory_that_cannot_be_written_is_named_by_its_key(
+    tmp_path: Path, state_dir: str
+) -> None:
+    file = config(tmp_path, state_dir)
+    line = the_line(invoke("run", "--config", file), ExitCode.USAGE)
+    assert line.startswith(f"{file}: `state_dir`: ")
+    assert str(tmp_path / state_dir) in line
+    assert "audit" not in line
+    assert "set another directory" in line
+
+
+def test_a_missing_directory_is_made(tmp_path: Path) -> None:
+    with claimed(tmp_path / "a" / "b"):
+        assert (tmp_path / "a" / "b" / LOCK_FILE).is_file()
+
+
+def test_a_second_run_names_the_first_and_not_its_port(tmp_path: Path, port: int) -> None:
+    file = config(tmp_path, "state", f"metrics: {{listen: '127.0.0.1:{port}'}}\n")
+    with claimed(tmp_path / "state"):
+        line = the_line(invoke("run", "--config", file), ExitCode.FAILED)
+    assert f"{tmp_path / 'state'} is in use by process {os.getpid()} on " in line
+    assert str(port) not in line
+
+
+def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
+    code = (
+        "import pathlib, sys; from streams.state_claim import claimed\n"
+        "with claimed(pathlib.Path(sys.argv[1])): print('claimed', flush=True); sys.stdin.read()"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"claimed\n"
+        with pytest.raises(StateDirInUse, match=f"in use by process {child.pid} on"):
+            claimed(tmp_path).__enter__()
+        child.kill()
+    with claimed(tmp_path):
+        pass
+
+
+def test_an_earlier_versions_lock_names_nobody(tmp_path: Path) -> None:
+    with claimed(tmp_path):
+        (tmp_path / LOCK_FILE).write_text("")
+        with pytest.raises(StateDirInUse, match="in use by another kraftgate: end that process"):
+            claimed(tmp_path).__enter__()
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).symlink_to("/dev/full")
+    with (
+        pytest.raises(ConfigError, match="No space left on device: free space on its disk"),
+        claiming(tmp_path, "`state_dir`"),
+    ):
+        pass
+
+
+def test_a_directory_without_a_log_ends_a_replay_at_once(tmp_path: Path) -> None:
+    line = the_line(invoke("replay", tmp_path), ExitCode.USAGE)
+    assert line.startswith(
+        f"kraftgate: {tmp_path} holds no metadata log: give a __cluster_metadata"
+    )
+
+
+def test_a_log_directory_is_told_from_the_metadata_log_in_it(tmp_path: Path) -> None:
+    (tmp_path / "__cluster_metadata-0").mkdir()
+    line = the_line(invoke("replay", tmp_path, "--json"), ExitCode.USAGE)
+    assert line.endswith(f"did you mean {tmp_path / '__cluster_metadata-0'}?")
+
+
+def test_a_file_that_is_no_log_ends_a_replay_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.touch()
+    assert f"{file} is no metadata log" in the_line(invoke("replay", file), ExitCode.USAGE)
+
+
+def test_a_replay_says_that_its_state_directory_is_of_no_use(tmp_path: Path) -> None:
+    (tmp_path / f"{0:020d}.log").touch()
+    line = the_line(invoke("replay", tmp_path, "--state-dir", "/proc/none"), ExitCode.USAGE)
+    assert line.startswith("kraftgate: --state-dir: /proc/none: ")
