@@ -8,7 +8,6 @@ are ms.
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Final
 
 from migration.compared import Compared
@@ -49,12 +48,6 @@ WAY: Final = (
     Phase.FINALIZED,
 )
 """The phases of a migration in their order; `rolled-back` and `kraft` are beside it."""
-
-
-def iso(timestamp_ms: int) -> str:
-    """A record's timestamp (ms since the epoch) as ISO 8601 in UTC with milliseconds."""
-    moment = datetime.fromtimestamp(timestamp_ms / 1000, tz=UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

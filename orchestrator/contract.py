@@ -13,7 +13,8 @@ from migration.hazards import Hazard, hazards
 from migration.rates import Eta, NoEstimate, cluster_eta, etas, rate_per_second
 from migration.replica_state import ReplicaState
 from migration.source_status import NO_STATUS, SourceStatus, stale_ms
-from migration.summary import BrokerSummary, ClusterSummary, ControllerSummary, iso
+from migration.summary import BrokerSummary, ClusterSummary, ControllerSummary
+from migration.timestamps import iso
 from migration.wait import Wait
 from orchestrator.alerts.notice import page_of
 from orchestrator.config_alerts import RUNBOOK_URL

@@ -2,7 +2,7 @@
 
 from migration.jmx import Contradiction, JmxImage, JmxNode
 from migration.source_status import SourceStatus, stale_ms
-from migration.summary import iso
+from migration.timestamps import iso
 
 
 def jmx_json(image: JmxImage | None, source: SourceStatus, now_ms: int) -> dict[str, object] | None:

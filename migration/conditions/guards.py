@@ -20,7 +20,7 @@ from migration.conditions.verdict import DataSource
 from migration.conditions.view import View
 from migration.durations import format_duration
 from migration.hazards.hazard import Action, Hazard, HazardKind, bounded
-from migration.summary import iso
+from migration.timestamps import iso
 
 _PASSING: Final = frozenset({HazardKind.UNFENCED_EARLY, HazardKind.FINALIZE_TOO_EARLY})
 """These end without a person: the assignments complete, the other brokers follow."""

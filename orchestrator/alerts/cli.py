@@ -8,7 +8,7 @@ import click
 
 from migration.alerts import Severity, Standing
 from migration.source_status import STALE_AFTER_MS
-from migration.summary import iso
+from migration.timestamps import iso
 from orchestrator.alerts import kept
 from orchestrator.alerts.ledger import Account, Ledger
 from orchestrator.alerts.trial import tell_all

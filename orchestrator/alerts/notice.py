@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from migration.alerts import Alert
-from migration.summary import iso
+from migration.timestamps import iso
 
 NOT_KNOWN = (
     "Kraftgate cannot tell now whether this is over: what would show it is not current. It stands"

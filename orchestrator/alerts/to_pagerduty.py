@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from migration.summary import iso
+from migration.timestamps import iso
 from orchestrator.alerts.channel import Channel, as_json, no_answer_of, shortened
 from orchestrator.alerts.notice import Notice, page_of
 from orchestrator.alerts.post import Answer, Message, secret_in

@@ -4,11 +4,11 @@ https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import ClassVar, Final
 
 from migration.alerts import Severity
 from migration.durations import duration_text
+from migration.timestamps import date_text, time_text
 from orchestrator.alerts.channel import Channel, address, as_json, no_answer_of, shortened
 from orchestrator.alerts.notice import Notice, page_of
 from orchestrator.alerts.post import Answer, Message
@@ -84,7 +84,7 @@ def _where(notice: Notice) -> str:
 
 def _moment(at_ms: int) -> str:
     """A time, as everybody who reads it sees it in a zone of his own."""
-    spelled = datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    spelled = f"{date_text(at_ms)} {time_text(at_ms)[:8]} UTC"
     return f"<!date^{at_ms // 1000}^{{date_short_pretty}} {{time_secs}}|{spelled}>"
 
 

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from migration.hazards import hazards as judge
 from migration.source_status import SourceStatus
 from migration.summary import BrokerSummary, ClusterSummary
+from migration.timestamps import within
 from migration.versions import name_of
 from orchestrator.audit import Entry
 from orchestrator.chronicle.spans import stood
@@ -133,12 +134,12 @@ def _as_of(one: Snapshot, entries: Sequence[Entry]) -> int | None:
         one.summary.observed_ms,
         None if one.walk is None else one.walk.at_ms,
     ]
-    return max((each for each in known if each is not None), default=None)
+    return max((within(each) for each in known if each is not None), default=None)
 
 
 def _first(one: Snapshot, entries: Sequence[Entry]) -> int | None:
     known = [*(event.moment_ms for _, event in one.events), *(each.at_ms for each in entries)]
-    return min((each for each in known if each is not None), default=None)
+    return min((within(each) for each in known if each is not None), default=None)
 
 
 def _brokers(

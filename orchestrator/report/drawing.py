@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Final
 
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 
+from migration.timestamps import nearest_datetime
 from orchestrator.report.shape import Span
 from orchestrator.report.svg import EXPOSED, INK, LINE, QUIET
 from orchestrator.visible import visible
@@ -97,5 +98,4 @@ def time_below(axes: Axes) -> None:
 
 def date(moment_ms: int) -> float:
     """A moment as matplotlib counts them."""
-    moment = datetime.fromtimestamp(moment_ms / 1000, tz=UTC)
-    return float(date2num(moment))  # type: ignore[no-untyped-call]
+    return float(date2num(nearest_datetime(moment_ms)))  # type: ignore[no-untyped-call]

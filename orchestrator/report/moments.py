@@ -1,17 +1,17 @@
 """Times and counts as the report writes them."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from migration.durations import duration_text
+from migration.timestamps import date_text, time_text
 
 _NAMED_MAX: Final = 12
 
 
 def at(moment_ms: int) -> str:
     """A moment in UTC, to the second: `2026-11-22 01:23:33 UTC`."""
-    return datetime.fromtimestamp(moment_ms / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return f"{date_text(moment_ms)} {time_text(moment_ms)[:8]} UTC"
 
 
 def count(number: int, noun: str) -> str:
@@ -28,8 +28,7 @@ def listed(ids: Sequence[int]) -> str:
 
 def clock(moment_ms: int) -> str:
     """A moment in UTC, to the millisecond: `2026-11-22 01:23:33.501`."""
-    moment = datetime.fromtimestamp(moment_ms / 1000, tz=UTC)
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{moment_ms % 1000:03d}"
+    return f"{date_text(moment_ms)} {time_text(moment_ms)}"
 
 
 def lasting(duration_ms: int) -> str:

@@ -8,8 +8,9 @@ from rich.text import Text
 
 from migration.durations import duration_text
 from migration.event import Event
-from migration.summary import BrokerSummary, ClusterSummary, iso
-from orchestrator.view.words import clock, event_fields, pairs
+from migration.summary import BrokerSummary, ClusterSummary
+from migration.timestamps import iso, time_text
+from orchestrator.view.words import event_fields, pairs
 
 
 def closing(summary: ClusterSummary) -> RenderableType:
@@ -72,7 +73,7 @@ def _cells(broker: BrokerSummary) -> tuple[Text, ...]:
 def _moment(timestamp_ms: int | None, offset: int | None) -> str:
     parts = []
     if timestamp_ms is not None:
-        parts.append(clock(timestamp_ms))
+        parts.append(time_text(timestamp_ms))
     if offset is not None:
         parts.append(f"@{offset}")
     return " ".join(parts) or "-"

@@ -13,10 +13,11 @@ from migration.source_status import (
     stale_ms,
 )
 from migration.summary import WAY, ClusterSummary, Phase
+from migration.timestamps import time_text
 from migration.waits import is_log_over
 from orchestrator.following import Snapshot
 from orchestrator.view.blocks import text
-from orchestrator.view.words import clock, short_age
+from orchestrator.view.words import short_age
 
 
 def title(summary: ClusterSummary, status: SourceStatus, now_ms: int) -> Text:
@@ -93,7 +94,7 @@ def _sources(one: Snapshot, now_ms: int) -> Iterator[tuple[str, str]]:
         if status.error is not None:
             yield f"{name} NOT FOLLOWED", "bold red"
         elif name == "ZooKeeper" and seen is not None and seen.blind_since_ms is not None:
-            yield f"{name} NOT SEEN since {clock(seen.blind_since_ms)[:8]}", "bold red"
+            yield f"{name} NOT SEEN since {time_text(seen.blind_since_ms)[:8]}", "bold red"
         elif age is None:
             yield f"{name} no answer yet", "yellow"
         elif is_current(status, now_ms):

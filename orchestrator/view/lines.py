@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from migration.hazards import Hazard, HazardKind, hazards
 from migration.rates import Eta, NoEstimate, etas, rate_per_second
 from migration.replica_state import ReplicaState
-from migration.summary import BrokerSummary, ClusterSummary, iso
+from migration.summary import BrokerSummary, ClusterSummary
+from migration.timestamps import iso
 from migration.wait import Wait
 from migration.waits import headline
 from orchestrator.following import Snapshot

@@ -17,6 +17,7 @@ from migration.event import Event
 from migration.hazards import hazards
 from migration.rates import Eta
 from migration.summary import ClusterSummary
+from migration.timestamps import time_text
 from migration.wait import Wait
 from orchestrator.following import Snapshot
 from orchestrator.view import head
@@ -27,7 +28,7 @@ from orchestrator.view.rows import broker_table, most_urgent_first
 from orchestrator.view.visible_console import console
 from orchestrator.view.waiting import hazard_blocks, waiting_blocks
 from orchestrator.view.walk import walk_blocks
-from orchestrator.view.words import clock, event_fields, pairs
+from orchestrator.view.words import event_fields, pairs
 
 _EVENTS_MAX: Final = 12
 _EVENTS_LEAST: Final = 4
@@ -132,7 +133,7 @@ def _events(events: Sequence[Event], width: int) -> Block:
     for event in events:
         fields = {k: v for k, v in event_fields(event).items() if k not in {"at", "kind"}}
         moment = event.moment_ms
-        at = "-" if moment is None else clock(moment)
+        at = "-" if moment is None else time_text(moment)
         line = Text(f"{at} ", style="dim", no_wrap=True)
         line.append(event.kind, style="bold not dim")
         line.append(f" {pairs(fields)}", style="not dim")

@@ -4,9 +4,9 @@ from typing import Final
 
 from rich.text import Text
 
+from migration.timestamps import time_text
 from orchestrator.view.blocks import Block, lines_of, text, wrapped
 from orchestrator.view.layout import Want
-from orchestrator.view.words import clock
 from orchestrator.walk.state import Stage
 from orchestrator.walk.told import WalkTold
 
@@ -46,7 +46,7 @@ def walk_blocks(walk: WalkTold, width: int) -> list[Block]:
         blocks.append(_shown(walk.shown, width))
     if walk.unexpected:
         at_ms, words = walk.unexpected[-1]
-        told = text(f"unexpected at {clock(at_ms)}: {words}", "magenta")
+        told = text(f"unexpected at {time_text(at_ms)}: {words}", "magenta")
         blocks.append(lines_of([told], width, rank=14))
     return blocks
 

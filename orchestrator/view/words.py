@@ -2,16 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from migration.event import Event
-from migration.summary import iso
-
-
-def clock(timestamp_ms: int) -> str:
-    """Time of day in UTC with milliseconds: `12:00:01.234`."""
-    moment = datetime.fromtimestamp(timestamp_ms / 1000, tz=UTC)
-    return moment.strftime("%H:%M:%S.") + f"{timestamp_ms % 1000:03d}"
+from migration.timestamps import iso
 
 
 def short_age(duration_ms: float) -> str:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 import psutil
 
-from migration.summary import iso
+from migration.timestamps import iso
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from migration.directory_ids import DirectoryId, to_text
+from migration.timestamps import EARLIEST_MS, LATEST_MS
 from migration.transitions import ABSENT, STATES, Numbers, directory_of, state_of
 
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
@@ -82,7 +83,7 @@ def read_transitions(directory: Path, paths: Sequence[str]) -> Transitions:
     return Transitions(
         logs=logs,
         offsets=offsets,
-        at_ms=np.maximum.accumulate(at_ms) if len(at_ms) else at_ms,
+        at_ms=np.maximum.accumulate(np.clip(at_ms, EARLIEST_MS, LATEST_MS)),
         brokers=brokers,
         was=was,
         now=now,

@@ -14,6 +14,7 @@ from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
 
 from migration.records import Config, RemoveTopic, Topic
 from migration.shard_records import barrier
+from migration.timestamps import EARLIEST_MS, LATEST_MS, within
 from migration.transactions import Admission, Transaction, admit
 from streams.garbage import without_garbage_collection
 from streams.source.chunks import (
@@ -73,7 +74,7 @@ class _Router:
         self._shards = shard_numbers(cluster)
         begin = part.start.transaction
         self._transaction = None if begin == NONE else Transaction(begin)
-        self._timestamp_ms = part.timestamp_ms
+        self._timestamp_ms = within(part.timestamp_ms)
         self._began_here = False
         self._now: dict[int, list[RawRecord]] = {}
         self._held: dict[int, list[RawRecord]] = {}
@@ -93,6 +94,8 @@ class _Router:
         shards = self._shards
         for offset, timestamp, value in batch.records():
             at = fixed_offset if snapshot else offset
+            if not EARLIEST_MS <= timestamp <= LATEST_MS:
+                timestamp = within(timestamp)
             key = value[1] if len(value) > _TOPIC_ID_END_PARTITION and value[0] == 1 else None
             if key in _PARTITION_KEYS:
                 shard = shards[value[_TOPIC_ID_END_PARTITION] % SHARDS]
@@ -197,7 +200,8 @@ class _Router:
         return self._now
 
     def _control(self, batch: Batch) -> None:
-        for offset, timestamp, record in batch.control_records():
+        for offset, timestamp_ms, record in batch.control_records():
+            timestamp = within(timestamp_ms)
             if (
                 isinstance(record, LeaderChangeMessageV0 | LeaderChangeMessageV1)
                 and not self._part.snapshot
@@ -205,7 +209,7 @@ class _Router:
                 raw = (offset, timestamp, record.leader_id, Admission.NOW.name)
                 self._about_cluster.append(raw)
             elif isinstance(record, SnapshotHeaderRecord):
-                self._timestamp_ms = record.last_contained_log_timestamp
+                self._timestamp_ms = within(record.last_contained_log_timestamp)
 
     def _flush(self, kind: Kind, by_shard: dict[int, list[RawRecord]]) -> None:
         barriers = self._barriers

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 from migration.event import Event, Source
 from migration.image import ClusterImage
 from migration.summary import BrokerSummary, ClusterSummary
+from migration.timestamps import within
 from streams.store.codec import (
     broker_json,
     pack_image,
@@ -304,7 +305,7 @@ def read_event(row: EventRow) -> Event:
     _, offset, timestamp_ms, kind, broker, fields, source, seen_ms = row
     return Event(
         offset=offset,
-        timestamp_ms=timestamp_ms,
+        timestamp_ms=None if timestamp_ms is None else within(timestamp_ms),
         kind=kind,
         broker=broker,
         fields=json.loads(fields),

@@ -5,7 +5,7 @@
  * shows grows old before the reader's eyes.
  */
 import { html, useLayoutEffect, useRef } from "./html.js";
-import { age, moment } from "./words.js";
+import { age, isoTime, moment } from "./words.js";
 
 let ahead = 0;
 let wall = Date.now();
@@ -67,7 +67,7 @@ export function Since({ at, say = age, class: name }) {
   return html`<time
     ref=${element}
     class=${name}
-    dateTime=${new Date(at).toISOString()}
+    dateTime=${isoTime(at)}
     title=${moment(at)}
   />`;
 }

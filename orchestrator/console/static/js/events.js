@@ -1,7 +1,7 @@
 /** Events as a list: when, in which lane, what, of which broker. */
 import { html, memo } from "./html.js";
 import { sheetLink } from "./route.js";
-import { time, words } from "./words.js";
+import { isoTime, time, words } from "./words.js";
 import { now } from "./clock.js";
 
 /** From top to bottom, as on the axis: what the cluster did, what was decided about it. */
@@ -32,7 +32,7 @@ export function EventList({ events, label }) {
 const EventRow = memo(({ event }) => {
   const { at_ms: at, lane, kind, broker, offset, checkpoint, by, text } = event;
   return html`<li class="event" data-lane=${lane} data-grave=${isGrave(kind)}>
-    <time dateTime=${new Date(at).toISOString()}>${time(at, { millis: true, now: now() })}</time>
+    <time dateTime=${isoTime(at)}>${time(at, { millis: true, now: now() })}</time>
     <span class="lane"><i class="lane-sign" data-lane=${lane} aria-hidden="true" />${LANE_WORDS[lane]}</span>
     <b class="event-kind">${words(kind)}</b>
     <span class="event-rest">

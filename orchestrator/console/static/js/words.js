@@ -1,6 +1,8 @@
 /** Numbers, times and names in words. Null is "not known", never zero. */
 import { prefs } from "./prefs.js";
 
+/** The last moment that a Date has (ECMAScript), ms since 1970. */
+const LATEST_MS = 8_640_000_000_000_000;
 const NUMBERS = new Intl.NumberFormat("en-US");
 
 /** @param {number|null|undefined} value */
@@ -50,7 +52,7 @@ export function zoneName() {
 export function time(ms, { millis = false, now = Date.now(), date } = {}) {
   const at = parts(ms);
   const day = date ?? at.day !== parts(now).day;
-  return `${day ? `${at.day} ` : ""}${at.time}${millis ? `.${three(ms % 1000)}` : ""}`;
+  return `${day ? `${at.day} ` : ""}${at.time}${millis ? `.${at.millis}` : ""}`;
 }
 
 /** The whole moment, as it stands in logs. @param {number} ms */
@@ -61,14 +63,14 @@ export function moment(ms) {
 /** An axis label for ticks that are `step` ms apart. @param {number} ms @param {number} step */
 export function tickLabel(ms, step) {
   const at = parts(ms);
-  if (step >= 86_400_000) return at.day.slice(5);
+  if (step >= 86_400_000) return at.day.slice(-5);
   if (step >= 60_000) return at.time.slice(0, 5);
-  return step >= 1000 ? at.time : `${at.time.slice(3)}.${three(ms % 1000)}`;
+  return step >= 1000 ? at.time : `${at.time.slice(3)}.${at.millis}`;
 }
 
 /** Ms that the axis' zone is ahead of UTC at that moment, so that ticks fall on full hours. */
 export function zoneShift(ms) {
-  return prefs.zone === "utc" ? 0 : -new Date(ms).getTimezoneOffset() * 60_000;
+  return prefs.zone === "utc" ? 0 : -(new Date(ms).getTimezoneOffset() || 0) * 60_000;
 }
 
 /** `log_dir_offline` as words. @param {string} name */
@@ -76,15 +78,16 @@ export function words(name) {
   return name.replaceAll("_", " ");
 }
 
+/** A moment as ISO 8601, or the nearest one that a Date has. @param {number} ms */
+export function isoTime(ms) {
+  return new Date(Math.min(Math.max(ms, -LATEST_MS), LATEST_MS)).toISOString();
+}
+
 function parts(ms) {
-  const shifted = new Date(ms + zoneShift(ms)).toISOString();
-  return { day: shifted.slice(0, 10), time: shifted.slice(11, 19) };
+  const [day, time] = isoTime(ms + zoneShift(ms)).split("T");
+  return { day, time: time.slice(0, 8), millis: time.slice(9, 12) };
 }
 
 function two(value) {
   return String(value).padStart(2, "0");
-}
-
-function three(value) {
-  return String(Math.floor(value)).padStart(3, "0");
 }

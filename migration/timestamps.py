@@ -1,0 +1,69 @@
+"""Moments: ms since 1970 in UTC as text for people and JSON, and the range that is computed with.
+
+Foreign timestamps are any 64-bit number. Text is written for all of them; a year outside 0 to 9999
+has a sign and at least six digits, as ECMAScript and ISO 8601 expand it (`+012345-01-01`).
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+LATEST_MS: Final = 8_640_000_000_000_000
+"""The last moment that a browser's `Date` has (year 275760). No difference of two moments within
+this range leaves 64 bits."""
+EARLIEST_MS: Final = -LATEST_MS
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST: Final = datetime(2, 1, 1, tzinfo=UTC)
+_LAST: Final = datetime(9999, 1, 1, tzinfo=UTC)
+_CYCLE_YEARS: Final = 400
+_CYCLE_MS: Final = 146_097 * 86_400_000
+"""The Gregorian calendar repeats itself after 400 years."""
+
+
+def within(timestamp_ms: int) -> int:
+    """Return the moment, or the nearest one that is computed with.
+
+    >>> within(2**62), within(-(2**62)), within(0)
+    (8640000000000000, -8640000000000000, 0)
+    """
+    return min(max(timestamp_ms, EARLIEST_MS), LATEST_MS)
+
+
+def iso(timestamp_ms: int) -> str:
+    """Return a moment as ISO 8601 in UTC with milliseconds, whatever its year.
+
+    >>> iso(1_795_311_000_001), iso(253_402_300_800_000), iso(-(2**63))
+    ('2026-11-22T01:30:00.001Z', '+010000-01-01T00:00:00.000Z', '-292275055-05-16T16:47:04.192Z')
+    """
+    return f"{date_text(timestamp_ms)}T{time_text(timestamp_ms)}Z"
+
+
+def date_text(timestamp_ms: int) -> str:
+    """Return the day in UTC: `2026-11-22`."""
+    cycles, moment = _split(timestamp_ms)
+    year = moment.year + cycles * _CYCLE_YEARS
+    return f"{year:04d}{moment:-%m-%d}" if 0 <= year <= 9999 else f"{year:+07d}{moment:-%m-%d}"
+
+
+def time_text(timestamp_ms: int) -> str:
+    """Return the time of day in UTC, to the millisecond: `01:30:00.001`."""
+    _, moment = _split(timestamp_ms)
+    return f"{moment:%H:%M:%S}.{timestamp_ms % 1000:03d}"
+
+
+def nearest_datetime(timestamp_ms: int) -> datetime:
+    """Return a moment as a `datetime`, or the nearest one in the years 2 to 9998.
+
+    A year is left at both ends, as Matplotlib rounds moments and widens axes.
+    """
+    try:
+        moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
+    except OverflowError:
+        return _LAST if timestamp_ms > 0 else _FIRST
+    return min(max(moment, _FIRST), _LAST)
+
+
+def _split(timestamp_ms: int) -> tuple[int, datetime]:
+    """Return how many whole cycles after 1970 it is, and the moment within one from 1970 on."""
+    cycles, left_ms = divmod(timestamp_ms, _CYCLE_MS)
+    return cycles, _EPOCH + timedelta(milliseconds=left_ms)
