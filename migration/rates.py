@@ -31,17 +31,20 @@ class NoEstimate(enum.StrEnum):
 Eta: TypeAlias = Estimate | NoEstimate
 
 
-def rate_per_second(broker: BrokerSummary) -> float | None:
-    """Replicas that got a directory per second, over the latest steps; None before two of them.
+def rate(assigned: int, first_ms: int, last_ms: int) -> float | None:
+    """Return replicas per second from the first assignment to the last; None: at one moment.
 
-    The first of these steps starts the clock and is not counted: nothing is known of the time
-    before it.
+    This is what "rate" means on every screen, in the JSON, the metrics and the report.
     """
+    return assigned * 1000 / (last_ms - first_ms) if last_ms > first_ms else None
+
+
+def rate_per_second(broker: BrokerSummary) -> float | None:
+    """Return the rate over the latest steps of a held broker; None before two of them."""
     steps = _steps(broker)
-    if len(steps) < 2:  # one step has no gap
+    if not steps:
         return None
-    assigned = sum(step.assigned for step in steps[1:])
-    return assigned * 1000 / (steps[-1].at_ms - steps[0].at_ms)
+    return rate(sum(step.assigned for step in steps), steps[0].at_ms, steps[-1].at_ms)
 
 
 def etas(

@@ -207,6 +207,7 @@ def finding_json(finding: Finding) -> dict[str, object]:
         "reason": finding.reason,
         "evidence": list(finding.evidence),
         "broker": finding.broker,
+        "evidence_total": max(finding.evidence_total, len(finding.evidence)),
     }
 
 
@@ -218,9 +219,10 @@ def hazard_json(hazard: Hazard) -> dict[str, object]:
         "blocks": None if hazard.blocks is None else str(hazard.blocks),
         "broker": hazard.broker,
         "text": hazard.text,
-        "evidence": list(hazard.evidence),
+        "evidence": list(hazard.shown),
         "way_out": hazard.way_out,
         "since": _iso_or_none(hazard.since_ms),
+        "evidence_total": hazard.evidence_total,
     }
 
 

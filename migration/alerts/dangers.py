@@ -54,6 +54,6 @@ def _labels(hazard: Hazard) -> Mapping[str, str]:
 def _details(hazard: Hazard) -> Iterator[str]:
     yield hazard.text
     yield from hazard.evidence[:_EVIDENCE_MAX]
-    if (more := len(hazard.evidence) - _EVIDENCE_MAX) > 0:
-        yield f"and {more} more, which `kraftgate hazards` prints"
+    if (more := hazard.evidence_total - len(hazard.evidence[:_EVIDENCE_MAX])) > 0:
+        yield f"and {more} more: see `kraftgate hazards`"
     yield f"The way out: {hazard.way_out}"

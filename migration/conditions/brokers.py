@@ -26,7 +26,6 @@ from migration.versions import name_of
 _LOG: Final = DataSource.METADATA_LOG
 _ZOOKEEPER: Final = DataSource.ZOOKEEPER
 _SETTINGS: Final = DataSource.SETTINGS
-_SHOWN_MAX: Final = 10
 
 
 def _broker_mode(view: View, broker: int, text: str) -> Answer:
@@ -64,7 +63,7 @@ def _all_brokers(view: View, text: str) -> Answer:
     if others:
         lines = [f"broker {each.id} is in {each.mode} mode" for each in others]
         told = f"{len(others)} of {count(len(known), 'broker')} not in {mode} mode"
-        return waiting(f"{told}: {ids([each.id for each in others])}", *lines[:_SHOWN_MAX])
+        return waiting(f"{told}: {ids([each.id for each in others])}", *lines)
     return satisfied(f"all in {mode} mode: {ids(known)}")
 
 
@@ -84,15 +83,15 @@ def _in_zookeeper_mode(view: View, brokers: list[int]) -> Answer:
         return waiting(f"not in /brokers/ids: {ids(absent)}")
     untold = [each for each in brokers if each not in modes]
     if untold:
-        lines = [f"broker {each}: {silent.get(each, 'not asked')}" for each in untold]
-        return unknown(f"no settings of {ids(untold)}", *lines[:_SHOWN_MAX])
+        lines = [f"broker {each}: {silent.get(each, 'not polled yet')}" for each in untold]
+        return unknown(f"no settings of {ids(untold)}", *lines)
     restarted = [each for each in brokers if settings and there[each].since_ms > settings.at_ms]
     if restarted:
         return unknown(f"started after its settings were told: {ids(restarted)}")
     others = [each for each in brokers if modes[each] is not Mode.ZOOKEEPER]
     if others:
         lines = [f"broker {each} is configured for {modes[each]} mode" for each in others]
-        return waiting(f"not in zookeeper mode: {ids(others)}", *lines[:_SHOWN_MAX])
+        return waiting(f"not in zookeeper mode: {ids(others)}", *lines)
     return satisfied(f"in zookeeper mode, and in /brokers/ids: {ids(brokers)}")
 
 
@@ -184,7 +183,7 @@ def _no_broker_fenced(view: View) -> Answer:
     if troubles:
         return waiting(
             f"{len(troubles)} of {count(len(registered), 'broker')}: {troubles[0]}",
-            *troubles[:_SHOWN_MAX],
+            *troubles,
         )
     return satisfied(f"unfenced: {ids([each.id for each in registered])}")
 

@@ -18,7 +18,6 @@ from migration.conditions.standing import (
 from migration.conditions.verdict import DataSource
 from migration.conditions.view import View
 from migration.durations import duration_text
-from migration.hazards.hazard import bounded
 
 COMPARED_MS_MAX: Final = 180_000
 """A comparison is made every half a minute, and may take a while in a large cluster."""
@@ -48,13 +47,13 @@ def _equal(view: View, compared: Compared, what: str) -> Answer:
         return unknown(f"{what} was not compared with the metadata log for more than {limit}")
     if compared.lasting:
         kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(compared.lasting.items()))
-        lines = bounded([_line(each) for each in compared.named])
-        return violated(f"{what} and the metadata log differ: {kinds}", *lines)
+        lines = [_line(each) for each in compared.named]
+        counted = sum(compared.lasting.values())
+        return violated(f"{what} and the metadata log differ: {kinds}", *lines, counted=counted)
     if compared.unreadable:
         told = count(compared.unreadable, "znode")
-        return unknown(
-            f"{told} cannot be read, so {what} is not wholly compared", *unread(compared)
-        )
+        why = f"{told} cannot be read, so {what} is not wholly compared"
+        return unknown(why, *unread(compared), counted=compared.unreadable)
     if compared.differing:
         told = count(compared.differing, "difference")
         return waiting(f"{told} that the next comparison may not find again")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from migration.conditions.verdict import DataSource, Finding, Verdict
 from migration.conditions.view import View
+from migration.evidence import bounded, total_of
 
 
 class ConditionError(ValueError):
@@ -29,11 +30,16 @@ class ConditionDoc:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a rule says of a view: a finding without the condition's name."""
+    """What a rule says of a view: a finding without the condition's name, its evidence not cut yet.
+
+    Attributes:
+        counted: how many facts there are; 0: all of them are in `evidence`.
+    """
 
     verdict: Verdict
     reason: str
     evidence: tuple[str, ...] = ()
+    counted: int = 0
 
 
 Rule = Callable[[View], Answer]
@@ -63,8 +69,9 @@ class Condition:
             condition=self.text,
             verdict=answer.verdict,
             reason=answer.reason,
-            evidence=answer.evidence,
+            evidence=bounded(answer.evidence, answer.counted),
             broker=self.broker,
+            evidence_total=total_of(answer.evidence, answer.counted),
         )
 
 

@@ -21,7 +21,6 @@ from migration.conditions.standing import (
 from migration.conditions.verdict import DataSource, Verdict
 from migration.conditions.view import View
 from migration.disks import STORAGE_ERROR, BrokerDisks, is_bad
-from migration.hazards.hazard import bounded
 from migration.replica_state import ReplicaState
 from migration.summary import BrokerSummary, Mode
 
@@ -84,7 +83,7 @@ def _not_held(view: View, but: int | None) -> Answer:
     lines = [each.reason for each in told]
     named = f"held{other}: {', '.join(str(each.id) for each in held)}"
     stalled = any(each.verdict is Verdict.VIOLATED for each in told)
-    return violated(named, *bounded(lines)) if stalled else waiting(named, *bounded(lines))
+    return violated(named, *lines) if stalled else waiting(named, *lines)
 
 
 def _log_dirs_online(view: View, broker: int | None = None) -> Answer:
@@ -95,7 +94,7 @@ def _log_dirs_online(view: View, broker: int | None = None) -> Answer:
     asked = [broker] if broker is not None else sorted(known.keys() | told.keys())
     bad = [line for each in asked for line in _bad(known.get(each), told.get(each))]
     if bad:
-        return violated(bad[0], *bounded(bad))
+        return violated(bad[0], *bad)
     if (unseen := not_known(view, _DISKS)) is not None:
         return unseen
     if broker is None and (unseen := brokers_not_known(view)) is not None:
@@ -104,13 +103,13 @@ def _log_dirs_online(view: View, broker: int | None = None) -> Answer:
         return waiting("no broker is known yet")
     silent = [line for each in asked for line in _untold(each, told.get(each))]
     if silent:
-        return unknown(silent[0], *bounded(silent))
+        return unknown(silent[0], *silent)
     paths = [
         f"broker {each}: {', '.join(one.path for one in told[each].log_dirs)}" for each in asked
     ]
     total = sum(len(told[each].log_dirs) for each in asked)
     online = count(total, "log directory", "log directories")
-    return satisfied(f"{online} online, of {ids(asked)}", *bounded(paths))
+    return satisfied(f"{online} online, of {ids(asked)}", *paths)
 
 
 def _bad(broker: BrokerSummary | None, disks: BrokerDisks | None) -> Iterator[str]:

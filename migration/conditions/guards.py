@@ -1,5 +1,6 @@
 """Conditions that keep a step from being taken: hazards, the checks before the window; the soak."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
@@ -19,7 +20,7 @@ from migration.conditions.standing import (
 from migration.conditions.verdict import DataSource
 from migration.conditions.view import View
 from migration.durations import format_duration
-from migration.hazards.hazard import Action, Hazard, HazardKind, bounded
+from migration.hazards.hazard import Action, Hazard, HazardKind
 from migration.timestamps import iso
 
 _PASSING: Final = frozenset({HazardKind.UNFENCED_EARLY, HazardKind.FINALIZE_TOO_EARLY})
@@ -34,11 +35,11 @@ def _no_hazard(view: View, subject: str, broker: int | None = None) -> Answer:
     found = [each for each in view.hazards if _concerns(each, subject, broker)]
     lasting = [each for each in found if each.kind not in _PASSING]
     if lasting:
-        return violated(lasting[0].text, *_evidence(lasting))
+        return _told(violated, lasting)
     if unseen := hazards_not_known(view, subject):
         return unknown("; ".join(unseen))
     if found:
-        return waiting(found[0].text, *_evidence(found))
+        return _told(waiting, found)
     about = "" if broker is None else f", of broker {broker}"
     what = f"that forbids to {subject}" if subject in set(Action) else f"of the kind {subject}"
     return satisfied(f"no hazard is known {what}{about}")
@@ -50,9 +51,12 @@ def _concerns(hazard: Hazard, subject: str, broker: int | None) -> bool:
     return broker is None or hazard.broker in (None, broker)
 
 
-def _evidence(found: list[Hazard]) -> tuple[str, ...]:
-    others = [f"also: {each.text}" for each in found[1:]]
-    return bounded([*found[0].evidence, f"way out: {found[0].way_out}", *others])
+def _told(answer: Callable[..., Answer], found: list[Hazard]) -> Answer:
+    """Answer with what to do and the other hazards first: the facts behind one may be many."""
+    first = found[0]
+    lines = [f"way out: {first.way_out}", *(f"also: {each.text}" for each in found[1:])]
+    counted = len(lines) + first.evidence_total
+    return answer(first.text, *lines, *first.evidence, counted=counted)
 
 
 def _preflight_passed(view: View) -> Answer:
@@ -64,9 +68,7 @@ def _preflight_passed(view: View) -> Answer:
     if seen.blocking:
         named = ", ".join(each.id for each in seen.blocking)
         lines = [f"{each.id}: {each.text}" for each in seen.blocking]
-        return violated(
-            f"{count(len(seen.blocking), 'check')} of {seen.checks}: {named}", *bounded(lines)
-        )
+        return violated(f"{count(len(seen.blocking), 'check')} of {seen.checks}: {named}", *lines)
     return satisfied(f"none of {count(seen.checks, 'check')} blocks")
 
 

@@ -129,7 +129,7 @@ def external(name: str) -> Condition:
             return unknown(view.not_current[DataSource.EXTERNAL])
         found = view.external.get(name)
         if found is None:
-            return unknown(f"`{name}` was not asked yet")
+            return unknown(f"`{name}` has not been evaluated yet")
         return Answer(verdict=found.verdict, reason=found.reason, evidence=found.evidence)
 
     return Condition(text=name, name=name, needs=frozenset({DataSource.EXTERNAL}), rule=rule)

@@ -25,7 +25,6 @@ from migration.conditions.standing import (
 )
 from migration.conditions.verdict import DataSource
 from migration.conditions.view import TopicsSeen, View
-from migration.hazards.hazard import bounded
 
 _LOG: Final = DataSource.METADATA_LOG
 _ZOOKEEPER: Final = DataSource.ZOOKEEPER
@@ -40,7 +39,7 @@ def _isr_full(view: View, broker: int | None = None) -> Answer:
         return unseen
     topics = view.topics
     if topics is None:
-        return unknown("the brokers were not asked")
+        return unknown("the partition state: not polled from the brokers yet")
     if broker is not None:
         if (unseen := brokers_not_known(view)) is not None:
             return unseen
@@ -51,7 +50,7 @@ def _isr_full(view: View, broker: int | None = None) -> Answer:
     behind = [*_by_the_log(view, broker)] if logged else []
     behind += _by_the_brokers(topics, broker)
     if behind:
-        return waiting(behind[0], *bounded([*behind, *topics.named]))
+        return waiting(behind[0], *behind, *topics.named, counted=len(behind) + topics.odd)
     whose = "every partition has" if broker is None else f"broker {broker} is in"
     isr = "all its replicas in the ISR" if broker is None else "the ISR of all its partitions"
     who = ["the brokers"] + (["the metadata log"] if logged else [])
@@ -136,8 +135,9 @@ def _no_reassignment(view: View) -> Answer:
             told = f"{count(zookeeper.reassigning, 'partition')} in /admin/reassign_partitions"
             return waiting(told)
     if open_ones:
-        named = () if view.topics is None else view.topics.named
-        return waiting(f"{count(open_ones, 'partition')} being reassigned, {who}", *named)
+        named, odd = ((), 0) if view.topics is None else (view.topics.named, view.topics.odd)
+        told = f"{count(open_ones, 'partition')} being reassigned, {who}"
+        return waiting(told, *named, counted=odd)
     return satisfied(f"no partition is being reassigned, {who}")
 
 

@@ -11,7 +11,8 @@ from migration.compared import Compared
 from migration.conditions.condition import Answer
 from migration.conditions.verdict import DataSource, Verdict
 from migration.conditions.view import View
-from migration.hazards.hazard import Action, HazardKind, bounded
+from migration.evidence import bounded
+from migration.hazards.hazard import Action, HazardKind
 from migration.summary import BrokerSummary, Phase
 from migration.zookeeper import ZooKeeperImage
 
@@ -22,7 +23,7 @@ _WORDS: Final = {
     DataSource.ZOOKEEPER: "ZooKeeper",
     DataSource.LOG_DIRS: "the brokers' log directories",
     DataSource.JMX: "the JMX numbers",
-    DataSource.TOPICS: "the brokers' word on their partitions",
+    DataSource.TOPICS: "the partition state",
     DataSource.SETTINGS: "the brokers' settings",
     DataSource.QUORUM: "the quorum of controllers",
     DataSource.PREFLIGHT: "the checks before the window",
@@ -32,24 +33,24 @@ _BEFORE_THE_COPY: Final = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.COPYING)
 _WITHOUT_ZOOKEEPER: Final = (Phase.FINALIZED, Phase.KRAFT)
 
 
-def satisfied(reason: str, *evidence: str) -> Answer:
+def satisfied(reason: str, *evidence: str, counted: int = 0) -> Answer:
     """It holds."""
-    return Answer(verdict=Verdict.SATISFIED, reason=reason, evidence=evidence)
+    return Answer(verdict=Verdict.SATISFIED, reason=reason, evidence=evidence, counted=counted)
 
 
-def waiting(reason: str, *evidence: str) -> Answer:
+def waiting(reason: str, *evidence: str, counted: int = 0) -> Answer:
     """It will come by itself, or by the step."""
-    return Answer(verdict=Verdict.WAITING, reason=reason, evidence=evidence)
+    return Answer(verdict=Verdict.WAITING, reason=reason, evidence=evidence, counted=counted)
 
 
-def violated(reason: str, *evidence: str) -> Answer:
+def violated(reason: str, *evidence: str, counted: int = 0) -> Answer:
     """It needs a person."""
-    return Answer(verdict=Verdict.VIOLATED, reason=reason, evidence=evidence)
+    return Answer(verdict=Verdict.VIOLATED, reason=reason, evidence=evidence, counted=counted)
 
 
-def unknown(reason: str, *evidence: str) -> Answer:
+def unknown(reason: str, *evidence: str, counted: int = 0) -> Answer:
     """It cannot be told."""
-    return Answer(verdict=Verdict.UNKNOWN, reason=reason, evidence=evidence)
+    return Answer(verdict=Verdict.UNKNOWN, reason=reason, evidence=evidence, counted=counted)
 
 
 def not_known(view: View, *sources: DataSource) -> Answer | None:
@@ -76,7 +77,7 @@ def _why_not(view: View, source: DataSource) -> str | None:
         DataSource.QUORUM: view.quorum is not None,
         DataSource.PREFLIGHT: view.preflight is not None,
     }
-    return None if seen.get(source, True) else "nothing was seen of it yet"
+    return None if seen.get(source, True) else "no data yet"
 
 
 def zookeeper_of(view: View) -> ZooKeeperImage | None:
@@ -172,15 +173,13 @@ def hazards_not_known(view: View, subject: str | None = None) -> tuple[str, ...]
     if of_it and content.unreadable and in_use(view, DataSource.ZOOKEEPER):
         told = count(content.unreadable, "znode")
         why = f"whether ZooKeeper and the metadata log differ: {told} cannot be read"
-        found += (f"{why} ({'; '.join(unread(content))})",)
+        found += (f"{why} ({'; '.join(bounded(unread(content), content.unreadable))})",)
     return found
 
 
 def unread(compared: Compared) -> tuple[str, ...]:
     """What could not be compared, as far as it is named."""
-    lines = [f"{path}: {why}" for path, why in compared.unread]
-    left = compared.unreadable - len(lines)
-    return bounded([*lines, *([f"{left} are not named"] if left > 0 else [])])
+    return tuple(f"{path}: {why}" for path, why in compared.unread)
 
 
 def brokers_not_known(view: View) -> Answer | None:

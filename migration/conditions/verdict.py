@@ -48,8 +48,9 @@ class Finding:
     Attributes:
         condition: its text in one spelling.
         reason: in plain words, with numbers and ids.
-        evidence: the facts behind it, one a line; may be none.
+        evidence: the facts behind it, one a line, bounded; may be none.
         broker: the broker that it is about, if it is about one.
+        evidence_total: how many facts there are; 0: all of them are in `evidence`.
     """
 
     condition: str
@@ -57,6 +58,7 @@ class Finding:
     reason: str
     evidence: tuple[str, ...] = ()
     broker: int | None = None
+    evidence_total: int = 0
 
 
 def verdict_of(findings: Iterable[Finding]) -> Verdict:

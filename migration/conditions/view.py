@@ -20,7 +20,8 @@ class TopicsSeen:
         missing: broker -> partitions of which it is a replica and not in the ISR; no zeros.
         leaderless: partitions without a leader.
         reassigning: partitions with a reassignment that has not ended; None: nobody could tell.
-        named: some of the partitions that are not as they should be, in words.
+        odd: partitions with a replica that is not in the ISR, or without a leader.
+        named: some of those, in words.
     """
 
     at_ms: int
@@ -29,6 +30,7 @@ class TopicsSeen:
     missing: Mapping[int, int] = field(default_factory=dict)
     leaderless: int = 0
     reassigning: int | None = None
+    odd: int = 0
     named: tuple[str, ...] = ()
 
 

@@ -31,7 +31,7 @@ def _seen(view: View, path: str | None = None) -> ZooKeeperImage | Answer:
         return unseen
     seen = zookeeper_of(view)
     if seen is None:
-        return unknown("ZooKeeper: nothing was seen of it yet")
+        return unknown("ZooKeeper: no data yet")
     if path is not None and path in seen.unreadable:
         return unknown(f"{path} cannot be read: {seen.unreadable[path]}")
     return seen

@@ -5,7 +5,7 @@ from typing import Final
 
 from migration.disks import DisksImage, Loss
 from migration.hazards import contents, directories, dual_write, jmx, phases
-from migration.hazards.hazard import Hazard, HazardKind, Severity, bounded
+from migration.hazards.hazard import Hazard, HazardKind, Severity
 from migration.summary import ClusterSummary
 from migration.zookeeper import ZooKeeperImage
 
@@ -54,7 +54,7 @@ def _records_lost(losses: tuple[Loss, ...]) -> Iterator[Hazard]:
         severity=Severity.CRITICAL,
         blocks=None,
         text=f"acknowledged records are gone, of {_partitions(losses)}",
-        evidence=bounded(lines),
+        evidence=tuple(lines),
         way_out=(
             "Stop producers to these partitions and keep the failed directory: the records may"
             " still be in it. Restore them from there or from a backup."

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from migration.comparison import Difference
-from migration.hazards.hazard import Action, Hazard, HazardKind, Severity, bounded
+from migration.hazards.hazard import Action, Hazard, HazardKind, Severity
 from migration.summary import ClusterSummary, Phase
 
 
@@ -70,9 +70,10 @@ def on_disk(summary: ClusterSummary) -> Iterator[Hazard]:
                 severity=rule.severity,
                 blocks=rule.blocks,
                 text=rule.text.format(count=count),
-                evidence=bounded([*named, *_unnamed(count, len(named))]),
+                evidence=tuple(named),
                 way_out=rule.way_out,
                 since_ms=places.at_ms,
+                counted=count,
             )
 
 
@@ -95,9 +96,10 @@ def content_differs(summary: ClusterSummary) -> Iterator[Hazard]:
             f"ZooKeeper and the metadata log differ ({kinds}): brokers in ZooKeeper mode, and a way"
             " back, see another cluster"
         ),
-        evidence=bounded([*named, *_unnamed(count, len(named))]),
+        evidence=tuple(named),
         way_out=_content_way_out(content.lasting),
         since_ms=content.at_ms,
+        counted=count,
     )
 
 
@@ -124,7 +126,3 @@ def _where(each: Difference) -> str:
     if each.kind == "misplaced":
         return f"{what} lies in {each.path} ({each.seen}), assigned to {each.logged}"
     return f"{what} in {each.path}" if each.path else what
-
-
-def _unnamed(count: int, named: int) -> list[str]:
-    return [f"{count - named} are not named"] if count > named else []

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from migration.bad_directories import bad_paths, danger, id_faults, last_ones, state_of
 from migration.disks import BrokerDisks, CutOff, DisksImage
-from migration.hazards.hazard import Action, Hazard, HazardKind, Severity, bounded
+from migration.hazards.hazard import Action, Hazard, HazardKind, Severity
 from migration.replica_state import ReplicaState
 from migration.summary import BrokerSummary, ClusterSummary, Mode
 
@@ -37,6 +37,8 @@ def restart_loses_replicas(summary: ClusterSummary, disks: DisksImage) -> Iterat
 def _restart_hazard(one: BrokerDisks, path: str, broker: BrokerSummary | None, does: str) -> Hazard:
     cut_off = one.cut_off.get(path)
     held = "its replicas" if cut_off is None else _count(cut_off)
+    lines = _evidence(one, path, cut_off, broker)
+    unnamed = 0 if cut_off is None else cut_off.replicas - len(cut_off.named)
     return Hazard(
         kind=HazardKind.RESTART_LOSES_REPLICAS,
         severity=Severity.CRITICAL,
@@ -46,9 +48,10 @@ def _restart_hazard(one: BrokerDisks, path: str, broker: BrokerSummary | None, d
             f"broker {one.id} must not be restarted: its log directory {path} is"
             f" {state_of(one, path)}, and {held} {does}"
         ),
-        evidence=bounded(_evidence(one, path, cut_off, broker)),
+        evidence=tuple(lines),
         way_out=_WAY_BACK.format(path=path),
         since_ms=None if cut_off is None else cut_off.since_ms,
+        counted=len(lines) + unnamed,
     )
 
 
@@ -94,7 +97,7 @@ def halted_in_migration(summary: ClusterSummary, disks: DisksImage) -> Iterator[
                 f"broker {broker.id} is gone in migration mode, in which a failed log directory"
                 " halts it; whether its directories are well is not known"
             ),
-            evidence=bounded([f"not looked at: {each}" for each in unseen]),
+            evidence=tuple(f"not looked at: {each}" for each in unseen),
             way_out=(
                 "Look at each directory on the broker's host (is it mounted, can meta.properties"
                 " and the partitions' folders be read, what do the broker's and the kernel's log"
@@ -120,7 +123,7 @@ def replicas_recreated(summary: ClusterSummary) -> Iterator[Hazard]:
                 f" directories while {gone.pending} of its replicas had no known one: they may"
                 " have been created anew, empty"
             ),
-            evidence=bounded([f"directory id {each} is gone" for each in gone.directories]),
+            evidence=tuple(f"directory id {each} is gone" for each in gone.directories),
             way_out=(
                 "Stop the broker before more is overwritten, bring the directory back as it was,"
                 " and compare its partitions' log end offsets with those of the new logs."
@@ -147,9 +150,9 @@ def directory_failed_under_pending(summary: ClusterSummary) -> Iterator[Hazard]:
                 f"a log directory of broker {broker.id} failed while {failed.pending} of its"
                 " replicas had no known one: where they lay in it, their leaders are not moved"
             ),
-            evidence=bounded(
-                [f"directory id {each} failed" for each in failed.directories]
-                + [f"{broker.pending} replicas have no known directory still"]
+            evidence=(
+                *(f"directory id {each} failed" for each in failed.directories),
+                f"{broker.pending} replicas have no known directory still",
             ),
             way_out=(
                 "Do not restart the broker. See that it reaches the active controller: once it has"
@@ -174,7 +177,7 @@ def one_directory_left(disks: DisksImage) -> Iterator[Hazard]:
             blocks=None,
             broker=one.id,
             text=f"broker {one.id} has {count}",
-            evidence=bounded([f"{e.path}: offline" for e in one.log_dirs if e.path not in left]),
+            evidence=tuple(f"{e.path}: offline" for e in one.log_dirs if e.path not in left),
             way_out="Bring the others back before anything else is done to this broker.",
         )
 
@@ -193,7 +196,7 @@ def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard
                 " or not be let in, or give the directory a new id, and partitions whose only"
                 " replica is assigned to the old one would be without a leader"
             ),
-            evidence=bounded(lines),
+            evidence=tuple(lines),
             way_out=(
                 "With the broker stopped, write into each meta.properties the directory.id that"
                 " the directory had (what is registered and in none of them is named above)."

@@ -2,9 +2,8 @@
 
 import enum
 from dataclasses import dataclass
-from typing import Final
 
-EVIDENCE_MAX: Final = 20
+from migration import evidence
 
 
 class HazardKind(enum.StrEnum):
@@ -56,9 +55,10 @@ class Hazard:
         blocks: what must not be done while it stands; None: it reports what is.
         broker: the broker it is about, if it is about one.
         text: what is wrong and what it leads to, in a sentence.
-        evidence: the facts behind it, at most `EVIDENCE_MAX` lines.
+        evidence: the facts behind it, as far as they are named.
         way_out: what to do.
         since_ms: since when, as well as is known.
+        counted: how many facts there are; 0: all of them are named.
     """
 
     kind: HazardKind
@@ -69,11 +69,14 @@ class Hazard:
     evidence: tuple[str, ...]
     way_out: str
     since_ms: int | None = None
+    counted: int = 0
 
+    @property
+    def evidence_total(self) -> int:
+        """How many facts are behind it, named or not."""
+        return evidence.total_of(self.evidence, self.counted)
 
-def bounded(lines: list[str]) -> tuple[str, ...]:
-    """The first lines, and how many more there are."""
-    if len(lines) <= EVIDENCE_MAX:
-        return tuple(lines)
-    kept = lines[: EVIDENCE_MAX - 1]
-    return (*kept, f"and {len(lines) - len(kept)} more")
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The facts that are shown, and how many more there are."""
+        return evidence.bounded(self.evidence, self.counted)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migration.disks import DisksImage
-from migration.hazards.hazard import Action, Hazard, HazardKind, Severity, bounded
+from migration.hazards.hazard import Action, Hazard, HazardKind, Severity
 from migration.replica_state import ReplicaState
 from migration.summary import ClusterSummary, Mode, Phase
 from migration.versions import JBOD_LEVEL, JBOD_NAME, name_of
@@ -37,7 +37,7 @@ def finalize(summary: ClusterSummary) -> Iterator[Hazard]:
             severity=Severity.CRITICAL,
             blocks=None,
             text="the migration was finalized although brokers or replicas were not ready for it",
-            evidence=bounded(lines),
+            evidence=tuple(lines),
             way_out=(
                 "There is no way back to ZooKeeper. Restart the brokers that are not in KRaft mode"
                 " in KRaft mode, each only when all its log directories are well."
@@ -49,7 +49,7 @@ def finalize(summary: ClusterSummary) -> Iterator[Hazard]:
         severity=Severity.WARNING,
         blocks=Action.FINALIZE,
         text="the migration must not be finalized yet, and Kafka would not refuse it",
-        evidence=bounded(lines),
+        evidence=tuple(lines),
         way_out="Wait until every broker is in KRaft mode and every replica has a directory.",
     )
 
@@ -130,12 +130,7 @@ def zookeeper_wiped(summary: ClusterSummary) -> Iterator[Hazard]:
             f"KRaft controller {wiped.controller} deleted {gone.topics} topics from ZooKeeper,"
             " which it had never copied"
         ),
-        evidence=bounded(
-            [
-                *(f"topic {each} is gone from /brokers/topics" for each in gone.named),
-                *(["and more"] if gone.topics > len(gone.named) else []),
-            ]
-        ),
+        evidence=tuple(f"topic {each} is gone from /brokers/topics" for each in gone.named),
         way_out=(
             "Stop all KRaft controllers, and restart no broker: the partitions' logs are on the"
             " disks still, and a broker that starts in migration mode takes them for strays."
@@ -143,6 +138,7 @@ def zookeeper_wiped(summary: ClusterSummary) -> Iterator[Hazard]:
             " and only then restart the brokers, in ZooKeeper mode."
         ),
         since_ms=gone.since_ms,
+        counted=gone.topics,
     )
 
 

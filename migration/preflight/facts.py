@@ -24,7 +24,7 @@ class Unknown:
 
 
 Maybe: TypeAlias = T | Unknown
-NOT_ASKED: Final = Unknown("it was not asked for")
+NOT_ASKED: Final = Unknown("not polled yet")
 
 
 class TopicPartition(NamedTuple):

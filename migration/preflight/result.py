@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from migration.evidence import bounded
 from migration.preflight.facts import Facts, Unknown
-
-EVIDENCE_MAX: Final = 20
 
 
 class Outcome(enum.StrEnum):
@@ -30,7 +29,7 @@ class Finding:
 
     Attributes:
         summary: one sentence, the finding itself or why there is none.
-        evidence: short lines with ids, paths, values; at most EVIDENCE_MAX and one that counts.
+        evidence: short lines with ids, paths, values; bounded (`migration.evidence`).
         mend: what to do; "" where nothing is to be done.
     """
 
@@ -77,30 +76,22 @@ def passed(summary: str) -> Finding:
 
 def warned(summary: str, evidence: Iterable[str], mend: str) -> Finding:
     """Worth knowing; the window may open."""
-    return Finding(Outcome.WARN, summary, bounded(evidence), mend)
+    return Finding(Outcome.WARN, summary, bounded(tuple(evidence)), mend)
 
 
 def failed(summary: str, evidence: Iterable[str], mend: str) -> Finding:
     """Not as it must be."""
-    return Finding(Outcome.FAIL, summary, bounded(evidence), mend)
+    return Finding(Outcome.FAIL, summary, bounded(tuple(evidence)), mend)
 
 
 def unknown(missing: Iterable[str], mend: str) -> Finding:
     """The check lacks what it needs; `missing` says what."""
-    return Finding(Outcome.UNKNOWN, "it cannot be told", bounded(missing), mend)
+    return Finding(Outcome.UNKNOWN, "it cannot be told", bounded(tuple(missing)), mend)
 
 
 def skipped(reason: str, mend: str = "") -> Finding:
     """There is nothing to check, or not yet."""
     return Finding(Outcome.SKIPPED, reason, (), mend)
-
-
-def bounded(lines: Iterable[str]) -> tuple[str, ...]:
-    """Keep the first lines and count the others."""
-    found = tuple(lines)
-    if len(found) <= EVIDENCE_MAX:
-        return found
-    return (*found[:EVIDENCE_MAX], f"and {len(found) - EVIDENCE_MAX} more")
 
 
 def worse_first(bad: list[str], missing: list[str]) -> list[str]:

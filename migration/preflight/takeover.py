@@ -113,7 +113,7 @@ def _is_its_own(quorum: Quorum, found: MigrationZnode) -> bool:
 
 def _left_behind(found: MigrationZnode, whose: str) -> Finding:
     hazard = left_behind(found, whose)
-    return failed(hazard.text, hazard.evidence, hazard.way_out)
+    return failed(hazard.text, hazard.shown, hazard.way_out)
 
 
 def image_of(found: ZooKeeper) -> ZooKeeperImage:

@@ -176,7 +176,7 @@ class _Kept:
                 hazard=which[0],
                 broker=which[1],
                 text=None if last is None else last.text,
-                evidence=() if last is None else last.evidence,
+                evidence=() if last is None else last.shown,
                 last_seen_ms=None if last is None else self._looked_ms,
             )
             self._tell(ended, now_ms)

@@ -181,7 +181,7 @@ def _fields(hazard: Hazard) -> dict[str, object]:
         "severity": str(hazard.severity),
         "blocks": None if hazard.blocks is None else str(hazard.blocks),
         "text": hazard.text,
-        "evidence": hazard.evidence,
+        "evidence": hazard.shown,
         "way_out": hazard.way_out,
         "since_ms": hazard.since_ms,
     }

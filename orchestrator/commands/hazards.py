@@ -92,7 +92,7 @@ def _print(cluster: str, found: tuple[Hazard, ...], unknown: list[str]) -> None:
         style = "bold red" if each.severity == "critical" else "bold yellow"
         out.print(Text(f"{cluster}: {each.kind} ({each.severity}{blocks})", style=style))
         out.print(Text(f"  {each.text}"))
-        for line in each.evidence:
+        for line in each.shown:
             out.print(Text(f"    - {line}"))
         out.print(Text(f"  way out: {each.way_out}\n"))
     for why in unknown:

@@ -2,9 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from migration.conditions import Finding, PreflightSeen, QuorumSeen, SettingsSeen, TopicsSeen
-from migration.preflight.facts import NOT_ASKED, Maybe
+from migration.preflight.facts import Maybe, Unknown
+
+_FROM_BROKERS: Final = Unknown("not polled from the brokers yet")
+_FROM_CONTROLLERS: Final = Unknown("not polled from the controllers yet")
+_NOT_RUN: Final = Unknown("not run yet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,10 +21,10 @@ class Asked:
         external: the users' own conditions, by name.
     """
 
-    topics: Maybe[TopicsSeen] = NOT_ASKED
-    settings: Maybe[SettingsSeen] = NOT_ASKED
-    quorum: Maybe[QuorumSeen] = NOT_ASKED
-    preflight: Maybe[PreflightSeen] = NOT_ASKED
+    topics: Maybe[TopicsSeen] = _FROM_BROKERS
+    settings: Maybe[SettingsSeen] = _FROM_BROKERS
+    quorum: Maybe[QuorumSeen] = _FROM_CONTROLLERS
+    preflight: Maybe[PreflightSeen] = _NOT_RUN
     log_dirs: Maybe[None] = None
     external: Mapping[str, Finding] = field(default_factory=dict)
 

@@ -74,7 +74,7 @@ def followed_not_current(
     why = _why_not(entry.zookeeper is not None, "zookeeper", one.zookeeper, now_ms)
     seen = one.summary.zookeeper
     if why is None and (seen is None or seen.seen_ms is None):
-        why = "it was not read yet"
+        why = "not read yet"
     elif why is None and seen is not None and seen.blind_since_ms is not None:
         why = "it is not seen: changes may have been missed"
     if why is not None:

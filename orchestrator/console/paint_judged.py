@@ -90,7 +90,7 @@ def hazards_told(found: tuple[Hazard, ...]) -> Iterator[HazardTold]:
             blocks=each.blocks,
             broker=each.broker,
             text=each.text,
-            evidence=each.evidence,
+            evidence=each.shown,
             way_out=each.way_out,
             since_ms=each.since_ms,
         )

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from migration.rates import rate
 from migration.replica_state import ReplicaState
 from migration.transitions import (
     ABSENT,
@@ -56,14 +57,13 @@ class Assigned:
 
 
 def _measured(at_ms: Numbers) -> Assignments:
-    spent_ms = int(at_ms[-1] - at_ms[0])
-    count, later = len(at_ms), int((at_ms > at_ms[0]).sum())
+    first_ms, last_ms = int(at_ms[0]), int(at_ms[-1])
+    found = rate(len(at_ms), first_ms, last_ms)
     return Assignments(
-        assigned=count,
-        first_at=int(at_ms[0]),
-        last_at=int(at_ms[-1]),
-        # As migration.rates: nothing is known of the time before the first moment.
-        rate_per_second=round(later * _SECOND_MS / spent_ms, 3) if spent_ms else None,
+        assigned=len(at_ms),
+        first_at=first_ms,
+        last_at=last_ms,
+        rate_per_second=None if found is None else round(found, 3),
         busiest_second=int(np.unique(at_ms // _SECOND_MS, return_counts=True)[1].max()),
         longest_pause_ms=int(np.diff(at_ms).max(initial=0)),
     )

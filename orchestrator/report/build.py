@@ -169,10 +169,9 @@ def _brokers(
 
 
 def _incarnation(life: Life, assigned: Assigned | None, as_of_ms: int) -> Incarnation:
-    before = life.ended_offset if life.ended_offset not in (None, -1) else None
     found = None
-    if assigned is not None and life.registered_offset is not None:
-        found = assigned.of(life.broker, life.log, life.registered_offset, before)
+    if assigned is not None and life.held is not None and life.registered_offset is not None:
+        found = assigned.of(life.broker, life.log, life.registered_offset, life.held_before)
     return Incarnation(
         metadata_log=life.log,
         registered_at=life.registered_ms,

@@ -50,6 +50,13 @@ class Life:
     ended_offset: int | None = None
 
     @property
+    def held_before(self) -> int | None:
+        """The offset before which its hold ended; None: at the log's end, or it lasts."""
+        if self.completed_offset is not None:
+            return self.completed_offset + 1
+        return None if self.ended_offset == -1 else self.ended_offset
+
+    @property
     def is_fenced(self) -> bool:
         """Whether it is fenced as far as it was followed."""
         return bool(self.fenced) and self.fenced[-1].ended_ms is None

@@ -12,13 +12,13 @@ class Exposure(Span):
 
 
 class Assignments(Shape):
-    """How the replicas that were pending got their directories."""
+    """How the replicas that a held broker had pending got their directories, while it was held."""
 
     assigned: int = Field(description="Replicas that got one.")
     first_at: Moment
     last_at: Moment
     rate_per_second: float | None = Field(
-        description="From the first moment to the last; null: all at one moment."
+        description="All of them, by the time from the first to the last; null: all at one moment."
     )
     busiest_second: int = Field(description="The most within one second of the clock.")
     longest_pause_ms: int = Field(description="The longest time between two of them.")
@@ -45,7 +45,7 @@ class Incarnation(Shape):
     shut_down_at: Moment | None = Field(description="When its controlled shutdown began.")
     directories_lost: int = Field(description="Directories that went from its registration.")
     ended_at: Moment | None = Field(description="When the next one began, or it was unregistered.")
-    assignments: Assignments | None = Field(description="null: none was seen.")
+    assignments: Assignments | None = Field(description="null: none was seen, or it was not held.")
 
 
 class BrokerAccount(Shape):

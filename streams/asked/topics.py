@@ -62,6 +62,7 @@ def _seen(view: ClusterView, reassigning: int | None, at_ms: int) -> TopicsSeen:
         missing=dict(missing),
         leaderless=len(leaderless),
         reassigning=reassigning,
+        odd=len(odd),
         named=tuple(_named(view.partitions[each]) for each in odd[:_NAMED_MAX]),
     )
 

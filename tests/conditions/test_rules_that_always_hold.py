@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from migration.conditions import Condition, DataSource, Verdict, View
 from migration.disks import DisksImage
+from migration.evidence import EVIDENCE_MAX
 from migration.hazards import hazards
 from migration.replica_state import ReplicaState
 from migration.summary import BrokerSummary, Mode
@@ -103,7 +104,8 @@ def test_a_finding_has_its_reason_and_bounded_evidence(any_view: View) -> None:
     for condition in CONDITIONS:
         found = condition.judge(any_view)
         assert found.reason
-        assert len(found.evidence) <= 60
+        assert len(found.evidence) <= EVIDENCE_MAX
+        assert len(found.evidence) <= found.evidence_total
         assert all(isinstance(line, str) and line for line in found.evidence)
 
 

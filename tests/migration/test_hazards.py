@@ -8,8 +8,8 @@ import pytest
 from migration.compared import Compared
 from migration.comparison import Difference
 from migration.disks import BrokerDisks, CutOff, DisksImage, Loss
+from migration.evidence import EVIDENCE_MAX
 from migration.hazards import Action, Hazard, HazardKind, Severity, hazards
-from migration.hazards.hazard import EVIDENCE_MAX
 from migration.observations import LogDirSeen, ReplicaSeen
 from migration.replica_state import ReplicaState
 from migration.summary import (
@@ -214,8 +214,9 @@ def test_evidence_is_bounded_and_counted() -> None:
     losses = tuple(Loss(topic="t", partition=n, was_end=5, now_end=0, seen_ms=9) for n in range(50))
     found = only(cluster(Phase.HYBRID, disks=DisksImage(losses=losses)), HazardKind.RECORDS_LOST)
     assert found is not None
-    assert len(found.evidence) == EVIDENCE_MAX
-    assert found.evidence[-1] == f"and {50 - EVIDENCE_MAX + 1} more"
+    assert len(found.shown) == EVIDENCE_MAX
+    assert found.evidence_total == 50
+    assert found.shown[-1] == f"and {50 - EVIDENCE_MAX + 1} more"
 
 
 def test_one_directory_left() -> None:
@@ -434,7 +435,8 @@ def test_what_lies_elsewhere_than_the_metadata_says(
     found = only(summary, hazard)
     assert found is not None
     assert found.blocks is blocks
-    assert found.evidence == (line, "2 are not named")
+    assert found.shown == (line, "and 2 more")
+    assert found.evidence_total == 3
     passing = replace(summary, places=Compared(at_ms=5, differing=3))
     assert only(passing, hazard) is None
 

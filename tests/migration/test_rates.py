@@ -36,9 +36,10 @@ def seconds(summary: ClusterSummary, now_ms: int = NOW_MS) -> dict[int, float]:
     }
 
 
-def test_the_first_step_starts_the_clock() -> None:
+def test_a_rate_is_of_all_that_were_assigned_and_an_estimate_of_what_came_after_the_first() -> None:
+    """Nothing is known of how long the first step took, so no estimate is made of it."""
     one = held(3, progress=progress(*STEADY))
-    assert rate_per_second(one) == pytest.approx(2.0)
+    assert rate_per_second(one) == pytest.approx(17 / 5)
     assert seconds(seen(one)) == {3: pytest.approx(6.0)}
 
 

@@ -116,8 +116,8 @@ def test_zookeeper_must_have_been_read_and_be_seen() -> None:
     def without(image: ZooKeeperImage | None) -> Snapshot:
         return replace(NOW, summary=replace(NOW.summary, zookeeper=image))
 
-    assert not_followed(without(None)) == {ZOOKEEPER: "it was not read yet"}
-    assert not_followed(without(ZooKeeperImage())) == {ZOOKEEPER: "it was not read yet"}
+    assert not_followed(without(None)) == {ZOOKEEPER: "not read yet"}
+    assert not_followed(without(ZooKeeperImage())) == {ZOOKEEPER: "not read yet"}
     blind = replace(SEEN, blind_since_ms=NOW_MS - 5)
     assert not_followed(without(blind)) == {
         ZOOKEEPER: "it is not seen: changes may have been missed"
@@ -137,6 +137,15 @@ ASKED = Asked(
     quorum=QuorumSeen(at_ms=NOW_MS - ASKED_MS_MAX, leader=3000),
     preflight=PreflightSeen(at_ms=NOW_MS - CHECKED_MS_MAX, checks=40),
 )
+
+
+def test_what_was_not_polled_yet_is_not_blamed_on_an_operator() -> None:
+    """The reason names the data and who has it, and nothing that somebody left undone."""
+    found = parse("isr_full").judge(seen(asked=Asked()))
+    assert found.reason == "the partition state: not polled from the brokers yet"
+    why = seen(asked=Asked()).not_current
+    assert why[DataSource.QUORUM] == "not polled from the controllers yet"
+    assert why[DataSource.PREFLIGHT] == "not run yet"
 
 
 def test_what_was_asked_for_is_current_for_a_while() -> None:

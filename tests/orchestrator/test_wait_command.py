@@ -152,6 +152,7 @@ def test_as_json_it_tells_every_condition(tmp_path: Path, job: Job) -> None:
             "reason": "the phase is hybrid",
             "evidence": [],
             "broker": None,
+            "evidence_total": 0,
         },
         {
             "condition": "assignments_complete(3)",
@@ -159,6 +160,7 @@ def test_as_json_it_tells_every_condition(tmp_path: Path, job: Job) -> None:
             "reason": "broker 3 has 12 replicas without a directory",
             "evidence": ["8 migrating", "4 unassigned"],
             "broker": 3,
+            "evidence_total": 2,
         },
     ]
 

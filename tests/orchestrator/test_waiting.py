@@ -173,10 +173,7 @@ def test_what_is_asked_for_must_be_answered() -> None:
     outside = Outside([counted], answers=answers)
     outcome = outside.wait("isr_full")
     assert (outcome.verdict, outcome.waited_s) == (Verdict.SATISFIED, 2.0)
-    assert (
-        outside.said[0]["prod"][0].reason
-        == "the brokers' word on their partitions: b1:9092 refused"
-    )
+    assert outside.said[0]["prod"][0].reason == "the partition state: b1:9092 refused"
 
 
 class TestAsking:

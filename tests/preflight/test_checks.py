@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from migration.evidence import EVIDENCE_MAX, bounded
 from migration.preflight.facts import Facts, Partition, TopicPartition
 from migration.preflight.judge import CHECKS, judge, overall
-from migration.preflight.result import EVIDENCE_MAX, Check, bounded
+from migration.preflight.result import Check
 from tests.preflight.cases import CASES, FAIL, OFFLINE, PASS, UNKNOWN, WARN, Case
 from tests.preflight.clusters import (
     BROKERS,
@@ -120,6 +121,6 @@ def test_evidence_is_bounded() -> None:
         for n in range(1000)
     )
     found = BY_ID["under-replicated"].judge(topics(partitions=parts))
-    assert len(found.evidence) == EVIDENCE_MAX + 1
-    assert found.evidence[-1] == "and 980 more"
+    assert len(found.evidence) == EVIDENCE_MAX
+    assert found.evidence[-1] == "and 981 more"
     assert bounded(["a"] * EVIDENCE_MAX) == ("a",) * EVIDENCE_MAX

@@ -18,7 +18,9 @@ from streams.job.transitions import (
     read_transitions,
     write_transitions,
 )
-from tests.report.making import DIRECTORY, T, _place
+from tests.report.making import DIRECTORY, Made, T, _place, finalized, now
+from tests.report.night import registered
+from tests.report.reporting import report_of
 
 M, U, A, OFF, L = (STATES.index(each) for each in ReplicaState)
 Row = tuple[int, int, int, int, int]
@@ -48,7 +50,7 @@ def test_a_rate_spans_from_the_first_moment_to_the_last() -> None:
     found = Assigned(made(rows)).of(1, 1, 0, None)
     assert found is not None
     assert (found.assigned, found.first_at, found.last_at) == (8, 1_000, 1_750)
-    assert found.rate_per_second == 8.0  # the six after the first moment, in 750 ms
+    assert found.rate_per_second == 10.667  # all eight, in 750 ms
     assert found.longest_pause_ms == 250
     assert found.busiest_second == 8
 
@@ -182,3 +184,24 @@ def test_a_file_that_is_missing_or_damaged_is_named(tmp_path: Path, damage: byte
         (tmp_path / name).unlink()
     with pytest.raises(TransitionsUnreadable, match=str(tmp_path)):
         read_transitions(tmp_path, [name])
+
+
+def test_the_rate_of_a_broker_is_that_of_its_hold(tmp_path: Path) -> None:
+    """A topic that is made 45 s after the hold leaves its figures as they are."""
+    one = Made(tmp_path)
+    registered(one, 0, 1, 645, pending=99)
+    one.tell("assignments_complete", 6_400, 1, offset=800, held_ms=6_400, unfenced_early_ms=None)
+    one.summary = finalized(now(1, 645))
+    pending, there = ReplicaState.MIGRATING, ReplicaState.ASSIGNED
+    for n in range(99):
+        one.moves += [(500, 0, 1, None, pending)]
+        one.moves += [(702 + n, 200 if n < 50 else 6_400, 1, pending, there)]
+    one.moves += [(900, 51_000, 1, None, ReplicaState.UNASSIGNED)]
+    one.moves += [(901, 51_400, 1, ReplicaState.UNASSIGNED, there)]
+    one.moves.sort(key=lambda each: each[0])
+    one.store()
+    (broker,) = report_of(one).clusters[0].brokers
+    found = broker.incarnations[0].assignments
+    assert found is not None
+    assert (found.assigned, found.last_at - found.first_at) == (99, 6_200)
+    assert found.rate_per_second == round(99 / 6.2, 3)

@@ -66,10 +66,10 @@ def test_brokers_have_their_times(told: ClusterReport) -> None:
     assert (two.held_ms, two.fenced_ms, two.exposed_ms, two.assigned) == (541, 500, 41, 4)
     (first,), (second,) = one.incarnations, two.incarnations
     assert first.assignments is not None
-    assert first.assignments.rate_per_second == 5.0
+    assert first.assignments.rate_per_second == 6.667
     assert (first.completed_offset, first.unfenced_offset) == (680, 681)
     assert second.assignments is not None
-    assert second.assignments.rate_per_second == 100.0
+    assert second.assignments.rate_per_second == 133.333
     assert second.exposed[0].pending == 4
     assert (two.host, two.rack, two.mode) == ("b2", "r1", "kraft")
 
