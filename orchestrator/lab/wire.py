@@ -10,11 +10,15 @@ import struct
 from typing import Any, Final, TypeVar
 
 from kio.schema.request_header.v2.header import RequestHeader
-from kio.schema.response_header.v1.header import ResponseHeader
 from kio.serial import entity_reader, entity_writer
+from kio.serial.errors import SerialError
 from kio.static.primitive import i32
 
+from streams.wire.errors import DamagedValue
+from streams.wire.replies import body_of
+
 _FRAME_BYTES_MAX: Final = 1 << 24
+_CORRELATION_ID: Final = 1
 
 T = TypeVar("T")
 
@@ -29,7 +33,8 @@ def roundtrip(address: tuple[str, int], asked: Any, answer: type[T], *, timeout_
         timeout_s: The bound of the connection and of each read, seconds.
 
     Raises:
-        OSError: No connection, no reply in time, or one that is cut short or oversized.
+        OSError: No connection, no reply in time, or one that is cut short, oversized or does not
+            decode.
     """
     with socket.create_connection(address, timeout=timeout_s) as connection:
         connection.sendall(_frame(asked))
@@ -37,8 +42,11 @@ def roundtrip(address: tuple[str, int], asked: Any, answer: type[T], *, timeout_
         if not 0 <= size <= _FRAME_BYTES_MAX:
             raise ConnectionAbortedError(f"a reply of {size} bytes")
         reply = _exactly(connection, size)
-    _, header_size = entity_reader(ResponseHeader)(reply, 0)
-    value: T = entity_reader(answer)(reply, header_size)[0]  # type: ignore[type-var]
+    try:
+        body = body_of(reply, answer, _CORRELATION_ID)
+        value: T = entity_reader(answer)(body, 0)[0]  # type: ignore[type-var]
+    except (DamagedValue, SerialError, ValueError) as error:
+        raise ConnectionAbortedError(f"a reply that does not decode: {error!r}") from error
     return value
 
 
@@ -46,7 +54,7 @@ def _frame(asked: Any) -> bytes:  # noqa: ANN401
     header = RequestHeader(
         request_api_key=asked.__api_key__,
         request_api_version=asked.__version__,
-        correlation_id=i32(1),
+        correlation_id=i32(_CORRELATION_ID),
         client_id="kraftgate-lab",
     )
     buffer = io.BytesIO()

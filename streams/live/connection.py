@@ -5,7 +5,6 @@ requests; `framing.py` lets the one carry the other's bytes. Everything is bound
 error of either library leaks.
 """
 
-import importlib
 import logging
 import socket
 import ssl
@@ -18,16 +17,20 @@ from kafka.net.connection import KafkaConnection
 from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kio.index import load_response_from_request
 from kio.serial import entity_reader
 from kio.serial.errors import SerialError
 
 from streams.live import messages
 from streams.live.errors import AuthenticationFailed, ConnectionFailed, LiveError, ReplyDamaged
-from streams.live.framing import CLIENT_ID, RequestFrame
+from streams.live.framing import CLIENT_ID, BadFrame, Frames, RequestFrame
 from streams.live.messages import Endpoint
 from streams.live.security import Security
 
-RECEIVE_BYTES_MAX: Final = 256 * 1024 * 1024
+REPLY_BYTES_MAX: Final = 64 * 1024 * 1024
+"""A broker describes about a million replicas in it."""
+_READ_BYTES: Final = 64 * 1024
+_READ_BYTES_MAX: Final = 1024 * 1024
 _GRACE_MS: Final = 3000
 """How much longer than a long poll its reply may take."""
 
@@ -45,6 +48,7 @@ class ControllerConnection:
 
         Raises:
             ConnectionFailed: refused, timed out, TLS failed, or no version in common.
+            ReplyDamaged: what listens there does not speak Kafka.
             AuthenticationFailed: the SASL exchange was refused, or a secret cannot be read.
         """
         _quiet_library_logs()
@@ -68,11 +72,13 @@ class ControllerConnection:
             raise
         # From here on closing the KafkaConnection closes the transport and its socket.
         self._kafka.connection_made(transport)
+        self._kafka.parser = Frames()
         transport.pause_reading()
         await transport.handshake()
         transport.resume_reading()
         await self._kafka.initialize(timeout_at=deadline)
         await self._kafka
+        self._kafka.parser.reply_bytes_max = REPLY_BYTES_MAX
 
     def version(self, api_key: int) -> int:
         """Return the highest version of `api_key` that both sides speak.
@@ -90,23 +96,25 @@ class ControllerConnection:
             )
         return int(version)
 
-    def ask(self, request: Any, *, wait_ms: int = 0) -> Any:  # noqa: ANN401 kio entities
+    def ask(self, request: Any, *, wait_ms: int = 0, bytes_max: int = REPLY_BYTES_MAX) -> Any:  # noqa: ANN401 kio entities
         """Send a kio request and return the kio reply.
 
         Args:
             request: The entity; its version must be one that `version` returned.
             wait_ms: How long the controller may hold the reply on purpose (a long poll).
+            bytes_max: The largest reply that is taken.
 
         Raises:
             ConnectionFailed: the connection broke, or no reply came in time.
-            ReplyDamaged: the reply does not decode.
+            ReplyDamaged: the reply does not decode, or is too large.
         """
         if self._kafka is None or not self._kafka.connected:
             raise ConnectionFailed(f"{self.endpoint} closed the connection")
+        self._kafka.parser.reply_bytes_max = bytes_max
         deadline = time.monotonic() + (wait_ms + _GRACE_MS) / 1000
         body = self._drive(self._exchange(RequestFrame(request), deadline), deadline)
         try:
-            reply, _ = entity_reader(_reply_type(request))(body, 0)
+            reply, _ = entity_reader(load_response_from_request(request))(body, 0)
         except (SerialError, ValueError) as error:
             raise ReplyDamaged(
                 f"{self.endpoint} sent a reply to API {request.__api_key__} of {len(body)} bytes"
@@ -169,28 +177,55 @@ class _FileToken(AbstractTokenProvider):  # type: ignore[misc] # kafka-python ha
         return {}
 
 
-def _reply_type(request: Any) -> Any:  # noqa: ANN401
-    """Find the class of the reply: kio keeps it beside the request's, under the matching name."""
-    kind = type(request)
-    module = importlib.import_module(kind.__module__.removesuffix(".request") + ".response")
-    return getattr(module, kind.__name__.removesuffix("Request") + "Response")
-
-
 def _dial(endpoint: Endpoint, deadline: float) -> socket.socket:
     timeout = max(0.001, deadline - time.monotonic())
-    sock = socket.create_connection((endpoint.host, endpoint.port), timeout=timeout)
+    try:
+        sock = socket.create_connection((endpoint.host, endpoint.port), timeout=timeout)
+    except (ValueError, OverflowError) as error:
+        # A name that no resolver takes, or a port beyond 65535: replies may name either.
+        raise ConnectionFailed(f"{endpoint} is no address: {error}") from error
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     sock.setblocking(False)
     return sock
 
 
+class _BoundedReads:
+    """Returns to the event loop after 1 MB: kafka-python reads for as long as bytes arrive."""
+
+    _sock: Any
+
+    def _sock_recv(self) -> tuple[bytes, Exception | None]:
+        """Return what is there, or the error that ends the connection."""
+        read: list[bytes] = []
+        try:
+            while len(read) * _READ_BYTES < _READ_BYTES_MAX and (
+                more := self._sock.recv(_READ_BYTES)
+            ):
+                read.append(more)
+        except (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return b"".join(read), None
+        except OSError as error:
+            # What came before the error is read first; the next call finds the error again.
+            return b"".join(read), None if read else kafka_errors.KafkaConnectionError(error)
+        closed = None if read else kafka_errors.KafkaConnectionError("socket disconnected")
+        return b"".join(read), closed
+
+
+class _TCPTransport(_BoundedReads, KafkaTCPTransport):  # type: ignore[misc]
+    """kafka-python's transport, with bounded reads."""
+
+
+class _SSLTransport(_BoundedReads, KafkaSSLTransport):  # type: ignore[misc]
+    """kafka-python's transport, with bounded reads."""
+
+
 def _transport(
     net: NetworkSelector, sock: socket.socket, endpoint: Endpoint, security: Security
 ) -> KafkaTCPTransport:
     if not security.tls:
-        return KafkaTCPTransport(net, sock, host=endpoint.host)
-    return KafkaSSLTransport(
+        return _TCPTransport(net, sock, host=endpoint.host)
+    return _SSLTransport(
         net,
         sock,
         host=endpoint.host,
@@ -206,7 +241,6 @@ def _kafka_options(security: Security) -> dict[str, object]:
     options: dict[str, object] = {
         "client_id": CLIENT_ID,
         "client_software_name": CLIENT_ID,
-        "receive_message_max_bytes": RECEIVE_BYTES_MAX,
         "security_protocol": security.protocol,
     }
     if security.sasl:
@@ -231,6 +265,8 @@ def _typed(endpoint: Endpoint, error: BaseException, when_closed: str) -> LiveEr
     """Say what happened in an operator's words: refused, timed out, not found, ..."""
     if isinstance(error, LiveError):
         return error
+    if isinstance(error, BadFrame):
+        return ReplyDamaged(f"{endpoint} {error.reason}")
     if isinstance(error, _AUTHENTICATION):
         return AuthenticationFailed(f"{endpoint} refused the credentials: {error}")
     for kind, words in _WORDS:
@@ -238,6 +274,9 @@ def _typed(endpoint: Endpoint, error: BaseException, when_closed: str) -> LiveEr
             return ConnectionFailed(f"{endpoint} {words.format(error)}")
     if isinstance(error, kafka_errors.KafkaConnectionError):
         return ConnectionFailed(f"{endpoint} {when_closed}")
+    if isinstance(error, LookupError | TypeError | ValueError):
+        # kafka-python's SASL mechanisms take the server's tokens apart without checks.
+        return ReplyDamaged(f"{endpoint} sent a SASL token that cannot be read: {error!r}")
     return ConnectionFailed(f"{endpoint} {str(error) or type(error).__name__}")
 
 

@@ -12,13 +12,19 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, Self, assert_never
+from typing import Any, Final, Self, TypeVar, assert_never
 
 from streams.live import actions as do
 from streams.live import messages
 from streams.live.connection import ControllerConnection
 from streams.live.cursor import Cursor
-from streams.live.errors import ConnectionFailed, FollowerCrashed, LiveError, WrongCluster
+from streams.live.errors import (
+    ConnectionFailed,
+    FollowerCrashed,
+    LiveError,
+    ReplyDamaged,
+    WrongCluster,
+)
 from streams.live.marks import Mark
 from streams.live.messages import Endpoint
 from streams.live.spool import Position, Spool
@@ -27,6 +33,10 @@ from streams.running import Running
 
 _log = logging.getLogger(__name__)
 _STOP_S: Final = 10.0
+_BATCH_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Twice the largest batch that a controller writes (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""
+
+T = TypeVar("T")
 
 
 def _nobody(_position: Position) -> None:
@@ -239,7 +249,7 @@ class Follower(Running):
             max_wait_ms=self._config.max_wait_ms,
             max_bytes=self._config.max_bytes,
         )
-        reply = messages.read_fetch(connection.ask(request, wait_ms=self._config.max_wait_ms))
+        reply = self._ask(connection, request, messages.read_fetch, self._config.max_wait_ms)
         now = time.monotonic()
         effect = self._cursor.fetched(reply, now, now - asked)
         if not reply.error:
@@ -260,8 +270,23 @@ class Follower(Running):
             position=action.position,
             max_bytes=self._config.max_bytes,
         )
-        reply = messages.read_snapshot(connection.ask(request))
+        reply = self._ask(connection, request, messages.read_snapshot)
         return self._cursor.snapshot_fetched(reply, time.monotonic())
+
+    def _ask(
+        self,
+        connection: ControllerConnection,
+        request: Any,  # noqa: ANN401 kio entities
+        read: Callable[[Any], T],
+        wait_ms: int = 0,
+    ) -> T:
+        """Send a request for at most `max_bytes`, which a controller exceeds by one batch."""
+        bytes_max = self._config.max_bytes + _BATCH_BYTES_MAX
+        reply = connection.ask(request, wait_ms=wait_ms, bytes_max=bytes_max)
+        try:
+            return read(reply)
+        except ReplyDamaged as error:
+            raise ReplyDamaged(f"{connection.endpoint} sent {error}") from error
 
     def _carry_out(self, effect: do.Effect) -> bool:
         """Do to the spool what a reply demands; tell whether its end moved."""

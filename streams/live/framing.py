@@ -1,22 +1,45 @@
-"""kio's requests and replies behind the object interface of kafka-python's ApiMessage.
+"""kio's requests and replies behind the object interface of kafka-python, and the frames of both.
 
-KafkaConnection and KafkaProtocol call exactly what is defined here: `API_KEY`, `API_VERSION`,
-`expect_response`, `with_header`, `header`, `encode`; and of the reply's class `parse_header` and
-`decode`. A test holds this against a real controller, as kafka-python promises none of it.
+KafkaConnection calls exactly what is defined here: of a request `API_KEY`, `API_VERSION`,
+`expect_response`, `with_header`, `header`, `encode`; of its reply's class `decode`; and a
+KafkaProtocol that `Frames` replaces. A test holds this against a real controller, as kafka-python
+promises none of it.
 """
 
 import io
+import struct
 from typing import Any, Final
 
 from kafka.errors import KafkaProtocolError
+from kafka.protocol.parser import KafkaProtocol
+from kafka.protocol.sasl import SaslBytesResponse
+from kio.index import UnknownAPIKey, UnknownEntity, load_response_schema
 from kio.schema.request_header.v2.header import RequestHeader
-from kio.schema.response_header.v1.header import ResponseHeader
-from kio.serial import entity_reader, entity_writer
-from kio.serial.errors import SerialError
+from kio.serial import entity_writer
 from kio.static.primitive import i16, i32
 
+from streams.wire.errors import DamagedValue
+from streams.wire.replies import body_of
+
 CLIENT_ID: Final = "kraftgate"
-_HEADER_BYTES_MAX: Final = 64
+HANDSHAKE_BYTES_MAX: Final = 1024 * 1024
+"""A reply to ApiVersions has about 1 kB, the largest SASL token 64 kB."""
+_API_VERSIONS: Final = 18
+_LENGTH_BYTES: Final = 4
+_SHOWN_BYTES: Final = 16
+_ERROR_CODE: Final = slice(4, 6)
+
+
+class BadFrame(KafkaProtocolError):  # type: ignore[misc] # kafka-python has no types
+    """What came is no reply to what was asked; kafka-python then closes the connection.
+
+    Attributes:
+        reason: What is wrong with it, a clause.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class RequestFrame:
@@ -66,8 +89,8 @@ class _Header:
 
     def __init__(self, correlation_id: int, api_key: int, api_version: int) -> None:
         self.correlation_id = correlation_id
-        self.api_key = api_key
-        self.api_version = api_version
+        self.request_api_key = api_key
+        self.request_api_version = api_version
 
     def get_response_class(self) -> "type[ReplyFrame]":
         """Return the class that takes the reply's bytes."""
@@ -78,21 +101,75 @@ class ReplyFrame:
     """A reply: it stays bytes inside the event loop; kio decodes them outside of it."""
 
     @staticmethod
-    def parse_header(buffer: Any) -> ResponseHeader:  # noqa: ANN401 kafka-python's KafkaBytes
-        """Read the header and leave the buffer behind it.
+    def decode(buffer: io.BytesIO) -> bytes:
+        """Return the body as it is."""
+        return buffer.read()
+
+
+class Frames(KafkaProtocol):  # type: ignore[misc] # kafka-python has no types
+    """kafka-python's protocol, with its reading replaced.
+
+    A frame's size is bounded before anything is kept of it, memory grows with what arrives, not
+    with what is announced, and every reply is checked against kio's schema before it is decoded,
+    by kio or by kafka-python.
+
+    Attributes:
+        reply_bytes_max: The largest reply that is taken.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(client_id=CLIENT_ID)
+        self.reply_bytes_max = HANDSHAKE_BYTES_MAX
+        self._received = bytearray()
+
+    def receive_bytes(self, data: bytes) -> list[tuple[int, Any]]:
+        """Take what arrived; return the correlation ids and replies that are complete.
 
         Raises:
-            KafkaProtocolError: there is none; kafka-python then closes the connection.
+            BadFrame: it is no reply, too large, or not the one that is awaited.
         """
-        try:
-            header, size = entity_reader(ResponseHeader)(bytes(buffer[:_HEADER_BYTES_MAX]), 0)
-        except SerialError as error:
-            raise KafkaProtocolError(f"a reply without a header: {error!r}") from error
-        buffer.seek(size)
-        return header
+        self._received += data
+        replies = []
+        while (frame := self._next_frame()) is not None:
+            replies.append(self._reply(frame))
+        return replies
 
-    @staticmethod
-    def decode(buffer: Any) -> bytes:  # noqa: ANN401
-        """Return the body as it is."""
-        body: bytes = buffer.read()
-        return body
+    def _next_frame(self) -> bytes | None:
+        if len(self._received) < _LENGTH_BYTES:
+            return None
+        size = int.from_bytes(self._received[:_LENGTH_BYTES], signed=True)
+        if not 0 <= size <= self.reply_bytes_max:
+            begin = bytes(self._received[:_SHOWN_BYTES])
+            raise BadFrame(
+                f"sent no Kafka reply of at most {self.reply_bytes_max} bytes; it begins with"
+                f" {begin!r}. Check that the port is a Kafka listener, and its security protocol"
+            )
+        end = _LENGTH_BYTES + size
+        if len(self._received) < end:
+            return None
+        frame = bytes(memoryview(self._received)[_LENGTH_BYTES:end])
+        del self._received[:end]
+        return frame
+
+    def _reply(self, frame: bytes) -> tuple[int, Any]:
+        if not self.in_flight_requests:
+            raise BadFrame(f"sent a reply of {len(frame)} bytes that was not requested")
+        header = self.in_flight_requests.popleft()
+        if isinstance(header, SaslBytesResponse):
+            # SASL before Kafka 1.0: tokens without headers, which the mechanism checks.
+            return header.correlation_id, header.decode(io.BytesIO(frame))
+        key, version = header.request_api_key, header.request_api_version
+        if key == _API_VERSIONS and any(frame[_ERROR_CODE]):
+            # So that any client can read it (ApiVersionsRequest.getErrorResponse).
+            version = 0
+        try:
+            body = body_of(frame, load_response_schema(key, version), header.correlation_id)
+            return header.correlation_id, header.get_response_class().decode(io.BytesIO(body))
+        except (UnknownAPIKey, UnknownEntity) as error:
+            raise BadFrame(f"speaks a version of API {key} that is not known: {version}") from error
+        except (DamagedValue, ValueError, struct.error) as error:
+            reason = error.reason if isinstance(error, DamagedValue) else repr(error)
+            raise BadFrame(
+                f"sent a reply to API {key} v{version} of {len(frame)} bytes that does not"
+                f" decode: {reason}"
+            ) from error

@@ -251,7 +251,7 @@ def read_cluster(reply: Any) -> ClusterReply:  # noqa: ANN401
 
 def _only(parts: list[Any]) -> Any:  # noqa: ANN401
     if len(parts) != 1:
-        raise ReplyDamaged(f"a reply for 1 partition holds {len(parts)}")
+        raise ReplyDamaged(f"a reply for {len(parts)} partitions, 1 was asked for")
     return parts[0]
 
 

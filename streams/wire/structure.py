@@ -2,9 +2,10 @@
 
 kio 0.6.5 trusts what it reads. An absurd array length aborts the whole process (its allocation
 fails in Rust), a tag that the schema lacks is a KeyError, a null in a tagged field is refused, and
-the size that a tag announces is ignored. Kafka skips unknown tags and takes nulls, so a walk goes
-first: it proves that all lengths stay inside the value, and cuts what kio cannot read although
-Kafka can. Schemas are kio's own and ours alike: any flexible dataclass in kio's style.
+the size that a tag announces is ignored. kafka-python takes a text that is cut for a shorter one.
+Kafka skips unknown tags and takes nulls, so a walk goes first: it proves that all lengths stay
+inside the value, and cuts what kio cannot read although Kafka can. Schemas are kio's own and ours
+alike: any dataclass in kio's style, flexible (varint lengths, tags) or of before (KIP-482).
 """
 
 import dataclasses
@@ -29,7 +30,12 @@ _SIZES: Final[Mapping[str, int]] = {
     "int64": 8,
     "float64": 8,
     "uuid": 16,
+    "error_code": 2,
+    "timedelta_i32": 4,
+    "timedelta_i64": 8,
 }
+_LEGACY_LENGTH_BYTES: Final[Mapping[str, int]] = {"string": 2, "bytes": 4, "records": 4}
+_LEGACY_COUNT_BYTES: Final = 4
 _UVARINT_BYTES_MAX: Final = 5
 _UVARINT_MAX: Final = 2**32 - 1
 
@@ -70,7 +76,7 @@ def normalize(entity_type: type, value: bytes, start: int) -> bytes:
     """Check the structure of a whole value, and cut the tags that kio cannot read.
 
     Args:
-        entity_type: A flexible dataclass in kio's style.
+        entity_type: A dataclass in kio's style.
         value: The bytes; the entity starts at `start` and goes to the end.
         start: Bytes before the entity, kept as they are.
 
@@ -81,10 +87,7 @@ def normalize(entity_type: type, value: bytes, start: int) -> bytes:
         DamagedValue: a length leads out of the value, a tag's size is wrong, or bytes are left.
     """
     edits: list[Edit] = []
-    try:
-        end = _walk(entity_type)(value, start, edits)
-    except IndexError:
-        raise DamagedValue(f"the value ends too early, at byte {len(value)}") from None
+    end = _measure(entity_type, value, start, edits)
     if end != len(value):
         # Kafka's AbstractApiMessageSerde calls them garbage, and refuses too.
         raise DamagedValue(f"{len(value) - end} bytes are left behind the last field at byte {end}")
@@ -97,6 +100,25 @@ def normalize(entity_type: type, value: bytes, start: int) -> bytes:
     return b"".join((*parts, value[position:]))
 
 
+def measure(entity_type: type, value: bytes, start: int) -> int:
+    """Return the position behind an entity that other bytes follow, such as a header.
+
+    Raises:
+        DamagedValue: it leads out of the value, or a tag's size is wrong.
+    """
+    return _measure(entity_type, value, start, [])
+
+
+def _measure(entity_type: type, value: bytes, start: int, edits: list[Edit]) -> int:
+    try:
+        end = _walk(entity_type)(value, start, edits)
+    except IndexError:
+        end = len(value) + 1
+    if end > len(value):
+        raise DamagedValue(f"the value ends too early, at byte {len(value)}")
+    return end
+
+
 @cache
 def _walk(entity_type: type) -> Walk:
     """Make the walk over an entity: its fields in order, then its tags.
@@ -104,10 +126,11 @@ def _walk(entity_type: type) -> Walk:
     Neighbours of fixed size are one step. Only what has a length is held against the value's end:
     the other steps may lead behind it, where the next one finds nothing.
     """
+    flexible: bool = getattr(entity_type, "__flexible__", True)
     steps: list[Walk | int] = []
     tags: dict[int, tuple[Walk, bool]] = {}
     for field in dataclasses.fields(entity_type):
-        nullable, step = _step(field)
+        nullable, step = _step(field, flexible=flexible)
         if "tag" in field.metadata:
             tags[field.metadata["tag"]] = (_as_walk(step), nullable)
         elif isinstance(step, int) and steps and isinstance(steps[-1], int):
@@ -119,6 +142,8 @@ def _walk(entity_type: type) -> Walk:
     def walk(value: bytes, position: int, edits: list[Edit]) -> int:
         for step in walks:
             position = step(value, position, edits)
+        if not flexible:
+            return position
         if value[position] == 0:
             return position + 1
         return _walk_tags(tags, value, position, edits)
@@ -163,25 +188,44 @@ def _walk_tags(
     return position
 
 
-def _step(field: "dataclasses.Field[Any]") -> tuple[bool, Walk | int]:
+def _step(field: "dataclasses.Field[Any]", *, flexible: bool) -> tuple[bool, Walk | int]:
     """Tell whether a field may be null, and make the walk over it, or say its fixed size."""
     annotation: Any = field.type
     is_union = get_origin(annotation) is UnionType
     members = [one for one in get_args(annotation) if one is not NoneType] if is_union else []
     inner = members[0] if members else annotation
     kafka_type: str | None = field.metadata.get("kafka_type")
-    size = _SIZES.get(kafka_type or "")
     if get_origin(inner) is tuple:
-        if size is not None:
-            return is_union, _compact(field.name, size, is_union)
-        element = _compact("an element", 1, False) if kafka_type else _walk(get_args(inner)[0])
-        return is_union, _array(field.name, element, is_union)
+        return is_union, _array_of(field.name, inner, kafka_type, is_union, flexible)
     if kafka_type is None:
         return False, _walk(inner)
-    if size is not None:
+    if (size := _SIZES.get(kafka_type)) is not None:
         # A uuid is None when it is zero; on the wire it always has its 16 bytes.
         return False, size
-    return is_union, _compact(field.name, 1, is_union)
+    if flexible:
+        return is_union, _compact(field.name, 1, is_union)
+    return is_union, _legacy(field.name, _LEGACY_LENGTH_BYTES[kafka_type], 1, is_union)
+
+
+def _array_of(
+    name: str,
+    annotation: Any,  # noqa: ANN401
+    kafka_type: str | None,
+    nullable: bool,
+    flexible: bool,
+) -> Walk:
+    size = _SIZES.get(kafka_type or "")
+    if size is not None:
+        if flexible:
+            return _compact(name, size, nullable)
+        return _legacy(name, _LEGACY_COUNT_BYTES, size, nullable)
+    if kafka_type is None:
+        element = _walk(get_args(annotation)[0])
+    elif flexible:
+        element = _compact("an element", 1, False)
+    else:
+        element = _legacy("an element", _LEGACY_LENGTH_BYTES[kafka_type], 1, False)
+    return _array(name, element, nullable, read_uvarint if flexible else _read_count)
 
 
 def _compact(name: str, size: int, nullable: bool) -> Walk:
@@ -194,25 +238,58 @@ def _compact(name: str, size: int, nullable: bool) -> Walk:
         else:
             length, position = read_uvarint(value, position)
         if length == 0:
-            if nullable:
-                return position
-            raise DamagedValue(f"{name} is null, which it may not be")
-        behind = position + (length - 1) * size
-        if behind > len(value):
-            needed, left = behind - position, len(value) - position
-            raise DamagedValue(f"{name} needs {needed} bytes, {left} are left in the value")
-        return behind
+            return _null(name, position, nullable)
+        return _behind(name, value, position, (length - 1) * size)
 
     return walk
 
 
-def _array(name: str, element: Walk, nullable: bool) -> Walk:
+def _legacy(name: str, length_bytes: int, size: int, nullable: bool) -> Walk:
+    """Make the walk over a string or array whose length is a number of fixed size, or -1."""
+
+    def walk(value: bytes, position: int, _: list[Edit]) -> int:
+        length = int.from_bytes(value[position : position + length_bytes], signed=True)
+        position += length_bytes
+        if length < 0:
+            return _null(name, position, nullable and length == -1)
+        return _behind(name, value, position, length * size)
+
+    return walk
+
+
+def _null(name: str, position: int, nullable: bool) -> int:
+    if not nullable:
+        raise DamagedValue(f"{name} is null, which it may not be")
+    return position
+
+
+def _behind(name: str, value: bytes, position: int, needed: int) -> int:
+    if needed > len(value) - position:
+        left = len(value) - position
+        raise DamagedValue(f"{name} needs {needed} bytes, {left} are left in the value")
+    return position + needed
+
+
+def _read_count(value: bytes, position: int) -> tuple[int, int]:
+    """Read an array's length as `read_uvarint` does a compact one: 0 is null, 1 is empty."""
+    behind = position + _LEGACY_COUNT_BYTES
+    return int.from_bytes(value[position:behind], signed=True) + 1, behind
+
+
+def _array(
+    name: str,
+    element: Walk,
+    nullable: bool,
+    read_length: Callable[[bytes, int], tuple[int, int]],
+) -> Walk:
     """Make the walk over an array of elements that have sizes of their own."""
 
     def walk(value: bytes, position: int, edits: list[Edit]) -> int:
-        length, position = read_uvarint(value, position)
-        if length == 0 and not nullable:
-            raise DamagedValue(f"{name} is null, which it may not be")
+        length, position = read_length(value, position)
+        if length <= 0:
+            return _null(name, position, nullable and length == 0)
+        # No element is smaller than a byte, so this bounds the loop.
+        _behind(name, value, position, length - 1)
         for _ in range(length - 1):
             position = element(value, position, edits)
         return position

@@ -1,19 +1,23 @@
 """Whatever listens at the address, the connection ends in time and in its own words."""
 
+import contextlib
 import socket
 import struct
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from streams.live import messages
-from streams.live.connection import ControllerConnection
+from streams.live.connection import ControllerConnection, _BoundedReads
 from streams.live.errors import AuthenticationFailed, ConnectionFailed, ReplyDamaged
+from streams.live.framing import Frames
 from streams.live.messages import Endpoint
 from streams.live.security import Security
+from streams.preflight.node import Node
 
 Answer = Callable[[int, int, bytes], bytes | None]
 """(API key, correlation id, the rest) -> the reply without its length, or None to hang up."""
@@ -162,13 +166,219 @@ def test_a_reply_that_does_not_decode_is_damaged() -> None:
 
 @pytest.mark.parametrize("frame", [struct.pack(">iB", 9999, 0), b"", b"\0"])
 def test_a_frame_that_is_no_reply_ends_the_connection(frame: bytes) -> None:
-    with listening(controller(lambda *_: frame)) as endpoint:
+    with answering(lambda *_: frame) as connection, pytest.raises(ReplyDamaged) as caught:
+        connection.ask(fetch())
+    assert str(caught.value).startswith(f"{connection.endpoint} sent a reply to API 1 v17")
+
+
+@contextmanager
+def answering(answer: Answer) -> Iterator[ControllerConnection]:
+    """A connection to a controller that answers so."""
+    with listening(controller(answer)) as endpoint:
         connection = ControllerConnection(endpoint, Security())
         try:
-            with pytest.raises(ConnectionFailed):
+            yield connection
+        finally:
+            connection.close()
+
+
+def reply_of(body: bytes) -> Answer:
+    """Answer any request with this body."""
+    return lambda _key, correlation, _rest: struct.pack(">iB", correlation, 0) + body
+
+
+HEAD = struct.pack(">ihi", 0, 0, 0)
+"""A FETCH reply up to its topics: no throttling, no error, no session."""
+EMPTY = HEAD + b"\x01"
+"""A FETCH reply up to its tags: of no topic."""
+HUGE = b"\xff\xff\xff\xff\x0f"
+"""The varint of 4294967295."""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        HEAD + HUGE,
+        HEAD + HUGE + b"\0" * 1000,
+        EMPTY + b"\x01\x00" + HUGE,
+        EMPTY + HUGE,
+        EMPTY + b"\x01\x00\x05" + HUGE,
+        HEAD + b"\x02" + bytes(16) + HUGE,
+        HEAD[:-1],
+        b"",
+    ],
+    ids=["topics", "topics-and-bytes", "tag", "tags", "endpoints", "partitions", "short", "empty"],
+)
+def test_no_length_in_a_reply_leads_out_of_it(body: bytes) -> None:
+    """kio's reader aborts the whole process for some of these."""
+    with (
+        answering(reply_of(body)) as connection,
+        pytest.raises(ReplyDamaged, match=r"sent a reply to API 1 v17 .* does not decode"),
+    ):
+        connection.ask(fetch())
+
+
+def test_a_tag_of_the_future_is_skipped() -> None:
+    """kio's reader raises KeyError for it."""
+    with answering(reply_of(EMPTY + b"\x01\x63\x04abcd")) as connection:
+        reply = connection.ask(fetch())
+    assert (reply.responses, reply.node_endpoints) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x01\x00\x02\x02\x46", b"\xff" * 8],
+    ids=["http", "tls", "negative"],
+)
+def test_another_protocol_is_named_at_once(sent: bytes) -> None:
+    with (
+        talking(lambda taken: taken.sendall(sent)) as endpoint,
+        pytest.raises(ReplyDamaged, match=r"sent no Kafka reply.*Check that the port") as caught,
+    ):
+        ControllerConnection(endpoint, Security())
+    assert str(caught.value).startswith(f"{endpoint} ")
+
+
+def test_a_reply_of_any_announced_size_takes_no_memory() -> None:
+    answer: Answer = lambda *_: b"\0" * 4000  # noqa: E731 a reply larger than is taken below
+    with answering(answer) as connection, pytest.raises(ReplyDamaged, match="at most 1000 bytes"):
+        connection.ask(fetch(), bytes_max=1000)
+    frames = Frames()
+    frames.reply_bytes_max = 2**30
+    tracemalloc.start()
+    try:
+        assert frames.receive_bytes(struct.pack(">i", 2**30) + b"\0" * 1000) == []
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_reply_that_nobody_asked_for_ends_the_connection() -> None:
+    def twice(_key: int, correlation: int, _rest: bytes) -> bytes:
+        reply = struct.pack(">iB", correlation, 0) + EMPTY + b"\0"
+        return reply + struct.pack(">i", len(reply)) + reply
+
+    def framed(taken: socket.socket) -> None:
+        speak = controller(twice)
+        while (frame := _frame(taken)) is not None:
+            key, version, correlation = struct.unpack_from(">hhi", frame)
+            reply = speak(key, correlation, struct.pack(">h", version) + frame[8:])
+            assert reply is not None
+            first = len(reply) // 2 - 2 if key == messages.FETCH else len(reply)
+            taken.sendall(struct.pack(">i", first) + reply)
+
+    with talking(framed) as endpoint:
+        connection = ControllerConnection(endpoint, Security())
+        try:
+            with pytest.raises(ReplyDamaged, match="was not requested"):
                 connection.ask(fetch())
         finally:
             connection.close()
+
+
+def test_a_peer_that_never_pauses_is_read_in_bounded_pieces() -> None:
+    """kafka-python read for as long as bytes came, so no time limit was ever looked at."""
+
+    class Endless:
+        def recv(self, size: int) -> bytes:
+            return b"\0" * size
+
+    transport = _BoundedReads()
+    transport._sock = Endless()
+    data, error = transport._sock_recv()
+    assert (len(data), error) == (1024 * 1024, None)
+
+
+def test_a_peer_that_drips_is_held_to_the_time_of_the_whole_reply() -> None:
+    stopped = threading.Event()
+
+    def drip(taken: socket.socket) -> None:
+        taken.sendall(struct.pack(">i", 1000))
+        while not stopped.wait(0.01):
+            taken.sendall(b"\0")
+
+    with talking(drip) as endpoint:
+        try:
+            with pytest.raises(ConnectionFailed, match=f"^{endpoint} timed out$"):
+                ControllerConnection(endpoint, Security(), connect_timeout_ms=300)
+        finally:
+            stopped.set()
+
+
+@contextmanager
+def talking(talk: Callable[[socket.socket], None]) -> Iterator[Endpoint]:
+    """A server for one connection that says what it likes, until the other side has closed."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(10)
+
+        def serve() -> None:
+            taken, _ = server.accept()
+            with taken, contextlib.suppress(OSError):
+                taken.settimeout(10)
+                talk(taken)
+                while taken.recv(4096):
+                    pass
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield Endpoint("127.0.0.1", server.getsockname()[1])
+        thread.join(10)
+
+
+@pytest.mark.parametrize("host", ["a" * 70 + ".invalid", "\ud800"])
+def test_an_address_that_a_reply_named_may_be_none(host: str) -> None:
+    with pytest.raises(ConnectionFailed, match="is no address"):
+        ControllerConnection(Endpoint(host, 9093), Security())
+
+
+def test_what_preflight_asks_is_checked_too() -> None:
+    """kafka-python takes a text that is cut for a shorter one, and runs for hours on a varint."""
+
+    def cut(_key: int, correlation: int, _rest: bytes) -> bytes:
+        # DESCRIBE_QUORUM v0: error, topics: 1 named with 9 bytes, of which 4 are there.
+        return struct.pack(">iBhB", correlation, 0, 0, 2) + b"\x0a__cl"
+
+    def speak(key: int, correlation: int, rest: bytes) -> bytes | None:
+        if key == 18 and struct.unpack_from(">h", rest)[0] == 0:
+            return versions(correlation, {18: (0, 0), 55: (0, 0)})
+        return controller(cut)(key, correlation, rest)
+
+    with listening(speak) as endpoint:
+        node = Node(endpoint, Security())
+        try:
+            with pytest.raises(ReplyDamaged, match="needs 9 bytes, 4 are left"):
+                node.quorum()
+        finally:
+            node.close()
+
+
+@pytest.mark.parametrize(
+    "token", [b"", b"r=1", b"\xff\xfe", b"r=x,s=y,i=z", b"r=,s=,i=99999999999"]
+)
+def test_a_sasl_token_that_cannot_be_read_is_a_typed_error(
+    token: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def authenticate(key: int, correlation: int, _rest: bytes) -> bytes | None:
+        if key == 17:
+            return struct.pack(">ihi", correlation, 0, 1) + struct.pack(">h", 13) + b"SCRAM-SHA-512"
+        # SaslAuthenticate v2: no error, no message, the token, no lifetime.
+        head = struct.pack(">iBhBB", correlation, 0, 0, 0, len(token) + 1)
+        return head + token + bytes(8) + b"\0"
+
+    def speak(key: int, correlation: int, rest: bytes) -> bytes | None:
+        if key == 18 and struct.unpack_from(">h", rest)[0] == 0:
+            return versions(correlation, {17: (0, 1), 18: (0, 0), 36: (0, 2)})
+        return controller(authenticate)(key, correlation, rest)
+
+    monkeypatch.setenv("SECRET", "hidden")
+    security = Security(
+        protocol="SASL_PLAINTEXT",
+        sasl_mechanism="SCRAM-SHA-512",
+        username="u",
+        password_env="SECRET",  # noqa: S106 a name
+    )
+    with listening(speak) as endpoint, pytest.raises(ReplyDamaged, match="SASL token"):
+        ControllerConnection(endpoint, security)
 
 
 def test_a_long_poll_can_be_interrupted_from_another_thread() -> None:

@@ -2,12 +2,14 @@
 
 import dataclasses
 import uuid
+from datetime import timedelta
 from functools import partial
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
 from hypothesis import settings
 from hypothesis import strategies as st
+from kio.schema.errors import ErrorCode
 
 from streams.wire.schema import RECORDS, MetadataRecord
 
@@ -35,8 +37,12 @@ def _primitive(kafka_type: str) -> st.SearchStrategy[Any]:
             return st.floats(allow_nan=False, allow_infinity=False)
         case "string":
             return _TEXT
-        case "bytes":
+        case "bytes" | "records":
             return st.binary(max_size=200)
+        case "error_code":
+            return st.sampled_from(ErrorCode)
+        case "timedelta_i32" | "timedelta_i64":
+            return st.integers(0, 2**31 - 1).map(lambda each: timedelta(milliseconds=each))
         case "uuid":
             return UUIDS
         case _:
