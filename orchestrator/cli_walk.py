@@ -1,22 +1,29 @@
 """The commands by which a person steers a walk; each stands in the audit trail with its reason."""
 
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 import click
 
 from orchestrator.cli_types import config_option
 
 if TYPE_CHECKING:
-    from orchestrator.commands.walk import Said
+    from orchestrator.commands.steering import Said
+    from orchestrator.walk.entries import Decision
 
 F = TypeVar("F", bound=Callable[..., object])
 
 _OPTIONS: Final = (
     config_option,
     click.option("--cluster", metavar="NAME", help="Of several configured clusters, this one."),
-    click.option("--who", metavar="NAME", help="Who decides; default: the login."),
+    click.option(
+        "--who",
+        metavar="NAME",
+        help="A name to record beside the login; approvals count by login.",
+    ),
     click.option(
         "--reason", metavar="TEXT", required=True, help="Why; it stands in the audit trail."
     ),
@@ -30,29 +37,50 @@ def _steers(function: F) -> F:
 
 
 def _said(config_path: Path, cluster: str | None, who: str | None, reason: str) -> "Said":
-    from orchestrator.commands.walk import Said
+    from orchestrator.commands.steering import Said
 
     return Said(config_path=config_path, cluster=cluster, who=who, reason=reason)
 
 
 @click.command()
 @click.argument("checkpoint")
+@click.option(
+    "--confirm",
+    metavar="CLUSTER",
+    help="The cluster's name, for a step that cannot be undone. Default: asked on a terminal.",
+)
 @_steers
 def approve(
-    checkpoint: str, config_path: Path, cluster: str | None, who: str | None, reason: str
+    checkpoint: str,
+    confirm: str | None,
+    config_path: Path,
+    cluster: str | None,
+    who: str | None,
+    reason: str,
 ) -> None:
     """Let the step of CHECKPOINT be taken, in the state that the cluster is in now.
 
     The approval expires when that state changes: a broker restarts, a directory fails, a hazard
-    comes. CHECKPOINT is where the walk stands, as `kraftgate status` names it.
+    comes. CHECKPOINT is where the walk stands, as `kraftgate status` names it. Two approvals of one
+    login count once, whatever --who says.
 
     \b
     Example:
-      kraftgate approve finalize --reason 'soaked for a day, CHG-1234'
+      kraftgate approve 'finalize[3000]' --reason 'soaked for a day, CHG-1234' --confirm prod
     """  # noqa: D301  # click wants the backspace
-    from orchestrator.commands import walk as command
+    from orchestrator.commands import approve as command
 
-    command.approve(_said(config_path, cluster, who, reason), checkpoint)
+    said = _said(config_path, cluster, who, reason)
+    command.approve(replace(said, confirm=lambda name: confirm or _typed(name)), checkpoint)
+
+
+def _typed(cluster: str) -> str | None:
+    """Ask for the cluster's name on the terminal; None: there is none."""
+    if not sys.stdin.isatty():
+        return None
+    question = f"This cannot be undone. Type the cluster's name, {cluster}, to confirm"
+    typed: str = click.prompt(question, default="", show_default=False, err=True)
+    return typed
 
 
 @click.command()
@@ -101,6 +129,12 @@ def skip(
 @click.argument("checkpoint")
 @click.option("--done", "decision", flag_value="done", help="The step is done: judge its gate.")
 @click.option("--repeat", "decision", flag_value="repeat", help="Take the step once more.")
+@click.option(
+    "--execute",
+    "decision",
+    flag_value="execute",
+    help="Let the hook do the step that is shown to be done by hand.",
+)
 @_steers
 def decide(
     checkpoint: str,
@@ -110,21 +144,21 @@ def decide(
     who: str | None,
     reason: str,
 ) -> None:
-    """Say what becomes of a step that failed, or of which nobody knows how it ended.
+    """Decide about a step that failed, whose end is not known, or that is shown.
+
+    A step that failed, or whose end is not known, takes --done or --repeat. A step that is shown
+    takes --done or, while `kraftgate run --execute` runs, --execute: its hook does it, after its
+    guards and its approval are checked again.
 
     \b
     Example:
-      kraftgate decide 'brokers-kraft[3]' --repeat --reason 'ssh had no route, mended'
+      kraftgate decide 'brokers-kraft[3]' --repeat --reason 'ssh had no route, fixed'
     """  # noqa: D301  # click wants the backspace
-    from orchestrator.commands import walk as command
+    from orchestrator.commands import decide as command
 
-    if decision not in ("done", "repeat"):
-        raise click.UsageError("say --done or --repeat")
-    command.decide(
-        _said(config_path, cluster, who, reason),
-        checkpoint,
-        "done" if decision == "done" else "repeat",
-    )
+    if decision is None:
+        raise click.UsageError("say --done, --repeat or --execute")
+    command.decide(_said(config_path, cluster, who, reason), checkpoint, cast("Decision", decision))
 
 
 @click.command()

@@ -15,7 +15,9 @@ def who(entry: Entry) -> str:
     """Who decided it, and where; kraftgate itself where nobody did."""
     by = entry.body.get(_WHO)
     if isinstance(by, Mapping):
-        return f"{by.get('who')}@{by.get('host')}"
+        given, login = by.get("who"), by.get("login")
+        name = given if login in (None, given) else f"{given} (login {login})"
+        return f"{name}@{by.get('host')}"
     return str(by or "kraftgate")
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from orchestrator.commands import walk
-from orchestrator.commands.walk import Said
+from orchestrator.commands.approve import approve
+from orchestrator.commands.steering import Said
 from orchestrator.console.model_answers import Done, Say
 from orchestrator.console.refusals import Refused
 from orchestrator.walk.entries import Person
@@ -13,7 +14,7 @@ from orchestrator.walk.entries import Person
 Action = Literal["approve", "pause", "resume", "abort"]
 
 LOGIN: Final = "console"
-"""Stands in the audit trail as the login: nobody logged in, somebody had the token."""
+"""The login of everybody who has the token: together they count as one person."""
 _PLAIN: Final[Mapping[str, Callable[[Said], None]]] = {
     "pause": walk.pause,
     "resume": walk.resume,
@@ -37,6 +38,7 @@ def act(config_path: Path, cluster: str, action: Action, say: Say, host: str) ->
         who=say.who,
         reason=say.reason,
         by=Person(who=say.who, login=LOGIN, host=host),
+        confirm=lambda _: say.confirm,
         say=words.append,
     )
     if action != "approve":
@@ -46,5 +48,5 @@ def act(config_path: Path, cluster: str, action: Action, say: Say, host: str) ->
     elif say.checkpoint is None:
         raise Refused(400, "bad_request", "approve needs the `checkpoint` that is approved")
     else:
-        walk.approve(said, say.checkpoint)
+        approve(said, say.checkpoint)
     return Done(said=tuple(words))

@@ -85,11 +85,17 @@ class PendingPage(Shape):
 
 
 class Say(Shape):
-    """What a person says: who and why stand in the audit trail; `checkpoint` to approve only."""
+    """What a person says; the audit trail keeps who and why.
+
+    Attributes:
+        checkpoint: to approve only.
+        confirm: the cluster's name, to approve a step that cannot be undone.
+    """
 
     who: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
     reason: Annotated[str, Field(min_length=1, max_length=2000, pattern=r"\S")]
     checkpoint: Annotated[str, Field(max_length=200)] | None = None
+    confirm: Annotated[str, Field(max_length=200)] | None = None
 
 
 class Done(Shape):

@@ -69,6 +69,8 @@ class Passing:
                 self._step(ended_at=at_ms, outcome="not started", how="it was not started")
             case entries.StepDecided():
                 self._step(decided=f"{body.decision}, by {body.by.who}: {body.reason}")
+                if body.decision == "execute":
+                    self._end_by_hand(at_ms)
             case entries.CheckpointSkipped():
                 self.by.append(body.by.who)
                 self.end(at_ms, "skipped")
@@ -79,6 +81,9 @@ class Passing:
         """It is behind."""
         self.ended_ms, self.result = at_ms, result
         self.holding.close(at_ms)
+        self._end_by_hand(at_ms)
+
+    def _end_by_hand(self, at_ms: int) -> None:
         last = self.steps[-1] if self.steps else None
         if last is not None and last.outcome == "by hand" and last.ended_at is None:
             self._step(ended_at=at_ms, took_ms=max(0, at_ms - last.began_at))

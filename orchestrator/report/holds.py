@@ -61,7 +61,7 @@ class Holding:
     has_step: bool | None
     doing: Literal["before", "step", "asks", "gate"] = "before"
     already: bool = False
-    approved: dict[str, int] = field(default_factory=dict)
+    approved: list[entries.Person] = field(default_factory=list)
     held: dict[Key, _Held] = field(default_factory=dict)
 
     @classmethod
@@ -78,7 +78,8 @@ class Holding:
             case entries.Judged():
                 self._judged(at_ms, body)
             case entries.Approved():
-                self.approved[body.by.who] = at_ms
+                self.approved = [e for e in self.approved if not e.same_login(body.by)]
+                self.approved.append(body.by)
                 if len(self.approved) >= self.people:
                     self._end("approval", at_ms)
             case entries.ApprovalsExpired():

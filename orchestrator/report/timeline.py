@@ -190,12 +190,19 @@ def _said(body: Body) -> str:  # noqa: C901  # a case an entry
     return _decided(body)
 
 
+_DECISIONS: Final[Mapping[entries.Decision, str]] = {
+    "done": "done",
+    "repeat": "to be repeated",
+    "execute": "to be done by its hook",
+}
+
+
 def _decided(body: Body) -> str:
     match body:
         case entries.Approved():
             return f"{body.by.who} approved {body.checkpoint}: {body.reason}"
         case entries.StepDecided():
-            what = "done" if body.decision == "done" else "to be repeated"
+            what = _DECISIONS[body.decision]
             return f"{body.by.who} said that {body.checkpoint} is {what}: {body.reason}"
         case entries.CheckpointSkipped():
             return f"{body.by.who} skipped {body.checkpoint}: {body.reason}"

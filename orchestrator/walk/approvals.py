@@ -1,8 +1,8 @@
 """What an approval rests on: the state it was given for, and what of it has changed since."""
 
-import getpass
 import os
 import pwd
+import re
 import socket
 from collections.abc import Mapping, Sequence
 
@@ -55,13 +55,25 @@ def changed(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def this_person(name: str | None = None) -> Person:
-    """Who runs this command: `name` if given, else the login (behind sudo, whoever called it)."""
-    login = os.environ.get("SUDO_USER") or _login()
-    return Person(who=name or login, login=login, host=socket.gethostname())
+    """Return the user of this process, by the kernel's uid; the environment can be forged.
+
+    Args:
+        name: a comment on who it is.
+    """
+    uid = os.getuid()
+    login = _login(uid)
+    sudo = os.environ.get("SUDO_UID", "")
+    return Person(
+        who=name or login,
+        login=login,
+        host=socket.gethostname(),
+        uid=uid,
+        sudo_uid=int(sudo) if re.fullmatch("[0-9]{1,10}", sudo) else None,
+    )
 
 
-def _login() -> str:
+def _login(uid: int) -> str:
     try:
-        return pwd.getpwuid(os.getuid()).pw_name
+        return pwd.getpwuid(uid).pw_name
     except KeyError:
-        return getpass.getuser()
+        return f"uid {uid}"

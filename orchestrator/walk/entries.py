@@ -14,6 +14,7 @@ from migration.conditions import Finding, Verdict
 from orchestrator.audit import JsonValue
 
 JsonFacts: TypeAlias = Mapping[str, object]
+Decision: TypeAlias = Literal["done", "repeat", "execute"]
 
 RUNBOOKS: Final = "runbooks"
 """Where the state directory keeps the text of every runbook that was walked, by its hash."""
@@ -24,11 +25,28 @@ class _Body(BaseModel):
 
 
 class Person(_Body):
-    """Who decided: the name given or the login, the login itself, and the host it came from."""
+    """Who decided.
+
+    Attributes:
+        who: the name given, or the login; a comment that proves nothing.
+        login: of the process's user, or `console` for the console's token. This is what counts.
+        uid: of the process; None: the console, or an entry of an older version.
+        sudo_uid: the user that called sudo, as the environment says; a comment, too.
+    """
 
     who: str
     login: str
     host: str
+    uid: int | None = None
+    sudo_uid: int | None = None
+
+    def same_login(self, other: "Person") -> bool:
+        """Return whether both count as one person."""
+        return self.login == other.login or (self.uid is not None and self.uid == other.uid)
+
+    def words(self) -> str:
+        """Name the login, and the name that was given with it."""
+        return self.login if self.who == self.login else f"{self.who} (login {self.login})"
 
 
 class Found(_Body):
@@ -119,13 +137,18 @@ class Judged(_Body):
 
 
 class Approved(_Body):
-    """A person lets the checkpoint's step be taken, in the state that `basis` describes."""
+    """A person lets the checkpoint's step be taken, in the state that `basis` describes.
+
+    Attributes:
+        confirmed: the cluster's name as the approver typed it; None: it was not asked for.
+    """
 
     kind: Literal["approved"] = "approved"
     checkpoint: str
     by: Person
     reason: str
     basis: Mapping[str, str]
+    confirmed: str | None = None
 
 
 class ApprovalsExpired(_Body):
@@ -211,11 +234,16 @@ class StepUnknown(_Body):
 
 
 class StepDecided(_Body):
-    """A person says of a step that failed, or whose end is not known: done, or once more."""
+    """An operator's decision about a step.
+
+    Attributes:
+        decision: `done` or `repeat` for a step that failed or whose end is not known; `execute`
+            for one that was shown: its hook does it.
+    """
 
     kind: Literal["step_decided"] = "step_decided"
     checkpoint: str
-    decision: Literal["done", "repeat"]
+    decision: Decision
     by: Person
     reason: str
 

@@ -21,7 +21,8 @@ class Stop:
     Attributes:
         id: as the trail names it, such as `brokers-kraft[3]`.
         bind: what `broker` or `controller` in its conditions stands for.
-        begun: whether the step of another instance of the checkpoint was begun: it was approved.
+        begun: whether the step of another instance of the checkpoint was begun, so that its
+            approval has been used.
     """
 
     id: str
@@ -83,17 +84,27 @@ def step_begun(walk: Walk, checkpoint: str) -> bool:
     )
 
 
+def begun_elsewhere(walk: Walk, id_: str) -> bool:
+    """Return whether the step of another instance of the checkpoint was begun in this walk."""
+    prefix = f"{id_.partition('[')[0]}["
+    return any(
+        _was_begun(each)
+        for each in walk.places.values()
+        if each.id.startswith(prefix) and each.id != id_
+    )
+
+
 def _was_begun(place: Place) -> bool:
     return place.attempts > 0 or place.shown is not None or place.stage is Stage.STEP_DONE
 
 
 def _of_each(walk: Walk, checkpoint: Checkpoint, view: View) -> Stop | Done | Stuck:
-    kind, begun = str(checkpoint.for_each), step_begun(walk, checkpoint.id)
+    kind = str(checkpoint.for_each)
     current = walk.current
     if current is not None and current.id.startswith(f"{checkpoint.id}["):
         which = current.id[len(checkpoint.id) + 1 : -1]
-        bind = {kind: which}
-        return Stop(id=current.id, checkpoint=checkpoint, bind=bind, begun=begun)
+        begun = begun_elsewhere(walk, current.id)
+        return Stop(id=current.id, checkpoint=checkpoint, bind={kind: which}, begun=begun)
     unseen = brokers_not_known(view) if kind == "broker" else _log_not_known(view)
     if unseen is not None:
         why = f"which {kind}s there are is not known: {unseen.reason}"
@@ -106,6 +117,7 @@ def _of_each(walk: Walk, checkpoint: Checkpoint, view: View) -> Stop | Done | St
     for each in in_order(members, rules, _leaders(view), done):
         if each.id not in done:
             id_, bind = f"{checkpoint.id}[{each.id}]", {kind: str(each.id)}
+            begun = begun_elsewhere(walk, id_)
             return Stop(id=id_, checkpoint=checkpoint, bind=bind, begun=begun)
     return Done(id=checkpoint.id)
 

@@ -31,7 +31,7 @@ class Place:
     """One checkpoint of the walk.
 
     Attributes:
-        approvals: those that are in force.
+        approvals: those that are in force, one for each login.
         run: the hook's run that is under way, or the last one.
         attempts: how many hooks were started.
         open_before: whether the gate held before the step, and so says nothing of its effect.
@@ -217,7 +217,7 @@ def _place(place: Place, at_ms: int, body: Body) -> Place:  # noqa: C901  # a ca
         case entries.Judged():
             return replace(place, judged={**place.judged, body.part: body})
         case entries.Approved():
-            others = tuple(each for each in place.approvals if each.by.who != body.by.who)
+            others = tuple(e for e in place.approvals if not e.by.same_login(body.by))
             return replace(place, approvals=(*others, body))
         case entries.ApprovalsExpired():
             return replace(place, approvals=())

@@ -104,6 +104,13 @@ class Steps:
         self._start(stop, run, replace(hook, begin_before_s=held.until_s))
         return None
 
+    def has_hook(self, stop: Stop, step: Step, view: View) -> bool:
+        """Return whether the step has a hook here, also one whose command cannot be made now."""
+        try:
+            return self._hook(step, self._fields.of(stop.bind, view.summary), {}) is not None
+        except RunbookError:
+            return True
+
     def look(self, checkpoint: str, run: str) -> str | None:
         """Record how a run ended; return the words of a wait while it runs."""
         match self._runs.look(run):

@@ -39,7 +39,7 @@ class WalkTold(_Told):
         execute: whether steps are done by hooks.
         asks: what a person must decide; None: nothing.
         people: how many must approve the step before it is begun; 0: nobody need.
-        approved_by: who did, as far as that is in force.
+        approved_by: who did, as far as that is in force; one entry for each login.
         unexpected: what the cluster showed that no step did, newest last: time in ms, words.
     """
 
@@ -105,7 +105,7 @@ def told(
         ),
         unexpected=walk.unexpected,
         people=people,
-        approved_by=tuple(sorted({each.by.who for each in place.approvals} if place else ())),
+        approved_by=tuple(sorted(e.by.words() for e in place.approvals) if place else ()),
     )
 
 

@@ -7,7 +7,7 @@ the one that came last can act.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from migration.conditions import Condition, Finding, Verdict, View
@@ -25,6 +25,10 @@ from orchestrator.walk.trail import Trail
 _SAY_DONE: Final = (
     "your word that the step is done, since the gate held before it and cannot tell:"
     " kraftgate decide '{}' --done --reason ..."
+)
+_HAND_OVER: Final = (
+    "its step, which is shown to be done by hand; to hand it to its hook:"
+    " kraftgate decide '{}' --execute --reason ..."
 )
 How = Literal["opened", "already"]
 
@@ -137,10 +141,23 @@ class Walker:
                 return self._standing(at.stop, () if waits is None else (waits,))
             case Stage.ASKS:
                 return self._asking(at)
-            case Stage.SHOWN if at.place.open_before:
-                return self._standing(at.stop, (_SAY_DONE.format(at.stop.id),))
+            case Stage.SHOWN:
+                return self._shown(at)
             case _:
                 return self._gate(at, "opened")
+
+    def _shown(self, at: _Look) -> Standing:
+        """A person does the step, or hands it to its hook."""
+        if at.place.open_before:
+            standing = self._standing(at.stop, (_SAY_DONE.format(at.stop.id),))
+        else:
+            standing = self._gate(at, "opened")
+        step = at.stop.checkpoint.step
+        if standing.stop is None or step is None:
+            return standing
+        if not self._steps.has_hook(at.stop, step, at.view):
+            return standing
+        return replace(standing, holds=(*standing.holds, _HAND_OVER.format(at.stop.id)))
 
     def _before_step(self, at: _Look) -> Standing:
         if at.stop.checkpoint.already and self._judged(at, "already").holds:
@@ -180,7 +197,7 @@ class Walker:
             lines = tuple(differs)
             self._tell(entries.ApprovalsExpired(checkpoint=at.stop.id, changed=lines))
             return f"approval: the one given has expired, {lines[0]}"
-        names = sorted({each.by.who for each in given})
+        names = sorted(each.by.words() for each in given)
         if len(names) >= wanted.people:
             return None
         so_far = f" ({', '.join(names)} did)" if names else ""

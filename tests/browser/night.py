@@ -5,8 +5,6 @@ their directories can be held back on its way, so that a broker is held for as l
 looks.
 """
 
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -24,6 +22,7 @@ from orchestrator.runbook.load import load
 from orchestrator.walk.state import Stage
 from orchestrator.walk.told import WALK_FILE, read
 from tests.job.killing import CLUSTER, Killed
+from tests.support.approving import by_login, by_token
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
 
 Scene = Literal[
@@ -85,12 +84,11 @@ class Night:
         run.wait_for(_phase(Phase.FINALIZED))
         yield "finalized"
 
-    def approve(self) -> None:
-        """Two people do, in a terminal."""
-        for who in ("anna", "boris"):
-            words = ("approve", "finalize[3000]", "--who", who, "--reason", "soaked for a week")
-            command = [sys.executable, "-m", "orchestrator", *words]
-            subprocess.run([*command, "--config", str(self.run.config)], check=True, timeout=60)
+    def approve(self, *, in_the_page: bool = False) -> None:
+        """Two people do, one in a terminal; the other one in the page, or here by its request."""
+        if not in_the_page:
+            by_token(self.url, self.run.state, CLUSTER, "finalize[3000]")
+        by_login(self.run.config, CLUSTER, "finalize[3000]")
 
     def _first_broker(self) -> Iterator[Scene]:
         """It is held for as long as somebody looks; then a directory of it fails."""

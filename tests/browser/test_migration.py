@@ -11,6 +11,7 @@ from migration.summary import Mode
 from tests.browser.desk import LAPTOP
 from tests.browser.night import Night, Scene, night
 from tests.job.killing import CLUSTER
+from tests.support.approving import BORIS, REASON
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.browser, pytest.mark.long(minutes=3)]
 
@@ -142,20 +143,20 @@ def _dual_write(page: Page, now: Night) -> None:
 
 
 def _approve(page: Page, now: Night) -> None:
-    """Two people do, in the page."""
+    """Two people do: one in the page, one in a terminal."""
     (token,) = now.run.state.glob("console-*.token")
     expect(page.get_by_test_id("checkpoint")).to_have_text("finalize[3000]")
-    for number, who in enumerate(("anna", "boris")):
-        page.get_by_role("button", name="Approve").click()
-        dialog = page.locator("dialog.say-dialog")
-        expect(dialog).to_contain_text("It cannot be undone")
-        dialog.get_by_label("Who says it").fill(who)
-        dialog.get_by_label("Why").fill("soaked for a week")
-        dialog.get_by_label("Type the cluster").fill(CLUSTER)
-        if number == 0:
-            dialog.get_by_label("Token").fill(token.read_text("ascii").strip())
-        dialog.get_by_role("button", name="Approve finalize[3000]").click()
-        expect(page.locator(".toast")).to_contain_text(f"finalize[3000] approved by {who}")
+    page.get_by_role("button", name="Approve").click()
+    dialog = page.locator("dialog.say-dialog")
+    expect(dialog).to_contain_text("It cannot be undone")
+    dialog.get_by_label("Who says it").fill(BORIS)
+    dialog.get_by_label("Why").fill(REASON)
+    dialog.get_by_label("Type the cluster").fill(CLUSTER)
+    dialog.get_by_label("Token").fill(token.read_text("ascii").strip())
+    dialog.get_by_role("button", name="Approve finalize[3000]").click()
+    expect(page.locator(".toast")).to_contain_text(f"approved by {BORIS} (login console)")
+    expect(page.locator(".toast")).to_contain_text("2 people must approve, 1 did")
+    now.approve(in_the_page=True)
 
 
 def _finalized(page: Page, now: Night) -> None:

@@ -118,11 +118,13 @@ def test_an_irreversible_step_is_approved_by_two_who_type_its_cluster(
     expect(dialog).to_be_visible()
     dialog.get_by_label(re.compile("^Type the cluster")).fill("prod")
     dialog.get_by_role("button", name="Approve finalize[3001] in prod").click()
-    expect(page.locator(".toast")).to_contain_text("finalize[3001] approved by anna")
+    expect(page.locator(".toast")).to_contain_text(
+        "finalize[3001] approved by anna (login console)"
+    )
     expect(page.locator(".toast")).to_contain_text("2 people must approve, 1 did")
     desk.refresh()
     dialog = _dialog(page, "Approve")
-    expect(dialog).to_contain_text("2 people must approve; anna did.")
+    expect(dialog).to_contain_text("2 people must approve; anna (login console) did.")
 
 
 def test_abort_is_typed_out_and_ends_the_walk(desk: Desk, start: Start) -> None:

@@ -39,24 +39,43 @@ def newest(served: Served) -> entries.Body:
     return body_of(entry.kind, entry.body)
 
 
+APPROVE = {"checkpoint": "finalize[3001]", "confirm": "prod"}
+
+
 def test_an_approval_carries_who_why_where_and_the_state(start: Start) -> None:
     served = start(scene="approve")
-    said = say(served, "approve", checkpoint="finalize[3001]")
+    said = say(served, "approve", **APPROVE)
     assert said == (
-        "prod: finalize[3001] approved by boris",
+        "prod: finalize[3001] approved by boris (login console)",
         "2 people must approve, 1 did",
     )
     given = newest(served)
     assert isinstance(given, entries.Approved)
     assert (given.checkpoint, given.by, given.reason) == ("finalize[3001]", BORIS, "CHG-1234")
     assert given.basis["phase"] == "dual-write"
+    assert given.confirmed == "prod"
+
+
+def test_the_token_is_one_person_under_whatever_name(start: Start) -> None:
+    served = start(scene="approve")
+    say(served, "approve", **APPROVE)
+    assert "2 people must approve, 1 did" in say(served, "approve", **APPROVE, who="anna")
+
+
+def test_what_cannot_be_undone_is_approved_with_the_clusters_name(start: Start) -> None:
+    served = start(scene="approve")
+    said = refuses(served, "approve", checkpoint="finalize[3001]")
+    assert "confirm its approval with the cluster's name" in said
+    said = refuses(served, "approve", checkpoint="finalize[3001]", confirm="stage")
+    assert "does not confirm" in said
 
 
 def test_it_is_the_entry_that_the_command_writes(start: Start) -> None:
     served = start(scene="approve")
-    say(served, "approve", checkpoint="finalize[3001]")
+    say(served, "approve", **APPROVE)
     by_page = newest(served)
     words = ["approve", "finalize[3001]", "--who", "boris", "--reason", "CHG-1234"]
+    words += ["--confirm", "prod"]
     result = CliRunner().invoke(main, [*words, "--config", str(served.world.config.path)])
     assert result.exit_code == ExitCode.DONE, result.output
     by_command = newest(served)
@@ -71,14 +90,15 @@ def test_the_page_sees_what_it_said(start: Start) -> None:
         page.next()
         assert page.state["clusters"][0]["walk"]["can"] == ["approve", "pause", "abort"]
         assert page.state["clusters"][0]["walk"]["people"] == 2
-        say(served, "approve", checkpoint="finalize[3001]")
+        say(served, "approve", **APPROVE)
         served.advance()
         while not page.state["clusters"][0]["walk"]["approved_by"]:
             page.next("change")
         (cluster,) = page.state["clusters"]
-        assert cluster["walk"]["approved_by"] == ["boris"]
+        assert cluster["walk"]["approved_by"] == ["boris (login console)"]
         (told,) = [each for each in cluster["events"] if each["kind"] == "approved"]
-        assert (told["lane"], told["by"]) == ("decisions", "boris@127.0.0.1")
+        by = "boris (login console)@127.0.0.1"
+        assert (told["lane"], told["by"]) == ("decisions", by)
 
 
 def test_nobody_approves_elsewhere_than_where_the_walk_stands(start: Start) -> None:
@@ -94,7 +114,7 @@ def test_nobody_approves_what_cannot_be_seen(start: Start) -> None:
     served.world.tell(stale_ms=60_000)
     before = len(served.world.log.entries("prod"))
     with client(served, token=served.token) as http:
-        said = SAY | {"checkpoint": "finalize[3001]"}
+        said = SAY | APPROVE
         answer = http.post("/api/clusters/prod/approve", json=said)
     assert refused(answer) == (503, "not_known")
     assert len(served.world.log.entries("prod")) == before

@@ -13,8 +13,9 @@ from tests.alerts.rules import rules
 from tests.dashboard.queries import Asked, queries
 from tests.job.killing import CLUSTER
 from tests.report.witness import witnessed
-from tests.shown.night import APPROVERS, Night, clean_night
+from tests.shown.night import Night, clean_night
 from tests.shown.reported import by_registration, cluster_of, is_told_as_logged, reported
+from tests.support.approving import APPROVERS
 from tests.support.prometheus import api, ask, ask_range
 
 pytestmark = [

@@ -1,11 +1,15 @@
 """An approval rests on a state, and says what of it has changed."""
 
+import os
+import pwd
 from dataclasses import replace
+
+import pytest
 
 from migration.disks import BrokerDisks, DisksImage
 from migration.observations import LogDirSeen
 from migration.summary import Phase
-from orchestrator.walk.approvals import basis, changed
+from orchestrator.walk.approvals import basis, changed, this_person
 from tests.orchestrator.night import cluster, held, kraft
 
 SHA = "0123456789abcdef0123"
@@ -50,3 +54,25 @@ def test_a_failed_directory_and_another_runbook_end_it() -> None:
     assert "/d/1" in told
     (other,) = changed(basis(well, (), SHA), basis(well, (), "f" * 20))
     assert other.startswith("runbook: ")
+
+
+def test_a_person_is_the_kernels_user_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("USER", "LOGNAME", "SUDO_USER"):
+        monkeypatch.setenv(name, "boris")
+    monkeypatch.setenv("SUDO_UID", "1001")
+    found = this_person("Boris of operations")
+    assert (found.login, found.uid) == (pwd.getpwuid(os.getuid()).pw_name, os.getuid())
+    assert (found.who, found.sudo_uid) == ("Boris of operations", 1001)
+
+
+@pytest.mark.parametrize("said", ["", "boris", "-1", "1" * 40])
+def test_what_sudo_is_said_to_have_been_is_read_as_a_number_or_not_at_all(
+    monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    monkeypatch.setenv("SUDO_UID", said)
+    assert this_person().sudo_uid is None
+
+
+def test_a_user_without_a_name_is_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getuid", lambda: 4_000_000_001)
+    assert (this_person().login, this_person().who) == ("uid 4000000001", "uid 4000000001")

@@ -1,9 +1,11 @@
 """What a person says to a walk: taken or refused, and in the trail with who and why."""
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
@@ -25,6 +27,7 @@ from tests.orchestrator.night import FRESH, NOW_MS, cluster, kraft
 from tests.walk.test_walker import ANNA, RUNBOOK
 
 WHY = ("--reason", "CHG-1234")
+YES = (*WHY, "--confirm", "prod")
 
 
 def _shown() -> entries.StepShown:
@@ -100,13 +103,42 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
 
 
 def test_an_approval_carries_who_why_and_the_state(desk: Desk) -> None:
-    result = desk.types("approve", "finalize", "--who", "boris", *WHY)
+    result = desk.types("approve", "finalize", "--who", "boris", *YES)
     assert result.exit_code == ExitCode.DONE, result.output
     assert "2 people must approve, 1 did" in result.stdout
     (given,) = desk.walk().place("finalize").approvals
-    assert (given.by.who, given.reason) == ("boris", "CHG-1234")
+    assert (given.by.who, given.by.uid, given.reason) == ("boris", os.getuid(), "CHG-1234")
+    assert given.confirmed == "prod"
     assert given.basis["phase"] == "dual-write"
     assert "epoch" in given.basis["broker 2"]
+
+
+def test_one_login_approves_once_under_whatever_name(desk: Desk) -> None:
+    for who in ("anna", "boris"):
+        result = desk.types("approve", "finalize", "--who", who, *YES)
+        assert result.exit_code == ExitCode.DONE, result.output
+    assert "had approved it already: it counts once" in result.stdout
+    assert "2 people must approve, 1 did" in result.stdout
+    assert len(desk.walk().place("finalize").approvals) == 1
+
+
+def test_what_cannot_be_undone_is_approved_with_the_clusters_name(desk: Desk) -> None:
+    said = desk.refused("approve", "finalize", *WHY)
+    assert "confirm its approval with the cluster's name: --confirm prod" in said
+    said = desk.refused("approve", "finalize", *WHY, "--confirm", "stage")
+    assert "'stage' does not confirm the approval of finalize: the cluster is prod" in said
+
+
+@pytest.mark.parametrize(("typed", "code"), [("prod", ExitCode.DONE), ("", ExitCode.USAGE)])
+def test_on_a_terminal_the_clusters_name_is_asked_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, typed: str, code: ExitCode
+) -> None:
+    terminal = SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("orchestrator.cli_walk.sys", terminal)
+    words = ["approve", "finalize", *WHY, "--config", str(desk.config)]
+    result = CliRunner().invoke(main, words, input=f"{typed}\n")
+    assert result.exit_code == code
+    assert "Type the cluster's name, prod, to confirm" in result.stderr
 
 
 def test_a_configured_secret_in_a_reason_is_not_written(desk: Desk) -> None:
@@ -123,7 +155,7 @@ def test_a_configured_secret_in_a_reason_is_not_written(desk: Desk) -> None:
 
 def test_nobody_approves_what_cannot_be_seen(desk: Desk) -> None:
     desk.fresh(stale_ms=60_000)
-    result = desk.types("approve", "finalize", *WHY)
+    result = desk.types("approve", "finalize", *YES)
     assert result.exit_code == ExitCode.NO_DATA
     assert desk.walk().place("finalize").approvals == ()
 
@@ -164,10 +196,52 @@ def test_pause_and_resume(desk: Desk) -> None:
 
 def test_a_decision_is_made_only_where_one_is_asked(desk: Desk) -> None:
     assert "asks for no decision" in desk.refused("decide", "finalize", "--done", *WHY)
-    assert "say --done or --repeat" in desk.refused("decide", "finalize", *WHY)
+    assert "say --done, --repeat or --execute" in desk.refused("decide", "finalize", *WHY)
     desk.tell(entries.StepUnknown(checkpoint="finalize", run="r", why="nobody knows"))
     assert desk.types("decide", "finalize", "--repeat", *WHY).exit_code == ExitCode.DONE
     assert desk.walk().place("finalize").stage is Stage.ENTERED
+
+
+HOOKS = "hooks: 1\nexplain: None.\nsteps:\n  finalize: {argv: [do, it]}\n"
+
+
+def orchestrated(*, execute: bool) -> entries.OrchestratorStarted:
+    return entries.OrchestratorStarted(
+        owner="process 1", version="1", execute=execute, hooks_sha256=None, fence=1
+    )
+
+
+def test_a_shown_step_is_handed_to_its_hook_on_request(desk: Desk) -> None:
+    (desk.folder / "hooks.yaml").write_text(HOOKS)
+    text = desk.config.read_text().replace("small.yaml}", "small.yaml, hooks: ./hooks.yaml}")
+    desk.config.write_text(text)
+    hand_over = ("decide", "finalize", "--execute", *WHY)
+    assert "asks for no decision of this kind: it is entered" in desk.refused(*hand_over)
+    desk.tell(_shown())
+    said = desk.refused("decide", "finalize", "--repeat", *WHY)
+    assert "it is shown; it takes --done or --execute" in said
+    desk.tell(orchestrated(execute=False))
+    assert "was started without --execute" in desk.refused(*hand_over)
+    desk.tell(orchestrated(execute=True))
+    done = desk.types(*hand_over)
+    assert done.exit_code == ExitCode.DONE, done.output
+    assert "its guards and its approval are checked again" in done.stdout
+    assert desk.walk().place("finalize").stage is Stage.ENTERED
+    decided = desk.log.entries("prod")[-1]
+    assert (decided.kind, decided.body["decision"]) == ("step_decided", "execute")
+    again = desk.types("approve", "finalize", *YES)
+    assert again.exit_code == ExitCode.DONE, again.output
+
+
+def test_a_shown_step_without_a_hook_is_not_handed_over(desk: Desk) -> None:
+    desk.tell(orchestrated(execute=True), _shown())
+    said = desk.refused("decide", "finalize", "--execute", *WHY)
+    assert "the configuration has no hook for finalize: do it by hand" in said
+    (desk.folder / "hooks.yaml").write_text(HOOKS.replace("finalize:", "enter-kraft:"))
+    text = desk.config.read_text().replace("small.yaml}", "small.yaml, hooks: ./hooks.yaml}")
+    desk.config.write_text(text)
+    said = desk.refused("decide", "finalize", "--execute", *WHY)
+    assert "hooks.yaml has no hook for finalize: do it by hand" in said
 
 
 def test_the_way_back_is_open_until_the_first_step_that_cannot_be_taken_back(desk: Desk) -> None:

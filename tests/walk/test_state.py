@@ -9,8 +9,8 @@ from orchestrator.walk import entries
 from orchestrator.walk.entries import Body, Person, as_json, body_of
 from orchestrator.walk.state import Left, Place, Stage, Walk, fold
 
-ANNA = Person(who="anna", login="anna", host="ops1")
-BORIS = Person(who="boris", login="boris", host="ops1")
+ANNA = Person(who="anna", login="anna", host="ops1", uid=1001)
+BORIS = Person(who="boris", login="boris", host="ops1", uid=1002)
 BEGAN = entries.WalkBegan(runbook="zk-to-kraft-jbod", sha256="ab", by=ANNA, reason="tonight")
 
 
@@ -118,6 +118,37 @@ def test_one_person_approves_once_and_expiry_ends_all() -> None:
     expired = entries.ApprovalsExpired(checkpoint="copy", changed=("phase: was hybrid, is x",))
     none = walked(entered(), approved(ANNA), expired)
     assert none.place("copy").approvals == ()
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        ANNA.model_copy(update={"who": "boris"}),
+        ANNA.model_copy(update={"login": "uid 1001", "who": "boris"}),
+        ANNA.model_copy(update={"uid": None, "who": "boris"}),
+    ],
+)
+def test_one_login_counts_once_whatever_name_it_gives(again: Person) -> None:
+    place = walked(entered(), approved(ANNA), approved(again)).place("copy")
+    assert [each.by for each in place.approvals] == [again]
+
+
+def test_an_approval_of_an_older_version_counts_by_the_login_that_it_has() -> None:
+    old = {
+        "checkpoint": "copy",
+        "by": {"who": "boris", "login": "anna", "host": "ops1"},
+        "reason": "ok",
+        "basis": {"phase": "hybrid"},
+    }
+    place = walked(entered(), approved(ANNA), body_of("approved", old)).place("copy")
+    assert [each.by.words() for each in place.approvals] == ["boris (login anna)"]
+
+
+def test_a_shown_step_that_is_handed_to_its_hook_is_before_its_step_again() -> None:
+    step = entries.StepShown(checkpoint="copy", text="Copy it.", open_before=False, facts={})
+    decided = entries.StepDecided(checkpoint="copy", decision="execute", by=ANNA, reason="tired")
+    place = walked(entered(), step, decided).place("copy")
+    assert (place.stage, place.shown) == (Stage.ENTERED, "Copy it.")
 
 
 def test_a_checkpoint_for_each_broker_is_passed_by_its_own_entry() -> None:

@@ -463,6 +463,66 @@ def test_two_people_must_approve_what_cannot_be_taken_back(night: Night) -> None
     assert walk.outcome == "completed"
 
 
+def test_one_login_that_approves_under_two_names_is_one_person(night: Night) -> None:
+    at_finalize(night)
+    approve(night, ANNA)
+    approve(night, ANNA.model_copy(update={"who": "boris"}))
+    assert "approval by 2 people (boris (login anna) did)" in night.settle().holds[-1]
+    assert night.outside.started == []
+
+
+def execute(night: Night, checkpoint: str) -> None:
+    night.say(
+        entries.StepDecided(checkpoint=checkpoint, decision="execute", by=ANNA, reason="tired")
+    )
+
+
+def test_a_shown_step_is_handed_to_its_hook_after_its_guards_and_not_unasked(night: Night) -> None:
+    night.by_hand = True
+    night.take_up()
+    night.settle()
+    assert night.place("brokers-kraft[1]").stage is Stage.SHOWN
+    night.by_hand = False
+    night.take_up()
+    assert "kraftgate decide 'brokers-kraft[1]' --execute" in night.settle().holds[-1]
+    assert night.outside.started == []
+    night.brokers = (migrating(1), held(2))
+    execute(night, "brokers-kraft[1]")
+    assert night.settle().holds[0].startswith("nothing_held")
+    assert night.outside.started == []
+    night.brokers = (migrating(1), migrating(2))
+    night.settle()
+    assert [argv[:3] for _, argv, _ in night.outside.started] == [("do", "enter-kraft", "1")]
+
+
+def test_a_step_that_is_handed_over_in_another_state_is_approved_again(night: Night) -> None:
+    night.by_hand = True
+    night.take_up()
+    at_finalize(night)
+    approve(night, ANNA)
+    approve(night, BORIS)
+    night.settle()
+    assert night.place("finalize").stage is Stage.SHOWN
+    night.by_hand = False
+    night.take_up()
+    night.brokers = (kraft(1), kraft(2, epoch=4711))
+    execute(night, "finalize")
+    assert "approval by 2 people" in night.settle().holds[-1]
+    assert night.outside.started == []
+    approve(night, ANNA)
+    approve(night, BORIS)
+    night.settle()
+    assert [argv[1] for _, argv, _ in night.outside.started] == ["finalize"]
+
+
+def test_a_step_without_a_hook_is_not_said_to_have_one(night: Night) -> None:
+    night.outside.by_hook = frozenset()
+    assert "--execute" not in str(night.settle().holds)
+    execute(night, "brokers-kraft[1]")
+    night.settle()
+    assert night.place("brokers-kraft[1]").stage is Stage.SHOWN
+
+
 def test_an_approval_ends_with_the_state_it_was_given_for(night: Night) -> None:
     at_finalize(night)
     approve(night, ANNA)

@@ -14,10 +14,12 @@ import psutil
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.errors import NoDataError
 from orchestrator.lab import Lab
+from orchestrator.lab.ports import LOOPBACK, Ports
 from orchestrator.runbook.load import load
 from orchestrator.walk.state import Stage, Walk
 from orchestrator.walk.trail import Trail
 from tests.job.killing import CLUSTER, Killed
+from tests.support.approving import by_login, by_token
 
 HOOK = Path(__file__).with_name("lab_hook.py")
 
@@ -30,6 +32,9 @@ class Window(Killed):
     """
 
     def __init__(self, folder: Path, lab: Lab, more: str = "") -> None:
+        self._ports = Ports()
+        console = f"{LOOPBACK}:{self._ports.take()}"
+        self._url = f"http://{console}"
         self.faults = folder / "faults"
         self.faults.mkdir()
         self.runbook, hooks = folder / "runbook.yaml", folder / "hooks.yaml"
@@ -42,10 +47,21 @@ class Window(Killed):
             f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
             f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
             f"runbook: {{file: {self.runbook}, hooks: {hooks}}}\n"
+            f'console: {{listen: "{console}"}}\n'
         )
         super().__init__(folder, lab.controller_bootstrap, lab.cluster_id, sources + more)
         self._log: AuditLog | None = None
         self._trail: Trail | None = None
+
+    def __exit__(self, *arguments: object) -> None:
+        """Leave nothing behind, and give the console's port back."""
+        super().__exit__(*arguments)
+        self._ports.close()
+
+    def approve(self, checkpoint: str) -> None:
+        """Two people approve: one in a terminal, one in the console."""
+        by_login(self.config, CLUSTER, checkpoint)
+        by_token(self._url, self.state, CLUSTER, checkpoint)
 
     def start(self, *arguments: str) -> None:
         """Take the walk up."""

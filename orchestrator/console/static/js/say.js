@@ -17,6 +17,7 @@ const EFFECTS = {
       : `Its step${at?.step ? ` (${at.step})` : ""} may then be taken, by hand.`,
     at?.irreversible ? "It cannot be undone: there is no way back to ZooKeeper from there." : "",
     walk.people > 1 ? `${walk.people} people must approve; ${walk.approved_by.length ? `${walk.approved_by.join(", ")} did` : "nobody did yet"}.` : "",
+    walk.people > 1 ? "Everybody who uses the console's token counts as one person; the others approve with kraftgate approve." : "",
     "The approval expires when the state changes for which it is given.",
   ],
   pause: () => ["No further step is begun until somebody resumes.", "The step that is under way goes on."],
@@ -57,6 +58,7 @@ export function SayDialog({ what, cluster, off, onClose, onDone }) {
     const held = asksToken ? given.token.trim() : token();
     const body = { who: given.who.trim(), reason: given.reason.trim() };
     if (what === "approve") body.checkpoint = opened.checkpoint;
+    if (what === "approve" && named) body.confirm = given.confirm;
     setBusy(true);
     setError(null);
     try {

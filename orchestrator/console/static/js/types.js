@@ -309,6 +309,7 @@
  * @property {string} who
  * @property {string} reason
  * @property {string|null} [checkpoint]
+ * @property {string|null} [confirm]
  */
 
 /**
