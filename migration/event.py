@@ -1,8 +1,9 @@
 """Something that happened, wherever it was seen."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 
 class Source(enum.StrEnum):
@@ -37,6 +38,22 @@ class Event:
     def moment_ms(self) -> int | None:
         """When it happened, as well as is known."""
         return self.seen_ms if self.timestamp_ms is None else self.timestamp_ms
+
+
+def in_time_order(events: Iterable[Event]) -> list[Event]:
+    """Return the events in the order of their cluster time, whichever source told of them first.
+
+    The metadata log's own events stay in the log's order, also where a new leader's clock is
+    behind; an event without a time follows the one before it.
+    """
+    keyed: list[tuple[int, Event]] = []
+    log_ms = at_ms = 0
+    for event in events:
+        at_ms = at_ms if event.moment_ms is None else event.moment_ms
+        if event.source is Source.KRAFT_METADATA:
+            at_ms = log_ms = max(log_ms, at_ms)
+        keyed.append((at_ms, event))
+    return [event for _, event in sorted(keyed, key=itemgetter(0))]
 
 
 class Told:

@@ -7,6 +7,7 @@ Offsets are the metadata log's; times are ISO 8601 in UTC with milliseconds.
 from collections.abc import Iterable, Sequence
 
 from migration.alerts import NOTHING_STANDS, Standing, Standings
+from migration.broker_replicas import log_counts, on_disk
 from migration.conditions import Finding
 from migration.event import Event
 from migration.hazards import Hazard, hazards
@@ -39,7 +40,7 @@ def cluster_json(
         "phase": str(summary.phase),
         "topics": summary.topics,
         "partitions": summary.partitions,
-        "brokers": [_broker_json(broker) for broker in summary.brokers],
+        "brokers": [_broker_json(summary, broker) for broker in summary.brokers],
         "events": [_event_json(event) for event in events],
     }
     if not complete:
@@ -109,7 +110,7 @@ def several_json(clusters: Iterable[dict[str, object]]) -> dict[str, object]:
     return {"clusters": list(clusters)}
 
 
-def _broker_json(broker: BrokerSummary) -> dict[str, object]:
+def _broker_json(summary: ClusterSummary, broker: BrokerSummary) -> dict[str, object]:
     early = broker.unfenced_early
     progress = broker.progress
     return {
@@ -139,6 +140,8 @@ def _broker_json(broker: BrokerSummary) -> dict[str, object]:
             "rate_per_second": _rounded(rate_per_second(broker)),
         },
         "under_replicated": broker.under_replicated,
+        "replicas_known": log_counts(summary, broker),
+        "replicas_on_disk": on_disk(summary, broker.id),
     }
 
 

@@ -1,6 +1,6 @@
 """A row per broker, from its summary."""
 
-from migration.broker_waits import last_progress_ms
+from migration.broker_waits import last_progress_ms, serves_early
 from migration.rates import NoEstimate, rate_per_second
 from migration.replica_state import ReplicaState
 from migration.summary import BrokerSummary
@@ -10,12 +10,17 @@ from orchestrator.view.rows import urgency
 
 
 def broker_row(
-    broker: BrokerSummary, eta: Estimated | None, *, stalled: bool, knows_partitions: bool
+    broker: BrokerSummary,
+    eta: Estimated | None,
+    *,
+    stalled: bool,
+    knows_partitions: bool,
+    on_disk: int | None,
 ) -> BrokerRow:
     """Tell one broker.
 
     `eta`: of one that is held. `knows_partitions`: whether the metadata log has a say about
-    replicas.
+    replicas. `on_disk`: replicas that its disks have, where the log does not count them.
     """
     registered = broker.epoch is not None
     told = registered and knows_partitions
@@ -33,7 +38,7 @@ def broker_row(
         unfenced_early=_early(broker),
         replicas={state: broker.replicas[state] for state in ReplicaState} if told else None,
         pending=broker.pending if told else None,
-        total=sum(broker.replicas.values()) if told else None,
+        total=sum(broker.replicas.values()) if told else on_disk,
         under_replicated=broker.under_replicated if told else None,
         rate_per_second=_rate(broker),
         eta=None if eta is None else eta_told(eta),
@@ -77,5 +82,6 @@ def _early(broker: BrokerSummary) -> Early | None:
     early = broker.unfenced_early
     if early is None:
         return None
-    standing = broker.held and not broker.fenced
-    return Early(pending=early.pending, duration_ms=early.duration_ms, standing=standing)
+    return Early(
+        pending=early.pending, duration_ms=early.duration_ms, standing=serves_early(broker)
+    )

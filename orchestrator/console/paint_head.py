@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from migration.broker_waits import serves_early
 from migration.conditions import Verdict
 from migration.conditions.view import View
 from migration.replica_state import ReplicaState
@@ -61,10 +62,7 @@ def head(
         brokers={mode: sum(b.mode is mode for b in summary.brokers) for mode in Mode},
         held=sum(each.held for each in summary.brokers),
         fenced=sum(each.fenced and each.epoch is not None for each in summary.brokers),
-        unfenced_early=sum(
-            each.held and not each.fenced and each.unfenced_early is not None
-            for each in summary.brokers
-        ),
+        unfenced_early=sum(map(serves_early, summary.brokers)),
         replicas=_replicas(summary) if knows_partitions else None,
         limits=one.limits,
     )

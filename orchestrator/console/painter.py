@@ -10,6 +10,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
+from migration.broker_replicas import on_disk
 from migration.broker_waits import is_stalled
 from migration.compared import Identity
 from migration.conditions.standing import knows_partitions
@@ -56,12 +57,16 @@ class News:
 
 
 class _Row(NamedTuple):
-    """What the row of one broker is made of; `eta`: of one that is held."""
+    """What the row of one broker is made of.
+
+    `eta`: of one that is held. `on_disk`: where the metadata log does not count its replicas.
+    """
 
     broker: BrokerSummary
     eta: Estimated | None
     stalled: bool
     knows_partitions: bool
+    on_disk: int | None
 
 
 class _Dirs(NamedTuple):
@@ -162,11 +167,16 @@ class Painter:
         told = knows_partitions(view)
         for each in view.summary.brokers:
             stalled = is_stalled(each, view.now_ms, self._stall_after_ms)
-            yield each.id, _Row(each, self._estimates.of(each), stalled, told)
+            there = None if told and each.epoch is not None else on_disk(view.summary, each.id)
+            yield each.id, _Row(each, self._estimates.of(each), stalled, told, there)
 
     def _broker(self, facts: _Row) -> bytes:
         row = broker_row(
-            facts.broker, facts.eta, stalled=facts.stalled, knows_partitions=facts.knows_partitions
+            facts.broker,
+            facts.eta,
+            stalled=facts.stalled,
+            knows_partitions=facts.knows_partitions,
+            on_disk=facts.on_disk,
         )
         return self._json(row)
 

@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from migration.broker_waits import serves_early
 from migration.durations import duration_text
 from migration.event import Event
 from migration.summary import BrokerSummary, ClusterSummary
@@ -46,7 +47,7 @@ def early_text(broker: BrokerSummary) -> str:
         return "no"
     if early.duration_ms is not None:
         return f"{early.pending} pending for {duration_text(early.duration_ms)}"
-    return f"{early.pending} pending" + (", still" if broker.held else "")
+    return f"{early.pending} pending" + (", still" if serves_early(broker) else "")
 
 
 def held_text(broker: BrokerSummary) -> str:

@@ -10,6 +10,9 @@ no line.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from migration.broker_replicas import log_counts, on_disk
+from migration.broker_waits import serves_early
+from migration.event import in_time_order
 from migration.hazards import Hazard, HazardKind, hazards
 from migration.rates import Eta, NoEstimate, etas, rate_per_second
 from migration.replica_state import ReplicaState
@@ -69,9 +72,8 @@ def changes(before: Judged | None, after: Judged, now_ms: int) -> list[str]:
 
 def _new_events(before: Snapshot | None, after: Snapshot) -> Iterator[dict[str, object]]:
     seen = before.events[-1][0] if before is not None and before.events else 0
-    for sequence, event in after.events:
-        if sequence > seen:
-            yield event_fields(event)
+    for event in in_time_order(event for sequence, event in after.events if sequence > seen):
+        yield event_fields(event)
 
 
 def _cluster_changes(before: ClusterSummary | None, after: ClusterSummary) -> Iterator[str]:
@@ -97,7 +99,8 @@ def _broker_changes(
     known = {} if before is None else {broker.id: broker for broker in before.brokers}
     for broker in after.brokers:
         if known.pop(broker.id, None) != broker:
-            fields = broker_fields(broker, found.get(broker.id)) | {"offset": after.metadata_offset}
+            fields = broker_fields(after, broker, found.get(broker.id))
+            fields["offset"] = after.metadata_offset
             yield f"change=broker {pairs(fields)}"
     for broker_id in sorted(known):
         fields = {"broker": broker_id, "gone": True, "offset": after.metadata_offset}
@@ -140,8 +143,15 @@ def _which(hazard: Hazard) -> tuple[HazardKind, int | None]:
     return hazard.kind, hazard.broker
 
 
-def broker_fields(broker: BrokerSummary, eta: Eta | None) -> dict[str, object]:
-    """Give a broker's state as fields, always the same ones in the same order."""
+def broker_fields(
+    summary: ClusterSummary, broker: BrokerSummary, eta: Eta | None
+) -> dict[str, object]:
+    """Return a broker's state as fields, always the same ones in the same order.
+
+    What the metadata log does not count is None; `total` is then that of the broker's disks.
+    """
+    counts = log_counts(summary, broker)
+    total = sum(broker.replicas.values()) if counts else on_disk(summary, broker.id)
     rate = rate_per_second(broker)
     one = None if isinstance(eta, NoEstimate) else eta
     return {
@@ -149,12 +159,12 @@ def broker_fields(broker: BrokerSummary, eta: Eta | None) -> dict[str, object]:
         "mode": str(broker.mode),
         "fenced": broker.fenced,
         "held": broker.held,
-        "pending": broker.pending,
-        "total": sum(broker.replicas.values()),
-        **{str(state): broker.replicas[state] for state in ReplicaState},
+        "pending": broker.pending if counts else None,
+        "total": total,
+        **{str(state): broker.replicas[state] if counts else None for state in ReplicaState},
         "rate": None if rate is None else round(rate, 1),
         "eta_seconds": one and round(one.seconds, 1),
-        "unfenced_early": broker.unfenced_early is not None,
+        "unfenced_early": serves_early(broker),
         "eta_low_seconds": one and round(one.low, 1),
         "eta_high_seconds": one and round(one.high, 1),
     }

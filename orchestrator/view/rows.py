@@ -6,9 +6,12 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
+from migration.broker_replicas import log_counts, on_disk
+from migration.broker_waits import serves_early
+from migration.durations import duration_text
 from migration.rates import Eta, NoEstimate, rate_per_second
 from migration.replica_state import ReplicaState
-from migration.summary import BrokerSummary, Mode
+from migration.summary import BrokerSummary, ClusterSummary, Mode
 from orchestrator.view.bars import bar
 from orchestrator.view.words import short_age, short_rate
 
@@ -34,16 +37,22 @@ def most_urgent_first(brokers: Sequence[BrokerSummary]) -> list[BrokerSummary]:
 
 
 def broker_table(
-    brokers: Sequence[BrokerSummary], found: Mapping[int, Eta], now_ms: int, width: int
+    summary: ClusterSummary,
+    brokers: Sequence[BrokerSummary],
+    found: Mapping[int, Eta],
+    now_ms: int,
+    width: int,
 ) -> Table:
-    """Draw the rows; `!` behind `unfenced` marks one that Kafka unfenced early.
-
-    `found`: the held brokers' estimates.
-    """
+    """Return the rows of these brokers; `found`: the held brokers' estimates."""
     wide = width >= _WIDE
     heads = ["id", "mode", "state", "hold", "pending", "rate", "ETA", "last", "replicas"]
     columns = [
-        _cells(broker, eta_text(found.get(broker.id), roomy=width >= _ROOMY), now_ms)
+        _cells(
+            broker,
+            _counted(summary, broker),
+            eta_text(found.get(broker.id), roomy=width >= _ROOMY),
+            now_ms,
+        )
         for broker in brokers
     ]
     kept = [i for i, head in enumerate(heads[:-1]) if wide or head not in {"rate", "last"}]
@@ -54,7 +63,7 @@ def broker_table(
         number = heads[i] in {"id", "pending", "rate", "ETA", "last"}
         table.add_column(heads[i], no_wrap=True, justify="right" if number else "left")
     for broker, row in zip(brokers, columns, strict=True):
-        table.add_row(*(row[i] for i in kept), bar(broker.replicas, bar_width))
+        table.add_row(*(row[i] for i in kept), _bar(summary, broker, bar_width))
     return table
 
 
@@ -68,13 +77,39 @@ def eta_text(eta: Eta | None, *, roomy: bool) -> str:
     return f"{about} ({short_age(eta.low * 1000)}-{short_age(eta.high * 1000)})"
 
 
-def _cells(broker: BrokerSummary, eta: str, now_ms: int) -> list[Text]:
+def was_early(brokers: Sequence[BrokerSummary]) -> str | None:
+    """Return which brokers Kafka unfenced early, and for how long; None: none, or it lasts."""
+    told = [
+        f"broker {each.id} for {duration_text(each.unfenced_early.duration_ms)}"
+        for each in brokers
+        if each.unfenced_early is not None and each.unfenced_early.duration_ms is not None
+    ]
+    return f"unfenced early: {', '.join(told)}" if told else None
+
+
+def _counted(summary: ClusterSummary, broker: BrokerSummary) -> str:
+    """Return pending of all replicas; `?` for what no source knows."""
+    if log_counts(summary, broker):
+        return f"{broker.pending}/{sum(broker.replicas.values())}"
+    total = on_disk(summary, broker.id)
+    return "?" if total is None else f"?/{total}"
+
+
+def _bar(summary: ClusterSummary, broker: BrokerSummary, width: int) -> Text:
+    if log_counts(summary, broker):
+        return bar(broker.replicas, width)
+    total = on_disk(summary, broker.id)
+    told = "unknown" if total is None else f"{total} on disk"
+    return Text(told[:width].ljust(width), style="dim", no_wrap=True)
+
+
+def _cells(broker: BrokerSummary, counted: str, eta: str, now_ms: int) -> list[Text]:
     return [
         Text(str(broker.id), style="bold"),
         Text(str(broker.mode), style=_MODE_STYLE[broker.mode]),
         _state(broker),
         Text("HELD", style="bold black on yellow") if broker.held else Text("-", style="dim"),
-        Text(f"{broker.pending}/{sum(broker.replicas.values())}"),
+        Text(counted),
         Text(short_rate(rate_per_second(broker))),
         Text(eta),
         Text(_since_progress(broker, now_ms)),
@@ -86,8 +121,8 @@ def _state(broker: BrokerSummary) -> Text:
         return Text("-", style="dim")
     if broker.fenced:
         return Text("stopping" if broker.in_controlled_shutdown else "fenced", style="red")
-    if broker.unfenced_early is not None:
-        return Text("unfenced!", style="bold magenta")
+    if serves_early(broker):
+        return Text("unfenced early", style="bold magenta")
     return Text("unfenced", style="green")
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from migration.event import Event
+from migration.event import Event, in_time_order
 from migration.hazards import hazards
 from migration.rates import Eta
 from migration.summary import ClusterSummary
@@ -24,7 +24,7 @@ from orchestrator.view import head
 from orchestrator.view.bars import legend
 from orchestrator.view.blocks import Block, blank, lines_of, text
 from orchestrator.view.layout import Want, fit
-from orchestrator.view.rows import broker_table, most_urgent_first
+from orchestrator.view.rows import broker_table, most_urgent_first, was_early
 from orchestrator.view.visible_console import console
 from orchestrator.view.waiting import hazard_blocks, waiting_blocks
 from orchestrator.view.walk import walk_blocks
@@ -87,9 +87,11 @@ def _blocks(
     yield blank(rank=20)
     yield _brokers(summary, etas, now_ms, width)
     if summary.brokers:
-        yield lines_of([_legend(summary, width)], width, rank=19)
+        yield lines_of([_legend(width)], width, rank=19)
+        yield from _was_early(summary, width)
     if one.events:
-        yield _events([event for _, event in one.events[-_EVENTS_MAX:]], width)
+        latest = (event for _, event in one.events[-_EVENTS_MAX:])
+        yield _events(in_time_order(latest), width)
     yield blank(rank=20)
     yield from hazard_blocks(hazards(summary, now_ms), width)
     for limit in one.limits:
@@ -109,7 +111,9 @@ def _brokers(summary: ClusterSummary, etas: Mapping[int, Eta], now_ms: int, widt
         whole = count > len(brokers)
         rows = len(brokers) if whole else max(0, count - 2)
         shown = sorted(most_urgent_first(brokers)[:rows], key=lambda broker: broker.id)
-        parts: list[RenderableType] = [broker_table(shown, etas, now_ms, width)] if shown else []
+        parts: list[RenderableType] = []
+        if shown:
+            parts.append(broker_table(summary, shown, etas, now_ms, width))
         if rows < len(brokers):
             more = "more brokers, none more urgent" if rows else "brokers: no room for them here"
             parts.append(Text(f"and {len(brokers) - rows} {more}"[:width], style="dim"))
@@ -119,16 +123,22 @@ def _brokers(summary: ClusterSummary, etas: Mapping[int, Eta], now_ms: int, widt
     return Block(want=want, draw=draw)
 
 
-def _legend(summary: ClusterSummary, width: int) -> Text:
+def _legend(width: int) -> Text:
     told = legend()
-    if any(broker.unfenced_early is not None for broker in summary.brokers):
-        told.append("  ! unfenced early", style="magenta")
     told.truncate(width, overflow="ellipsis")
     return told
 
 
+def _was_early(summary: ClusterSummary, width: int) -> Iterator[Block]:
+    told = was_early(summary.brokers)
+    if told is not None:
+        line = Text(told, style="magenta", no_wrap=True)
+        line.truncate(width, overflow="ellipsis")
+        yield lines_of([line], width, rank=19)
+
+
 def _events(events: Sequence[Event], width: int) -> Block:
-    """The newest at the bottom; each on one line, for `kraftgate status --json` has them whole."""
+    """The latest at the bottom, by cluster time; `kraftgate status --json` has them whole."""
     lines = []
     for event in events:
         fields = {k: v for k, v in event_fields(event).items() if k not in {"at", "kind"}}

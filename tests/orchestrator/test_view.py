@@ -1,6 +1,7 @@
 """What the screens say: at every width and height, and always what is being waited for."""
 
 import io
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
+from migration.disks import BrokerDisks, DisksImage
+from migration.event import Event, Source, in_time_order
+from migration.observations import LogDirSeen
 from migration.replica_state import ReplicaState
 from migration.source_status import NO_STATUS
-from migration.summary import BrokerSummary, Phase, UnfencedEarly
+from migration.summary import BrokerSummary, Mode, Phase, UnfencedEarly
 from migration.waits import nothing_seen
 from orchestrator.following import Snapshot
 from orchestrator.view.bars import LETTERS, bar, cells
@@ -53,11 +57,12 @@ def test_the_screen_of_the_night() -> None:
         "zookeeper > pre-migration > copying > [hybrid] > dual-write > finalized",
         "metadata offset 1439  active controller 3000  epoch 7  topics 4  partitions 32",
         "",
-        "id mode      state     hold pending  rate ETA last replicas",
-        " 1 kraft     unfenced! -       0/32     -   -    - AAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
-        " 2 migrating unfenced  -      32/32     -   -    - MMMMMMMMMMMMMMMMMMMMMMMMMMMMM",
-        " 3 kraft     unfenced! HELD   12/64 2.0/s  9s   4s AAAAAAAAAAAAAAAAAAAAAAMMMMUUU",
-        "A assigned  M migrating  U unassigned  O offline  L lost  ! unfenced early",
+        "id mode      state          hold pending  rate ETA last replicas",
+        " 1 kraft     unfenced       -       0/32     -   -    - AAAAAAAAAAAAAAAAAAAAAAAA",
+        " 2 migrating unfenced       -      32/32     -   -    - MMMMMMMMMMMMMMMMMMMMMMMM",
+        " 3 kraft     unfenced early HELD   12/64 2.0/s  9s   4s AAAAAAAAAAAAAAAAAAMMMMUU",
+        "A assigned  M migrating  U unassigned  O offline  L lost",
+        "unfenced early: broker 1 for 70 ms",
         "latest events",
         "14:11:50.000 phase_changed offset=412 phase=hybrid was=copying",
         "14:12:20.000 broker_registered offset=645 broker=1 mode=kraft epoch=645",
@@ -220,6 +225,58 @@ def told(before: Snapshot | None, after: Snapshot) -> list[str]:
 
 def with_brokers(*found: BrokerSummary, phase: Phase = Phase.HYBRID) -> Snapshot:
     return Snapshot(summary=cluster(phase, *found), events=(), status=FRESH)
+
+
+def test_unfenced_early_is_in_the_present_only_while_it_lasts() -> None:
+    early = UnfencedEarly(pending=32, duration_ms=79)
+    shown = "\n".join(screen(with_brokers(kraft(1, unfenced_early=early)), 120))
+    assert "unfenced!" not in shown
+    assert "unfenced early: broker 1 for 79 ms" in shown
+    (line,) = told(with_brokers(held(1)), with_brokers(kraft(1, unfenced_early=early)))[:1]
+    assert "unfenced_early=false" in line
+
+
+def zookeeper_broker(**changes: object) -> Snapshot:
+    """One broker that only ZooKeeper knows, before the metadata log has a topic."""
+    one = kraft(1, mode=Mode.ZOOKEEPER, epoch=None, replicas=Counter(), **changes)
+    summary = cluster(Phase.ZOOKEEPER, one)
+    return replace(HYBRID, summary=replace(summary, topics=0, partitions=0))
+
+
+def test_a_zookeeper_broker_has_the_replicas_that_its_disks_have() -> None:
+    at = LogDirSeen("/d", 0, None, None, 99, 0, 0, 0, None, None)
+    disks = DisksImage(brokers={1: BrokerDisks(id=1, answered_ms=NOW_MS, log_dirs=(at,))})
+    one = zookeeper_broker()
+    one = replace(one, summary=replace(one.summary, disks=disks))
+    shown = "\n".join(screen(one, 120))
+    assert "?/99" in shown
+    assert "99 on disk" in shown
+    (line,) = [each for each in told(HYBRID, one) if "change=broker broker=1" in each]
+    assert "pending=- total=99 migrating=-" in line
+
+
+def test_a_broker_whose_replicas_no_source_counts_is_unknown() -> None:
+    shown = "\n".join(screen(zookeeper_broker(), 120))
+    assert "0/0" not in shown
+    assert "no replicas" not in shown
+    assert "unknown" in shown
+
+
+def test_events_of_several_sources_are_in_the_order_of_their_cluster_time() -> None:
+    """ZooKeeper told of the claim after the log's records were read, and it was before them."""
+    claim = Event(offset=None, timestamp_ms=NOW_MS - 95_000, kind="zk_controller_changed",
+                  source=Source.ZOOKEEPER, seen_ms=NOW_MS)  # fmt: skip
+    both = replace(HYBRID, events=(*EVENTS[:3], (9, claim)))
+    kinds = [line.split()[1] for line in screen(both) if line.startswith("14:1")]
+    assert kinds == ["zk_controller_changed", *(each.kind for _, each in EVENTS[:3])]
+    lines = told(replace(HYBRID, events=()), both)
+    assert [line.split("kind=")[1].split()[0] for line in lines[:4]] == kinds
+
+
+def test_the_log_s_own_order_stays_where_a_leader_s_clock_is_behind() -> None:
+    later = Event(offset=500, timestamp_ms=NOW_MS - 99_000, kind="controller_elected")
+    events = [event for _, event in EVENTS[:1]] + [later]
+    assert in_time_order(events) == events
 
 
 def test_no_change_makes_no_line() -> None:

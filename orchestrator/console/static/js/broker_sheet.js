@@ -57,7 +57,7 @@ function Facts({ row, name }) {
   const others = [
     ["Rate", rate(row.rate_per_second)],
     ["Held for", heldText(row)],
-    ["Unfenced early", early && `with ${counted(early.pending, "pending replica")}${early.duration_ms === null ? ", still" : `, for ${duration(early.duration_ms)}`}`],
+    ["Unfenced early", early && `with ${counted(early.pending, "pending replica")}${early.standing ? ", now" : early.duration_ms === null ? "" : `, for ${duration(early.duration_ms)}`}`],
     ["Under-replicated", row.under_replicated === null ? null : count(row.under_replicated)],
     ["Epoch", row.epoch === null ? null : count(row.epoch)],
   ].filter(([, value]) => value !== null);

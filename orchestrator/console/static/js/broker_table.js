@@ -98,7 +98,7 @@ export function BrokerState({ row }) {
 }
 
 function Pending({ row }) {
-  if (row.pending === null) return none;
+  if (row.pending === null) return row.total === null ? none : html`<span class="soft">${count(row.total)} on disk</span>`;
   if (row.pending === 0) return html`<span class="soft">0 of ${count(row.total)}</span>`;
   return html`<b>${count(row.pending)}</b> <span class="soft">of ${count(row.total)}</span>`;
 }

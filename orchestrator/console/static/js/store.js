@@ -60,7 +60,9 @@ function clusterChanged(cluster, change) {
   next.disks = rows(cluster.disks, change.disks, change.disks_gone, (each) => each.broker);
   if (change.events?.length || change.events_missed) {
     const known = change.events_missed ? [] : cluster.events;
-    next.events = [...known, ...(change.events ?? [])].slice(-EVENTS_MAX);
+    // One source may tell of an event later than another: in the order of the cluster's time.
+    const all = [...known, ...(change.events ?? [])].sort((one, other) => one.at_ms - other.at_ms);
+    next.events = all.slice(-EVENTS_MAX);
     next.turn = cluster.turn + 1;
   }
   return next;
