@@ -14,15 +14,15 @@ def target_of(entry: ClusterEntry) -> Target:
         cluster_id=entry.id,
         zookeeper=None if entry.zookeeper is None else ensemble_of(entry.zookeeper),
         brokers=_endpoints(entry.brokers),
-        brokers_security=_security(entry.brokers),
+        brokers_security=_security(entry.brokers, "brokers.security"),
         controllers=_endpoints(entry.controllers),
-        controllers_security=_security(entry.controllers),
+        controllers_security=_security(entry.controllers, "controllers.security"),
     )
 
 
 def ensemble_of(given: ZookeeperEnsemble) -> Ensemble:
     """Say how this ZooKeeper is reached."""
-    security = Security(**given.security.model_dump())
+    security = Security(**given.security.model_dump(), key="zookeeper.security")
     return Ensemble(connect=str(given.connect), security=security)
 
 
@@ -30,5 +30,6 @@ def _endpoints(listener: Listener | None) -> tuple[Endpoint, ...]:
     return () if listener is None else tuple(Endpoint(*each) for each in listener.bootstrap)
 
 
-def _security(listener: Listener | None) -> Security:
-    return Security() if listener is None else Security(**listener.security.model_dump())
+def _security(listener: Listener | None, key: str) -> Security:
+    given = {} if listener is None else listener.security.model_dump()
+    return Security(**given, key=key)

@@ -63,9 +63,9 @@ def job_settings(config: Config) -> "JobSettings":
             ClusterSources(
                 cluster=each.name,
                 cluster_id=each.id,
-                controllers=_listener(each.controllers),
+                controllers=_listener(each.controllers, "controllers.security"),
                 zookeeper=_ensemble(each.zookeeper),
-                brokers=_listener(each.brokers),
+                brokers=_listener(each.brokers, "brokers.security"),
                 jmx=None if each.jmx is None else each.jmx.model_dump(mode="json"),
             )
             for each in config.clusters
@@ -73,25 +73,29 @@ def job_settings(config: Config) -> "JobSettings":
     )
 
 
-def _listener(given: config_models.Listener | None) -> "Listener | None":
+def _listener(given: config_models.Listener | None, key: str) -> "Listener | None":
     from streams.job.settings import Listener
 
     if given is None:
         return None
     bootstrap = ",".join(map(str, given.bootstrap))
-    return Listener(bootstrap=bootstrap, security=_security(given.security))
+    return Listener(bootstrap=bootstrap, security=_security(given.security, key))
 
 
 def _ensemble(given: config_models.ZookeeperEnsemble | None) -> dict[str, object] | None:
     if given is None:
         return None
-    return {"connect": str(given.connect), "security": _security(given.security)}
+    return {
+        "connect": str(given.connect),
+        "security": _security(given.security, "zookeeper.security"),
+    }
 
 
-def _security(security: Security | ZookeeperSecurity) -> dict[str, str | bool]:
+def _security(security: Security | ZookeeperSecurity, key: str) -> dict[str, str | bool]:
     """Give the fields that differ from their defaults, files as absolute names."""
     given = security.model_dump(exclude_defaults=True)
-    return {k: str(v) if isinstance(v, Path) else v for k, v in given.items()}
+    fields = {k: str(v) if isinstance(v, Path) else v for k, v in given.items()}
+    return fields | {"key": key}
 
 
 def check(following: Following | None) -> None:

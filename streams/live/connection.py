@@ -58,7 +58,7 @@ class ControllerConnection:
         self._kafka: Any = None
         try:
             self._kafka = KafkaConnection(self._net, **_kafka_options(security))
-            self._drive(self._open(security, deadline), deadline, _closed_early(security))
+            self._drive(self._open(security, deadline), deadline, security)
         except BaseException:
             self.close()
             raise
@@ -131,9 +131,12 @@ class ControllerConnection:
         self,
         coroutine: Any,  # noqa: ANN401
         deadline: float,
-        when_closed: str = "closed the connection",
+        opening: Security | None = None,
     ) -> Any:  # noqa: ANN401
-        """Run the event loop in this thread until the coroutine is done or the time is up."""
+        """Run the event loop in this thread until the coroutine is done or the time is up.
+
+        `opening`: how the connection is secured, while it is being opened.
+        """
         future = self._net.call_soon_with_future(coroutine)
         try:
             # A little later than kafka-python's own timers, whose messages are better.
@@ -143,7 +146,7 @@ class ControllerConnection:
         if not future.is_done:
             raise ConnectionFailed(f"{self.endpoint} timed out")
         if future.exception is not None:
-            raise _typed(self.endpoint, future.exception, when_closed) from future.exception
+            raise _typed(self.endpoint, future.exception, opening) from future.exception
         return future.value
 
     def interrupt(self) -> None:
@@ -261,30 +264,53 @@ _AUTHENTICATION: Final = (
 )
 
 
-def _typed(endpoint: Endpoint, error: BaseException, when_closed: str) -> LiveError:
+def _typed(endpoint: Endpoint, error: BaseException, opening: Security | None) -> LiveError:
     """Say what happened in an operator's words: refused, timed out, not found, ..."""
     if isinstance(error, LiveError):
         return error
     if isinstance(error, BadFrame):
         return ReplyDamaged(f"{endpoint} {error.reason}")
     if isinstance(error, _AUTHENTICATION):
-        return AuthenticationFailed(f"{endpoint} refused the credentials: {error}")
+        return _not_authenticated(endpoint, opening, error)
     for kind, words in _WORDS:
         if isinstance(error, kind):
             return ConnectionFailed(f"{endpoint} {words.format(error)}")
     if isinstance(error, kafka_errors.KafkaConnectionError):
-        return ConnectionFailed(f"{endpoint} {when_closed}")
+        return ConnectionFailed(f"{endpoint} {_closed(opening)}")
     if isinstance(error, LookupError | TypeError | ValueError):
         # kafka-python's SASL mechanisms take the server's tokens apart without checks.
         return ReplyDamaged(f"{endpoint} sent a SASL token that cannot be read: {error!r}")
     return ConnectionFailed(f"{endpoint} {str(error) or type(error).__name__}")
 
 
-def _closed_early(security: Security) -> str:
+def _not_authenticated(
+    endpoint: Endpoint, security: Security | None, error: BaseException
+) -> AuthenticationFailed:
+    """Say who was not let in, by which mechanism, and which key of the configuration says so."""
+    if security is None:
+        return AuthenticationFailed(f"{endpoint}: authentication failed: {_sasl_words(error)}")
+    who = f"user {security.username}" if security.username else "the client"
+    return AuthenticationFailed(
+        f"{endpoint}: authentication failed for {who} with {security.sasl_mechanism}:"
+        f" {_sasl_words(error)}: check `{security.key}`"
+    )
+
+
+def _sasl_words(error: BaseException) -> str:
+    """What the listener said, without kafka-python's names for it."""
+    if isinstance(error, kafka_errors.UnsupportedSaslMechanismError):
+        return "the listener does not offer this mechanism"
+    said = str(error.args[0] if error.args else error)
+    return said.removeprefix("SaslAuthenticationFailedError: ") or type(error).__name__
+
+
+def _closed(opening: Security | None) -> str:
     """Guess why a listener hangs up at once: it mostly speaks something else."""
-    spoken = f"{security.protocol} with {security.sasl_mechanism}"
-    wanted = spoken if security.sasl else security.protocol
-    return f"closed the connection at once: does that listener speak {wanted}?"
+    if opening is None:
+        return "closed the connection"
+    spoken = f"{opening.protocol} with {opening.sasl_mechanism}"
+    wanted = spoken if opening.sasl else opening.protocol
+    return f"closed the connection at once: does that listener speak {wanted}? (`{opening.key}`)"
 
 
 _WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (

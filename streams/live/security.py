@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ class Security:
         key_file: PEM file of its key; may be encrypted with `key_password_file`.
         key_password_file: File whose first line decrypts the key.
         check_hostname: Whether the certificate must name the host that was dialled.
+        key: The configuration's key that says all this, for messages.
     """
 
     protocol: str = "PLAINTEXT"
@@ -44,6 +45,7 @@ class Security:
     key_file: Path | None = None
     key_password_file: Path | None = None
     check_hostname: bool = True
+    key: str = field(default="security", compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what could only fail later.

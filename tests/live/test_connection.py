@@ -43,8 +43,11 @@ def controller(answer: Answer, fetch: tuple[int, int] = (0, 17)) -> Answer:
 
 
 @contextmanager
-def listening(answer: Answer | None) -> Iterator[Endpoint]:
-    """A server for one connection; with None it accepts and says nothing."""
+def listening(answer: Answer | None, last: int | None = None) -> Iterator[Endpoint]:
+    """A server for one connection; with None it accepts and says nothing.
+
+    `last`: the key after whose reply it closes the connection.
+    """
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(10)
         done = threading.Event()
@@ -65,6 +68,8 @@ def listening(answer: Answer | None) -> Iterator[Endpoint]:
                     if reply is None:
                         return
                     taken.sendall(struct.pack(">i", len(reply)) + reply)
+                    if key == last:
+                        return
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
@@ -403,27 +408,73 @@ def test_a_long_poll_can_be_interrupted_from_another_thread() -> None:
             connection.interrupt()
 
 
-def test_a_mechanism_that_the_server_lacks_is_an_authentication_failure(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def handshake(key: int, correlation: int, _rest: bytes) -> bytes | None:
-        if key != 17:
-            return None
-        # SaslHandshake: UNSUPPORTED_SASL_MECHANISM(33), and the one that is enabled.
-        return struct.pack(">ihi", correlation, 33, 1) + struct.pack(">h", 5) + b"PLAIN"
+def sasl(*replies: tuple[int, bytes]) -> Answer:
+    """Offer SASL; a key's reply is sent, and the connection closed after the last."""
 
     def speak(key: int, correlation: int, rest: bytes) -> bytes | None:
         if key == 18 and struct.unpack_from(">h", rest)[0] == 0:
-            return versions(correlation, {17: (0, 1), 18: (0, 0), 36: (0, 2)})
-        return controller(handshake)(key, correlation, rest)
+            return versions(correlation, {17: (0, 1), 18: (0, 0), 36: (0, 0)})
+        if key == 18:
+            return controller(speak)(key, correlation, rest)
+        reply = dict(replies).get(key)
+        return None if reply is None else struct.pack(">i", correlation) + reply
 
-    monkeypatch.setenv("SECRET", "hidden")
+    return speak
+
+
+def text(value: str) -> bytes:
+    return struct.pack(">h", len(value)) + value.encode()
+
+
+PLAIN_ENABLED = (17, struct.pack(">hi", 0, 1) + text("PLAIN"))
+"""SaslHandshake: the mechanism is enabled."""
+REFUSED = struct.pack(">h", 58) + text("Authentication failed: Invalid username or password")
+"""SaslAuthenticate, version 0: SASL_AUTHENTICATION_FAILED, a text, no token."""
+
+
+def login(endpoint: Endpoint, mechanism: str = "PLAIN") -> None:
     security = Security(
         protocol="SASL_PLAINTEXT",
-        sasl_mechanism="SCRAM-SHA-512",
+        sasl_mechanism=mechanism,
         username="u",
         password_env="SECRET",  # noqa: S106 a name
+        key="brokers.security",
     )
+    ControllerConnection(endpoint, security)
+
+
+def test_a_wrong_password_is_named_although_the_listener_hangs_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Kafka sends the error and closes: both may have come before either is looked at."""
+    monkeypatch.setenv("SECRET", "hidden")
+    speak = sasl(PLAIN_ENABLED, (36, REFUSED + struct.pack(">i", 0)))
+    with listening(speak, last=36) as endpoint, pytest.raises(AuthenticationFailed) as caught:
+        login(endpoint)
+    assert str(caught.value) == (
+        f"{endpoint}: authentication failed for user u with PLAIN: Authentication failed: Invalid"
+        " username or password: check `brokers.security`"
+    )
+
+
+def test_a_listener_that_hangs_up_instead_of_an_answer_may_speak_something_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SECRET", "hidden")
+    with listening(sasl()) as endpoint, pytest.raises(ConnectionFailed) as caught:
+        login(endpoint)
+    assert "does that listener speak SASL_PLAINTEXT with PLAIN?" in str(caught.value)
+
+
+def test_a_mechanism_that_the_server_lacks_is_an_authentication_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SECRET", "hidden")
+    # SaslHandshake: UNSUPPORTED_SASL_MECHANISM(33), and the one that is enabled.
+    speak = sasl((17, struct.pack(">hi", 33, 1) + text("PLAIN")))
     with listening(speak) as endpoint, pytest.raises(AuthenticationFailed) as caught:
-        ControllerConnection(endpoint, security)
-    assert "hidden" not in str(caught.value)
+        login(endpoint, "SCRAM-SHA-512")
+    assert str(caught.value) == (
+        f"{endpoint}: authentication failed for user u with SCRAM-SHA-512: the listener does not"
+        " offer this mechanism: check `brokers.security`"
+    )

@@ -217,7 +217,7 @@ def test_the_job_is_told_addresses_and_names_of_secrets(tmp_path: Path) -> None:
     secret = str(tmp_path / "secret")
     assert source.zookeeper == {
         "connect": "z1:2181,z2:2182/kafka",
-        "security": {"username": "k", "password_file": secret},
+        "security": {"username": "k", "password_file": secret, "key": "zookeeper.security"},
     }
     assert source.brokers is None
     options = dict(source.options(tmp_path))["zookeeper"]
@@ -230,6 +230,7 @@ def test_the_job_is_told_addresses_and_names_of_secrets(tmp_path: Path) -> None:
         "sasl_mechanism": "PLAIN",
         "username": "u",
         "password_file": secret,
+        "key": "controllers.security",
     }
 
 

@@ -1,0 +1,84 @@
+"""A real controller that wants SASL: a wrong password, user or mechanism is named as such."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.lab import Lab, LabSpec
+from streams.live.connection import ControllerConnection
+from streams.live.errors import AuthenticationFailed, ConnectionFailed
+from streams.live.messages import Endpoint
+from streams.live.security import Security
+
+pytestmark = pytest.mark.lab
+
+_MODULES = "org.apache.kafka.common.security"
+_JAAS = "listener.name.sasl.{}.sasl.jaas.config"
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[Endpoint]:
+    """Where the controller listens with SASL, beside the listener that the lab itself uses."""
+    properties: dict[str, str] = {}
+    with Lab(LabSpec(brokers=0, controllers=1, controller_properties=properties)) as lab:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        properties |= {
+            "listeners": f"CONTROLLER://{lab.controller_bootstrap},SASL://127.0.0.1:{port}",
+            "controller.listener.names": "CONTROLLER,SASL",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",
+            "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
+            _JAAS.format("plain"): (
+                f'{_MODULES}.plain.PlainLoginModule required user_kraftgate="right";'
+            ),
+            _JAAS.format("scram-sha-256"): f"{_MODULES}.scram.ScramLoginModule required;",
+        }
+        lab.start_kraft()
+        yield Endpoint("127.0.0.1", port)
+
+
+def security(tmp_path: Path, mechanism: str, password: str, user: str = "kraftgate") -> Security:
+    file = tmp_path / "password"
+    file.write_text(password)
+    return Security(
+        protocol="SASL_PLAINTEXT",
+        sasl_mechanism=mechanism,
+        username=user,
+        password_file=file,
+        key="controllers.security",
+    )
+
+
+def test_the_right_password_is_let_in(endpoint: Endpoint, tmp_path: Path) -> None:
+    ControllerConnection(endpoint, security(tmp_path, "PLAIN", "right")).close()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "user", "said"),
+    [
+        ("PLAIN", "kraftgate", "Authentication failed: Invalid username or password"),
+        ("PLAIN", "nobody", "Authentication failed: Invalid username or password"),
+        ("SCRAM-SHA-256", "kraftgate", "during authentication due to invalid credentials"),
+        ("SCRAM-SHA-512", "kraftgate", "the listener does not offer this mechanism"),
+    ],
+)
+def test_wrong_credentials_are_named(
+    endpoint: Endpoint, tmp_path: Path, mechanism: str, user: str, said: str
+) -> None:
+    with pytest.raises(AuthenticationFailed) as caught:
+        ControllerConnection(endpoint, security(tmp_path, mechanism, "wrong", user))
+    begins = f"{endpoint}: authentication failed for user {user} with {mechanism}: "
+    assert str(caught.value).startswith(begins)
+    assert said in str(caught.value)
+    assert str(caught.value).endswith(": check `controllers.security`")
+
+
+def test_a_listener_without_sasl_is_not_mistaken_for_a_wrong_password(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    wanted = Security(protocol="SSL", key="controllers.security")
+    del tmp_path
+    with pytest.raises(ConnectionFailed, match="failed TLS"):
+        ControllerConnection(endpoint, wanted)
