@@ -19,6 +19,9 @@ _TOLD: Final = (
     JmxName.OFFLINE_LOG_DIRECTORY_COUNT,
 )
 """Each change of these is an event; the others move all the time."""
+READ_GAP_MS: Final = 90_000
+"""A node that answers is read every 10 s, and a fact comes every 30 s at the least: what its queue
+did in a longer gap, such as a restart of Kraftgate, is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +149,7 @@ def _queue(
         return None
     if was is None:
         told.tell("assignments_queued", fact.node, queued=now)
+    if was is None or fact.read_ms - (before.read_ms or 0) > READ_GAP_MS:
         return QueueFloor(value=now, since_ms=fact.read_ms, filled_ms=fact.read_ms)
     if now < was.value:
         return QueueFloor(value=now, since_ms=fact.read_ms, filled_ms=was.filled_ms)

@@ -40,6 +40,8 @@ class SourceStatus:
         error: why it cannot follow this cluster at all (another cluster id, no authorization).
         finished: a file source that came to its end.
         limits: what it does not see here although it follows the cluster, in its own words.
+        whole_since_ms: since when it has seen everything without a break; facts that were taken
+            in before say nothing of the present. None: not told.
     """
 
     observed_ms: int
@@ -56,6 +58,7 @@ class SourceStatus:
     error: str | None = None
     finished: bool = False
     limits: tuple[str, ...] = ()
+    whole_since_ms: int | None = None
 
 
 NO_STATUS: Final = SourceStatus(observed_ms=0)
@@ -69,6 +72,7 @@ _NUMBERS: Final = (
     "high_watermark",
     "active_controller",
     "leader_epoch",
+    "whole_since_ms",
 )
 _TEXTS: Final = ("endpoint", "cluster_id", "waiting", "error")
 
@@ -112,6 +116,7 @@ def from_json(value: object) -> SourceStatus:
         error=texts["error"],
         finished=finished,
         limits=tuple(limits),
+        whole_since_ms=numbers["whole_since_ms"],
     )
 
 

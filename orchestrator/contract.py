@@ -10,7 +10,7 @@ from migration.alerts import NOTHING_STANDS, Standing, Standings
 from migration.broker_replicas import log_counts, on_disk
 from migration.conditions import Finding
 from migration.event import Event
-from migration.hazards import Hazard, hazards
+from migration.hazards import Hazard
 from migration.rates import Eta, NoEstimate, cluster_eta, etas, rate_per_second
 from migration.replica_state import ReplicaState
 from migration.source_status import NO_STATUS, SourceStatus, stale_ms
@@ -68,6 +68,7 @@ def status_json(
     now_ms: int,
     *,
     stall_after_ms: int,
+    dangers: Iterable[Hazard],
     limits: Iterable[str] = (),
     jmx: SourceStatus = NO_STATUS,
     walk: WalkTold | None = None,
@@ -80,8 +81,9 @@ def status_json(
     migration's own with names, brokers and times.
     `stale_seconds` is the age of the last answer of a controller, null before the first.
     There is no estimate on data that is not current, of a broker that stalled, and before there is
-    a rate; `how` says which, or from what it was made. `limits` says what the sources do not see;
-    `jmx` what the source of that name says of itself. `alerts` are those that stand.
+    a rate; `how` says which, or from what it was made. `dangers` are the
+    hazards now. `limits` says what the sources do not see; `jmx` what the source of that name says
+    of itself. `alerts` are those that stand.
     """
     age = stale_ms(source, now_ms)
     found = etas(summary, source, now_ms, stall_after_ms)
@@ -94,7 +96,7 @@ def status_json(
         "stale_seconds": None if age is None else age / 1000,
         "alerts": [alert_json(each, runbook_url) for each in alerts.standing()],
         "waits": [_wait_json(wait) for wait in reasons],
-        "hazards": [hazard_json(each) for each in hazards(summary, now_ms)],
+        "hazards": [hazard_json(each) for each in dangers],
         "broker_eta_seconds": {str(broker): _eta_seconds(one) for broker, one in found.items()},
         "limits": list(limits),
         "jmx": jmx_json(summary.jmx, jmx, now_ms),

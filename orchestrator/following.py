@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
+from migration.currency import CURRENT, Currency
 from migration.event import Event
+from migration.hazards import Hazard, due, hazards
 from migration.source_status import NO_STATUS, SourceStatus, SourceStatusError, from_json
 from migration.summary import ClusterSummary, Phase
 from migration.waits import nothing_seen
@@ -105,10 +107,13 @@ class Journalled:
     Attributes:
         last: the sequence number of its last fact.
         read: that of the last one that the store took in.
+        unread_ms: when the first fact was observed that the store did not take in; None: there is
+            none, or that is not known.
     """
 
     last: int
     read: int
+    unread_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +128,7 @@ class Snapshot:
         jmx: of the JMX numbers'.
         journals: by the name of their source, those that there are.
         walk: where the walk through the runbook stands; None: none is walked.
+        currency: which of its sources show the present.
     """
 
     summary: ClusterSummary
@@ -133,6 +139,19 @@ class Snapshot:
     jmx: SourceStatus = NO_STATUS
     journals: Mapping[str, Journalled] = field(default_factory=dict, compare=False)
     walk: WalkTold | None = None
+    currency: Currency = field(default=CURRENT, compare=False)
+
+    @property
+    def finalize_is_near(self) -> bool | None:
+        """Whether the runbook is about to finalize; None: none is executed."""
+        if self.walk is None or self.walk.outcome is not None:
+            return None
+        return self.walk.finalize_is_near
+
+    def dangers(self, now_ms: int) -> tuple[Hazard, ...]:
+        """The hazards that are dangerous now."""
+        near = self.finalize_is_near
+        return due(hazards(self.summary, now_ms, self.currency, finalize_is_near=near))
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -193,15 +212,17 @@ def tally(store: Store, cluster: str, before: Tally) -> Tally:
 def _journals(
     store: Store | None, state_dir: Path, cluster: str
 ) -> Iterator[tuple[str, Journalled]]:
-    from streams.journal.journal import JournalError, last_sequence
+    from streams.journal.journal import JournalError, first_behind, last_sequence
 
     for name in JOURNALS:
         path = state_dir / "clusters" / cluster / f"{name}.db"
         if not path.is_file():
             continue
+        read = 0 if store is None else store.place(cluster, name)
         try:
             last = last_sequence(path)
+            unread_ms = first_behind(path, read) if read < last else None
         except JournalError as error:
             _LOG.warning("%s", error)
-            last = NEVER_READ
-        yield name, Journalled(last=last, read=0 if store is None else store.place(cluster, name))
+            last, unread_ms = NEVER_READ, None
+        yield name, Journalled(last=last, read=read, unread_ms=unread_ms)

@@ -24,7 +24,7 @@ def of(
 
     def find(scene: Scene) -> Iterator[Found]:
         alike: dict[tuple[tuple[str, str], ...], list[Hazard]] = {}
-        for hazard in filter(asked, scene.view.hazards):
+        for hazard in filter(asked, scene.view.dangers):
             told = _labels(hazard)
             alike.setdefault(tuple((each, told[each]) for each in labels), []).append(hazard)
         for named, found in alike.items():

@@ -9,26 +9,17 @@ from typing import Final
 
 from migration.compared import Compared
 from migration.conditions.condition import Answer
-from migration.conditions.verdict import DataSource, Verdict
+from migration.conditions.verdict import Verdict
 from migration.conditions.view import View
+from migration.data_source import SOURCE_WORDS, DataSource
 from migration.evidence import bounded
+from migration.hazards.dual_write import unheard
 from migration.hazards.hazard import Action, HazardKind
 from migration.summary import BrokerSummary, Phase
 from migration.zookeeper import ZooKeeperImage
 
 FOLLOWED: Final = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS)
 """The sources that are followed all the time."""
-_WORDS: Final = {
-    DataSource.METADATA_LOG: "the metadata log",
-    DataSource.ZOOKEEPER: "ZooKeeper",
-    DataSource.LOG_DIRS: "the brokers' log directories",
-    DataSource.JMX: "the JMX numbers",
-    DataSource.TOPICS: "the partition state",
-    DataSource.SETTINGS: "the brokers' settings",
-    DataSource.QUORUM: "the quorum of controllers",
-    DataSource.PREFLIGHT: "the checks before the window",
-    DataSource.EXTERNAL: "the users' own conditions",
-}
 _BEFORE_THE_COPY: Final = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.COPYING)
 _WITHOUT_ZOOKEEPER: Final = (Phase.FINALIZED, Phase.KRAFT)
 
@@ -61,7 +52,8 @@ def not_known(view: View, *sources: DataSource) -> Answer | None:
 
 def reasons_not_known(view: View, sources: Iterable[DataSource]) -> tuple[str, ...]:
     """The same, a reason for each of them."""
-    return tuple(f"{_WORDS[each]}: {why}" for each in sources if (why := _why_not(view, each)))
+    found = ((each, _why_not(view, each)) for each in sources)
+    return tuple(f"{SOURCE_WORDS[each]}: {why}" for each, why in found if why)
 
 
 def _why_not(view: View, source: DataSource) -> str | None:
@@ -174,7 +166,17 @@ def hazards_not_known(view: View, subject: str | None = None) -> tuple[str, ...]
         told = count(content.unreadable, "znode")
         why = f"whether ZooKeeper and the metadata log differ: {told} cannot be read"
         found += (f"{why} ({'; '.join(bounded(unread(content), content.unreadable))})",)
+    if subject in (None, Action.FINALIZE, HazardKind.DUAL_WRITE_STUCK):
+        found += _dual_write_not_known(view)
     return found
+
+
+def _dual_write_not_known(view: View) -> tuple[str, ...]:
+    seen = zookeeper_of(view)
+    if seen is None or view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
+        return ()
+    why = unheard(seen, view.now_ms)
+    return () if why is None else (why,)
 
 
 def unread(compared: Compared) -> tuple[str, ...]:

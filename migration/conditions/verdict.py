@@ -5,6 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from migration.data_source import DataSource
+
+__all__ = ["DataSource", "Finding", "Verdict", "verdict_of"]
+
 
 class Verdict(enum.StrEnum):
     """What can be said of a condition; only `satisfied` opens a gate.
@@ -20,25 +24,6 @@ class Verdict(enum.StrEnum):
 
 
 _WORST_FIRST: Final = (Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.WAITING)
-
-
-class DataSource(enum.StrEnum):
-    """Where a condition's facts come from.
-
-    The first three are followed all the time, and JMX where it is configured. TOPICS (the brokers'
-    own answer to Metadata), SETTINGS (their server properties), QUORUM (DescribeQuorum) and
-    PREFLIGHT are asked for when a condition needs them.
-    """
-
-    METADATA_LOG = "metadata_log"
-    ZOOKEEPER = "zookeeper"
-    LOG_DIRS = "log_dirs"
-    JMX = "jmx"
-    TOPICS = "topics"
-    SETTINGS = "settings"
-    QUORUM = "quorum"
-    PREFLIGHT = "preflight"
-    EXTERNAL = "external"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

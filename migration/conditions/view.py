@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from migration.conditions.verdict import DataSource, Finding
-from migration.hazards import Hazard
+from migration.hazards import Hazard, due
 from migration.preflight.facts import Voter
 from migration.summary import ClusterSummary, Mode
 
@@ -99,7 +99,7 @@ class View:
         stall_after_ms: so long without progress, and a held broker needs a person.
         not_current: a source -> why it says nothing of the present (stale, not configured, not
             asked yet); an absent source is current.
-        hazards: of `summary`, at `now_ms`.
+        hazards: of `summary`, at `now_ms`; also those that are not due.
         topics: None: the brokers were not asked.
         settings: likewise.
         quorum: None: the controllers were not asked.
@@ -120,3 +120,8 @@ class View:
     preflight: PreflightSeen | None = None
     external: Mapping[str, Finding] = field(default_factory=dict)
     satisfied_since_ms: int | None = None
+
+    @property
+    def dangers(self) -> tuple[Hazard, ...]:
+        """The hazards that are dangerous now: what is shown, measured, alerted and recorded."""
+        return due(self.hazards)

@@ -16,7 +16,7 @@ from migration.conditions.standing import (
 from migration.conditions.verdict import DataSource
 from migration.conditions.view import View
 from migration.durations import duration_text
-from migration.hazards.dual_write import unwritable
+from migration.hazards.dual_write import silence, unheard, unwritable
 from migration.summary import Phase
 from migration.znodes import CONTROLLER, MIGRATION
 from migration.zookeeper import BEACON_STALE_MS, ZooKeeperImage
@@ -91,7 +91,9 @@ def _dual_write_alive(view: View) -> Answer:
     if found is None:
         return violated(f"the phase is {phase}, and there is no /migration")
     evidence = f"/migration: metadata offset {found.offset} of controller {found.controller_id}"
-    if view.now_ms - found.written_ms > BEACON_STALE_MS:
+    if (why := unheard(seen, view.now_ms)) is not None:
+        return unknown(why, evidence)
+    if silence(seen, view.now_ms) is not None:
         limit = duration_text(BEACON_STALE_MS)
         return violated(f"ZooKeeper has not been written for more than {limit}", evidence)
     return satisfied("the KRaft controller writes to ZooKeeper", evidence)

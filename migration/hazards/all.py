@@ -3,24 +3,42 @@
 from collections.abc import Iterator
 from typing import Final
 
+from migration.currency import Currency
 from migration.disks import DisksImage, Loss
 from migration.hazards import contents, directories, dual_write, jmx, phases
 from migration.hazards.hazard import Hazard, HazardKind, Severity
+from migration.hazards.sources import dated
 from migration.summary import ClusterSummary
 from migration.zookeeper import ZooKeeperImage
 
 _RANK: Final = {kind: rank for rank, kind in enumerate(HazardKind)}
 
 
-def hazards(summary: ClusterSummary, now_ms: int) -> tuple[Hazard, ...]:
-    """Everything that is dangerous in what is known. What is not known is not safe: see waits."""
+def hazards(
+    summary: ClusterSummary,
+    now_ms: int,
+    currency: Currency,
+    *,
+    finalize_is_near: bool | None = None,
+) -> tuple[Hazard, ...]:
+    """Everything that is dangerous in what is known. What is not known is not safe: see waits.
+
+    Args:
+        summary: What is known.
+        now_ms: By the wall clock.
+        currency: Which sources show the present; `migration.hazards.sources` has the rule.
+        finalize_is_near: Whether the runbook is about to finalize; None: none is executed.
+    """
     found = sorted(
-        _all(summary, now_ms), key=lambda each: (_RANK[each.kind], each.broker or 0, each.text)
+        _all(summary, now_ms, currency, finalize_is_near),
+        key=lambda each: (_RANK[each.kind], each.broker or 0, each.text),
     )
-    return tuple(found)
+    return tuple(dated(each, currency) for each in found)
 
 
-def _all(summary: ClusterSummary, now_ms: int) -> Iterator[Hazard]:
+def _all(
+    summary: ClusterSummary, now_ms: int, currency: Currency, finalize_is_near: bool | None
+) -> Iterator[Hazard]:
     disks = summary.disks or DisksImage()
     zookeeper = summary.zookeeper or ZooKeeperImage()
     yield from _records_lost(disks.losses)
@@ -30,12 +48,12 @@ def _all(summary: ClusterSummary, now_ms: int) -> Iterator[Hazard]:
     yield from directories.directory_failed_under_pending(summary)
     yield from directories.one_directory_left(disks)
     yield from directories.directory_ids(summary, disks)
-    yield from phases.finalize(summary)
+    yield from phases.finalize(summary, is_near=finalize_is_near)
     yield from phases.zookeeper_wiped(summary)
-    yield from phases.stale_migration_znode(summary, zookeeper)
+    yield from phases.stale_migration_znode(summary, zookeeper, currency)
     yield from phases.metadata_version(summary, disks)
-    yield from dual_write.stuck(summary, zookeeper, now_ms)
-    yield from jmx.assignment_queue_flat(summary, now_ms)
+    yield from dual_write.stuck(summary, zookeeper, now_ms, currency)
+    yield from jmx.assignment_queue_flat(summary, now_ms, currency)
     yield from jmx.contradicts(summary)
     yield from phases.unfenced_early(summary)
     yield from contents.on_disk(summary)

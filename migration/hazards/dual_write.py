@@ -9,6 +9,8 @@ meanwhile: KRaftMigrationDriver brings it up to date before it writes. All of it
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from migration.currency import Currency
+from migration.data_source import DataSource
 from migration.durations import duration_text
 from migration.hazards.hazard import Action, Hazard, HazardKind, Severity
 from migration.jmx import JmxImage
@@ -40,13 +42,17 @@ class Stop(NamedTuple):
     since_ms: int | None
 
 
-def stuck(summary: ClusterSummary, zookeeper: ZooKeeperImage, now_ms: int) -> Iterator[Hazard]:
+def stuck(
+    summary: ClusterSummary, zookeeper: ZooKeeperImage, now_ms: int, currency: Currency
+) -> Iterator[Hazard]:
     """The metadata log goes on, and ZooKeeper is not written, or not what it must be."""
-    if summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
+    if summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE) or zookeeper.seen_ms is None:
         return
-    if zookeeper.blind_since_ms is not None or zookeeper.seen_ms is None:
-        return
-    stop = unwritable(zookeeper, now_ms) or _silent(zookeeper, now_ms)
+    seen = zookeeper.blind_since_ms is None and currency.is_current(DataSource.ZOOKEEPER)
+    at_ms = now_ms if seen else _known_until_ms(zookeeper)
+    stop = unwritable(zookeeper, at_ms)
+    if stop is None and seen:
+        stop = silence(zookeeper, now_ms)
     if stop is not None:
         yield Hazard(
             kind=HazardKind.DUAL_WRITE_STUCK,
@@ -59,19 +65,37 @@ def stuck(summary: ClusterSummary, zookeeper: ZooKeeperImage, now_ms: int) -> It
         )
 
 
-def unwritable(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
+def _known_until_ms(zookeeper: ZooKeeperImage) -> int:
+    """Up to when the image is known to show ZooKeeper, while it is not seen: no later silence."""
+    if zookeeper.blind_since_ms is not None:
+        return zookeeper.blind_since_ms
+    beat_ms = 0 if zookeeper.migration is None else zookeeper.migration.written_ms
+    return max(beat_ms, zookeeper.seen_ms or 0)
+
+
+def unwritable(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
     """Why no controller can write to ZooKeeper, whatever else it shows; None: one can.
 
-    Only while a KRaft controller holds /controller: going back, an operator deletes both znodes.
+    Only while a KRaft controller holds /controller: in a rollback an operator deletes both znodes.
+
+    Args:
+        zookeeper: As last seen.
+        at_ms: Up to when it is known to be so.
     """
     if zookeeper.controller is None or not zookeeper.controller.is_kraft:
         return None
-    return _emptied(zookeeper, now_ms) or _overtaken(zookeeper, now_ms)
+    return _emptied(zookeeper, at_ms) or _overtaken(zookeeper, at_ms)
 
 
-def _silent(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
+def silence(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
+    """Why dual write counts as stopped: `/migration` was watched, and not written, for so long.
+
+    To be asked while ZooKeeper is current. None: it was written, or `unheard` says what is missing.
+    """
     found = zookeeper.migration
     if found is None or now_ms - found.written_ms <= BEACON_STALE_MS:
+        return None
+    if unheard(zookeeper, now_ms) is not None:
         return None
     age = duration_text(now_ms - found.written_ms)
     return Stop(
@@ -82,12 +106,29 @@ def _silent(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
     )
 
 
-def _emptied(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
+def unheard(zookeeper: ZooKeeperImage, now_ms: int) -> str | None:
+    """Why it is not known whether ZooKeeper is written; None: it is known.
+
+    What was read after a break (a restart, a lost session) is of before it: a controller that
+    writes does so within `BEACON_STALE_MS`.
+    """
+    found, seen_ms = zookeeper.migration, zookeeper.seen_ms
+    if found is None or now_ms - found.written_ms <= BEACON_STALE_MS:
+        return None
+    if seen_ms is not None and now_ms - seen_ms > BEACON_STALE_MS:
+        return None
+    limit = duration_text(BEACON_STALE_MS)
+    return (
+        f"whether ZooKeeper is written: it has been watched for less than {limit} without a break"
+    )
+
+
+def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
     """`/migration` is gone, or says that nothing was copied, which no controller makes of it."""
     now, was = zookeeper.migration, zookeeper.migration_copied
     if now is not None and now.is_copied:
         return None
-    if now is not None and was is None and now_ms - now.written_ms <= BEACON_STALE_MS:
+    if now is not None and was is None and at_ms - now.written_ms <= BEACON_STALE_MS:
         return None  # the copy has just ended, and its offset is about to be written
     state = "is gone" if now is None else "says that nothing was copied"
     last = "what it held is not known" if was is None else f"it last held {was.text}"
@@ -101,7 +142,7 @@ def _emptied(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
     )
 
 
-def _overtaken(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
+def _overtaken(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
     """Somebody wrote `/controller_epoch` after the controller claimed both it and `/controller`.
 
     The controller writes both in one transaction (KafkaZkClient, claimControllerLeadership), and
@@ -109,7 +150,7 @@ def _overtaken(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
     """
     controller, versions = zookeeper.controller, zookeeper.versions
     written_ms = zookeeper.controller_epoch_ms
-    if controller is None or written_ms is None or now_ms - written_ms <= BEACON_STALE_MS:
+    if controller is None or written_ms is None or at_ms - written_ms <= BEACON_STALE_MS:
         return None
     if not {CONTROLLER, CONTROLLER_EPOCH} <= versions.keys():
         return None

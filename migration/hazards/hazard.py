@@ -1,6 +1,7 @@
 """One hazard: its name for scripts and alerts, its words for a person."""
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from migration import evidence
@@ -52,13 +53,16 @@ class Hazard:
     """One hazard.
 
     Attributes:
-        blocks: what must not be done while it stands; None: it reports what is.
+        blocks: what must not be done while it is active; None: it reports what is.
         broker: the broker it is about, if it is about one.
         text: what is wrong and what it leads to, in a sentence.
-        evidence: the facts behind it, as far as they are named.
+        evidence: the facts behind it, as far as they are named; first, for each source that is
+            not current, that it is not.
         way_out: what to do.
         since_ms: since when, as well as is known.
         counted: how many facts there are; 0: all of them are named.
+        is_due: whether it is dangerous now; False: only once the step that it blocks is near.
+            Conditions see both; screens, metrics, alerts and the audit trail show what is due.
     """
 
     kind: HazardKind
@@ -70,6 +74,7 @@ class Hazard:
     way_out: str
     since_ms: int | None = None
     counted: int = 0
+    is_due: bool = True
 
     @property
     def evidence_total(self) -> int:
@@ -80,3 +85,8 @@ class Hazard:
     def shown(self) -> tuple[str, ...]:
         """The facts that are shown, and how many more there are."""
         return evidence.bounded(self.evidence, self.counted)
+
+
+def due(found: Iterable[Hazard]) -> tuple[Hazard, ...]:
+    """Those that are dangerous now."""
+    return tuple(each for each in found if each.is_due)

@@ -1,11 +1,14 @@
 """Hazards that only the JMX numbers show, and doubts that they raise.
 
-A number never lifts a hazard. What was read last stands until it can be read again.
+A number never lifts a hazard. What was read last of a node is used until it can be read again,
+while the other nodes' numbers show that the source is current.
 """
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from migration.currency import Currency
+from migration.data_source import DataSource
 from migration.durations import duration_text
 from migration.hazards.hazard import Action, Hazard, HazardKind, Severity
 from migration.jmx import Contradiction, JmxImage, JmxNode, QueueFloor
@@ -18,11 +21,17 @@ channel directory-assignments). An error of a single assignment it does not even
 long (AssignmentsManager.MIN_NOISY_FAILURE_INTERVAL_NS)."""
 
 
-def assignment_queue_flat(summary: ClusterSummary, now_ms: int) -> Iterator[Hazard]:
+def assignment_queue_flat(
+    summary: ClusterSummary, now_ms: int, currency: Currency
+) -> Iterator[Hazard]:
     """A broker has assignments to send that the controller does not confirm.
+
+    Derived from silence, of the queue and of the metadata log.
 
     KAFKA-16886 and KAFKA-17190 are of this kind, and so is a controller that does not answer.
     """
+    if not all(map(currency.is_current, (DataSource.JMX, DataSource.METADATA_LOG))):
+        return
     brokers = {each.id: each for each in summary.brokers}
     for node in (summary.jmx or JmxImage()).nodes.values():
         queue, broker = node.queue, brokers.get(node.id)

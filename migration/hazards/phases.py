@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from migration.currency import Currency
+from migration.data_source import DataSource
 from migration.disks import DisksImage
 from migration.hazards.hazard import Action, Hazard, HazardKind, Severity
 from migration.replica_state import ReplicaState
@@ -11,8 +13,12 @@ from migration.wipe import skipped_at
 from migration.zookeeper import MigrationZnode, ZooKeeperImage
 
 
-def finalize(summary: ClusterSummary) -> Iterator[Hazard]:
-    """Nothing keeps Kafka from finalizing while brokers need ZooKeeper (KAFKA-20960)."""
+def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazard]:
+    """Nothing keeps Kafka from finalizing while brokers need ZooKeeper (KAFKA-20960).
+
+    On the way there brokers are always not ready: that is dangerous once finalizing is near. No
+    runbook says so (`is_near` None): once every broker is in KRaft mode, and no other step is left.
+    """
     done = summary.phase is Phase.FINALIZED
     if not done and summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
         return
@@ -51,10 +57,13 @@ def finalize(summary: ClusterSummary) -> Iterator[Hazard]:
         text="the migration must not be finalized yet, and Kafka would not refuse it",
         evidence=tuple(lines),
         way_out="Wait until every broker is in KRaft mode and every replica has a directory.",
+        is_due=summary.phase is Phase.DUAL_WRITE if is_near is None else is_near,
     )
 
 
-def stale_migration_znode(summary: ClusterSummary, zookeeper: ZooKeeperImage) -> Iterator[Hazard]:
+def stale_migration_znode(
+    summary: ClusterSummary, zookeeper: ZooKeeperImage, currency: Currency
+) -> Iterator[Hazard]:
     """`/migration` of an earlier attempt makes a fresh quorum wipe ZooKeeper."""
     found = zookeeper.migration
     if found is None or not found.is_copied:
@@ -64,8 +73,19 @@ def stale_migration_znode(summary: ClusterSummary, zookeeper: ZooKeeperImage) ->
         if summary.wiped is None:
             yield _about_to_wipe(summary, found, offset)
         return
-    if summary.phase in (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.ROLLED_BACK):
+    nothing_copied = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.ROLLED_BACK)
+    if summary.phase in nothing_copied and _no_quorum_made_it(zookeeper, currency):
         yield left_behind(found, f"the metadata log is in phase {summary.phase}")
+
+
+def _no_quorum_made_it(zookeeper: ZooKeeperImage, currency: Currency) -> bool:
+    """Whether the phase tells so: a log that was not read to its end has no record of the copy.
+
+    Without it ZooKeeper tells: a broker in ZooKeeper mode was the last to hold /controller.
+    """
+    held_by = zookeeper.held_by or zookeeper.controller
+    ruled_by_broker = held_by is not None and not held_by.is_kraft
+    return currency.is_current(DataSource.METADATA_LOG) or ruled_by_broker
 
 
 def left_behind(found: MigrationZnode, whose: str) -> Hazard:

@@ -6,19 +6,21 @@ told to be over.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Final
 
 from migration.alerts import NOTHING_STANDS, Standings
 from migration.conditions import DataSource
-from migration.hazards import Hazard, hazards
+from migration.currency import Currency
+from migration.hazards import Hazard, is_end_known
 from migration.source_status import SourceStatus
 from orchestrator.audit import AuditLog
 from orchestrator.chronicle import entries
 from orchestrator.chronicle.entries import Body, HazardBegan, HazardChanged, as_json
 from orchestrator.chronicle.spans import Which, stood
 from orchestrator.conditions.horizon import Horizons
-from orchestrator.conditions.view import followed_not_current
+from orchestrator.conditions.view import currency_of, followed_not_current
 from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.following import Snapshot, snapshot
@@ -112,11 +114,14 @@ class _Kept:
                 last_seen_ms=max(self._last_said.values(), default=None),
             )
             self._tell(began, now_ms)
-        self._look_at_sources(self._not_current(one, now_ms), now_ms)
+        not_current = self._not_current(one, now_ms)
+        self._look_at_sources(not_current, now_ms)
         self._look_at_alerts(alerts, now_ms)
         if self._away and now_ms - self._began_ms < SETTLE_MS:
             return
-        self._look_at_hazards(hazards(one.summary, now_ms), now_ms)
+        currency = currency_of(one, self._entry, now_ms, not_current)
+        found = replace(one, currency=currency).dangers(now_ms)
+        self._look_at_hazards(found, currency, now_ms)
         self._looked_ms = now_ms
 
     def close(self, now_ms: int) -> None:
@@ -159,7 +164,8 @@ class _Kept:
                 self._tell(entries.AlertEnded(alert=name, fingerprint=fingerprint), now_ms)
         self._alerts = {fingerprint: alert.name for fingerprint, alert in now.items()}
 
-    def _look_at_hazards(self, found: Sequence[Hazard], now_ms: int) -> None:
+    def _look_at_hazards(self, found: Sequence[Hazard], currency: Currency, now_ms: int) -> None:
+        """Record what began, changed and ended; what is not known to have ended stays as it was."""
         now: dict[Which, Hazard] = {}
         for each in found:  # the gravest first: several of one kind and broker are one
             now.setdefault((str(each.kind), each.broker), each)
@@ -171,6 +177,8 @@ class _Kept:
                 self._tell(HazardChanged.of(hazard), now_ms)
             self._judged[which] = judged
         for which in [each for each in self._stands if each not in now]:
+            if not is_end_known(which[0], currency):
+                continue
             last = self._stands[which]
             ended = entries.HazardEnded(
                 hazard=which[0],
@@ -180,7 +188,8 @@ class _Kept:
                 last_seen_ms=None if last is None else self._looked_ms,
             )
             self._tell(ended, now_ms)
-        self._stands = dict(now)
+            del self._stands[which]
+        self._stands |= now
 
     def _tell(self, body: Body, now_ms: int) -> None:
         self._log.append(self._entry.name, body.kind, as_json(body), now_ms)

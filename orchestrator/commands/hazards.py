@@ -23,7 +23,8 @@ LOOK_S: Final = 15.0
 def show(config_path: Path, action: Action | None, broker: int | None, *, as_json: bool) -> None:
     """Print the hazards of every configured cluster.
 
-    `action`, `broker`: only what blocks this step, for this broker.
+    `action`, `broker`: only what blocks this step, for this broker. Without a step: what is
+    dangerous now, and not what would be only if the migration were finalized early.
 
     Raises:
         ConfigError: the configuration cannot be used.
@@ -36,7 +37,8 @@ def show(config_path: Path, action: Action | None, broker: int | None, *, as_jso
     found = {}
     for entry, one in zip(config.clusters, Reader(config, newest=1).look(now_ms), strict=True):
         view = view_of(one, entry, now_ms, stall_after_ms=config.stall_after_ms)
-        found[entry.name] = _asked(view.hazards, action, broker)
+        some = view.dangers if action is None else view.hazards
+        found[entry.name] = _asked(some, action, broker)
         unknown[entry.name] += hazards_not_known(view, action)
     if as_json:
         told = [_as_json(name, found[name], unknown[name]) for name in found]

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from migration.source_status import NO_STATUS, SourceStatus
+from orchestrator.conditions.view import currency_of
 from orchestrator.config import Config
+from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import FollowingError
 from orchestrator.following import Snapshot, Store, Tally, snapshot, tally
 
@@ -72,10 +74,7 @@ class Reader:
         """
         store = self._opened()
         with self._readable():
-            return [
-                self._look_at(store, cluster.name, cluster.controllers is not None, now_ms)
-                for cluster in self._config.clusters
-            ]
+            return [self._look_at(store, cluster, now_ms) for cluster in self._config.clusters]
 
     def tallies(self) -> Mapping[str, Tally]:
         """Count every cluster's events, those of earlier runs included.
@@ -105,18 +104,19 @@ class Reader:
             self._store = self._opener(self._config.state_dir)
         return self._store
 
-    def _look_at(self, store: Store | None, name: str, followed: bool, now_ms: int) -> Snapshot:
-        seen = self._behind.get(name, 0)
-        if self._newest is None:
-            one = snapshot(
-                store, self._config.state_dir, name, after=seen, limit=_EVENTS_PER_LOOK_MAX
-            )
-            if one.events:
-                self._behind[name] = one.events[-1][0]
-        else:
-            one = snapshot(store, self._config.state_dir, name, limit=self._newest, newest=True)
-        if followed or one.status != NO_STATUS:
-            return one
-        waiting = f"{self._config.path.name} names no `controllers` for {name}"
-        absent = SourceStatus(observed_ms=now_ms, waiting=waiting)
-        return replace(one, status=absent)
+    def _look_at(self, store: Store | None, entry: ClusterEntry, now_ms: int) -> Snapshot:
+        one = self._read(store, entry.name)
+        if entry.controllers is None and one.status == NO_STATUS:
+            waiting = f"{self._config.path.name} names no `controllers` for {entry.name}"
+            one = replace(one, status=SourceStatus(observed_ms=now_ms, waiting=waiting))
+        return replace(one, currency=currency_of(one, entry, now_ms))
+
+    def _read(self, store: Store | None, name: str) -> Snapshot:
+        state_dir = self._config.state_dir
+        if self._newest is not None:
+            return snapshot(store, state_dir, name, limit=self._newest, newest=True)
+        after = self._behind.get(name, 0)
+        one = snapshot(store, state_dir, name, after=after, limit=_EVENTS_PER_LOOK_MAX)
+        if one.events:
+            self._behind[name] = one.events[-1][0]
+        return one

@@ -107,7 +107,7 @@ def follow_and_show(
             chronicle.look(found, watch.last, now_ms)
             if console is not None:
                 console.look(look)
-            return found
+            return [seen.snapshot for seen in look.clusters]
 
         with held_back() if as_table else nullcontext():
             drive(_view(config, as_table=as_table), poll, stop, gate.is_met, _now_ms)

@@ -62,6 +62,7 @@ def _as_json(
             one.status,
             now_ms,
             stall_after_ms=config.stall_after_ms,
+            dangers=one.dangers(now_ms),
             limits=one.limits,
             jmx=one.jmx,
             walk=one.walk,

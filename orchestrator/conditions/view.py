@@ -5,10 +5,17 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 from migration.conditions import DataSource, View
+from migration.currency import Currency
 from migration.durations import duration_text
 from migration.hazards import hazards
 from migration.preflight.facts import Maybe, Unknown
-from migration.source_status import NO_STATUS, SourceStatus, is_current, is_silent
+from migration.source_status import (
+    NO_STATUS,
+    STALE_AFTER_MS,
+    SourceStatus,
+    is_current,
+    is_silent,
+)
 from orchestrator.conditions.asked import NOTHING_ASKED, Asked
 from orchestrator.config_models import ClusterEntry
 from orchestrator.following import Snapshot
@@ -43,22 +50,46 @@ def view_of(
         asked: What was asked for beside it.
         satisfied_since_ms: For `soak`.
     """
-    not_current = dict(followed_not_current(one, entry, now_ms))
-    for source, why in unread.items():
-        not_current.setdefault(source, why)
-    not_current |= dict(_asked_for(asked, now_ms))
+    currency = currency_of(one, entry, now_ms, unread)
     return View(
         summary=one.summary,
         now_ms=now_ms,
         stall_after_ms=stall_after_ms,
-        not_current=not_current,
-        hazards=hazards(one.summary, now_ms),
+        not_current={**currency.not_current, **dict(_asked_for(asked, now_ms))},
+        hazards=hazards(one.summary, now_ms, currency, finalize_is_near=one.finalize_is_near),
         topics=_known(asked.topics),
         settings=_known(asked.settings),
         quorum=_known(asked.quorum),
         preflight=_known(asked.preflight),
         external=asked.external,
         satisfied_since_ms=satisfied_since_ms,
+    )
+
+
+def currency_of(
+    one: Snapshot,
+    entry: ClusterEntry,
+    now_ms: int,
+    unread: Mapping[DataSource, str] = _NOTHING,
+) -> Currency:
+    """Which of the followed sources show the present, and when each last answered.
+
+    `unread`: as for `view_of`.
+    """
+    not_current = {**unread, **dict(followed_not_current(one, entry, now_ms))}
+    said = {
+        DataSource.METADATA_LOG: one.status,
+        DataSource.ZOOKEEPER: one.zookeeper,
+        DataSource.LOG_DIRS: one.log_dirs,
+        DataSource.JMX: one.jmx,
+    }
+    return Currency(
+        not_current=not_current,
+        last_ms={
+            source: status.last_reply_ms
+            for source, status in said.items()
+            if status.last_reply_ms is not None
+        },
     )
 
 
@@ -71,20 +102,39 @@ def followed_not_current(
         why = "another metadata log has begun, and is yet to be read"
     if why is not None:
         yield DataSource.METADATA_LOG, why
-    why = _why_not(entry.zookeeper is not None, "zookeeper", one.zookeeper, now_ms)
-    seen = one.summary.zookeeper
-    if why is None and (seen is None or seen.seen_ms is None):
-        why = "not read yet"
-    elif why is None and seen is not None and seen.blind_since_ms is not None:
-        why = "it is not seen: changes may have been missed"
-    if why is not None:
-        yield DataSource.ZOOKEEPER, why
-    why = _why_not(entry.brokers is not None, "brokers", one.log_dirs, now_ms)
-    if why is not None:
-        yield DataSource.LOG_DIRS, why
-    why = _why_not(True, "jmx", one.jmx, now_ms) if entry.jmx is not None else None
-    if why is not None:
-        yield DataSource.JMX, why
+    for source, configured, key, status in (
+        (DataSource.ZOOKEEPER, entry.zookeeper is not None, "zookeeper", one.zookeeper),
+        (DataSource.LOG_DIRS, entry.brokers is not None, "brokers", one.log_dirs),
+        (DataSource.JMX, entry.jmx is not None, "jmx", one.jmx),
+    ):
+        if source is DataSource.JMX and not configured:
+            continue
+        why = _why_not(configured, key, status, now_ms) or _unprocessed(one, source, now_ms)
+        if why is None and source is DataSource.ZOOKEEPER:
+            why = _not_seen(one)
+        if why is not None:
+            yield source, why
+
+
+def _unprocessed(one: Snapshot, source: DataSource, now_ms: int) -> str | None:
+    """Why the store is behind what the source has observed; None: it is not, or by a moment."""
+    journal = one.journals.get(str(source))
+    if journal is None or journal.unread_ms is None:
+        return None
+    late = now_ms - journal.unread_ms > STALE_AFTER_MS
+    return "journaled facts have not been processed yet" if late else None
+
+
+def _not_seen(one: Snapshot) -> str | None:
+    """Why the store's image of ZooKeeper is not of the present view of it."""
+    seen, since_ms = one.summary.zookeeper, one.zookeeper.whole_since_ms
+    if seen is None or seen.seen_ms is None:
+        return "not read yet"
+    if seen.blind_since_ms is not None:
+        return "it is not seen: changes may have been missed"
+    if since_ms is not None and seen.seen_ms < since_ms:
+        return "it was connected again, and what was read since has not been processed yet"
+    return None
 
 
 def _why_not(configured: bool, key: str, status: SourceStatus, now_ms: int) -> str | None:

@@ -148,7 +148,7 @@ class Painter:
         yield "head", self._json(top)
         yield "sources", self._list(sources(seen, view))
         yield "waits", self._list(waits_told(reasons))
-        yield "hazards", self._list(hazards_told(view.hazards))
+        yield "hazards", self._list(hazards_told(view.dangers))
         yield "walk", NULL if one.walk is None else self._json(walk_state(one.walk))
         yield "checkpoints", self._checkpoints(one.walk)
 

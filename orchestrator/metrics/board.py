@@ -1,10 +1,11 @@
 """The last look at every cluster: put there by the loop that shows them, read by scrapes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from migration.conditions import DataSource
 from orchestrator.conditions.horizon import Horizons
+from orchestrator.conditions.view import currency_of
 from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.following import Snapshot, Tally
@@ -50,11 +51,12 @@ class Board:
         clusters = []
         for one in snapshots:
             name = one.summary.cluster
+            entry, unread = self._entries[name], self._horizons[name].unread(one, now_ms)
             clusters.append(
                 Seen(
-                    entry=self._entries[name],
-                    snapshot=one,
-                    unread=self._horizons[name].unread(one, now_ms),
+                    entry=entry,
+                    snapshot=replace(one, currency=currency_of(one, entry, now_ms, unread)),
+                    unread=unread,
                     tally=tallies.get(name, Tally()),
                 )
             )

@@ -38,8 +38,8 @@ def tell_hazards(into: Exposition, view: View) -> None:
     """Give the hazards that stand, and which do not, as far as that is known."""
     name = view.summary.cluster
     known = not hazards_not_known(view)
-    standing = {each.kind for each in view.hazards}
-    for each in view.hazards:
+    standing = {each.kind for each in view.dangers}
+    for each in view.dangers:
         broker = "" if each.broker is None else each.broker
         into.value(_HAZARD, 1, name, each.kind, each.severity, each.blocks or "", broker)
     for kind in HazardKind:

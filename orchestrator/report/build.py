@@ -5,15 +5,17 @@ what lasts, lasts until then.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 
-from migration.hazards import hazards as judge
+from migration.hazards import Hazard
 from migration.source_status import SourceStatus
 from migration.summary import BrokerSummary, ClusterSummary
 from migration.timestamps import within
 from migration.versions import name_of
 from orchestrator.audit import Entry
 from orchestrator.chronicle.spans import stood
+from orchestrator.conditions.view import currency_of
 from orchestrator.following import Snapshot
 from orchestrator.report import incarnations, standing, summary, timeline, unseen, walks
 from orchestrator.report.assignments import Assigned, series
@@ -71,7 +73,10 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
     window = window_of(accounts, phases, brokers, _first(one, found.entries), as_of_ms)
     hazards = sorted(
         standing.hazards(
-            kept, (life for each in lives.values() for life in each), judge(now, until_ms), until_ms
+            kept,
+            (life for each in lives.values() for life in each),
+            _dangers(found, until_ms),
+            until_ms,
         ),
         key=lambda each: (each.began_at or 0, each.hazard, each.broker or 0),
     )
@@ -114,6 +119,13 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
         limits=one.limits,
         happened=tuple(timeline.happened(one, found.entries, walked)),
     )
+
+
+def _dangers(found: Gathered, as_of_ms: int) -> Sequence[Hazard]:
+    """The hazards at the end, by what was current then."""
+    one = found.snapshot
+    currency = currency_of(one, found.entry, as_of_ms)
+    return replace(one, currency=currency).dangers(as_of_ms)
 
 
 def _series(found: Gathered, window: Window, as_of_ms: int) -> Series | None:

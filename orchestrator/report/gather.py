@@ -10,6 +10,7 @@ from orchestrator.audit import AUDIT_FILE, GENESIS, AuditLog, Entry, VerifyResul
 from orchestrator.audit.anchor import Anchor
 from orchestrator.commands.reading import STORE_FILE, open_store
 from orchestrator.config import Config
+from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import FollowingError, NoDataError, RunbookError
 from orchestrator.following import Snapshot, Store, snapshot
 from orchestrator.report.assignments import Assigned
@@ -25,6 +26,7 @@ class Gathered:
     """What there is of one cluster.
 
     Attributes:
+        entry: what is configured of it.
         snapshot: its summary, every event, and what its sources last said.
         entries: of the audit trail, as far as it is good.
         transitions: None: none are kept, or they cannot be read.
@@ -32,6 +34,7 @@ class Gathered:
         runbooks: those that were walked, by their hash, as far as their text is there.
     """
 
+    entry: ClusterEntry
     snapshot: Snapshot
     entries: tuple[Entry, ...]
     transitions: Transitions | None
@@ -75,8 +78,9 @@ def gather(config: Config, clusters: Sequence[str]) -> State:
     verified, entries = _trail(path)
     try:
         found = tuple(
-            _gathered(config.state_dir, store, name, [e for e in entries if e.cluster == name])
-            for name in clusters
+            _gathered(config.state_dir, store, each, [e for e in entries if e.cluster == each.name])
+            for each in config.clusters
+            if each.name in clusters
         )
     except sqlite3.Error as error:
         raise FollowingError(f"{config.state_dir / STORE_FILE} cannot be read: {error}") from error
@@ -106,11 +110,15 @@ def _gone(path: Path) -> VerifyResult | None:
     return VerifyResult(ok=False, count=0, head=GENESIS, why=why)
 
 
-def _gathered(state_dir: Path, store: Store | None, name: str, entries: list[Entry]) -> Gathered:
+def _gathered(
+    state_dir: Path, store: Store | None, entry: ClusterEntry, entries: list[Entry]
+) -> Gathered:
+    name = entry.name
     one = snapshot(store, state_dir, name)
     transitions, why = _transitions(state_dir, store, name)
     sha256s = {str(e.body.get("sha256")) for e in entries if e.kind == "walk_began"}
     return Gathered(
+        entry=entry,
         snapshot=one,
         entries=tuple(entries),
         transitions=transitions,

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from migration.broker_replicas import log_counts, on_disk
 from migration.broker_waits import serves_early
+from migration.currency import Currency
 from migration.event import in_time_order
-from migration.hazards import Hazard, HazardKind, hazards
+from migration.hazards import Hazard, HazardKind, is_end_known
 from migration.rates import Eta, NoEstimate, etas, rate_per_second
 from migration.replica_state import ReplicaState
 from migration.summary import BrokerSummary, ClusterSummary
@@ -42,7 +43,7 @@ def judged(snapshot: Snapshot, now_ms: int, stall_after_ms: int) -> Judged:
     return Judged(
         snapshot=snapshot,
         reasons=reasons_of(snapshot, now_ms, stall_after_ms),
-        hazards=hazards(snapshot.summary, now_ms),
+        hazards=snapshot.dangers(now_ms),
         etas=etas(snapshot.summary, snapshot.status, now_ms, stall_after_ms),
     )
 
@@ -56,7 +57,8 @@ def changes(before: Judged | None, after: Judged, now_ms: int) -> list[str]:
     told: list[str] = [f"change=event {pairs(fields)}" for fields in events]
     told += _cluster_changes(was, summary)
     told += _broker_changes(was, summary, after.etas)
-    told += _hazard_changes(() if before is None else before.hazards, after.hazards)
+    was_found = () if before is None else before.hazards
+    told += _hazard_changes(was_found, after.hazards, after.snapshot.currency)
     told += _walk_changes(None if before is None else before.snapshot.walk, after.snapshot.walk)
     if before is None or _names(before.reasons) != _names(reasons):
         first = reasons[0] if reasons else None
@@ -107,7 +109,9 @@ def _broker_changes(
         yield f"change=broker {pairs(fields)}"
 
 
-def _hazard_changes(before: tuple[Hazard, ...], after: tuple[Hazard, ...]) -> Iterator[str]:
+def _hazard_changes(
+    before: tuple[Hazard, ...], after: tuple[Hazard, ...], currency: Currency
+) -> Iterator[str]:
     known = {_which(each) for each in before}
     for each in after:
         if _which(each) in known:
@@ -122,7 +126,8 @@ def _hazard_changes(before: tuple[Hazard, ...], after: tuple[Hazard, ...]) -> It
         }
         yield f"change=hazard {pairs(fields)}"
     for kind, broker in sorted(known, key=str):
-        yield f"change=hazard {pairs({'hazard': str(kind), 'broker': broker, 'over': True})}"
+        end = {"over": True} if is_end_known(kind, currency) else {"known": False}
+        yield f"change=hazard {pairs({'hazard': str(kind), 'broker': broker, **end})}"
 
 
 def _headline(after: Judged, reasons: tuple[Wait, ...]) -> str:

@@ -14,7 +14,6 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from migration.event import Event, in_time_order
-from migration.hazards import hazards
 from migration.rates import Eta
 from migration.summary import ClusterSummary
 from migration.timestamps import time_text
@@ -93,7 +92,7 @@ def _blocks(
         latest = (event for _, event in one.events[-_EVENTS_MAX:])
         yield _events(in_time_order(latest), width)
     yield blank(rank=20)
-    yield from hazard_blocks(hazards(summary, now_ms), width)
+    yield from hazard_blocks(one.dangers(now_ms), width)
     for limit in one.limits:
         yield lines_of([text(f"LIMIT {limit}", "yellow")], width, rank=16, least=1)
     if one.walk is not None:

@@ -27,6 +27,7 @@ from orchestrator.walk.judging import Judge
 from orchestrator.walk.lock import StoreLock
 from orchestrator.walk.locks import ClusterLock
 from orchestrator.walk.owner import Owner
+from orchestrator.walk.route import finalize_is_near
 from orchestrator.walk.steps import Steps, Tell
 from orchestrator.walk.told import WalkTold
 from orchestrator.walk.trail import Trail
@@ -199,6 +200,9 @@ class _Walked:
             holds=standing.holds,
             findings=tuple(Found.of(each) for each in standing.findings),
             people=standing.people,
+            finalize_is_near=finalize_is_near(
+                self._loaded.runbook, standing.walk.path, standing.stop
+            ),
         )
         before = self._said
         if before is not None and before.says_the_same(said, _TELL_EVERY_MS):

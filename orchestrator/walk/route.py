@@ -8,6 +8,8 @@ from migration.conditions import DataSource, View
 from migration.conditions.condition import Answer
 from migration.conditions.standing import brokers_not_known, not_known
 from migration.disks import DisksImage
+from migration.hazards import Action, HazardKind
+from orchestrator.runbook.calls import call_of
 from orchestrator.runbook.model import Checkpoint, OrderRule, Runbook
 from orchestrator.runbook.order import Leaders, Member, in_order
 from orchestrator.runbook.places import forward, in_turn
@@ -62,6 +64,35 @@ def checkpoint_of(runbook: Runbook, path: str | None, id_: str) -> Checkpoint:
     """The checkpoint that an instance is of."""
     name = id_.partition("[")[0]
     return next(each for each in checkpoints(runbook, path) if each.id == name)
+
+
+def finalize_is_near(runbook: Runbook, path: str | None, id_: str | None) -> bool | None:
+    """Whether the checkpoint whose step finalizes is under way, or next, or judged already.
+
+    The condition `no_hazard(finalize)` marks it. None: no checkpoint of the runbook has it.
+    """
+    ahead = checkpoints(runbook, None)
+    if not any(_guards_finalize(each.needs, each.opens_when) for each in ahead):
+        return None
+    if path is not None or id_ is None:
+        return False
+    names = [each.id for each in ahead]
+    at = names.index(id_.partition("[")[0])
+    here, following = ahead[at], ahead[at + 1 : at + 2]
+    return _guards_finalize(here.needs, here.opens_when) or any(
+        _guards_finalize(each.needs) for each in following
+    )
+
+
+def _guards_finalize(*parts: Sequence[str]) -> bool:
+    calls = (call_of(text) for part in parts for text in part)
+    return any(
+        each is not None and each.name == "no_hazard" and each.arguments[:1] in _OF_FINALIZE
+        for each in calls
+    )
+
+
+_OF_FINALIZE: Final = ((str(Action.FINALIZE),), (str(HazardKind.FINALIZE_TOO_EARLY),))
 
 
 def next_stop(walk: Walk, runbook: Runbook, view: View) -> Stop | Done | Stuck | None:

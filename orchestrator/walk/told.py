@@ -41,6 +41,8 @@ class WalkTold(_Told):
         people: how many must approve the step before it is begun; 0: nobody need.
         approved_by: who did, as far as that is in force; one entry for each login.
         unexpected: what the cluster showed that no step did, newest last: time in ms, words.
+        finalize_is_near: whether the checkpoint that finalizes is under way or next; None: no
+            checkpoint says so.
     """
 
     at_ms: int
@@ -60,6 +62,7 @@ class WalkTold(_Told):
     unexpected: tuple[tuple[int, str], ...]
     people: int = 0
     approved_by: tuple[str, ...] = ()
+    finalize_is_near: bool | None = None
 
     def says_the_same(self, later: "WalkTold", within_ms: int) -> bool:
         """Whether `later` says nothing else, and this was said just before."""
@@ -76,6 +79,7 @@ def told(
     holds: tuple[str, ...],
     findings: tuple[Found, ...],
     people: int = 0,
+    finalize_is_near: bool | None = None,
 ) -> WalkTold:
     """Put together what is said of a walk."""
     place = None if checkpoint is None else walk.place(checkpoint)
@@ -106,6 +110,7 @@ def told(
         unexpected=walk.unexpected,
         people=people,
         approved_by=tuple(sorted(e.by.words() for e in place.approvals) if place else ()),
+        finalize_is_near=finalize_is_near,
     )
 
 

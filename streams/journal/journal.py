@@ -172,6 +172,22 @@ def last_sequence(path: Path) -> int:
         raise JournalError(f"{path} cannot be read: {error}") from error
 
 
+def first_behind(path: Path, read: int) -> int | None:
+    """When the first fact behind the number `read` was observed; None: there is no such fact.
+
+    Raises:
+        JournalError: there is no journal at `path`.
+    """
+    try:
+        with closing(_connect(path, readonly=True)) as db:
+            row = db.execute(
+                "SELECT fact FROM facts WHERE sequence > ? ORDER BY sequence LIMIT 1", (read,)
+            ).fetchone()
+    except sqlite3.Error as error:
+        raise JournalError(f"{path} cannot be read: {error}") from error
+    return None if row is None else unpack(row[0]).seen_ms
+
+
 def _connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
     if readonly and not path.is_file():
         raise JournalError(f"{path} is not there: restore the state directory as a whole")

@@ -107,6 +107,11 @@ class Known:
         return self._seen is not None and self._blind is None
 
     @property
+    def sees_since_ms(self) -> int | None:
+        """Since when every change is being seen without a break; None while it is not."""
+        return self._seen.seen_ms if self._seen is not None and self._blind is None else None
+
+    @property
     def blind_since_ms(self) -> int | None:
         """When the view was lost; None while it holds, or when there never was one."""
         return None if self._blind is None else self._blind.seen_ms

@@ -34,6 +34,7 @@ class WatcherStatus:
         server: host:port that is connected; None while none is.
         session: The session's id; None while there is none.
         sees: Whether every change is being seen.
+        sees_since_ms: Since when, without a break; None while it is not.
         blind_since_ms: When the view was lost; None while it holds, or when there never was one.
         notifications_seen: Log directory notifications read since the start.
         notifications_missed: Those that came and went unread, likewise.
@@ -47,6 +48,7 @@ class WatcherStatus:
     server: str | None = None
     session: int | None = None
     sees: bool = False
+    sees_since_ms: int | None = None
     blind_since_ms: int | None = None
     notifications_seen: int = 0
     notifications_missed: int = 0
@@ -56,7 +58,10 @@ class WatcherStatus:
 
 
 def source_status(said: WatcherStatus) -> SourceStatus:
-    """Say it as every source does; what only a metadata log has stays None."""
+    """Say it as every source does; what only a metadata log has stays None.
+
+    While not everything is seen, nothing that was taken in so far is known to be the present.
+    """
     return SourceStatus(
         observed_ms=said.observed_ms,
         last_reply_ms=said.last_reply_ms,
@@ -64,6 +69,7 @@ def source_status(said: WatcherStatus) -> SourceStatus:
         waiting=None if said.waiting is None else said.waiting.detail,
         error=None if said.error is None else said.error.detail,
         limits=said.limits,
+        whole_since_ms=said.observed_ms if said.sees_since_ms is None else said.sees_since_ms,
     )
 
 

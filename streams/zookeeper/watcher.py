@@ -278,6 +278,7 @@ class ZooKeeperWatcher(Running):
             server=link and self._server,
             session=link and link.session,
             sees=ledger.known.sees,
+            sees_since_ms=ledger.known.sees_since_ms,
             blind_since_ms=ledger.known.blind_since_ms,
             notifications_seen=ledger.notifications_seen,
             notifications_missed=ledger.notifications_missed,

@@ -225,4 +225,4 @@ class Hours:
 
 def from_the_table(hours: Mapping[int, tuple[Hazard, ...]], patch: pytest.MonkeyPatch) -> None:
     """From now on the hazards of a moment are those of the table."""
-    patch.setattr(view_module, "hazards", lambda _, now_ms: hours[now_ms])
+    patch.setattr(view_module, "hazards", lambda _, now_ms, *__, **___: hours[now_ms])

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,10 +99,10 @@ def test_what_a_hazard_forbids_is_kept_when_it_changes(
 ) -> None:
     following.look(EARLY, NOW_MS)
 
-    def graver(summary: ClusterSummary, now_ms: int) -> tuple[Hazard, ...]:
-        return tuple(replace(e, severity=Severity.CRITICAL) for e in hazards(summary, now_ms))
+    def graver(*given: Any, **named: Any) -> tuple[Hazard, ...]:
+        return tuple(replace(e, severity=Severity.CRITICAL) for e in hazards(*given, **named))
 
-    monkeypatch.setattr("orchestrator.chronicle.chronicle.hazards", graver)
+    monkeypatch.setattr("orchestrator.following.hazards", graver)
     following.look(EARLY, NOW_MS + 250)
     following.look(EARLY, NOW_MS + 500)
     (span,) = (each for each in following.stood().hazards if each.which == EARLY_OF_3)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from migration.conditions import Condition, DataSource, Verdict, View
+from migration.currency import Currency
 from migration.disks import DisksImage
 from migration.evidence import EVIDENCE_MAX
 from migration.hazards import hazards
@@ -42,7 +43,9 @@ def worsened(of: View, index: int, how: str) -> View:
         summary = replace(summary, brokers=tuple(brokers))
         if how == "under_replicated" and summary.under_replicated is not None:
             summary = replace(summary, under_replicated=summary.under_replicated + 1)
-    return replace(of, summary=summary, hazards=hazards(summary, NOW))
+    return replace(
+        of, summary=summary, hazards=hazards(summary, NOW, Currency(not_current=of.not_current))
+    )
 
 
 def _worse(one: BrokerSummary, how: str) -> BrokerSummary:
@@ -115,7 +118,11 @@ def test_nothing_is_said_well_of_brokers_while_none_is_known(any_view: View) -> 
     seen = any_view.summary.zookeeper
     zookeeper = None if seen is None else replace(seen, brokers={})
     nobody = replace(any_view.summary, brokers=(), disks=None, zookeeper=zookeeper)
-    empty = replace(any_view, summary=nobody, hazards=hazards(nobody, NOW))
+    empty = replace(
+        any_view,
+        summary=nobody,
+        hazards=hazards(nobody, NOW, Currency(not_current=any_view.not_current)),
+    )
     words = ("broker", "held", "log_dirs", "assignments")
     about = [each for each in CONDITIONS if any(word in each.name for word in words)]
     assert about

@@ -16,6 +16,7 @@ from migration.conditions import (
     TopicsSeen,
     View,
 )
+from migration.currency import CURRENT, Currency
 from migration.disks import BrokerDisks, CutOff, DisksImage
 from migration.hazards import hazards
 from migration.observations import LogDirSeen
@@ -168,7 +169,7 @@ def view(summary: ClusterSummary = SUMMARY, **changes: object) -> View:
         now_ms=NOW,
         stall_after_ms=STALL_MS,
         not_current={},
-        hazards=hazards(summary, NOW),
+        hazards=hazards(summary, NOW, CURRENT),
         topics=TopicsSeen(at_ms=NOW, partitions=summary.partitions or 32, reassigning=0),
         settings=SettingsSeen(at_ms=NOW, modes={each.id: each.mode for each in summary.brokers}),
         quorum=quorum(),
@@ -326,12 +327,13 @@ def views(draw: st.DrawFn) -> View:
     """Any view, also such that no cluster would ever show."""
     summary = draw(summaries())
     missing = draw(st.sampled_from([{}, {2: 1}]))
+    not_current = dict.fromkeys(draw(st.sets(st.sampled_from(DataSource))), "it is stale")
     return View(
         summary=summary,
         now_ms=NOW,
         stall_after_ms=STALL_MS,
-        not_current=dict.fromkeys(draw(st.sets(st.sampled_from(DataSource))), "it is stale"),
-        hazards=hazards(summary, NOW),
+        not_current=not_current,
+        hazards=hazards(summary, NOW, Currency(not_current=not_current)),
         topics=draw(
             st.none()
             | st.builds(

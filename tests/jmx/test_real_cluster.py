@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from migration.currency import CURRENT
 from migration.event import Event, Source
 from migration.hazards import HazardKind, hazards
 from migration.jmx import JmxNode
@@ -90,7 +91,7 @@ def node(summary: ClusterSummary, id_: int) -> JmxNode:
 
 
 def found(summary: ClusterSummary, kind: HazardKind) -> list[Any]:
-    return [each for each in hazards(summary, now_ms()) if each.kind is kind]
+    return [each for each in hazards(summary, now_ms(), CURRENT) if each.kind is kind]
 
 
 def wait_read(run: Killed, id_: int, **numbers: int | None) -> ClusterSummary:

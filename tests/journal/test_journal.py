@@ -36,7 +36,7 @@ from migration.topic_observations import (
     ZkTopicsFound,
 )
 from streams.journal.codec import key, pack, unpack
-from streams.journal.journal import Journal, JournalError, last_sequence, read
+from streams.journal.journal import Journal, JournalError, first_behind, last_sequence, read
 
 _MS = st.integers(0, 2**40)
 _TEXT = st.text(max_size=5)
@@ -225,3 +225,14 @@ def test_a_journal_that_is_just_being_made_has_no_facts(tmp_path: Path) -> None:
     path = tmp_path / "facts.db"
     sqlite3.connect(path).execute("PRAGMA journal_mode=WAL").connection.close()
     assert last_sequence(path) == 0
+
+
+def test_the_first_fact_that_was_not_read_says_since_when_the_reader_is_behind(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "facts.db"
+    journal = Journal(path)
+    journal.append([ZooKeeperBlind(at_ms, "x") for at_ms in (7, 8, 9)])
+    assert [first_behind(path, read) for read in (0, 1, 2, 3)] == [7, 8, 9, None]
+    journal.compact(2)
+    assert first_behind(path, 2) == 9

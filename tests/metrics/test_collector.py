@@ -203,16 +203,10 @@ def test_a_volume_that_is_not_told_has_no_size() -> None:
 def test_hazards_that_stand_are_named_and_the_others_are_zero() -> None:
     found = scraped(ALL_SEEN)
     # blocks, broker, hazard, severity
-    assert found["kraftgate_hazard"] == {
-        ("restart", "3", "unfenced_early", "warning"): 1,
-        ("finalize", "", "finalize_too_early", "warning"): 1,
-    }
+    assert found["kraftgate_hazard"] == {("restart", "3", "unfenced_early", "warning"): 1}
     active = found["kraftgate_hazard_active"]
     assert {kind for (kind,) in active} == set(HazardKind)
-    assert {kind for (kind,), value in active.items() if value} == {
-        "unfenced_early",
-        "finalize_too_early",
-    }
+    assert {kind for (kind,), value in active.items() if value} == {"unfenced_early"}
     assert found["kraftgate_hazards_known"] == {(): 1}
 
 
@@ -225,7 +219,7 @@ def test_two_hazards_of_one_kind_and_broker_are_one_sample() -> None:
 def test_a_hazard_that_nobody_could_see_is_not_said_to_be_absent() -> None:
     found = scraped(replace(ALL_SEEN, log_dirs=NO_STATUS))
     active = found["kraftgate_hazard_active"]
-    assert active == {("unfenced_early",): 1, ("finalize_too_early",): 1}
+    assert active == {("unfenced_early",): 1}
     assert found["kraftgate_hazards_known"] == {(): 0}
 
 

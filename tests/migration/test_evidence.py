@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from migration.comparison import Difference
 from migration.conditions import TopicsSeen, Verdict, parse
+from migration.currency import CURRENT
 from migration.disks import BrokerDisks, CutOff, DisksImage
 from migration.evidence import EVIDENCE_MAX, bounded
 from migration.hazards import Hazard, HazardKind, hazards
@@ -66,7 +67,7 @@ def test_a_hazard_counts_what_no_comparison_named() -> None:
         for n in range(30)
     )  # fmt: skip
     places = replace(COMPARED, lasting={"misplaced": PARTITIONS}, named=named)
-    hazard = only(hazards(seen(places=places).summary, NOW), HazardKind.REPLICA_MISPLACED)
+    hazard = only(hazards(seen(places=places).summary, NOW, CURRENT), HazardKind.REPLICA_MISPLACED)
     assert hazard_json(hazard)["evidence_total"] == PARTITIONS
     assert len(hazard.shown) - 1 + left_out(list(hazard.shown)) == PARTITIONS
 

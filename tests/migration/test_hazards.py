@@ -7,9 +7,20 @@ import pytest
 
 from migration.compared import Compared
 from migration.comparison import Difference
+from migration.currency import CURRENT, Currency
+from migration.data_source import DataSource
 from migration.disks import BrokerDisks, CutOff, DisksImage, Loss
 from migration.evidence import EVIDENCE_MAX
-from migration.hazards import Action, Hazard, HazardKind, Severity, hazards
+from migration.hazards import (
+    Action,
+    Hazard,
+    HazardKind,
+    Severity,
+    due,
+    hazards,
+    is_end_known,
+)
+from migration.hazards.sources import SOURCES
 from migration.observations import LogDirSeen, ReplicaSeen
 from migration.replica_state import ReplicaState
 from migration.summary import (
@@ -80,7 +91,7 @@ def cluster(
 
 
 def only(summary: ClusterSummary, kind: HazardKind) -> Hazard | None:
-    found = [each for each in hazards(summary, NOW) if each.kind is kind]
+    found = [each for each in hazards(summary, NOW, CURRENT) if each.kind is kind]
     assert len(found) <= 1
     return found[0] if found else None
 
@@ -103,7 +114,7 @@ BAD = disks(log_dir("/d0"), log_dir("/d1", 56), cut_off=CUT_OFF)
 def test_a_cluster_that_is_well_has_no_critical_hazard(phase: Phase, mode: Mode) -> None:
     if phase is Phase.FINALIZED and mode is not Mode.KRAFT:
         return
-    found = hazards(cluster(phase, broker(mode), disks=WELL), NOW)
+    found = hazards(cluster(phase, broker(mode), disks=WELL), NOW, CURRENT)
     assert not [each for each in found if each.severity is Severity.CRITICAL]
     assert not [each for each in found if each.blocks is Action.RESTART]
 
@@ -257,7 +268,11 @@ def test_a_directory_id_of_another_broker() -> None:
             for id_ in (1, 2)
         }
     )
-    found = [each for each in hazards(cluster(Phase.HYBRID, disks=both), NOW) if each.kind is IDS]
+    found = [
+        each
+        for each in hazards(cluster(Phase.HYBRID, disks=both), NOW, CURRENT)
+        if each.kind is IDS
+    ]
     assert [(each.broker, each.evidence) for each in found] == [
         (1, ("/d0: directory.id a, as in /d0 of broker 2",)),
         (2, ("/d0: directory.id a, as in /d0 of broker 1",)),
@@ -305,14 +320,50 @@ def test_finalizing_waits_for_every_broker_and_replica(phase: Phase, one: Broker
     found = only(cluster(phase, one), HazardKind.FINALIZE_TOO_EARLY)
     assert found is not None
     assert found.blocks is Action.FINALIZE
+    assert found.is_due is (phase is Phase.DUAL_WRITE)
     late = only(cluster(Phase.FINALIZED, one), HazardKind.FINALIZED_TOO_EARLY)
     assert late is not None
     assert (late.blocks, late.severity) == (None, Severity.CRITICAL)
 
 
+@pytest.mark.parametrize("phase", [Phase.HYBRID, Phase.DUAL_WRITE])
+@pytest.mark.parametrize("near", [True, False])
+def test_finalizing_too_early_is_due_when_the_runbook_comes_near_it(
+    phase: Phase, near: bool
+) -> None:
+    summary = cluster(phase, broker(Mode.MIGRATING))
+    (found,) = hazards(summary, NOW, CURRENT, finalize_is_near=near)
+    assert (found.kind, found.is_due) == (HazardKind.FINALIZE_TOO_EARLY, near)
+    assert due([found]) == ((found,) if near else ())
+
+
+@pytest.mark.parametrize("kind", list(HazardKind))
+def test_each_hazard_names_the_sources_that_show_it(kind: HazardKind) -> None:
+    happened = {
+        HazardKind.RECORDS_LOST,
+        HazardKind.ZOOKEEPER_WIPED,
+        HazardKind.REPLICAS_RECREATED,
+        HazardKind.FINALIZED_TOO_EARLY,
+    }
+    assert bool(SOURCES[kind]) is (kind not in happened)
+
+
+def test_a_recorded_fact_outlives_its_source_with_its_age() -> None:
+    why = "b1:9092 does not answer"
+    stale = Currency(not_current={DataSource.LOG_DIRS: why}, last_ms={DataSource.LOG_DIRS: 7000})
+    summary = cluster(Phase.HYBRID, broker(Mode.MIGRATING), disks=BAD)
+    found = {each.kind: each for each in hazards(summary, NOW, stale)}
+    assert found[_RESTART].evidence[0] == (
+        "as last known, not current: the brokers' log directories, last answer"
+        f" 1970-01-01T00:00:07.000Z ({why})"
+    )
+    assert not is_end_known(_RESTART, stale)
+    assert is_end_known(_RESTART, CURRENT)
+
+
 def test_a_migration_that_may_be_finalized() -> None:
     for phase in (Phase.DUAL_WRITE, Phase.FINALIZED):
-        assert hazards(cluster(phase, broker(), disks=WELL), NOW) == ()
+        assert hazards(cluster(phase, broker(), disks=WELL), NOW, CURRENT) == ()
 
 
 def znode(offset: int, written_ms: int = NOW) -> ZooKeeperImage:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from migration.currency import CURRENT
 from migration.hazards import Action, Hazard, HazardKind, Severity, hazards
 from migration.hazards.jmx import FLAT_AFTER_MS
 from migration.jmx import JmxImage, JmxNode, QueueFloor
@@ -21,7 +22,7 @@ ACTIVE = str(JmxName.ACTIVE_CONTROLLER_COUNT)
 
 
 def found(summary: ClusterSummary, kind: HazardKind) -> Hazard | None:
-    some = [each for each in hazards(summary, NOW) if each.kind is kind]
+    some = [each for each in hazards(summary, NOW, CURRENT) if each.kind is kind]
     assert len(some) <= 1
     return some[0] if some else None
 
@@ -84,7 +85,7 @@ ZNODE = MigrationZnode(
     offset=283, controller_id=3000, controller_epoch=1, metadata_epoch=1, written_ms=NOW - 1000
 )
 WELL = ZooKeeperImage(
-    seen_ms=NOW,
+    seen_ms=NOW - 10**6,
     controller=ZkController(id=3000, kraft_epoch=1, claimed_ms=1),
     controller_epoch=4,
     controller_epoch_ms=NOW - 10**6,

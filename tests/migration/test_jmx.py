@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.event import Event, Source
-from migration.jmx import JmxImage, JmxNode, QueueFloor, observe
+from migration.jmx import READ_GAP_MS, JmxImage, JmxNode, QueueFloor, observe
 from migration.jmx_names import JmxName
 from migration.observations import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
 
@@ -69,6 +69,15 @@ def test_a_broker_that_has_no_queue_any_more_is_not_taken_for_one_that_emptied_i
 def test_silence_leaves_the_queue_as_it_was() -> None:
     image, _ = after(seen(10, **{QUEUE: 5}), JmxUnreachable(20, 1, "refused"))
     assert image.nodes[1].queue == QueueFloor(value=5, since_ms=10, filled_ms=10)
+
+
+def test_what_a_queue_did_while_nobody_read_it_is_not_known() -> None:
+    first, later = seen(10, **{QUEUE: 5}), 10 + READ_GAP_MS
+    image, _ = after(first, seen(later, **{QUEUE: 5}))
+    assert image.nodes[1].queue == QueueFloor(value=5, since_ms=10, filled_ms=10)
+    image, events = after(first, seen(later + 1, **{QUEUE: 5}))
+    assert image.nodes[1].queue == QueueFloor(value=5, since_ms=later + 1, filled_ms=later + 1)
+    assert [each.kind for each in events] == ["assignments_queued"]
 
 
 @given(st.lists(st.integers(0, 5), min_size=1))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from migration.brokers import Broker, Moment
+from migration.currency import CURRENT
 from migration.disks import BrokerDisks, DisksImage
 from migration.event import Event
 from migration.hazards import Action, HazardKind, Severity, hazards
@@ -133,7 +134,7 @@ def test_a_contradiction_is_a_hazard(
     assert lasting(image) == [(node, name, reads, expected)]
     (found,) = (
         each
-        for each in hazards(summarize("c", image), NOW)
+        for each in hazards(summarize("c", image), NOW, CURRENT)
         if each.kind is HazardKind.JMX_CONTRADICTS
     )
     assert (found.severity, found.blocks) == (Severity.WARNING, blocks)
@@ -158,7 +159,7 @@ def test_a_directory_that_only_one_of_the_two_calls_offline() -> None:
     assert lasting(contradicting) == [(1, OFFLINE, 0, 1)]
     (found,) = (
         each
-        for each in hazards(summarize("c", contradicting), NOW)
+        for each in hazards(summarize("c", contradicting), NOW, CURRENT)
         if each.kind is HazardKind.JMX_CONTRADICTS
     )
     assert (found.blocks, found.broker) == (Action.RESTART, 1)

@@ -6,6 +6,8 @@ import pytest
 
 from migration.advance import Batch, advance
 from migration.brokers import Broker, Moment
+from migration.currency import CURRENT, Currency
+from migration.data_source import DataSource
 from migration.hazards import Action, HazardKind, hazards
 from migration.image import ClusterImage, Provenance, summarize
 from migration.observations import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen
@@ -114,6 +116,17 @@ def test_what_only_zookeeper_can_tell_is_not_taken_from_a_lost_view_of_it() -> N
     assert [each.kind for each in waits(summary, STALE, NOW, 300_000)] == [WaitKind.STALE_DATA]
 
 
+def test_a_copy_of_a_log_that_was_not_read_is_no_earlier_attempts() -> None:
+    """A log without a record is in the phase before the migration only once it is known to end."""
+    unread = Currency(not_current={DataSource.METADATA_LOG: "it was not read yet"})
+    image, _ = told(SEEN, controller(3000, 1), migration(287), image=ClusterImage())
+    assert hazards(summarize("c", image), NOW, unread) == ()
+    assert hazards(summarize("c", image), NOW, CURRENT)
+    image, _ = told(controller(1, at_ms=9000), image=image)
+    (hazard,) = hazards(summarize("c", image), NOW, unread)
+    assert hazard.kind is HazardKind.STALE_MIGRATION_ZNODE
+
+
 def takeover(found: int) -> ClusterImage:
     """A fresh quorum, in its phase before the copy, claims /controller."""
     image, _ = told(SEEN, controller(1), migration(found), image=IN_PRE_MIGRATION)
@@ -125,7 +138,7 @@ def test_a_quorum_that_finds_a_copy_skips_it_and_that_is_told_at_once() -> None:
         ZnodeGone(6990, "/controller"), controller(3000, 1, at_ms=7000), image=takeover(287)
     )
     assert ("copy_skipped", {"controller": 3000, "metadata_offset": 287}) in events
-    (hazard,) = hazards(summarize("c", image), NOW)
+    (hazard,) = hazards(summarize("c", image), NOW, CURRENT)
     assert (hazard.kind, hazard.blocks) == (HazardKind.STALE_MIGRATION_ZNODE, Action.MIGRATE)
     assert "passed offset 287 it deletes every topic" in hazard.text
     assert any("its metadata log is at 41" in line for line in hazard.evidence)
@@ -141,12 +154,12 @@ def test_topics_that_go_then_were_wiped() -> None:
     assert (image.wiped.controller, image.wiped.gone.since_ms) == (3000, 8000)
     assert image.wiped.gone.topics == 30
     assert image.wiped.gone.named == tuple(f"t{n}" for n in range(20))
-    (hazard,) = hazards(summarize("c", image), NOW)
+    (hazard,) = hazards(summarize("c", image), NOW, CURRENT)
     assert (hazard.kind, hazard.blocks) == (HazardKind.ZOOKEEPER_WIPED, Action.RESTART)
     assert "deleted 30 topics from ZooKeeper" in hazard.text
     # It stays said when a broker has the controller again, until a copy is made.
     image, _ = told(controller(2, at_ms=9000), ZnodeGone(9001, "/migration"), image=image)
-    assert [each.kind for each in hazards(summarize("c", image), NOW)] == [
+    assert [each.kind for each in hazards(summarize("c", image), NOW, CURRENT)] == [
         HazardKind.ZOOKEEPER_WIPED
     ]
     end = Provenance(offset=43, epoch=1, timestamp_ms=10_000)

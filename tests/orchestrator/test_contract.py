@@ -22,7 +22,7 @@ from tests.orchestrator.night import (
     progress,
 )
 
-status_json = partial(status_json_of, stall_after_ms=FIVE_MINUTES_MS)
+status_json = partial(status_json_of, stall_after_ms=FIVE_MINUTES_MS, dangers=())
 
 
 def test_a_cluster_has_the_contracts_keys_in_their_order() -> None:

@@ -24,7 +24,7 @@ from orchestrator.config import Config, load_config, parse_config
 from orchestrator.errors import AuditError, ConfigError, FollowingError, GateNotMetError
 from orchestrator.view.live import Stop, TableView, drive
 from streams.zookeeper.ensemble import parse_ensemble
-from tests.orchestrator.fakes import FakeFollowing, FakeStore
+from tests.orchestrator.fakes import FakeFollowing, FakeStore, write_status
 from tests.orchestrator.night import (
     EVENTS,
     FIVE_MINUTES_MS,
@@ -244,8 +244,13 @@ def test_a_fresh_status_is_what_the_reader_gives(config_file: Path, store: FakeS
 def test_what_stands_is_kept_in_the_trail_also_without_a_runbook(
     config_file: Path, store: FakeStore
 ) -> None:
-    query = FakeFollowing(finalize(store, at=3))
     config = load_config(config_file)
+
+    def step(poll: int) -> None:
+        write_status(config.state_dir, "prod", replace(FRESH, observed_ms=NOW_MS - 100 + poll))
+        finalize(store, at=3)(poll)
+
+    query = FakeFollowing(step)
     with Stop() as stop:
         follow_and_show(config, gate("finalized"), stop, query.follow)
     with AuditLog.open_readonly(config.state_dir / AUDIT_FILE) as log:

@@ -70,7 +70,7 @@ def test_the_screen_of_the_night() -> None:
         "14:12:20.070 broker_unfenced_early offset=648 broker=1 pending=32",
         "14:12:20.140 assignments_complete offset=680 broker=1",
         "",
-        "2 hazards (unfenced_early, finalize_too_early): kraftgate hazards",
+        "1 hazard (unfenced_early): kraftgate hazards",
         "waiting for: broker 3 is held: 12 of 64 replicas without a directory (8",
         "migrating, 4 unassigned), last progress 4 s ago (and 1 more); nothing held in",
         "about 9s, 522ms to 1m23s (from 50 assignments in 3 steps over 29 s; 90 %",
@@ -298,7 +298,6 @@ def test_each_change_is_one_line_with_stable_fields() -> None:
             " migrating=0 unassigned=0 assigned=32 offline=0 lost=0 rate=- eta_seconds=-"
             " unfenced_early=false eta_low_seconds=- eta_high_seconds=- offset=1439"
         ),
-        "change=hazard hazard=finalize_too_early broker=- over=true",
         "change=hazard hazard=unfenced_early broker=3 over=true",
         (
             'change=waiting reason=finalize broker=- more=0 text="the migration to be finalized:'

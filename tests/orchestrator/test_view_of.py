@@ -25,7 +25,7 @@ from orchestrator.conditions.together import Together
 from orchestrator.conditions.view import ASKED_MS_MAX, CHECKED_MS_MAX, view_of
 from orchestrator.config import parse_config
 from orchestrator.config_models import ClusterEntry
-from orchestrator.following import Snapshot
+from orchestrator.following import Journalled, Snapshot
 from tests.orchestrator.night import FIVE_MINUTES_MS, FRESH, HYBRID, NOW_MS, cluster, kraft
 
 EVERYTHING = """cluster: {name: prod}
@@ -129,6 +129,18 @@ def test_what_is_yet_to_be_read_is_not_current_and_a_worse_reason_stands() -> No
     assert seen(unread=unread).not_current[LOG] == "committed records have not been read yet"
     broken = replace(NOW, status=replace(FRESH, error="another cluster"))
     assert seen(broken, unread=unread).not_current[LOG] == "another cluster"
+
+
+def test_what_the_store_did_not_take_in_for_long_is_not_current() -> None:
+    """Also to a command that looks once, and has not seen since when it is so."""
+
+    def behind(for_ms: int) -> Snapshot:
+        unread = Journalled(last=12, read=10, unread_ms=NOW_MS - for_ms)
+        return replace(NOW, journals={"zookeeper": unread})
+
+    assert not_followed(behind(15_000)) == {}
+    late = not_followed(behind(15_001))
+    assert late == {ZOOKEEPER: "journaled facts have not been processed yet"}
 
 
 ASKED = Asked(

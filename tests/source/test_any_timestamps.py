@@ -8,7 +8,9 @@ import numpy as np
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from migration.currency import CURRENT
 from migration.directory_ids import MIGRATING
+from migration.hazards import hazards
 from migration.source_status import NO_STATUS
 from migration.timestamps import LATEST_MS, iso, within
 from migration.transitions import ABSENT, place
@@ -48,7 +50,9 @@ def test_a_record_of_any_date_is_read_kept_and_shown(drawn: list[Action], times:
     summary = run.summary
     kept = read_summary(summary_json(summary), [broker_json(each) for each in summary.brokers])
     assert kept == summary
-    state = status_json(kept, run.events, (), NO_STATUS, 1_795_311_000_000, stall_after_ms=1)
+    now_ms = 1_795_311_000_000
+    dangers = hazards(kept, now_ms, CURRENT)
+    state = status_json(kept, run.events, (), NO_STATUS, now_ms, stall_after_ms=1, dangers=dangers)
     told = json.loads(json.dumps(state))
     assert [each["timestamp"] for each in told["events"]] == [
         iso(each.timestamp_ms) for each in run.events if each.timestamp_ms is not None

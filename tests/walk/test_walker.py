@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from migration.conditions import Condition, DataSource, View
+from migration.currency import CURRENT
 from migration.hazards import hazards
 from migration.summary import BrokerSummary, Mode, Phase
 from migration.zookeeper import ZkController, ZooKeeperImage
@@ -191,7 +192,7 @@ class Night:
             now_ms=self.now_ms,
             stall_after_ms=300_000,
             not_current={},
-            hazards=hazards(summary, self.now_ms),
+            hazards=hazards(summary, self.now_ms, CURRENT),
         )
 
     def look(self, times: int = 1) -> Standing:

@@ -68,3 +68,6 @@ def test_it_becomes_the_status_of_a_source() -> None:
     said = source_status(board.read())
     assert (said.observed_ms, said.last_reply_ms, said.endpoint) == (7, 7, "zk1:2181")
     assert (said.waiting, said.error, said.next_offset) == ("reading everything", None, None)
+    assert said.whole_since_ms == 7, "nothing that was read before is known to be the present"
+    board.tell(answered=True, waiting=None, error=None, sees=True, sees_since_ms=3)
+    assert source_status(board.read()).whole_since_ms == 3
