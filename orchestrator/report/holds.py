@@ -55,6 +55,8 @@ class Holding:
         people: how many must approve its step; 0: nobody.
         has_step: whether it has one; None: that is not known.
         doing: where it stands: before its step, in it, asking a person, or at its gate.
+        confirming: the part that holds by the last data, guard or gate; its sources are polled once
+            more, which holds the checkpoint only while nothing else does.
     """
 
     people: int
@@ -63,6 +65,7 @@ class Holding:
     already: bool = False
     approved: list[entries.Person] = field(default_factory=list)
     held: dict[Key, _Held] = field(default_factory=dict)
+    confirming: Kind | None = None
 
     @classmethod
     def entered(cls, at_ms: int, *, people: int, has_step: bool | None) -> "Holding":
@@ -72,8 +75,12 @@ class Holding:
             made._begin("approval", made._wanted(), at_ms, "its step must be approved")
         return made
 
-    def take(self, at_ms: int, body: Body) -> None:  # noqa: C901  # a case an entry
+    def take(self, at_ms: int, body: Body) -> None:
         """Take an entry of this checkpoint in."""
+        self._take(at_ms, body)
+        self._confirm(at_ms)
+
+    def _take(self, at_ms: int, body: Body) -> None:  # noqa: C901  # a case an entry
         match body:
             case entries.Judged():
                 self._judged(at_ms, body)
@@ -108,10 +115,12 @@ class Holding:
         """No step is begun from here on."""
         if self.doing == "before":
             self._begin("pause", "a pause", at_ms, reason)
+            self._confirm(at_ms)
 
     def resume(self, at_ms: int) -> None:
         """Steps are begun again."""
         self._end("pause", at_ms)
+        self._confirm(at_ms)
 
     def lock(self, at_ms: int, lost: str | None) -> None:
         """The lock was lost, or (None) is held again."""
@@ -119,12 +128,17 @@ class Holding:
             self._end("lock", at_ms)
         else:
             self._begin("lock", "the orchestrator's lock", at_ms, lost)
+        self._confirm(at_ms)
 
-    def away(self, began_ms: int, ended_ms: int | None) -> None:
-        """No orchestrator ran in this time."""
-        self._begin("not_running", "kraftgate run", began_ms, "no orchestrator ran")
-        if ended_ms is not None:
-            self._end("not_running", ended_ms)
+    def away(self, at_ms: int) -> None:
+        """No orchestrator runs from here on."""
+        self._begin("not_running", "kraftgate run", at_ms, "no orchestrator ran")
+        self._confirm(at_ms)
+
+    def back(self, at_ms: int) -> None:
+        """An orchestrator runs again."""
+        self._end("not_running", at_ms)
+        self._confirm(at_ms)
 
     def close(self, at_ms: int) -> None:
         """It is behind."""
@@ -165,11 +179,7 @@ class Holding:
         for key in [each for each in self.held if each[0] == kind]:
             if key[1] not in {each.condition for each in unmet}:
                 self.held[key].end(at_ms)
-        if unmet:
-            self._end("look", at_ms)
-        else:
-            why = "it holds by what is known, and what it rests on is asked for once more"
-            self._begin("look", f"a second look at its {kind}", at_ms, why)
+        self.confirming = None if unmet else kind
         for each in unmet:
             self._begin(kind, each.condition, at_ms, each.reason, each.verdict)
 
@@ -178,9 +188,20 @@ class Holding:
         self._begin("decision", "a person's decision", at_ms, why)
 
     def _turn(self, doing: Literal["before", "step", "asks", "gate"], at_ms: int) -> None:
-        self.doing = doing
-        for kind in ("guard", "gate", "look", "step", "decision", "pause"):
+        self.doing, self.confirming = doing, None
+        for kind in ("guard", "gate", "step", "decision", "pause"):
             self._end(kind, at_ms)
+        if doing == "step":  # it was approved, also by rules of an older version
+            self._end("approval", at_ms)
+
+    def _confirm(self, at_ms: int) -> None:
+        """Begin or end the confirmation: what else holds the checkpoint is the reason to wait."""
+        open_ = {kind for (kind, _), each in self.held.items() if each.open_ms is not None}
+        if self.confirming is None or open_ - {"look"}:
+            self._end("look", at_ms)
+        else:
+            why = "it holds by the last data, and its sources are polled once more"
+            self._begin("look", f"confirmation of its {self.confirming}", at_ms, why)
 
     def _wanted(self) -> str:
         return "approval by a person" if self.people == 1 else f"approval by {self.people} people"

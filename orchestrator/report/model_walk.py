@@ -29,7 +29,9 @@ class Hold(Shape):
 
     kind: Literal[
         "guard", "gate", "look", "step", "decision", "approval", "pause", "lock", "not_running"
-    ] = Field(description="look: it held, and what it rests on was asked for once more.")
+    ] = Field(
+        description="look: it held by the last data, and nothing but its confirmation was missing."
+    )
     what: str = Field(description="The condition, or words.")
     verdict: str | None = Field(description="Of a condition: the gravest.")
     reason: str = Field(description="As it was first given.")

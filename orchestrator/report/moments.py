@@ -53,7 +53,7 @@ def words(name: str) -> str:
 
 _WORDS: Final = {
     "not_running": "nobody walked",
-    "look": "a second look",
+    "look": "confirmation",
     "walk_began": "walk begun",
     "rollback_began": "turned back",
     "step_decided": "decided on a step",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from orchestrator.audit import Entry
 from orchestrator.chronicle.spans import Run
@@ -65,19 +66,27 @@ def account(
     as_of_ms: int,
 ) -> WalkAccount:
     """Give the account of one walk; `now`: where the last one stands, if it is this one."""
-    fold = _Fold(walked, runbooks.get(walked.began.sha256))
+    fold = _Fold(walked, runbooks.get(walked.began.sha256), _marks(runs, as_of_ms))
     if walked.taken_up is not None:
         fold.take(*walked.taken_up)
     for entry, body in walked.entries:
         fold.take(entry, body)
-    return fold.account(runs, now, as_of_ms)
+    return fold.account(now, as_of_ms)
+
+
+class _Mark(NamedTuple):
+    """From here on an orchestrator runs, or none does."""
+
+    at_ms: int
+    runs: bool
 
 
 class _Fold:
     """The working copy."""
 
-    def __init__(self, walked: Walked, loaded: Loaded | None) -> None:
+    def __init__(self, walked: Walked, loaded: Loaded | None, marks: list[_Mark]) -> None:
         self._walked = walked
+        self._marks = marks
         self._loaded = loaded
         self._known = self._on_way(None)
         self._path: str | None = None
@@ -90,8 +99,21 @@ class _Fold:
         self._ended_ms: int | None = None
         self._outcome: str | None = None
 
-    def take(self, entry: Entry, body: Body) -> None:  # noqa: C901  # a case an entry
-        at_ms = entry.at_ms
+    def take(self, entry: Entry, body: Body) -> None:
+        self._pass_marks(entry.at_ms)
+        self._take(entry.at_ms, body)
+
+    def _pass_marks(self, until_ms: int) -> None:
+        """Take in when no `kraftgate run` was there: that held the open checkpoint."""
+        while self._marks and self._marks[0].at_ms <= until_ms:
+            mark = self._marks.pop(0)
+            for each in self._open():
+                if mark.runs:
+                    each.holding.back(mark.at_ms)
+                elif each.entered_ms < mark.at_ms:
+                    each.holding.away(mark.at_ms)
+
+    def _take(self, at_ms: int, body: Body) -> None:  # noqa: C901  # a case an entry
         match body:
             case entries.WalkBegan():
                 pass
@@ -183,17 +205,10 @@ class _Fold:
             return {}
         return {each.id: each for each in found}
 
-    def account(self, runs: Sequence[Run], now: WalkTold | None, as_of_ms: int) -> WalkAccount:
+    def account(self, now: WalkTold | None, as_of_ms: int) -> WalkAccount:
+        self._pass_marks(as_of_ms)
         began, began_ms = self._walked.began, self._walked.entries[0][0].at_ms
         until_ms = as_of_ms if self._ended_ms is None else self._ended_ms
-        for first_ms, last_ms in _gaps(runs, as_of_ms):
-            for each in self._passing.values():
-                ended_ms = until_ms if each.ended_ms is None else each.ended_ms
-                if each.entered_ms < first_ms < ended_ms:
-                    lasts = last_ms is None or last_ms > ended_ms
-                    each.holding.away(first_ms, None if lasts else last_ms)
-                    if lasts and each.ended_ms is not None:
-                        each.holding.close(each.ended_ms)
         told: list[CheckpointAccount] = [e.account(until_ms) for e in self._passing.values()]
         stands = next((each.id for each in self._open()), None)
         return WalkAccount.model_validate(
@@ -217,15 +232,15 @@ class _Fold:
         )
 
 
-def _gaps(runs: Sequence[Run], as_of_ms: int) -> list[tuple[int, int | None]]:
-    """When no `kraftgate run` followed the cluster, between two of them or after the last."""
-    gaps: list[tuple[int, int | None]] = []
+def _marks(runs: Sequence[Run], as_of_ms: int) -> list[_Mark]:
+    """Return when each `kraftgate run` ended, and when the next one began, in order of time."""
+    marks: list[_Mark] = []
     for number, run in enumerate(runs, start=1):
         ended_ms = run.ended_ms if run.ended_ms is not None else run.last_seen_ms
         if ended_ms is not None and ended_ms < as_of_ms:
-            following = runs[number].began_ms if number < len(runs) else None
-            gaps.append((ended_ms, following))
-    return gaps
+            marks.append(_Mark(ended_ms, runs=False))
+            marks += [_Mark(each.began_ms, runs=True) for each in runs[number : number + 1]]
+    return marks
 
 
 def _name(id_: str) -> str:

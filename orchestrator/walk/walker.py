@@ -170,7 +170,7 @@ class Walker:
         if waits is not None:
             holds.append(waits)
         if not needs.holds and not holds:
-            holds.append("what the guards rest on is looked at once more")
+            holds.append("the guards hold by the last data; polling once more to confirm")
         if holds:
             return self._standing(at.stop, tuple(holds), needs.findings)
         step = at.stop.checkpoint.step
@@ -221,7 +221,7 @@ class Walker:
             return self._pass(at.stop.id, how, at.facts)
         holds = [_words(each) for each in answer.holding_back]
         if not holds:
-            holds.append("what the gate rests on is looked at once more")
+            holds.append("the gate holds by the last data; polling once more to confirm")
         return self._standing(at.stop, tuple(holds), answer.findings)
 
     def _pass(self, id_: str, how: How, facts: JsonFacts) -> Standing:

@@ -62,8 +62,8 @@ def test_the_gravest_verdict_is_kept() -> None:
     assert told(holding)["isr_full"].verdict == "violated"
 
 
-def test_a_second_look_holds_too() -> None:
-    """What holds by what is known is asked for once more before it is believed."""
+def test_the_confirmation_holds_too() -> None:
+    """What holds by the last data is polled once more before it is believed."""
     holding = held(
         (1_000, judged(ID, "needs")),
         (9_500, started(ID)),
@@ -73,11 +73,38 @@ def test_a_second_look_holds_too() -> None:
     )
     holding.close(39_000)
     found = told(holding)
-    assert found["a second look at its guard"].duration_ms == 8_500
-    assert found["a second look at its gate"].duration_ms == 9_000
+    assert found["confirmation of its guard"].duration_ms == 8_500
+    assert found["confirmation of its gate"].duration_ms == 9_000
     assert found["isr_full"].kind == "gate"
     assert found["its command"].duration_ms == 10_500
     assert holding.told(AS_OF)[0].what == "its command"  # the longest first
+
+
+def test_the_wait_for_an_approver_is_not_the_confirmation_of_the_guards() -> None:
+    """The guards hold all the while; the confirmation holds from the last approval to the step."""
+    holding = Holding.entered(0, people=1, has_step=True)
+    holding.take(1_000, judged(ID, "needs"))
+    holding.take(600_000, entries.Approved(checkpoint=ID, by=ANNA, reason="soaked", basis={}))
+    holding.take(640_000, started(ID))
+    holding.close(640_000)
+    found = told(holding)
+    assert found["approval by a person"].duration_ms == 600_000
+    assert found["confirmation of its guard"].duration_ms == 40_000
+    assert holding.told(AS_OF)[0].kind == "approval"
+
+
+def test_a_pause_and_a_time_without_an_orchestrator_are_not_the_confirmation() -> None:
+    holding = Holding.entered(0, people=0, has_step=True)
+    holding.take(1_000, judged(ID, "needs"))
+    holding.pause(2_000, "anna: lunch")
+    holding.away(5_000)
+    holding.resume(6_000)
+    holding.back(9_000)
+    holding.take(11_000, started(ID))
+    found = told(holding)
+    assert found["a pause"].duration_ms == 4_000
+    assert found["kraftgate run"].duration_ms == 4_000
+    assert found["confirmation of its guard"].duration_ms == 1_000 + 2_000
 
 
 def test_before_a_step_its_gate_holds_nothing() -> None:
@@ -180,8 +207,9 @@ def test_a_lost_lock_and_an_orchestrator_that_is_away_hold() -> None:
     holding = held()
     holding.lock(1_000, "the session expired")
     holding.lock(4_000, None)
-    holding.away(5_000, 9_000)
-    holding.away(20_000, None)
+    holding.away(5_000)
+    holding.back(9_000)
+    holding.away(20_000)
     found = told(holding)
     assert found["the orchestrator's lock"].duration_ms == 3_000
     assert found["kraftgate run"].duration_ms == 4_000 + AS_OF - 20_000
