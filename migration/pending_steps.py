@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from migration.progress import STEPS_MAX, Step, together
 from migration.transitions import ABSENT, UNASSIGNED_STATE, Numbers, state_of
 
-_OFFSET_BITS: Final = 40
-_OFFSET_MASK: Final = 2**_OFFSET_BITS - 1
-"""A trillion records: at a thousand a second, thirty years."""
+_NEVER: Final = np.iinfo(np.int64).max
 
 
 class Movement(NamedTuple):
@@ -78,31 +76,25 @@ class PendingSteps:
         """
         if not len(self._steps):
             return {}
-        ordered = np.array(
-            sorted(
-                {
-                    (broker << _OFFSET_BITS) | offset
-                    for broker in np.unique(self._brokers).tolist()
-                    for offset in (*barriers.get(broker, ()), *ends)
-                }
-            ),
-            dtype=np.int64,
-        )
-        places = (self._brokers << _OFFSET_BITS) | self._offsets
-        next_barrier = np.searchsorted(ordered, places, side="right")
+        ids, ranks = np.unique(self._brokers, return_inverse=True)
+        marks = [
+            (rank, offset)
+            for rank, broker in enumerate(ids.tolist())
+            for offset in sorted({*barriers.get(broker, ()), *ends})
+        ]
+        next_barrier = _next(marks, ranks, self._offsets)
         keys, inverse = np.unique(next_barrier, return_inverse=True)
         count = len(keys)
         net = np.bincount(inverse, weights=self._steps, minlength=count)
         assigned = np.bincount(inverse, weights=self._assigned, minlength=count)
-        never = np.iinfo(np.int64).max
-        first = np.full(count, never)
+        first = np.full(count, _NEVER)
         last = np.zeros(count, dtype=np.int64)
         np.minimum.at(first, inverse[self._assigned], self._moments[self._assigned])
         np.maximum.at(last, inverse[self._assigned], self._moments[self._assigned])
-        first[first == never] = 0
+        first[first == _NEVER] = 0
         recent = self._recent(inverse)
         rows = zip(
-            ordered[keys].tolist(),
+            (marks[key] for key in keys.tolist()),
             net.tolist(),
             assigned.tolist(),
             first.tolist(),
@@ -110,10 +102,10 @@ class PendingSteps:
             strict=True,
         )
         return {
-            (key & _OFFSET_MASK, key >> _OFFSET_BITS): Movement(
+            (offset, ids[rank].item()): Movement(
                 int(one), int(two), three, four, tuple(recent.get(number, ()))
             )
-            for number, (key, one, two, three, four) in enumerate(rows)
+            for number, ((rank, offset), one, two, three, four) in enumerate(rows)
         }
 
     def _recent(self, groups: NDArray[np.intp]) -> dict[int, list[Step]]:
@@ -162,6 +154,22 @@ class PendingSteps:
             strict=True,
         )
         return [Crossing(*rest) for _, *rest in sorted(found)]
+
+
+def _next(
+    marks: Sequence[tuple[int, int]], ranks: NDArray[np.intp], offsets: NDArray[np.int64]
+) -> NDArray[np.intp]:
+    """Return for each row the place of the first mark of its rank behind its offset.
+
+    `marks`: (rank, offset) in order. Offsets are compared by their places among the marks', since
+    a rank and an offset, 64 bits wide, do not fit into one number.
+    """
+    places = np.unique(np.array([offset for _, offset in marks], dtype=np.int64))
+    width = len(places) + 1
+    rank, offset = np.array(marks, dtype=np.int64).T
+    ordered = rank * width + np.searchsorted(places, offset)
+    rows = ranks * width + np.searchsorted(places, offsets, side="right")
+    return np.searchsorted(ordered, rows)
 
 
 def _is_pending(places: Numbers) -> NDArray[np.bool_]:
