@@ -343,6 +343,23 @@ class JmxUnreachable(NamedTuple):
     why: str
 
 
+class FactQuarantined(NamedTuple):
+    """A fact that cannot be kept or taken in, since a value of it is out of bounds.
+
+    Attributes:
+        source: where it was seen (`migration.event.Source`).
+        fact: its type's name.
+        subject: what it is about, as far as that can be said: a path, a broker, a node.
+        why: in words.
+    """
+
+    seen_ms: int
+    source: str
+    fact: str
+    subject: str
+    why: str
+
+
 ZooKeeperFact: TypeAlias = (
     ZnodeSeen
     | ZkConfigSeen
@@ -357,4 +374,4 @@ DiskFact: TypeAlias = DisksSeen | DisksUnreachable | ReplicasCutOff | ReplicasBa
 JmxFact: TypeAlias = JmxNodes | JmxSeen | JmxUnreachable
 ShardFact: TypeAlias = ZkContentSeen | DiskContentSeen
 """What goes to a shard, instead of to the cluster's image."""
-Observation: TypeAlias = ZooKeeperFact | DiskFact | JmxFact | ShardFact
+Observation: TypeAlias = ZooKeeperFact | DiskFact | JmxFact | ShardFact | FactQuarantined

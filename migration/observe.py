@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from migration import compared, disks, jmx, jmx_check, wipe, zookeeper
+from migration import compared, disks, jmx, jmx_check, quarantine, wipe, zookeeper
 from migration.against_brokers import against_brokers
 from migration.compared import Comparing
 from migration.disks import DisksImage
@@ -13,10 +13,12 @@ from migration.image import ClusterImage
 from migration.jmx import JmxImage
 from migration.observations import (
     DiskFact,
+    FactQuarantined,
     JmxFact,
     JmxSeen,
     Observation,
     ZkContentRead,
+    ZnodeSeen,
     ZooKeeperFact,
 )
 from migration.shard_report import ShardReport
@@ -37,7 +39,11 @@ def observe(
     """Take facts in, in the order they were seen, and tell the events on the way."""
     events: list[Event] = []
     for fact in facts:
-        if isinstance(fact, ZooKeeperFact):
+        if isinstance(fact, FactQuarantined):
+            events += quarantine.tell(fact)
+        elif (why := quarantine.flaw(fact)) is not None and not isinstance(fact, ZnodeSeen):
+            events += quarantine.tell(quarantine.quarantined(fact, why))
+        elif isinstance(fact, ZooKeeperFact):
             before = image
             seen, told = zookeeper.observe(image.zookeeper or ZooKeeperImage(), fact)
             image = replace(image, zookeeper=seen)

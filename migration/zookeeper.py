@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from migration import zk_topics
 from migration.event import Event, Source, Told
+from migration.foreign import INT32_MAX, INT64_MAX, TEXT_MAX, Unreadable, load_object, whole
 from migration.observations import (
     NotificationsMissed,
     ZnodeGone,
@@ -19,6 +20,8 @@ from migration.observations import (
     ZooKeeperFact,
     ZooKeeperSeen,
 )
+from migration.quarantine import flaw
+from migration.timestamps import within
 from migration.topic_observations import ZkTopicFact
 from migration.znodes import (
     BROKER_IDS,
@@ -142,10 +145,6 @@ class ZooKeeperImage:
 _VERSIONED: Final = (CONTROLLER, CONTROLLER_EPOCH, MIGRATION, REASSIGN_PARTITIONS)
 
 
-class _Unreadable(ValueError):
-    """A znode's content is not what Kafka writes there."""
-
-
 def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage, tuple[Event, ...]]:
     """Take one fact in, and tell what it means."""
     told = Told(Source.ZOOKEEPER, fact.seen_ms)
@@ -191,18 +190,23 @@ def _seen(image: ZooKeeperImage, fact: ZooKeeperSeen, told: Told) -> ZooKeeperIm
 
 
 def _znode(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
-    told.at_ms = fact.mtime_ms
+    if (why := flaw(fact)) is not None:
+        return _unreadable(image, fact.path, why, told)
+    told.at_ms = within(fact.mtime_ms)
     if fact.path in _VERSIONED or parent(fact.path) == BROKER_IDS:
         version = (fact.version, fact.mzxid)
         image = replace(image, versions={**image.versions, fact.path: version})
     try:
         after = _read(image, fact, told)
-    except _Unreadable as error:
-        why = str(error)
-        if image.unreadable.get(fact.path) != why:
-            told.tell("znode_unreadable", path=fact.path, reason=why)
-        return replace(image, unreadable={**image.unreadable, fact.path: why})
+    except Unreadable as error:
+        return _unreadable(image, fact.path, str(error), told)
     return _readable(after, fact.path)
+
+
+def _unreadable(image: ZooKeeperImage, path: str, why: str, told: Told) -> ZooKeeperImage:
+    if image.unreadable.get(path) != why:
+        told.tell("znode_unreadable", path=path, reason=why)
+    return replace(image, unreadable={**image.unreadable, path: why})
 
 
 def _read(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
@@ -210,12 +214,12 @@ def _read(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
     if path == CONTROLLER:
         return _controller(image, fact, told)
     if path == CONTROLLER_EPOCH:
-        epoch = _number(fact.data.decode("utf-8", "replace"))
+        epoch = whole(fact.data.decode("utf-8", "replace"), "content", 0, INT32_MAX)
         return replace(image, controller_epoch=epoch, controller_epoch_ms=fact.mtime_ms)
     if path == MIGRATION:
         return _migration(image, fact, told)
     if path == REASSIGN_PARTITIONS:
-        partitions = len(_list(_json(fact.data), "partitions"))
+        partitions = len(_list(load_object(fact.data), "partitions"))
         if partitions != image.reassigning:
             told.tell("reassignment_requested", partitions=partitions)
         return replace(image, reassigning=partitions)
@@ -231,11 +235,11 @@ def _read(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
 
 
 def _controller(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
-    content = _json(fact.data)
+    content = load_object(fact.data)
     now = ZkController(
-        id=_int(content, "brokerid"),
-        kraft_epoch=_int(content, "kraftControllerEpoch", -1),
-        claimed_ms=_int(content, "timestamp", fact.mtime_ms),
+        id=_id(content, "brokerid"),
+        kraft_epoch=_int32(content, "kraftControllerEpoch", -1),
+        claimed_ms=within(_int64(content, "timestamp", fact.mtime_ms)),
     )
     was = image.controller
     if was is None or (was.id, was.kraft_epoch) != (now.id, now.kraft_epoch):
@@ -268,12 +272,12 @@ def _found(image: ZooKeeperImage, now: ZkController) -> int | None:
 
 
 def _migration(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
-    content = _json(fact.data)
+    content = load_object(fact.data)
     now = MigrationZnode(
-        offset=_int(content, "kraft_metadata_offset"),
-        controller_id=_int(content, "kraft_controller_id"),
-        controller_epoch=_int(content, "kraft_controller_epoch"),
-        metadata_epoch=_int(content, "kraft_metadata_epoch"),
+        offset=_int64(content, "kraft_metadata_offset"),
+        controller_id=_int32(content, "kraft_controller_id"),
+        controller_epoch=_int32(content, "kraft_controller_epoch"),
+        metadata_epoch=_int32(content, "kraft_metadata_epoch"),
         written_ms=fact.mtime_ms,
     )
     was = image.migration
@@ -286,13 +290,12 @@ def _migration(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperI
 
 
 def _broker(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
-    id_ = _number(fact.path.rpartition("/")[2])
-    content = _json(fact.data)
-    host, rack = content.get("host"), content.get("rack")
+    id_ = whole(fact.path.rpartition("/")[2], "name", 0, INT32_MAX)
+    content = load_object(fact.data)
     now = ZkBroker(
         id=id_,
-        host=host if isinstance(host, str) else None,
-        rack=rack if isinstance(rack, str) else None,
+        host=_name(content, "host"),
+        rack=_name(content, "rack"),
         since_ms=fact.mtime_ms,
     )
     if id_ not in image.brokers:
@@ -302,7 +305,7 @@ def _broker(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImag
 
 def _notification(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
     sequence = fact.path.rpartition("/")[2]
-    broker = _int(_json(fact.data), "broker")
+    broker = _id(load_object(fact.data), "broker")
     # LogDirEventNotificationZNode knows one event: 1, a directory failed.
     told.tell("log_dir_failure_notified", broker, notification=sequence)
     return replace(image, notifications=image.notifications + 1)
@@ -342,36 +345,34 @@ def _readable(image: ZooKeeperImage, path: str) -> ZooKeeperImage:
     return replace(image, unreadable=left)
 
 
-def _json(data: bytes) -> Mapping[str, Any]:
-    if not data:
-        raise _Unreadable("it is empty")
-    try:
-        content = json.loads(data)
-    except (ValueError, RecursionError):  # ValueError also of bytes that are no text
-        raise _Unreadable("its content is not JSON") from None
-    if not isinstance(content, dict):
-        raise _Unreadable("its content is not a JSON object")
-    return content
+def _id(content: Mapping[str, Any], name: str) -> int:
+    return whole(_of(content, name), name, 0, INT32_MAX)
 
 
-def _int(content: Mapping[str, Any], name: str, default: int | None = None) -> int:
+def _int32(content: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    return whole(_of(content, name, default), name, -INT32_MAX - 1, INT32_MAX)
+
+
+def _int64(content: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    return whole(_of(content, name, default), name, -INT64_MAX - 1, INT64_MAX)
+
+
+def _of(content: Mapping[str, Any], name: str, default: int | None = None) -> object:
     value = content.get(name, default)
     if value is None:
-        raise _Unreadable(f"it has no {name}")
-    return _number(value)
+        raise Unreadable(f"it has no {name}")
+    return value
 
 
-def _number(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise _Unreadable(f"{value!r} is not a whole number")
-    try:
-        return int(value)
-    except ValueError:
-        raise _Unreadable(f"{value!r} is not a whole number") from None
+def _name(content: Mapping[str, Any], name: str) -> str | None:
+    value = content.get(name)
+    if isinstance(value, str) and len(value) > TEXT_MAX:
+        raise Unreadable(f"its {name} is longer than {TEXT_MAX} characters")
+    return value if isinstance(value, str) else None
 
 
 def _list(content: Mapping[str, Any], name: str) -> list[object]:
     value = content.get(name)
     if not isinstance(value, list):
-        raise _Unreadable(f"it has no list of {name}")
+        raise Unreadable(f"it has no list of {name}")
     return value

@@ -5,7 +5,6 @@ there the screens and exit codes are under test, not the job. Beside them: `Snap
 a screen shows of one cluster at one moment.
 """
 
-import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Final, Protocol
 
 from migration.currency import CURRENT, Currency
 from migration.event import Event
+from migration.foreign import load
 from migration.hazards import Hazard, due, hazards
 from migration.source_status import NO_STATUS, SourceStatus, SourceStatusError, from_json
 from migration.summary import ClusterSummary, Phase
@@ -163,7 +163,7 @@ def read_status(state_dir: Path, cluster: str, file: str = "source.json") -> Sou
     """Read what the cluster's source last said; what cannot be read was never said."""
     path = state_dir / "clusters" / cluster / file
     try:
-        return from_json(json.loads(path.read_bytes()))
+        return from_json(load(path.read_bytes()))
     except FileNotFoundError:
         return NO_STATUS
     except (OSError, ValueError, SourceStatusError) as error:

@@ -1,11 +1,11 @@
 """Who is who: cluster ids, broker and controller ids, and the directories' own ids."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
 from migration.bad_directories import id_faults
+from migration.foreign import Unreadable, load_object
 from migration.preflight.disks import disks_of
 from migration.preflight.facts import Broker, Facts, MetaProperties, Topics, Unknown, ZooKeeper
 from migration.preflight.result import (
@@ -114,10 +114,10 @@ def _zookeeper_cluster_id(facts: Facts) -> str | None:
     if isinstance(facts.zookeeper, Unknown) or not facts.zookeeper.cluster_id:
         return None
     try:
-        found = json.loads(facts.zookeeper.cluster_id)
-    except ValueError:
+        found = load_object(facts.zookeeper.cluster_id).get("id")
+    except Unreadable:
         return None
-    return found.get("id") if isinstance(found, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def broker_ids_agree(facts: Facts) -> Finding:

@@ -1,8 +1,8 @@
 """Topics and partitions: what must be whole before brokers are restarted one by one."""
 
-import json
 from typing import Final
 
+from migration.foreign import load_object
 from migration.preflight.facts import Facts, Partition, Topics, Unknown, ZooKeeper
 from migration.preflight.result import (
     SEE_BROKERS,
@@ -156,7 +156,7 @@ def _reassigned_in_zookeeper(facts: Facts) -> tuple[list[str], list[str]]:
     if raw is None:
         return [], []
     try:
-        listing = json.loads(raw)["partitions"]
+        listing = load_object(raw)["partitions"]
         found = [
             f"{one['topic']}-{one['partition']} in /admin/reassign_partitions" for one in listing
         ]

@@ -3,10 +3,10 @@
 https://developer.pagerduty.com/docs/events-api-v2/trigger-events/
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from migration.foreign import Unreadable, load_object
 from migration.timestamps import iso
 from orchestrator.alerts.channel import Channel, as_json, no_answer_of, shortened
 from orchestrator.alerts.notice import Notice, page_of
@@ -49,10 +49,10 @@ class ToPagerDuty(Channel):
     def meant(self, answer: Answer) -> str:
         """It answers with `status` success."""
         try:
-            told = json.loads(answer.said)
-        except ValueError:
-            told = None
-        if not isinstance(told, dict) or told.get("status") != "success":
+            told = load_object(answer.said)
+        except Unreadable:
+            told = {}
+        if told.get("status") != "success":
             raise no_answer_of("PagerDuty", self._given.url)
         return f"{answer.status} {told.get('message', '')}".strip()
 

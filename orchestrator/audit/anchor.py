@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from migration.foreign import load_object
 from orchestrator.audit.entry import GENESIS
 from orchestrator.errors import AuditError
 from streams.live.files import sync_directory
@@ -36,7 +37,7 @@ class Anchor:
             AuditError: it cannot be read, or is not what `write` writes.
         """
         try:
-            found = json.loads(self.path.read_text(encoding="utf-8"))
+            found = load_object(self.path.read_bytes())
             sequence, hash_ = found["sequence"], found["hash"]
         except FileNotFoundError:
             return None

@@ -63,6 +63,7 @@ SENTENCES: Final = {
     " {metadata_offset}",
     "zookeeper_wiped": "controller {controller} deletes ZooKeeper's topics, which it never copied",
     "znode_unreadable": "{path} says nothing: {reason}",
+    "fact_quarantined": "a fact is left out ({subject}): {reason}",
     "notifications_missed": "{count} notifications of failed directories came and went unread",
     "log_dir_failure_notified": "broker {broker} tells of a failed log directory",
     "reassignment_requested": "a reassignment of {partitions} partitions is asked for",
@@ -115,6 +116,7 @@ BAD: Final = frozenset(
         "broker_unfenced_early", "record_contradicts", "log_dirs_lost", "transaction_aborted",
         "unknown_record", "copy_skipped", "zookeeper_wiped", "zookeeper_blind", "znode_unreadable",
         "notifications_missed", "log_dir_failure_notified", "zookeeper_differs", "log_dir_offline",
+        "fact_quarantined",
         "replicas_cut_off", "replicas_given_up", "records_lost", "replica_not_on_disk",
         "replica_misplaced", "jmx_contradicts", "differences_not_told", "snapshot_loaded",
     }

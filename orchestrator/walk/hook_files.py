@@ -155,7 +155,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise HookError(f"{path} cannot be read: {error}") from error
     if not isinstance(found, dict):
         raise HookError(f"{path} holds no object")

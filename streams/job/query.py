@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from migration.event import Event
+from migration.foreign import load
 from migration.source_status import from_json
 from migration.summary import ClusterSummary
 from streams.job.processor import OUTPUT, ReplicaTracker
@@ -157,7 +158,7 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
         # Nobody saw it happen; when the file was read is not the file's to tell.
         events = [replace(event, seen_ms=None) for _, event in store.events(cluster)]
     status_file = state_dir / "clusters" / cluster / STATUS_FILE
-    damage = from_json(json.loads(status_file.read_text("utf-8"))).error
+    damage = from_json(load(status_file.read_bytes())).error
     return ReplayOutcome(summary=summary, events=events, damage=damage)
 
 

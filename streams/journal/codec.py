@@ -9,6 +9,7 @@ from migration.observations import (
     DiskContentSeen,
     DisksSeen,
     DisksUnreachable,
+    FactQuarantined,
     JmxNodes,
     JmxSeen,
     JmxUnreachable,
@@ -24,6 +25,7 @@ from migration.observations import (
     ZooKeeperBlind,
     ZooKeeperSeen,
 )
+from migration.quarantine import flaw, quarantined
 from migration.topic_observations import (
     ZkConfigChanged,
     ZkConfigSeen,
@@ -38,19 +40,38 @@ _READERS: Final[dict[str, TypeAdapter[Any]]] = {
 }
 
 
+class FactUnreadable(ValueError):
+    """A stored fact is damaged, or of a later version."""
+
+
 def pack(fact: Observation) -> bytes:
-    """A fact as bytes."""
+    """Return a fact as bytes."""
     return cast(bytes, msgpack.packb((type(fact).__name__, fact)))
 
 
+def keepable(fact: Observation) -> tuple[Observation, bytes]:
+    """Return a fact, or what is kept in place of it, as itself and as bytes."""
+    try:
+        return fact, pack(fact)
+    except (OverflowError, UnicodeEncodeError) as error:
+        instead = quarantined(fact, flaw(fact) or f"it cannot be kept: {error.args[0]}")
+        return instead, pack(instead)
+
+
 def unpack(packed: bytes) -> Observation:
-    """What `pack` packed.
+    """Return what `pack` packed.
 
     Raises:
-        KeyError: a fact of a later version.
+        FactUnreadable: the bytes are something else, or a fact of a later version.
     """
-    name, fields = msgpack.unpackb(packed, use_list=False)
-    return cast(Observation, _READERS[name].validate_python(fields))
+    try:
+        name, fields = msgpack.unpackb(packed, use_list=False)
+        return cast(Observation, _READERS[name].validate_python(fields))
+    except (KeyError, TypeError, ValueError, msgpack.UnpackException) as error:
+        raise FactUnreadable(
+            "a stored fact cannot be read: it is damaged, or of a later version. Continue with"
+            " that version, or remove the state directory to start afresh"
+        ) from error
 
 
 def key(fact: Observation) -> str | None:
@@ -83,5 +104,6 @@ def key(fact: Observation) -> str | None:
             | ZkStatesChanged()
             | ZkContentSeen()
             | DiskContentSeen()
+            | FactQuarantined()
         ):
             return None

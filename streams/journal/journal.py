@@ -17,7 +17,7 @@ from typing import Final
 
 from migration.observations import Observation, ReplicasBack, ShardFact, ZnodeGone
 from migration.znodes import NOTIFICATIONS, parent
-from streams.journal.codec import key, pack, unpack
+from streams.journal.codec import keepable, key, unpack
 from streams.journal.doorbell import Doorbell
 
 _SCHEMA: Final = """
@@ -70,12 +70,17 @@ class Journal:
             raise JournalError(f"{path} cannot be opened as a journal: {error}") from error
 
     def append(self, facts: Sequence[Observation]) -> int:
-        """Keep facts, all or none; the sequence number of the last one comes back.
+        """Keep facts, all or none, and return the sequence number of the last one.
+
+        In place of a fact with a value that cannot be kept, a fact that names it is.
 
         Raises:
             JournalError: the disk is full, or the file is not writable.
         """
-        rows = [(key(fact), _is_over(fact), _shard(fact), pack(fact)) for fact in facts]
+        rows = [
+            (key(kept), _is_over(kept), _shard(kept), packed)
+            for kept, packed in map(keepable, facts)
+        ]
         with self._news:
             try:
                 with _transaction(self._db):

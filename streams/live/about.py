@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from migration.foreign import load_object
 from streams.live import layout
 from streams.live.errors import CommittedLogDiverged, SpoolDamaged, WrongCluster
 from streams.live.files import sync_directory
@@ -79,7 +80,7 @@ def load(directory: Path) -> About:
     """
     path = directory / layout.ABOUT_NAME
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = load_object(path.read_bytes())
         if told["version"] != _VERSION:
             raise SpoolDamaged(
                 f"{path} has format {told['version']}, this Kraftgate reads {_VERSION}: finish with"

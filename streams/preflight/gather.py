@@ -4,12 +4,12 @@ In: where to ask. Out: `Facts`, always; what was not to be had is unknown in the
 Nothing is written anywhere, no znode is created, no watch is left behind.
 """
 
-import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
+from migration.foreign import Unreadable, load_object
 from migration.preflight.facts import Facts, Maybe, Topics, Unknown, ZooKeeper, ZooKeeperServer
 from streams.live.messages import Endpoint
 from streams.live.security import Security
@@ -83,6 +83,6 @@ def _cluster_id(told: Told, zookeeper: Maybe[ZooKeeper]) -> str | None:
     if isinstance(zookeeper, Unknown) or not zookeeper.cluster_id:
         return None
     try:
-        return str(json.loads(zookeeper.cluster_id)["id"])
-    except (ValueError, KeyError, TypeError):
+        return str(load_object(zookeeper.cluster_id)["id"])
+    except (Unreadable, KeyError):
         return None

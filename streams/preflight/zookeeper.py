@@ -1,17 +1,19 @@
 """What ZooKeeper tells, by one session that only reads: get, children, ACLs. No watch, no write."""
 
-import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final
 
 from kazoo.exceptions import KazooException, NoAuthError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
+from migration.foreign import Unreadable, load_object
 from migration.preflight.facts import Maybe, Unknown, ZooKeeper
 from streams.zookeeper.client import Client
+from streams.zookeeper.content_payloads import broker_of, replicas_of
 from streams.zookeeper.ensemble import Ensemble
 
 _CONNECT_S_MAX: Final = 5.0
@@ -91,7 +93,7 @@ class _Reading:
             migration=self.data("/migration"),
             cluster_id=self.data("/cluster/id"),
             reassign_partitions=self.data("/admin/reassign_partitions"),
-            broker_ids=frozenset(int(id_) for id_ in ids if id_.isdecimal()),
+            broker_ids=frozenset(self._broker_ids(ids)),
             assignments=assignments,
             deletions=tuple(sorted(self.children("/admin/delete_topics"))),
             notifications=tuple(sorted(self.children("/log_dir_event_notification"))),
@@ -140,17 +142,10 @@ class _Reading:
                 closed = path.startswith(_BROKER_CONFIGS)
                 (self.closed if closed else self.unreadable).append((path, _REFUSED))
                 continue
-            raw = found[0] or b""
             try:
-                value = json.loads(raw)
-            except ValueError:
-                what = f"not JSON ({len(raw)} bytes)" if raw else "empty"
-                self.unreadable.append((path, what))
-                continue
-            if isinstance(value, dict):
-                yield path, value
-            else:
-                self.unreadable.append((path, "JSON, but no object"))
+                yield path, load_object(found[0] or b"")
+            except Unreadable as error:
+                self.unreadable.append((path, str(error)))
 
     def _require_json(self, paths: Iterable[str]) -> None:
         for _ in self._json(paths):
@@ -161,12 +156,19 @@ class _Reading:
         read = dict.fromkeys(topics, frozenset[int]())
         for path, value in self._json(f"{_TOPICS}/{topic}" for topic in topics):
             try:
-                replicas = frozenset(id_ for ids in value["partitions"].values() for id_ in ids)
-            except (KeyError, AttributeError, TypeError):
-                self.unreadable.append((path, "JSON, but without partitions"))
+                replicas = replicas_of(value)
+            except Unreadable as error:
+                self.unreadable.append((path, str(error)))
                 continue
-            read[path.removeprefix(f"{_TOPICS}/")] = replicas
+            read[path.removeprefix(f"{_TOPICS}/")] = frozenset(chain(*replicas.values()))
         yield from read.items()
+
+    def _broker_ids(self, names: Iterable[str]) -> Iterator[int]:
+        for name in names:
+            try:
+                yield broker_of(name)
+            except Unreadable as error:
+                self.unreadable.append((f"{_IDS}/{name}", str(error)))
 
     def _dynamic_keys(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the names of the keys; the values may be secrets and stay where they are.

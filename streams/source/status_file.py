@@ -24,8 +24,12 @@ def now_ms() -> int:
 
 
 def write_status(file: Path, status: SourceStatus) -> None:
-    """Replace the status file."""
-    replace_text(file, json.dumps(to_json(status)))
+    """Replace the status file.
+
+    Half of a surrogate pair, as the name of a file can have, is written as `?`: it is no text.
+    """
+    text = json.dumps(to_json(status), ensure_ascii=False)
+    replace_text(file, text.encode("utf-8", "replace").decode())
 
 
 def replace_text(file: Path, text: str) -> None:

@@ -4,8 +4,10 @@ In dual write the active KRaft controller rewrites it for every batch of the met
 twice a second; only the offset and the epochs differ then (KRaftMigrationDriver).
 """
 
-import json
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
+
+from migration.foreign import Unreadable, load_object
 
 COALESCE_MS: Final = 5000
 """Longest that a beat is held back."""
@@ -28,14 +30,13 @@ def is_beat(before: bytes, now: bytes) -> bool:
     return all(is_[name] == value for name, value in was.items() if name not in _BEATING)
 
 
-def _copied(fields: dict[str, object]) -> bool | None:
+def _copied(fields: Mapping[str, Any]) -> bool | None:
     offset = fields.get(_OFFSET)
     return offset > 0 if isinstance(offset, int) else None
 
 
-def _fields(data: bytes) -> dict[str, object] | None:
+def _fields(data: bytes) -> Mapping[str, Any] | None:
     try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return None  # not JSON: the caller emits such data at once
-    return value if isinstance(value, dict) else None
+        return load_object(data)
+    except Unreadable:
+        return None  # the caller emits such data at once

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from kazoo.exceptions import NoAuthError
 from kazoo.protocol.states import ZnodeStat
 
+from migration.foreign import Unreadable
 from migration.observations import ZkConfig, ZkPartition, ZkTopic
 from migration.quotas import entity_of_path
 from migration.znodes import (
@@ -25,7 +26,6 @@ from streams.zookeeper.content_facts import Content
 from streams.zookeeper.content_payloads import (
     StatePayload,
     TopicPayload,
-    Unreadable,
     broker_of,
     config_of,
     quotas_of,

@@ -3,20 +3,15 @@
 Nothing that is refused is quoted: a value of a configuration may be a secret.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from migration import quotas
 from migration.digests import digest
 from migration.directory_ids import InvalidDirectoryId, from_text
+from migration.foreign import INT32_MAX, Unreadable, load_object, whole
 
-_INT32_MAX: Final = 2**31 - 1
 _NO_LEADER: Final = -1
-
-
-class Unreadable(ValueError):
-    """A znode's content is not what Kafka writes there."""
 
 
 class TopicPayload(NamedTuple):
@@ -54,11 +49,20 @@ def topic_of(data: bytes | None) -> TopicPayload:
         topic_id = from_text(text)
     except InvalidDirectoryId:
         raise Unreadable("its topic_id is not a Kafka id") from None
+    return TopicPayload(topic_id, replicas_of(content))
+
+
+def replicas_of(content: Mapping[str, Any]) -> dict[int, tuple[int, ...]]:
+    """Return partition -> ids of its brokers, of a topic's znode of any version.
+
+    Raises:
+        Unreadable: there are none, or others than Kafka writes.
+    """
     partitions = content.get("partitions")
     if not isinstance(partitions, dict):
         raise Unreadable("it has no partitions")
     replicas = {_partition(name): _ids(ids, "replicas") for name, ids in partitions.items()}
-    return TopicPayload(topic_id, dict(sorted(replicas.items())))
+    return dict(sorted(replicas.items()))
 
 
 def state_of(data: bytes | None) -> StatePayload:
@@ -83,7 +87,7 @@ def config_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
     entries = _object(data).get("config")
     if not isinstance(entries, dict):
         raise Unreadable("it has no config")
-    return tuple((_key(name), _digest_of(value)) for name, value in sorted(entries.items()))
+    return tuple((name, _digest_of(value)) for name, value in sorted(entries.items()))
 
 
 def quotas_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
@@ -109,15 +113,7 @@ def broker_of(name: str) -> int:
 
 
 def _object(data: bytes | None) -> Mapping[str, Any]:
-    if not data:
-        raise Unreadable("it is empty")
-    try:
-        content = json.loads(data)
-    except (ValueError, RecursionError):  # also for bytes that are no text
-        raise Unreadable("its content is not JSON") from None
-    if not isinstance(content, dict):
-        raise Unreadable("its content is not a JSON object")
-    return content
+    return load_object(data or b"")
 
 
 def _partition(name: str) -> int:
@@ -125,13 +121,10 @@ def _partition(name: str) -> int:
 
 
 def _number(name: str, why_not: str) -> int:
-    # What Kafka prints, and nothing that int() would take beside it, such as "+1" or "01".
-    if not (name.isascii() and name.isdigit() and len(name) <= len(str(_INT32_MAX))):
-        raise Unreadable(why_not)
-    number = int(name)
-    if str(number) != name or number > _INT32_MAX:
-        raise Unreadable(why_not)
-    return number
+    try:
+        return whole(name, "name", 0, INT32_MAX)
+    except Unreadable:
+        raise Unreadable(why_not) from None
 
 
 def _ids(value: object, what: str) -> tuple[int, ...]:
@@ -143,7 +136,7 @@ def _ids(value: object, what: str) -> tuple[int, ...]:
 def _is_id(value: object, lowest: int = 0) -> TypeGuard[int]:
     if isinstance(value, bool) or not isinstance(value, int):
         return False
-    return lowest <= value <= _INT32_MAX
+    return lowest <= value <= INT32_MAX
 
 
 def _rate(value: object) -> float:
@@ -153,18 +146,7 @@ def _rate(value: object) -> float:
         raise Unreadable("a quota of it is no number") from None
 
 
-def _key(name: str) -> str:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise Unreadable("a key of its config is not Unicode text") from None
-    return name
-
-
 def _digest_of(value: object) -> bytes:
     if not isinstance(value, str):
         raise Unreadable("a value of its config is no text")
-    try:
-        return digest(value)
-    except UnicodeEncodeError:
-        raise Unreadable("a value of its config is not Unicode text") from None
+    return digest(value)

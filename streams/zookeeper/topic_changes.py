@@ -5,6 +5,7 @@ from typing import Final
 from kazoo.protocol.states import ZnodeStat
 
 from migration.directory_ids import to_text
+from migration.foreign import Unreadable
 from migration.observations import ZnodeSeen
 from migration.topic_observations import (
     ZkConfigChanged,
@@ -13,7 +14,7 @@ from migration.topic_observations import (
     ZkTopicFact,
 )
 from migration.znodes import TOPICS, parent
-from streams.zookeeper.content_payloads import TopicPayload, Unreadable, config_of, topic_of
+from streams.zookeeper.content_payloads import TopicPayload, config_of, topic_of
 from streams.zookeeper.known import Znode
 
 NAMED_MAX: Final = 20

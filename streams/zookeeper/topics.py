@@ -13,9 +13,10 @@ from typing import Final, TypeAlias
 from kazoo.exceptions import UnimplementedError
 from kazoo.protocol.states import ZnodeStat
 
+from migration.foreign import Unreadable
 from migration.topic_observations import ZkStatesChanged, ZkTopicsFound
 from migration.znodes import TOPIC_CONFIGS, TOPICS
-from streams.zookeeper.content_payloads import Unreadable, topic_of
+from streams.zookeeper.content_payloads import topic_of
 from streams.zookeeper.ledger import Ledger
 from streams.zookeeper.marks import NAMES_MAX, NONE, Marks, Names
 from streams.zookeeper.pipeline import Pipeline, Request

@@ -1,9 +1,11 @@
 """The journal keeps what it was given, in order, and forgets only what says nothing any more."""
 
+import contextlib
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from migration.observations import (
     DisksSeen,
     DisksUnreachable,
+    FactQuarantined,
     JmxNodes,
     JmxSeen,
     JmxUnreachable,
@@ -35,8 +38,17 @@ from migration.topic_observations import (
     ZkTopicChanged,
     ZkTopicsFound,
 )
-from streams.journal.codec import key, pack, unpack
+from streams.journal.codec import FactUnreadable, key, pack, unpack
 from streams.journal.journal import Journal, JournalError, first_behind, last_sequence, read
+
+
+def _damaged(packed: bytes) -> st.SearchStrategy[bytes]:
+    """One byte of it is another one, or it is cut."""
+    places = st.integers(0, len(packed) - 1)
+    return st.builds(
+        lambda at, byte: packed[:at] + bytes([byte]) + packed[at + 1 :], places, st.integers(0, 255)
+    ) | places.map(lambda at: packed[:at])
+
 
 _MS = st.integers(0, 2**40)
 _TEXT = st.text(max_size=5)
@@ -236,3 +248,35 @@ def test_the_first_fact_that_was_not_read_says_since_when_the_reader_is_behind(
     assert [first_behind(path, read) for read in (0, 1, 2, 3)] == [7, 8, 9, None]
     journal.compact(2)
     assert first_behind(path, 2) == 9
+
+
+def _hostile(fact: Observation, name: str) -> Observation:
+    value = getattr(fact, name)
+    return fact._replace(**{name: "\ud800" if isinstance(value, str) else 2**64})  # type: ignore[arg-type]
+
+
+@given(FACTS, st.data())
+def test_a_fact_that_cannot_be_kept_is_named_in_its_place(
+    fact: Observation, data: st.DataObject
+) -> None:
+    names = [
+        name
+        for name in fact._fields
+        if isinstance(getattr(fact, name), str | int) and not isinstance(getattr(fact, name), bool)
+    ]
+    hostile = _hostile(fact, data.draw(st.sampled_from(names)))
+    with TemporaryDirectory() as folder:
+        journal = Journal(Path(folder, "j.db"))
+        journal.append([hostile, ZnodeGone(1, "/controller")])
+        kept, next_ = (unpack(packed) for _, _, packed in read(journal.path, 0, 2))
+        assert list(journal.kept()) == [kept, next_]
+        journal.close()
+    assert isinstance(kept, FactQuarantined)
+    assert kept.fact == type(fact).__name__
+    assert next_ == ZnodeGone(1, "/controller")
+
+
+@given(st.binary() | FACTS.map(pack).flatmap(_damaged))
+def test_any_bytes_are_a_fact_or_refused(packed: bytes) -> None:
+    with contextlib.suppress(FactUnreadable):
+        assert pack(unpack(packed))

@@ -4,15 +4,16 @@ import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from kio.schema.types import BrokerId
 
+from migration.records import Unknown
 from migration.summary import BrokerSummary
 from orchestrator.contract import cluster_json
 from streams.store.codec import broker_json, read_summary, summary_json
-from streams.wire.records import Unknown
 from streams.wire.values import read_value, write_value
 from tests.support.logs import BROKERS, Action, actions, values, write_segment
 from tests.support.pipeline import Run
@@ -27,7 +28,7 @@ _MANY = ("replicas", "isr", "adding_replicas", "removing_replicas")
 
 
 def _renamed(value: bytes, ids: Mapping[int, int]) -> bytes:
-    record = read_value(value)
+    record: Any = read_value(value)
     assert not isinstance(record, Unknown)
     there = {each.name: getattr(record, each.name) for each in dataclasses.fields(record)}
     changes: dict[str, object] = {
@@ -38,7 +39,7 @@ def _renamed(value: bytes, ids: Mapping[int, int]) -> bytes:
             changes[name] = tuple(BrokerId(ids[each]) for each in there[name])
     if there.get("resource_name") in {str(each) for each in ids}:
         changes["resource_name"] = str(ids[int(there["resource_name"])])
-    return write_value(dataclasses.replace(record, **changes))  # type: ignore[type-var]
+    return write_value(dataclasses.replace(record, **changes))
 
 
 def _run(made: list[bytes]) -> Run:

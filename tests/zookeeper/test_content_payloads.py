@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.digests import DIGEST_BYTES, digest
+from migration.foreign import Unreadable
 from streams.zookeeper.content_payloads import (
-    Unreadable,
     broker_of,
     config_of,
     state_of,
@@ -89,7 +89,7 @@ ID = '"topic_id":"AQEBAQEBAQEAAAAAAAAAAQ"'
         (b"", "it is empty"),
         (b"\xff\xfe", "its content is not JSON"),
         (b'{"version":3,', "its content is not JSON"),
-        (b"[" * 100_000, "its content is not JSON"),
+        (b"[" * 100_000, "its content is nested deeper than 64"),
         (b"[]", "its content is not a JSON object"),
         (b'{"version":1,"partitions":{"0":[1]}}', "it has no topic_id"),
         (b'{"topic_id":7,"partitions":{}}', "its topic_id is no text"),
@@ -129,8 +129,8 @@ def test_a_state_is_refused_with_a_reason(data: bytes, why: str) -> None:
         (b'{"version":1}', "it has no config"),
         (b'{"config":["hunter2"]}', "it has no config"),
         (b'{"config":{"password":"hunter2","n":5}}', "a value of its config is no text"),
-        (b'{"config":{"password":"hunter2\\ud800"}}', "a value of its config is not Unicode"),
-        (b'{"config":{"\\ud800":"hunter2"}}', "a key of its config is not Unicode text"),
+        (b'{"config":{"password":"hunter2\\ud800"}}', "a text of it is not Unicode"),
+        (b'{"config":{"\\ud800":"hunter2"}}', "a text of it is not Unicode"),
         (b'{"config":{"password":"hunter2"}', "its content is not JSON"),
         (b"hunter2", "its content is not JSON"),
         (b"hunter2\xff", "its content is not JSON"),
