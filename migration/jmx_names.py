@@ -2,6 +2,8 @@
 
 import enum
 
+from migration.foreign import INT32_MAX, INT64_MAX
+
 
 class JmxName(enum.StrEnum):
     """A bean's name, and what its number means in Kafka 3.9 (read in the source, seen on 3.9.1).
@@ -26,3 +28,8 @@ class JmxName(enum.StrEnum):
     flight count). Brokers in KRaft mode only. KIP-858 names another bean, which does not exist."""
     OFFLINE_LOG_DIRECTORY_COUNT = "OfflineLogDirectoryCount"
     """Configured log directories that the broker has given up."""
+
+    @property
+    def largest(self) -> int:
+        """The largest value of the gauge's type, which is `int` or `long`; both are signed."""
+        return INT64_MAX if self is JmxName.ZK_WRITE_BEHIND_LAG else INT32_MAX

@@ -41,7 +41,9 @@ def numbers_in(lines: Iterable[bytes], where: str) -> dict[JmxName, int]:
 
 
 def settled(samples: Iterable[tuple[JmxName, float]]) -> dict[JmxName, int]:
-    """Give each bean its number; one that is no whole number, or is told in two ways, is left out.
+    """Return each bean's number; one that cannot be read is left out, and the others are not.
+
+    Left out is what is no whole number, does not fit the bean's type, or is reported in two ways.
 
     >>> settled([(JmxName.ZK_MIGRATION_STATE, 1.0), (JmxName.ZK_WRITE_BEHIND_LAG, math.nan)])
     {<JmxName.ZK_MIGRATION_STATE: 'ZkMigrationState'>: 1}
@@ -53,8 +55,14 @@ def settled(samples: Iterable[tuple[JmxName, float]]) -> dict[JmxName, int]:
         name: int(value)
         for name, values in told.items()
         for value in values
-        if len(values) == 1 and math.isfinite(value) and value == int(value)
+        if len(values) == 1 and _fits(name, value)
     }
+
+
+def _fits(name: JmxName, value: float) -> bool:
+    if not math.isfinite(value) or value != int(value):
+        return False
+    return -name.largest - 1 <= int(value) <= name.largest
 
 
 def in_order(numbers: Mapping[JmxName, int]) -> tuple[tuple[str, int], ...]:

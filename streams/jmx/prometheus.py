@@ -5,17 +5,20 @@ be of now, a range has the samples with the time of their scrape.
 """
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from migration.foreign import INT32_MAX, Unreadable, load_object, whole
 from migration.jmx_names import JmxName
+from migration.timestamps import LATEST_MS
 from streams.jmx.beans import METRIC_PATTERN, NAME_PATTERN, recognise
 from streams.jmx.config import PrometheusServer
 from streams.jmx.errors import NotMetrics, Unreachable
 from streams.jmx.exposition import settled
-from streams.jmx.http import Http
+from streams.jmx.http import BODY_BYTES_MAX, Http
 from streams.jmx.reading import Reading
 
 LOOK_BACK_S: Final = 120
@@ -86,8 +89,14 @@ def _now_s(server: PrometheusServer, http: Http) -> float:
     data = answer(server.url, http, {"query": "time()"})
     result = data.get("result")
     if not isinstance(result, list) or len(result) != 2 or not isinstance(result[0], float | int):
-        raise NotMetrics(f"{server.url} does not tell its time")
+        raise NotMetrics(f"{server.url} does not report its time")
+    if not _is_moment(result[0]):
+        raise NotMetrics(f"{server.url} reports {result[0]:g} s as its time")
     return float(result[0])
+
+
+def _is_moment(at_s: float) -> bool:
+    return abs(at_s) <= LATEST_MS / 1000
 
 
 def _matrix(server: PrometheusServer, http: Http, pattern: str, now_s: float) -> list[_Series]:
@@ -109,12 +118,12 @@ def answer(url: str, http: Http, query: Mapping[str, str]) -> dict[str, Any]:
     """
     body = http.body(f"{url}/api/v1/query", query)
     try:
-        told = json.loads(body)
-        if told["status"] != "success":
-            raise Unreachable(f"{url} refuses the query: {told.get('error')}")
-        data = told["data"]
-    except (ValueError, TypeError, KeyError) as error:
-        raise NotMetrics(f"{url} is no Prometheus: {error!r}") from error
+        told = load_object(body, bytes_max=BODY_BYTES_MAX)
+    except Unreadable as error:
+        raise NotMetrics(f"{url} is no Prometheus: {error}") from error
+    if told.get("status") == "error":
+        raise Unreachable(f"{url} refuses the query: {told.get('error')}")
+    data = told.get("data")
     if not isinstance(data, dict):
         raise NotMetrics(f"{url} is no Prometheus: its answer has no data")
     return data
@@ -128,14 +137,24 @@ def _sample(server: PrometheusServer, series: _Series) -> _Sample | None:
     if name is None or node is None or not series.values:
         return None
     at_s, value = series.values[-1]
+    if not _is_moment(at_s):
+        return None
+    return _Sample(node, labels.get("instance", server.url), at_s, name, _number(value))
+
+
+def _number(value: str) -> float:
+    """Return a sample's number; NaN, which no bean has, for what is none."""
     try:
-        return _Sample(node, labels.get("instance", server.url), at_s, name, float(value))
-    except ValueError as error:
-        raise NotMetrics(f"{server.url} gives {value!r} for a number") from error
+        return float(value)
+    except ValueError:
+        return math.nan
 
 
 def _node(server: PrometheusServer, labels: Mapping[str, str]) -> int | None:
     if server.node_label is None:
         return server.instances.get(labels.get("instance", ""))
     told = labels.get(server.node_label, "")
-    return int(told) if told.isdecimal() else None
+    try:
+        return whole(told, "id", 0, INT32_MAX)
+    except Unreadable:
+        return None

@@ -1,10 +1,12 @@
 """From a node's text to the numbers: what is not there, or cannot be read, is not known."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from migration.jmx_names import JmxName
 from streams.jmx.errors import NotMetrics
-from streams.jmx.exposition import in_order, numbers_in
+from streams.jmx.exposition import in_order, numbers_in, settled
 
 CONTROLLER = b"""\
 # HELP kafka_controller_KafkaController_Value Attribute exposed for management
@@ -34,12 +36,20 @@ def test_a_controllers_numbers_are_read() -> None:
     assert in_order(found)[0] == ("ZkMigrationState", 1)
 
 
-@pytest.mark.parametrize("value", ["NaN", "+Inf", "1.5"])
-def test_what_is_no_whole_number_is_not_known(value: str) -> None:
+@pytest.mark.parametrize("value", ["NaN", "+Inf", "1.5", "1e300", "-1e300", "9223372036854775808"])
+def test_what_is_no_whole_number_of_its_type_is_not_known(value: str) -> None:
     text = CONTROLLER.decode().replace('"ZkWriteBehindLag"} 0.0', f'"ZkWriteBehindLag"}} {value}')
     found = read(text.encode())
     assert JmxName.ZK_WRITE_BEHIND_LAG not in found
     assert found[JmxName.ZK_MIGRATION_STATE] == 1
+
+
+@given(value=st.floats())
+def test_any_number_that_is_read_fits_its_type(value: float) -> None:
+    for name, number in settled((each, value) for each in JmxName).items():
+        bits = 64 if name is JmxName.ZK_WRITE_BEHIND_LAG else 32
+        assert number == value
+        assert -(2 ** (bits - 1)) <= number < 2 ** (bits - 1)
 
 
 def test_a_number_that_is_told_in_two_ways_is_not_known() -> None:

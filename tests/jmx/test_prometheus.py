@@ -108,10 +108,40 @@ def test_the_labels_select_and_cannot_break_out() -> None:
         (text('{"status": "error", "error": "too many samples"}'), Unreachable, "too many"),
         (text('{"status": "success", "data": {"result": []}}'), NotMetrics, "its time"),
         (server({"metric": {}, "values": [["x", 1]]}), NotMetrics, "no matrix"),
-        (server(series("ZkMigrationState", "one", node="1")), NotMetrics, "'one' for a number"),
+        (text('{"status": "success", "data": ' + "[" * 100_000), NotMetrics, "deeper than 64"),
+        (text('{"status": "success", "data": ' + "9" * 5000 + "}"), NotMetrics, "64 bits"),
         (server(series("ZkMigrationState", "1", node="b1")), NotMetrics, "that can be named"),
     ],
 )
 def test_what_is_no_answer_is_named(answer: Answer, kind: type[Exception], said: str) -> None:
     with pytest.raises(kind, match=said):
         read(answer)
+
+
+@pytest.mark.parametrize("number", ["one", "1e300", "-1e300", "NaN", "+Inf", "2147483648", "1.5"])
+def test_a_number_that_cannot_be_read_leaves_the_others_as_they_are(number: str) -> None:
+    answer = server(
+        series("MigratingZkBrokerCount", number, node="3000"),
+        series("ZkMigrationState", "1", node="3000"),
+        series("ZkMigrationState", "4", node="1"),
+    )
+    assert [(each.node, each.numbers) for each in read(answer)] == [
+        (1, {JmxName.ZK_MIGRATION_STATE: 4}),
+        (3000, {JmxName.ZK_MIGRATION_STATE: 1}),
+    ]
+
+
+@pytest.mark.parametrize("node", ["2147483648", "9" * 30, "\u0663", "-1", "07"])
+def test_what_is_no_node_id_names_no_node(node: str) -> None:
+    answer = server(
+        series("ZkMigrationState", "1", node=node), series("ZkMigrationState", "4", node="1")
+    )
+    assert [each.node for each in read(answer)] == [1]
+
+
+def test_a_sample_of_an_impossible_time_is_left_out() -> None:
+    answer = server(
+        series("ZkMigrationState", "1", node="1", age_s=-1e300),
+        series("ZkMigrationState", "4", node="2"),
+    )
+    assert [each.node for each in read(answer)] == [2]
