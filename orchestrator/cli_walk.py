@@ -79,8 +79,9 @@ def _typed(cluster: str) -> str | None:
     if not sys.stdin.isatty():
         return None
     question = f"This cannot be undone. Type the cluster's name, {cluster}, to confirm"
-    typed: str = click.prompt(question, default="", show_default=False, err=True)
-    return typed
+    from orchestrator.terminal import ask
+
+    return ask(question)
 
 
 @click.command()
@@ -135,6 +136,12 @@ def skip(
     flag_value="execute",
     help="Let the hook do the step that is shown to be done by hand.",
 )
+@click.option(
+    "--ended",
+    "decision",
+    flag_value="ended",
+    help="The hook that another orchestrator started for it has ended.",
+)
 @_steers
 def decide(
     checkpoint: str,
@@ -144,11 +151,12 @@ def decide(
     who: str | None,
     reason: str,
 ) -> None:
-    """Decide about a step that failed, whose end is not known, or that is shown.
+    """Decide about a step that failed, whose end is not known, that is shown, or is elsewhere.
 
     A step that failed, or whose end is not known, takes --done or --repeat. A step that is shown
     takes --done or, while `kraftgate run --execute` runs, --execute: its hook does it, after its
-    guards and its approval are checked again.
+    guards and its approval are checked again. A step that an orchestrator on another host began
+    takes --ended.
 
     \b
     Example:
@@ -156,9 +164,13 @@ def decide(
     """  # noqa: D301  # click wants the backspace
     from orchestrator.commands import decide as command
 
+    said = _said(config_path, cluster, who, reason)
     if decision is None:
-        raise click.UsageError("say --done, --repeat or --execute")
-    command.decide(_said(config_path, cluster, who, reason), checkpoint, cast("Decision", decision))
+        raise click.UsageError("say --done, --repeat, --execute or --ended")
+    if decision == "ended":
+        command.ended(said, checkpoint)
+    else:
+        command.decide(said, checkpoint, cast("Decision", decision))
 
 
 @click.command()

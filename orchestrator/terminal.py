@@ -45,6 +45,12 @@ def echo_exact(text: str) -> None:
     click.echo(visible(text) if sys.stdout.isatty() else text)
 
 
+def ask(question: str) -> str:
+    """Ask on standard error and return what is typed."""
+    typed: str = click.prompt(visible_line(question), default="", show_default=False, err=True)
+    return typed
+
+
 def write_document(text: str) -> None:
     """Write a whole document to standard output as UTF-8, whatever the locale says."""
     shown = visible(text) if sys.stdout.isatty() else text

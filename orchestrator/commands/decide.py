@@ -61,3 +61,21 @@ def _must_have_hook(at: Opened, walk: Walk, place: Place) -> None:
     if step is None or file is None or load_hooks(file, loaded.runbook).command(step.name) is None:
         name = place.id if step is None else step.name
         raise WalkError(f"{file or 'the configuration'} has no hook for {name}: do it by hand")
+
+
+def ended(said: Said, checkpoint: str) -> None:
+    """Record that the hook of a step that another orchestrator began has ended.
+
+    Raises:
+        WalkError: no such step is waited for.
+    """
+    with opened(said) as at:
+        step = at.walk().elsewhere
+        if step is None:
+            raise WalkError("no step of another orchestrator is waited for: see kraftgate status")
+        if step.checkpoint != checkpoint:
+            raise WalkError(f"what is waited for is {step.words()}, not {checkpoint}")
+        at.tell(
+            entries.StepElsewhereEnded(step=step, by=at.by, reason=said.reason),
+            f"the step of {checkpoint} that began on {step.host} has ended; steps begin again",
+        )

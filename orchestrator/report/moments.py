@@ -57,6 +57,8 @@ _WORDS: Final = {
     "walk_began": "walk begun",
     "rollback_began": "turned back",
     "step_decided": "decided on a step",
+    "step_elsewhere": "step of another orchestrator",
+    "step_elsewhere_ended": "step of another orchestrator ended",
     "checkpoint_skipped": "skipped",
     "approvals_expired": "approval expired",
     "zookeeper": "ZooKeeper",

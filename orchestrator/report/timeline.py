@@ -142,6 +142,7 @@ def _weight(body: Body) -> Weight:
             return "notable" if body.succeeded else "bad"
         case (
             entries.StepUnknown()
+            | entries.StepElsewhere()
             | entries.LockLost()
             | entries.Unexpected()
             | entries.ApprovalsExpired()
@@ -179,6 +180,8 @@ def _said(body: Body) -> str:  # noqa: C901  # a case an entry
             return f"the command of {body.checkpoint} was not started after all"
         case entries.StepUnknown():
             return f"how the command of {body.checkpoint} ended is not known: {body.why}"
+        case entries.StepElsewhere():
+            return f"{body.step.words()}, is another orchestrator's: no step is begun"
         case entries.Unexpected():
             return body.text
         case entries.WalkEnded():
@@ -204,6 +207,9 @@ def _decided(body: Body) -> str:
         case entries.StepDecided():
             what = _DECISIONS[body.decision]
             return f"{body.by.who} said that {body.checkpoint} is {what}: {body.reason}"
+        case entries.StepElsewhereEnded():
+            who = "" if body.by is None else f"{body.by.who} decided: "
+            return f"{who}{body.step.words()}, has ended: {body.reason}"
         case entries.CheckpointSkipped():
             return f"{body.by.who} skipped {body.checkpoint}: {body.reason}"
         case entries.Paused():

@@ -11,7 +11,7 @@ from orchestrator.conditions.horizon import Horizons
 from orchestrator.conditions.view import view_of
 from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry, RunbookEntry
-from orchestrator.errors import WalkError
+from orchestrator.errors import LockHeld, WalkError
 from orchestrator.following import Snapshot
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import Loaded, load
@@ -28,6 +28,8 @@ from orchestrator.walk.lock import StoreLock
 from orchestrator.walk.locks import ClusterLock
 from orchestrator.walk.owner import Owner
 from orchestrator.walk.route import finalize_is_near
+from orchestrator.walk.running_step import Home
+from orchestrator.walk.step_fence import end_own
 from orchestrator.walk.steps import Steps, Tell
 from orchestrator.walk.told import WalkTold
 from orchestrator.walk.trail import Trail
@@ -118,7 +120,7 @@ class _Walked:
                 zookeeper = ZooKeeperLock(ensemble_of(entry.zookeeper), self._owner)
             store = StoreLock(config.state_dir, entry.name, log, self._owner)
             lock = made.enter_context(closing(ClusterLock(store, zookeeper)))
-            self._fence = lock.acquire()
+            self._fence, home = self._acquire(lock, config.state_dir)
             self._take_up(config.state_dir, hooks)
             self._finder = finder_for(config, entry, self._loaded.runbook)
             made.enter_context(closing(self._finder))
@@ -127,17 +129,29 @@ class _Walked:
                 trail=self._trail,
                 fence=self._fence,
                 judge=Judge(self._finder),
-                steps=lambda tell: self._steps(tell, hooks, lock, config.state_dir),
+                steps=lambda tell: self._steps(tell, hooks, lock, config.state_dir, home),
             )
             made.callback(self._put_down)
             self._made = made.pop_all()
 
-    def _steps(self, tell: Tell, hooks: Hooks | None, lock: ClusterLock, state_dir: Path) -> Steps:
+    def _acquire(self, lock: ClusterLock, state_dir: Path) -> tuple[int, Home]:
+        """Take the locks; where another host has them, tell it of an own step that has ended."""
+        home = Home.of(state_dir)
+        try:
+            return lock.acquire(), home
+        except LockHeld:
+            end_own(lock, HookRuns(state_dir), home)
+            raise
+
+    def _steps(
+        self, tell: Tell, hooks: Hooks | None, lock: ClusterLock, state_dir: Path, home: Home
+    ) -> Steps:
         return Steps(
             fields=Fields(self._entry),
             commands=None if hooks is None else HookCommands(hooks),
             runs=HookRuns(state_dir),
             lock=lock,
+            home=home,
             environment={
                 "KRAFTGATE_CLUSTER": self._entry.name,
                 "KRAFTGATE_FENCE": str(self._fence),

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from migration.conditions import Finding, Verdict
 from orchestrator.audit import JsonValue
+from orchestrator.walk.running_step import RunningStep
 
 JsonFacts: TypeAlias = Mapping[str, object]
 Decision: TypeAlias = Literal["done", "repeat", "execute"]
@@ -248,6 +249,26 @@ class StepDecided(_Body):
     reason: str
 
 
+class StepElsewhere(_Body):
+    """A step is recorded that another orchestrator began; no step is begun meanwhile."""
+
+    kind: Literal["step_elsewhere"] = "step_elsewhere"
+    step: RunningStep
+
+
+class StepElsewhereEnded(_Body):
+    """It is over.
+
+    Attributes:
+        by: who decided that; None: its record was removed where it began.
+    """
+
+    kind: Literal["step_elsewhere_ended"] = "step_elsewhere_ended"
+    step: RunningStep
+    by: Person | None = None
+    reason: str = "its record was removed where it began"
+
+
 class CheckpointPassed(_Body):
     """The gate opened; one more entry, without brackets, when it did for each broker.
 
@@ -335,6 +356,8 @@ Body: TypeAlias = (
     | StepNotStarted
     | StepUnknown
     | StepDecided
+    | StepElsewhere
+    | StepElsewhereEnded
     | CheckpointPassed
     | CheckpointSkipped
     | Unexpected

@@ -16,6 +16,7 @@ from typing import Final, Protocol
 from orchestrator.audit import AuditLog
 from orchestrator.errors import LockError, LockHeld
 from orchestrator.walk.owner import Owner
+from orchestrator.walk.running_step import RunningStep
 from streams.live.files import write_all
 
 _AGAIN_S: Final = 0.05
@@ -69,6 +70,27 @@ class OrchestratorLock(Protocol):
 
     def release(self) -> None:
         """Give it back."""
+
+
+class SharedLock(OrchestratorLock, Protocol):
+    """A lock that orchestrators of several hosts share, and with it what runs on the cluster."""
+
+    @property
+    def connected(self) -> bool:
+        """Whether it can be asked now."""
+
+    def begin(self, step: RunningStep) -> Held | NotHeld:
+        """Record that a step runs, if the lock is held and no other step is recorded."""
+
+    def running(self) -> RunningStep | None:
+        """Return the step that was last seen recorded, without waiting."""
+
+    def end(self, step: RunningStep) -> None:
+        """Remove the record of a step that has ended.
+
+        Raises:
+            LockError: that did not succeed.
+        """
 
 
 class StoreLock:

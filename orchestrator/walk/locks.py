@@ -7,7 +7,8 @@ ZooKeeper, while ZooKeeper stands and hooks are run; without hooks nothing is wr
 from typing import Final
 
 from orchestrator.errors import LockError, LockHeld
-from orchestrator.walk.lock import Held, NotHeld, OrchestratorLock
+from orchestrator.walk.lock import Held, NotHeld, OrchestratorLock, SharedLock
+from orchestrator.walk.running_step import RunningStep
 
 _SESSION_S_MAX: Final = 15.0
 """Who was killed has the lock until its session ends, some seconds later: that is waited for."""
@@ -21,7 +22,7 @@ class ClusterLock:
         zookeeper: None: no hook is run, or the cluster has no ZooKeeper.
     """
 
-    def __init__(self, store: OrchestratorLock, zookeeper: OrchestratorLock | None) -> None:
+    def __init__(self, store: OrchestratorLock, zookeeper: SharedLock | None) -> None:
         self._store = store
         self._zookeeper = zookeeper
 
@@ -51,6 +52,29 @@ class ClusterLock:
         except (LockHeld, LockError) as error:
             return NotHeld(why=f"{found.why}; {error}")
         return self._zookeeper.check()
+
+    def begin(self, step: RunningStep, *, zookeeper_stands: bool) -> Held | NotHeld:
+        """Check the locks, and record for every host that a step runs."""
+        found = self.check(zookeeper_stands=zookeeper_stands)
+        if isinstance(found, NotHeld) or self._zookeeper is None or not zookeeper_stands:
+            return found
+        return self._zookeeper.begin(step)
+
+    def running(self, *, zookeeper_stands: bool) -> RunningStep | None:
+        """Return the step that is recorded; None also where nothing could record one."""
+        if self._zookeeper is None or not (zookeeper_stands or self._zookeeper.connected):
+            return None
+        return self._zookeeper.running()
+
+    def end(self, step: RunningStep) -> bool:
+        """Remove the record of a step that has ended; return whether it is gone."""
+        if self._zookeeper is None or not self._zookeeper.connected:
+            return False
+        try:
+            self._zookeeper.end(step)
+        except LockError:  # tried again at the next tick; the wait for it has a name meanwhile
+            return False
+        return True
 
     def close(self) -> None:
         """Give them back."""

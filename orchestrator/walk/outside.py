@@ -5,6 +5,7 @@ from typing import Protocol
 
 from orchestrator.walk.hooks import Hook, Look
 from orchestrator.walk.lock import Held, NotHeld
+from orchestrator.walk.running_step import RunningStep
 
 
 class Commands(Protocol):
@@ -29,5 +30,11 @@ class Runs(Protocol):
 class Lock(Protocol):
     """What lets only one orchestrator act on a cluster; see `ClusterLock`."""
 
-    def check(self, *, zookeeper_stands: bool) -> Held | NotHeld:
-        """Ask, right before a step, whether it is held."""
+    def begin(self, step: RunningStep, *, zookeeper_stands: bool) -> Held | NotHeld:
+        """Check, right before a step, whether it is held, and record the step."""
+
+    def running(self, *, zookeeper_stands: bool) -> RunningStep | None:
+        """Return the step that is recorded."""
+
+    def end(self, step: RunningStep) -> bool:
+        """Remove the record of a step that has ended; return whether it is gone."""

@@ -5,10 +5,14 @@ import json
 import os
 import socket
 from dataclasses import asdict, dataclass
+from typing import Final
 
 import psutil
 
-from migration.timestamps import iso
+from migration.timestamps import LATEST_MS, iso
+
+_NAME_MAX: Final = 255
+_PID_MAX: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +42,16 @@ class Owner:
         """Read what `to_json` wrote; None: it is something else."""
         try:
             found = json.loads(text)
-            return cls(
-                host=str(found["host"]),
+            owner = cls(
+                host=str(found["host"])[:_NAME_MAX],
                 pid=int(found["pid"]),
-                user=str(found["user"]),
+                user=str(found["user"])[:_NAME_MAX],
                 since_ms=int(found["since_ms"]),
             )
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return None
+        fits = 0 < owner.pid <= _PID_MAX and 0 <= owner.since_ms <= LATEST_MS
+        return owner if fits else None
 
     def to_json(self) -> str:
         """Write it."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from orchestrator.walk import entries
 from orchestrator.walk.entries import Body, Judged
+from orchestrator.walk.running_step import RunningStep
 
 
 class Stage(enum.StrEnum):
@@ -90,6 +91,8 @@ class Walk:
         lock_lost: why no step may be begun; None: the lock is held, or none is needed. A new walk
             inherits it.
         left_running: a hook of an earlier walk whose end is not in the trail.
+        elsewhere: a step that another orchestrator began, whose end is not known here.
+        decided_elsewhere: the last such step of which an operator decided that it has ended.
         unexpected: what the cluster showed that no step did, newest last.
     """
 
@@ -106,6 +109,8 @@ class Walk:
     execute: bool = False
     lock_lost: str | None = None
     left_running: Left | None = None
+    elsewhere: RunningStep | None = None
+    decided_elsewhere: RunningStep | None = None
     unexpected: tuple[tuple[int, str], ...] = ()
 
     def place(self, id_: str) -> Place:
@@ -154,6 +159,8 @@ def _began(before: Walk | None, sequence: int, at_ms: int, body: entries.WalkBeg
         execute=before.execute,
         lock_lost=before.lock_lost,
         left_running=before.left_running or _running(before),
+        elsewhere=before.elsewhere,
+        decided_elsewhere=before.decided_elsewhere,
     )
 
 
@@ -192,6 +199,11 @@ def _after(walk: Walk, at_ms: int, body: Body) -> Walk:  # noqa: C901  # a case 
             return replace(walk, unexpected=told[-UNEXPECTED_MAX:])
         case entries.WalkBegan() | entries.OrchestratorEnded():
             return walk
+        case entries.StepElsewhere():
+            return replace(walk, elsewhere=body.step)
+        case entries.StepElsewhereEnded():
+            decided = walk.decided_elsewhere if body.by is None else body.step
+            return replace(walk, elsewhere=None, decided_elsewhere=decided)
         case entries.StepEnded() | entries.StepNotStarted() | entries.StepUnknown() if (
             walk.left_running is not None and body.run == walk.left_running.run
         ):

@@ -17,7 +17,9 @@ from orchestrator.walk.hooks import Ended, Hook, NotStarted, Running, Unknown
 from orchestrator.walk.lock import NotHeld
 from orchestrator.walk.outside import Commands, Lock, Runs
 from orchestrator.walk.route import Stop
+from orchestrator.walk.running_step import Home
 from orchestrator.walk.state import Left, Walk
+from orchestrator.walk.step_fence import StepFence
 from orchestrator.walk.where import Fields, shown
 
 OUTPUT_TOLD: Final = 16_384
@@ -34,6 +36,7 @@ class Steps:
     Args:
         commands: None: every step is for a person's hands.
         lock: while it is not held no hook is started.
+        home: the state directory of this orchestrator.
         tell: appends to the audit trail.
     """
 
@@ -44,13 +47,14 @@ class Steps:
         commands: Commands | None,
         runs: Runs,
         lock: Lock,
+        home: Home,
         environment: dict[str, str],
         tell: Tell,
     ) -> None:
         self._fields = fields
         self._commands = commands
         self._runs = runs
-        self._lock = lock
+        self._step_fence = StepFence(lock, runs, home, tell)
         self._environment = environment
         self._tell = tell
 
@@ -83,7 +87,7 @@ class Steps:
             self._tell(told)
             return None
         open_before, attempt = is_open(), place.attempts + 1
-        held = self._lock.check(zookeeper_stands=view.summary.phase not in _WITHOUT_ZOOKEEPER)
+        held = self._step_fence.begin(stop.id, run, hook, zookeeper_stands=_stands(view))
         if isinstance(held, NotHeld):
             if walk.lock_lost != held.why:
                 self._tell(entries.LockLost(reason=held.why))
@@ -110,6 +114,14 @@ class Steps:
             return self._hook(step, self._fields.of(stop.bind, view.summary), {}) is not None
         except RunbookError:
             return True
+
+    def settle(self, walk: Walk, view: View) -> None:
+        """Remove the record of a step that has ended; to be called at every tick."""
+        self._step_fence.settle(walk, zookeeper_stands=_stands(view))
+
+    def waits(self, walk: Walk, view: View) -> str | None:
+        """Return the words of a wait while another step is recorded as running."""
+        return self._step_fence.waits(walk, zookeeper_stands=_stands(view))
 
     def look(self, checkpoint: str, run: str) -> str | None:
         """Record how a run ended; return the words of a wait while it runs."""
@@ -156,6 +168,10 @@ class Steps:
             # What became of it is for a person to see: it is neither repeated nor taken for done.
             why = f"it could not be handed to its supervisor: {error}"
             self._tell(entries.StepUnknown(checkpoint=stop.id, run=run, why=why))
+
+
+def _stands(view: View) -> bool:
+    return view.summary.phase not in _WITHOUT_ZOOKEEPER
 
 
 def _redacted(hook: Hook) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator.walk.entries import Found
-from orchestrator.walk.state import Stage, Walk
+from orchestrator.walk.state import Place, Stage, Walk
 from streams.source.status_file import replace_text
 
 WALK_FILE: Final = "walk.json"
@@ -96,7 +96,7 @@ def told(
         paused=None if walk.paused is None else f"{walk.paused.by.who}: {walk.paused.reason}",
         outcome=walk.outcome,
         execute=walk.execute,
-        asks=None if place is None else place.asks,
+        asks=_asks(walk, place),
         places=tuple(
             PlaceTold(
                 id=each.id,
@@ -112,6 +112,13 @@ def told(
         approved_by=tuple(sorted(e.by.words() for e in place.approvals) if place else ()),
         finalize_is_near=finalize_is_near,
     )
+
+
+def _asks(walk: Walk, place: Place | None) -> str | None:
+    """Return why a person must decide; None: nobody need."""
+    if place is not None and place.asks is not None:
+        return place.asks
+    return None if walk.elsewhere is None else walk.elsewhere.words()
 
 
 def write(file: Path, said: WalkTold) -> None:

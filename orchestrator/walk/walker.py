@@ -102,6 +102,8 @@ class Walker:
         """
         self._now_ms = view.now_ms
         walk = self._trail.walk()
+        if walk is not None:
+            self._steps.settle(walk, view)
         if walk is None or walk.outcome is not None:
             return None if walk is None else Standing(walk=walk)
         if walk.sha256 != self._loaded.sha256:
@@ -164,6 +166,9 @@ class Walker:
             return self._gate(at, "already")
         needs = self._judged(at, "needs")
         holds = [_words(each) for each in needs.holding_back]
+        elsewhere = self._steps.waits(at.walk, at.view)
+        if elsewhere is not None:
+            holds.insert(0, elsewhere)
         if at.walk.paused is not None:
             holds.insert(0, f"paused by {at.walk.paused.by.who}: {at.walk.paused.reason}")
         waits = self._approval(at)

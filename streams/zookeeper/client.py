@@ -18,7 +18,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionDropped, UnimplementedError
 from kazoo.interfaces import IAsyncResult
 from kazoo.protocol.connection import ConnectionHandler
-from kazoo.protocol.serialization import Watch, int_struct, write_string
+from kazoo.protocol.serialization import Connect, Watch, int_struct, write_string
 from kazoo.protocol.states import EVENT_TYPE_MAP
 from kazoo.retry import KazooRetry
 
@@ -71,6 +71,12 @@ class _Connection(ConnectionHandler):  # type: ignore[misc] # kazoo is not typed
         timeouts: tuple[float, float] = super()._connect(host, hostip, port)
         return timeouts
 
+    def _invoke(self, timeout: float, request: object, xid: int | None = None) -> object:
+        answer = super()._invoke(timeout, request, xid)
+        if isinstance(request, Connect) and answer[0].time_out > 0:
+            self.client.session_timeout_s = answer[0].time_out / 1000
+        return answer
+
     def _read_watch_event(self, buffer: bytes, offset: int) -> None:
         event, _ = Watch.deserialize(buffer, offset)
         self.client.hear(event)
@@ -85,6 +91,8 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
         handler: what became of the attempts to connect.
         heard_at: when the connection's last event came, monotonic; of whatever watch.
         has_branches: whether the server knows such watches; None: it was not asked yet.
+        session_timeout_s: as the server last granted it, which need not be what was asked for;
+            None: no server granted a session yet. kazoo keeps only what was asked for.
     """
 
     handler: Handler
@@ -117,6 +125,7 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
         self._branches: dict[str, Heard] = {}
         self.heard_at = -math.inf
         self.has_branches: bool | None = None
+        self.session_timeout_s: float | None = None
 
     def watch_below_async(self, path: str, heard: Heard) -> IAsyncResult:
         """Have every creation, deletion and change of data at or below `path` told.

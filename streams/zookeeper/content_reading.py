@@ -87,7 +87,7 @@ class ContentReading:
 
     def _check(self, began_at: float) -> None:
         """Give up on a ZooKeeper that says nothing, which kazoo would wait for."""
-        timeout_s = self._config.session_timeout_ms / 1000
+        timeout_s = self.link.session_timeout_s
         if self._session is None:
             if time.monotonic() - began_at > 2 * timeout_s:
                 self._abandon("no_zookeeper_reachable", self.link.why_not())

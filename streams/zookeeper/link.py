@@ -59,6 +59,12 @@ class Link:
         return None if identity is None else int(identity[0])
 
     @property
+    def session_timeout_s(self) -> float:
+        """The session timeout that the server granted; before it did, the one to ask for."""
+        granted = self.client.session_timeout_s
+        return self._config.session_timeout_ms / 1000 if granted is None else granted
+
+    @property
     def zxid(self) -> int:
         """The latest transaction that the server had applied at its last answer."""
         return int(self.client.last_zxid)

@@ -190,7 +190,8 @@ class ZooKeeperWatcher(Running):
 
     @property
     def _timeout_s(self) -> float:
-        return self._config.session_timeout_ms / 1000
+        link = self._link
+        return self._config.session_timeout_ms / 1000 if link is None else link.session_timeout_s
 
     def _is_hopeless(self) -> bool:
         """Whether nothing was heard for two session timeouts, so that no session can be left."""

@@ -20,6 +20,7 @@ from orchestrator.errors import ExitCode
 from orchestrator.runbook.load import parse
 from orchestrator.walk import entries
 from orchestrator.walk.entries import Body
+from orchestrator.walk.running_step import RunningStep
 from orchestrator.walk.state import Stage, Walk
 from orchestrator.walk.trail import Trail
 from tests.orchestrator.fakes import FakeStore
@@ -196,7 +197,7 @@ def test_pause_and_resume(desk: Desk) -> None:
 
 def test_a_decision_is_made_only_where_one_is_asked(desk: Desk) -> None:
     assert "asks for no decision" in desk.refused("decide", "finalize", "--done", *WHY)
-    assert "say --done, --repeat or --execute" in desk.refused("decide", "finalize", *WHY)
+    assert "say --done, --repeat, --execute or --ended" in desk.refused("decide", "finalize", *WHY)
     desk.tell(entries.StepUnknown(checkpoint="finalize", run="r", why="nobody knows"))
     assert desk.types("decide", "finalize", "--repeat", *WHY).exit_code == ExitCode.DONE
     assert desk.walk().place("finalize").stage is Stage.ENTERED
@@ -242,6 +243,19 @@ def test_a_shown_step_without_a_hook_is_not_handed_over(desk: Desk) -> None:
     desk.config.write_text(text)
     said = desk.refused("decide", "finalize", "--execute", *WHY)
     assert "hooks.yaml has no hook for finalize: do it by hand" in said
+
+
+def test_of_a_step_that_another_orchestrator_began_only_its_end_is_decided(desk: Desk) -> None:
+    assert "no step of another orchestrator" in desk.refused("decide", "a[1]", "--ended", *WHY)
+    step = RunningStep(
+        checkpoint="a[1]", run="1-a-1", host="ops\x1b[2J", home="x", since_ms=1, ends_ms=2
+    )
+    desk.tell(entries.StepElsewhere(step=step))
+    refused = desk.refused("decide", "finalize", "--ended", *WHY)
+    assert "the step of a[1], begun on ops\\x1b[2J" in refused
+    assert "\x1b" not in refused
+    assert desk.types("decide", "a[1]", "--ended", *WHY).exit_code == ExitCode.DONE
+    assert (desk.walk().elsewhere, desk.walk().decided_elsewhere) == (None, step)
 
 
 def test_the_way_back_is_open_until_the_first_step_that_cannot_be_taken_back(desk: Desk) -> None:

@@ -25,6 +25,7 @@ from orchestrator.walk.hook_files import End, Outcome
 from orchestrator.walk.hooks import Ended, Hook, Look, NotStarted, Running, Unknown
 from orchestrator.walk.judging import Judge
 from orchestrator.walk.lock import Held, NotHeld
+from orchestrator.walk.running_step import Home, RunningStep
 from orchestrator.walk.state import Place, Stage
 from orchestrator.walk.steps import Steps
 from orchestrator.walk.trail import Trail
@@ -32,6 +33,7 @@ from orchestrator.walk.walker import Standing, Walker
 from orchestrator.walk.where import Fields
 from tests.orchestrator.night import NOW_MS, cluster, held, kraft, migrating
 
+HOME = Home(host="ops1", id="0" * 32)
 ANNA = Person(who="anna", login="anna", host="ops1")
 BORIS = Person(who="boris", login="boris", host="ops1")
 
@@ -100,6 +102,8 @@ class Outside:
         self.now: Look = Running(started_ms=NOW_MS)
         self.lost: str | None = None
         self.token = 1
+        self.recorded: RunningStep | None = None
+        self.reachable = True
 
     def hook(
         self, step: str, fields: Mapping[str, str], environment: Mapping[str, str]
@@ -114,14 +118,26 @@ class Outside:
         self.now = Running(started_ms=NOW_MS)
 
     def look(self, run_id: str) -> Look:
-        assert run_id == self.started[-1][0] or self.now == NotStarted()
+        assert self.now == NotStarted() or run_id == self.started[-1][0]
         return self.now
 
-    def check(self, *, zookeeper_stands: bool) -> Held | NotHeld:
+    def begin(self, step: RunningStep, *, zookeeper_stands: bool) -> Held | NotHeld:
         assert zookeeper_stands
+        assert self.recorded is None
         if self.lost is not None:
             return NotHeld(why=self.lost)
+        self.recorded = step
         return Held(token=1, until_s=math.inf)
+
+    def running(self, *, zookeeper_stands: bool) -> RunningStep | None:
+        del zookeeper_stands
+        return self.recorded
+
+    def end(self, step: RunningStep) -> bool:
+        assert step == self.recorded
+        if self.reachable:
+            self.recorded = None
+        return self.reachable
 
     def ends(self, exit_code: int) -> None:
         output = self.folder / "output"
@@ -177,6 +193,7 @@ class Night:
                 commands=None if self.by_hand else self.outside,
                 runs=self.outside,
                 lock=self.outside,
+                home=HOME,
                 environment={"KRAFTGATE_CLUSTER": "prod"},
                 tell=tell,
             ),
@@ -366,6 +383,90 @@ def test_without_the_lock_no_step_is_begun(night: Night) -> None:
     assert night.outside.started
 
 
+ELSEWHERE = RunningStep(
+    checkpoint="brokers-kraft[1]",
+    run="9-brokers-kraft[1]-1",
+    host="ops2",
+    home="1" * 32,
+    since_ms=NOW_MS,
+    ends_ms=NOW_MS + 70_000,
+)
+
+
+def test_a_step_is_recorded_while_its_hook_may_run(night: Night) -> None:
+    night.settle()
+    step = night.outside.recorded
+    assert step is not None
+    assert (step.checkpoint, step.run) == ("brokers-kraft[1]", night.outside.started[0][0])
+    assert (step.host, step.home) == (HOME.host, HOME.id)
+    assert step.ends_ms - step.since_ms == 70_000
+    night.outside.ends(1)
+    night.settle()
+    assert night.outside.recorded is None
+    assert night.place("brokers-kraft[1]").stage is Stage.ASKS
+
+
+def test_while_a_hook_of_another_orchestrator_may_run_nothing_is_begun(night: Night) -> None:
+    """It is asked for, once, until its record is removed where it began."""
+    night.outside.recorded = ELSEWHERE
+    standing = night.settle()
+    assert standing.stop == "brokers-kraft[1]"
+    assert standing.holds[0].startswith(
+        "a decision: the step of brokers-kraft[1], begun on ops2 at 2026-09-21T14:13:20.000Z"
+    )
+    assert "kraftgate decide 'brokers-kraft[1]' --ended --reason ..." in standing.holds[0]
+    assert standing.walk.elsewhere == ELSEWHERE
+    assert night.kinds().count("step_elsewhere") == 1
+    assert night.outside.started == []
+    night.outside.recorded = None
+    night.settle()
+    assert night.kinds().count("step_elsewhere_ended") == 1
+    assert len(night.outside.started) == 1
+
+
+def test_a_person_decides_that_the_hook_of_another_orchestrator_has_ended(night: Night) -> None:
+    night.outside.recorded = ELSEWHERE
+    night.outside.reachable = False
+    night.settle()
+    night.begin_again()
+    ended = entries.StepElsewhereEnded(step=ELSEWHERE, by=ANNA, reason="ps shows nothing")
+    night.say(ended)
+    assert night.settle().holds[0].startswith("the end of the step of brokers-kraft[1]")
+    assert night.outside.started == []
+    night.outside.reachable = True
+    night.settle()
+    assert len(night.outside.started) == 1
+    later = ELSEWHERE.model_copy(update={"since_ms": NOW_MS + 1})
+    night.outside.ends(0)
+    night.settle()
+    night.outside.recorded = later
+    into_kraft(night, 1)
+    assert night.settle().holds[0].startswith("a decision: ")
+
+
+def test_a_step_recorded_and_never_started_is_begun_by_the_next_orchestrator(night: Night) -> None:
+    """It was killed between the record and the trail's entry."""
+    night.outside.recorded = ELSEWHERE.model_copy(update={"host": HOME.host, "home": HOME.id})
+    night.outside.now = NotStarted()
+    night.settle()
+    assert len(night.outside.started) == 1
+
+
+def test_the_record_of_an_unknown_end_is_kept_until_it_is_decided(night: Night) -> None:
+    night.settle()
+    night.outside.now = Unknown(started_ms=NOW_MS, still_running=(), output=Path("none"))
+    night.settle()
+    assert night.outside.recorded is not None
+    assert night.place("brokers-kraft[1]").stage is Stage.ASKS
+    night.say(
+        entries.StepDecided(
+            checkpoint="brokers-kraft[1]", decision="repeat", by=ANNA, reason="it is gone"
+        )
+    )
+    night.settle()
+    assert len(night.outside.started) == 2
+
+
 def test_paused_no_step_is_begun_and_the_one_under_way_ends(night: Night) -> None:
     night.settle()
     night.say(entries.Paused(by=BORIS, reason="a call"))
@@ -540,6 +641,8 @@ def test_an_approval_ends_with_the_state_it_was_given_for(night: Night) -> None:
 def test_the_way_back_has_its_own_checkpoints(night: Night) -> None:
     night.settle()
     into_kraft(night, 1)
+    night.outside.ends(1)
+    night.settle()
     night.say(entries.RollbackBegan(path="back", at="brokers-kraft[2]", by=ANNA, reason="lag"))
     standing = night.settle()
     assert standing.stop == "brokers-back[1]"

@@ -16,14 +16,16 @@ from tests.zookeeper.watching import SESSION_TIMEOUT_MS, Writer
 SINCE_MS = 1_795_000_000_000
 
 
-def config(connect: str) -> Ensemble:
-    return Ensemble(connect=connect, session_timeout_ms=SESSION_TIMEOUT_MS)
+def config(connect: str, session_timeout_ms: int = SESSION_TIMEOUT_MS) -> Ensemble:
+    return Ensemble(connect=connect, session_timeout_ms=session_timeout_ms)
 
 
 @contextmanager
-def orchestrating(connect: str, user: str = "anna", pid: int = 1) -> Iterator[ZooKeeperLock]:
+def orchestrating(
+    connect: str, user: str = "anna", pid: int = 1, session_timeout_ms: int = SESSION_TIMEOUT_MS
+) -> Iterator[ZooKeeperLock]:
     owner = Owner(host=f"host-of-{user}", pid=pid, user=user, since_ms=SINCE_MS)
-    lock = ZooKeeperLock(config(connect), owner)
+    lock = ZooKeeperLock(config(connect, session_timeout_ms), owner)
     try:
         yield lock
     finally:
@@ -64,9 +66,9 @@ lock.release()
 class Another:
     """An orchestrator in a process of its own."""
 
-    def __init__(self, connect: str) -> None:
+    def __init__(self, connect: str, session_timeout_ms: int) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _SCRIPT, connect, str(SESSION_TIMEOUT_MS)],
+            [sys.executable, "-c", _SCRIPT, connect, str(session_timeout_ms)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -95,8 +97,8 @@ class Another:
 
 
 @contextmanager
-def another(connect: str) -> Iterator[Another]:
-    made = Another(connect)
+def another(connect: str, session_timeout_ms: int = SESSION_TIMEOUT_MS) -> Iterator[Another]:
+    made = Another(connect, session_timeout_ms)
     with made.process:
         try:
             yield made

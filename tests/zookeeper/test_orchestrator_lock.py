@@ -2,18 +2,28 @@
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+from kazoo.client import TransactionRequest
+from kazoo.exceptions import NoAuthError
+from kazoo.security import Permissions
 
 from orchestrator.errors import LockError, LockHeld, LockUnreachable
-from orchestrator.lab import Lab
+from orchestrator.lab import Lab, LabSpec
 from orchestrator.walk import zookeeper_calls
 from orchestrator.walk.boot_clock import boot_clock_s
 from orchestrator.walk.lock import Held, NotHeld
-from orchestrator.walk.zookeeper_calls import Znode
-from orchestrator.walk.zookeeper_lock import FENCE, HOME, LOCK, ZooKeeperLock
-from tests.zookeeper.orchestrators import another, expire, orchestrating
+from orchestrator.walk.owner import Owner
+from orchestrator.walk.running_step import RunningStep
+from orchestrator.walk.zookeeper_calls import HOME, Znode
+from orchestrator.walk.zookeeper_lock import FENCE, LOCK, STEP, ZooKeeperLock
+from streams.live.security import Security
+from streams.zookeeper.client import Client
+from streams.zookeeper.ensemble import Ensemble
+from tests.zookeeper.orchestrators import SINCE_MS, another, expire, orchestrating
 from tests.zookeeper.watching import SESSION_TIMEOUT_MS, Writer
 
 pytestmark = pytest.mark.lab
@@ -273,3 +283,188 @@ def test_a_lock_of_somebody_elses_making_is_theirs(kafka: Writer, connect: str) 
     kafka.create(LOCK, b"somebody's own")
     with orchestrating(connect) as lock, pytest.raises(LockHeld, match="somebody's own"):
         lock.acquire()
+
+
+def step_of(user: str, since_ms: int = SINCE_MS) -> RunningStep:
+    return RunningStep(
+        checkpoint="brokers-kraft[1]",
+        run="7-brokers-kraft[1]-1",
+        host=f"host-of-{user}",
+        home=user,
+        since_ms=since_ms,
+        ends_ms=since_ms + 60_000,
+    )
+
+
+def test_a_recorded_step_outlives_its_orchestrator_and_lets_no_other_begin(
+    kafka: Writer, connect: str
+) -> None:
+    step = step_of("anna")
+    with orchestrating(connect, "anna") as anna:
+        anna.acquire()
+        assert anna.running() is None
+        assert isinstance(anna.begin(step), Held)
+        assert is_held(anna)
+        assert anna.running() == step
+        assert isinstance(anna.begin(step_of("anna", SINCE_MS + 1)), NotHeld)
+    with orchestrating(connect, "bert") as bert:
+        bert.acquire()
+        assert bert.running() == step
+        refused = bert.begin(step_of("bert"))
+        assert isinstance(refused, NotHeld)
+        assert "the step of brokers-kraft[1], begun on host-of-anna" in refused.why
+        assert bert.running() == step
+        with orchestrating(connect, "anna") as anna:
+            with pytest.raises(LockHeld):
+                anna.acquire()
+            assert anna.running() == step
+            anna.end(step_of("anna", SINCE_MS + 1))
+            assert kafka.client.exists(STEP)
+            anna.end(step)
+        assert not kafka.client.exists(STEP)
+        until(lambda: bert.running() is None)
+        assert isinstance(bert.begin(step_of("bert")), Held)
+
+
+@pytest.mark.usefixtures("kafka")
+def test_a_step_whose_record_was_not_answered_is_found(
+    connect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with orchestrating(connect) as lock:
+        lock.acquire()
+        commit = lock._zookeeper.commit
+
+        def lost(asked: TransactionRequest) -> None:
+            commit(asked)
+            raise LockUnreachable("the answer was lost")
+
+        monkeypatch.setattr(lock._zookeeper, "commit", lost)
+        assert lock.begin(step_of("anna")) == NotHeld(why="the answer was lost")
+        monkeypatch.undo()
+        assert lock.running() == step_of("anna")
+        lock.end(step_of("anna"))
+        assert isinstance(lock.begin(step_of("anna")), Held)
+
+
+@pytest.mark.parametrize("text", [b"", b"\xff", b"[" * 100_000, b'{"run": "\x1b[2J"}', b"null"])
+def test_a_record_that_cannot_be_read_keeps_every_step_back(
+    kafka: Writer, connect: str, text: bytes
+) -> None:
+    with orchestrating(connect) as lock:
+        lock.acquire()
+        kafka.create(STEP, text)
+        assert isinstance(lock.begin(step_of("anna")), NotHeld)
+        found = lock.running()
+        assert found is not None
+        assert found.checkpoint == "unknown"
+        lock.end(found)
+        assert not kafka.client.exists(STEP)
+
+
+HOSTILE_OWNERS = (
+    '{"host": "h", "pid": 1, "user": "u", "since_ms": Infinity}',
+    '{"host": "h", "pid": 99999999999999999999, "user": "u", "since_ms": 1}',
+    '{"host": "h", "pid": 1, "user": "u", "since_ms": 999999999999999999}',
+    "[" * 100_000,
+)
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE_OWNERS)))
+def test_a_lock_with_a_hostile_owner_is_held_by_somebody(
+    kafka: Writer, connect: str, number: int
+) -> None:
+    kafka.create(f"/{number}{LOCK}", HOSTILE_OWNERS[number].encode())
+    with (
+        orchestrating(f"{connect}/{number}") as lock,
+        pytest.raises(LockHeld, match="somebody holds"),
+    ):
+        lock.acquire()
+
+
+SHORT_MS = 2000
+
+
+@pytest.fixture(scope="module")
+def short() -> Iterator[Lab]:
+    """A ZooKeeper that grants sessions of two seconds at most, whatever is asked for."""
+    limits = {"minSessionTimeout": "1000", "maxSessionTimeout": str(SHORT_MS)}
+    with Lab(LabSpec(brokers=0, zookeeper_properties=limits)) as made:
+        made.start_zookeeper()
+        yield made
+
+
+def test_the_lock_is_relied_on_for_the_granted_session_only(short: Lab) -> None:
+    """Two orchestrators that ask for longer ones never rely on it at the same time."""
+    with another(short.zookeeper_connect, session_timeout_ms=10 * SHORT_MS) as frozen:
+        assert "token" in frozen.ask("acquire")
+        until_s = frozen.ask("check")["until_s"]
+        frozen.freeze()
+        with orchestrating(short.zookeeper_connect, "bert", session_timeout_ms=10_000) as bert:
+            bert.acquire(wait_s=_WAIT_S)
+            assert boot_clock_s() > until_s
+            found = bert.check()
+            assert isinstance(found, Held)
+            assert found.until_s <= boot_clock_s() + SHORT_MS / 2000
+        frozen.thaw()
+
+
+def secured(connect: str, folder: Path, user: str | None, password: str) -> Ensemble:
+    file = folder / f"{user}.{password}"
+    file.write_text(password)
+    security = Security() if user is None else Security(username=user, password_file=file)
+    return Ensemble(connect=connect, session_timeout_ms=SESSION_TIMEOUT_MS, security=security)
+
+
+@contextmanager
+def locking(ensemble: Ensemble, user: str) -> Iterator[ZooKeeperLock]:
+    lock = ZooKeeperLock(ensemble, Owner(host="h", pid=1, user=user, since_ms=SINCE_MS))
+    try:
+        yield lock
+    finally:
+        lock.release()
+
+
+def permissions(kafka: Writer, path: str) -> set[tuple[str, int]]:
+    return {(each.id.scheme, each.perms) for each in kafka.client.get_acls(path)[0]}
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["new", "left open by an earlier release"])
+def test_only_its_own_identity_changes_what_an_authenticated_one_writes(
+    kafka: Writer, connect: str, tmp_path: Path, old: bool
+) -> None:
+    if old:
+        for path in (HOME, FENCE):
+            kafka.client.ensure_path(path)
+            assert permissions(kafka, path) == {("world", Permissions.ALL)}
+    own = {("digest", Permissions.ALL), ("world", Permissions.READ)}
+    with locking(secured(connect, tmp_path, "kraftgate", "hush"), "anna") as lock:
+        token = lock.acquire().token
+        assert isinstance(lock.begin(step_of("anna")), Held)
+        for path in (HOME, FENCE, LOCK, STEP):
+            assert permissions(kafka, path) == own
+            with pytest.raises(NoAuthError):
+                kafka.client.set(path, b"mine")
+        with pytest.raises(NoAuthError):
+            kafka.client.delete(LOCK)
+        lock.end(step_of("anna"))
+    for user, password in ((None, ""), ("kraftgate", "another"), ("other", "hush")):
+        with (
+            locking(secured(connect, tmp_path, user, password), "bert") as lock,
+            pytest.raises(LockError, match="it belongs to another identity"),
+        ):
+            lock.acquire()
+    with locking(secured(connect, tmp_path, "kraftgate", "hush"), "carla") as lock:
+        assert lock.acquire().token > token
+    kafka.close()
+    admin = Client(secured(connect, tmp_path, "kraftgate", "hush"))
+    admin.start()
+    admin.delete(HOME, recursive=True)
+    admin.stop()
+    admin.close()
+
+
+def test_without_authentication_everybody_may_write(kafka: Writer, connect: str) -> None:
+    with orchestrating(connect) as lock:
+        lock.acquire()
+        for path in (HOME, FENCE, LOCK):
+            assert permissions(kafka, path) == {("world", Permissions.ALL)}
