@@ -59,7 +59,7 @@ def prepare(path: Path) -> None:
         UnsafeStateDir: another user owns it, can write to it, or can replace it.
         OSError: it cannot be created, read or written.
     """
-    os.umask(_PRIVATE_UMASK)
+    create_private()
     for place in _way(path.absolute()):
         _check_place(place)
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -77,6 +77,11 @@ def why_unusable(path: Path, error: OSError) -> str:
         return str(error)
     fix = _FIXES.get(error.errno or 0, "set another directory").format(user=_name(os.geteuid()))
     return f"{path}: {error.strerror or error}: {fix}"
+
+
+def create_private() -> None:
+    """Let only this user use what this process, and every process that it starts, creates."""
+    os.umask(_PRIVATE_UMASK)
 
 
 def _check_ours(path: Path, state_dir: Path, found: os.stat_result) -> None:

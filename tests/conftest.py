@@ -19,6 +19,10 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("kraftgate")
 
+_UMASK = 0o077
+"""Tests write secret files, which must be private, and files of Kraftgate's own."""
+os.umask(_UMASK)
+
 if "PYTEST_XDIST_WORKER" in os.environ:
     # A worker ignores Ctrl-C, and whatever it starts would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -27,9 +31,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 @pytest.fixture(autouse=True)
 def umask() -> Iterator[None]:
     """Give the umask back: a test that prepares a state directory in this process changes it."""
-    given = os.umask(0o022)
     yield
-    os.umask(given)
+    os.umask(_UMASK)
 
 
 @pytest.hookimpl(trylast=True)

@@ -6,6 +6,7 @@ makes an archive of the JVM's classes, with which it starts in half the time.
 
 import atexit
 import hashlib
+import logging
 import os
 import shutil
 import sys
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyspark
 from py4j.protocol import Py4JError
@@ -25,6 +26,7 @@ from pyspark.sql import SparkSession
 from streams.jmx.source import JmxSource
 from streams.log_dirs.source import LogDirsSource
 from streams.source.kraft_metadata import KraftMetadataSource
+from streams.state_dir import create_private
 from streams.zookeeper.source import ZooKeeperSource
 
 _STREAMING: Final = "org.apache.spark.sql.execution.streaming"
@@ -47,6 +49,14 @@ SETTINGS: Final = {
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    # Every local user can connect to the ports of RPC and block manager: without authentication
+    # Spark deserializes any Java object that comes in. In local mode it makes the secret itself,
+    # at each start, and keeps it in the JVM: in no setting, argument, variable or file.
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+    "spark.network.crypto.saslFallback": "false",
+    # Hadoop sets the mode of what it creates, whatever the umask of the process.
+    "spark.hadoop.fs.permissions.umask-mode": "077",
     "spark.driver.memory": "1g",
     "spark.sql.session.timeZone": "UTC",
     "spark.python.unix.domain.socket.enabled": "true",
@@ -94,14 +104,34 @@ def session(log: Path, *, java_options: tuple[str, ...] = ()) -> SparkSession:
         os.environ["PYTHONPATH"] = os.pathsep.join([house, *filter(None, paths)])
     # PySpark sets it for some of the workers only, which then could not be shared either.
     os.environ.setdefault("PYTHONHASHSEED", "0")
-    spark = SparkSession.getActiveSession()
-    if spark is None:
+    # With pinned threads the callbacks' server cannot be given a token (`_ask_for_token`).
+    os.environ["PYSPARK_PIN_THREAD"] = "false"
+    try:
+        spark = SparkSession.active()
+    except PySparkException:  # there is none yet
         spark = _start(log, java_options)
+        _ask_for_token(spark)
         spark.sparkContext.environment.clear()
         threading.Thread(target=_start_workers, args=[spark], daemon=True).start()
     for source in (KraftMetadataSource, ZooKeeperSource, LogDirsSource, JmxSource):
         spark.dataSource.register(source)
     return spark
+
+
+def _ask_for_token(spark: SparkSession) -> None:
+    """Let the callbacks' server, a TCP port of this process, take the JVM's calls only.
+
+    It starts with the first `foreachBatch`; the JVM sends the gateway's token to it already.
+    """
+    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001  # PySpark has no public handle
+    gateway.callback_server_parameters.auth_token = gateway.gateway_parameters.auth_token
+    logging.getLogger("py4j.java_gateway").addFilter(_without_traceback)
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """Keep the line of what py4j logs, such as a stranger's connection."""
+    record.exc_info = None
+    return True
 
 
 def _start_workers(spark: SparkSession) -> None:
@@ -118,6 +148,7 @@ def _nothing(rows: Iterable[int]) -> None:
 
 
 def _start(log: Path, java_options: tuple[str, ...]) -> SparkSession:
+    create_private()
     scratch = tempfile.mkdtemp(prefix="kraftgate-spark-")
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     log4j = resources.files("streams.job").joinpath("log4j2.properties")

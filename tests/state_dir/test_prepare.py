@@ -15,6 +15,11 @@ _NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
 
 
+@pytest.fixture(autouse=True)
+def usual_umask() -> None:
+    os.umask(0o022)
+
+
 def _mode(path: Path) -> int:
     return stat.S_IMODE(path.lstat().st_mode)
 

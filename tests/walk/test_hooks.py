@@ -12,11 +12,11 @@ import pytest
 
 from orchestrator.audit.secrets import Secrets
 from orchestrator.errors import HookError, SecretUnknown
+from orchestrator.walk import hooks
 from orchestrator.walk.boot_clock import boot_clock_s
 from orchestrator.walk.hook_files import End, Outcome
 from orchestrator.walk.hook_output import PART_BYTES
 from orchestrator.walk.hooks import Hook, HookRuns, NotStarted, Running
-from streams.state_dir import GIVEN_UMASK
 from tests.walk.running import ended, hook, is_gone, number_in, python, ran, until
 
 
@@ -269,8 +269,10 @@ def test_a_command_is_not_begun_when_the_lock_may_be_lost(runs: HookRuns) -> Non
     assert ran(runs, in_time, "run-2")[1] == b"done\n"
 
 
-def test_a_command_gets_the_umask_of_the_operator(runs: HookRuns) -> None:
+def test_a_command_gets_the_umask_of_the_operator(
+    runs: HookRuns, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kraftgate's own is private; what a hook writes, such as server.properties, need not be."""
-    os.umask(0o077)
+    monkeypatch.setattr(hooks, "GIVEN_UMASK", 0o027)
     _, output = ran(runs, hook("sh", "-c", "umask"))
-    assert int(output, 8) == GIVEN_UMASK
+    assert int(output, 8) == 0o027
