@@ -25,6 +25,8 @@ from urllib3.exceptions import (
 from urllib3.response import BaseHTTPResponse
 from urllib3.util import Retry, Timeout
 
+from streams.secret_file import SecretFileRefused, first_line
+
 CONNECT_S: Final = 5.0
 ANSWER_S: Final = 10.0
 _SAID_BYTES_MAX: Final = 4096
@@ -144,13 +146,12 @@ def secret_in(path: Path) -> str:
         Undelivered: there is none.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise Undelivered(f"the secret in {path} cannot be read: {said}", refused=True) from error
-    if not lines or not lines[0].strip():
+        secret = first_line(path).strip()
+    except SecretFileRefused as error:
+        raise Undelivered(str(error), refused=True) from error
+    if not secret:
         raise Undelivered(f"the secret file {path} is empty", refused=True)
-    return lines[0].strip()
+    return secret
 
 
 def _judged(place: str, response: BaseHTTPResponse, deadline_s: float) -> Answer:

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from pydantic import BaseModel
 
 from orchestrator.audit.secret_patterns import names_a_secret
 from orchestrator.config import Config
 from orchestrator.config_alerts import SECRETS
+
+_NAMED: Final = SECRETS | {"key_file"}
+"""Names that do not say that the file holds a secret."""
 
 
 def configured_files(config: Config) -> tuple[Path, ...]:
@@ -19,7 +23,7 @@ def configured_files(config: Config) -> tuple[Path, ...]:
 def _files(value: object, *, secret: bool) -> Iterator[Path]:
     if isinstance(value, BaseModel):
         for name in type(value).model_fields:
-            told = name in SECRETS or names_a_secret(name.removesuffix("_file"))
+            told = name in _NAMED or names_a_secret(name.removesuffix("_file"))
             yield from _files(getattr(value, name), secret=told)
     elif isinstance(value, dict):
         for each in value.values():

@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 from orchestrator.audit.redact import Redactor
 from orchestrator.audit.secret_patterns import names_a_secret
 from orchestrator.errors import SecretUnknown
+from streams import secret_file
+from streams.secret_file import SecretFileRefused
 
 _GUESSED_MIN: Final = 6
 """A variable that only looks like a secret's is one if its value has so many characters."""
-_FILE_BYTES_MAX: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +55,9 @@ class Secrets:
     def _in_files(self) -> Iterator[str]:
         for path in self.files:
             try:
-                with path.open("rb") as file:
-                    content = file.read(_FILE_BYTES_MAX).decode("utf-8", "backslashreplace")
-            except OSError as error:
-                raise SecretUnknown(f"the secret in {path} cannot be read: {error}") from error
+                content = secret_file.content(path).decode("utf-8", "backslashreplace")
+            except SecretFileRefused as error:
+                raise SecretUnknown(str(error)) from error
             yield content
             for line in content.splitlines()[:1]:
                 yield from known_by(line.strip())

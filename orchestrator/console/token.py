@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.errors import ConfigError
+from streams import secret_file
+from streams.secret_file import SecretFileRefused
 
 _BYTES: Final = 32
 _LENGTH_MIN: Final = 16
-_FILE_BYTES_MAX: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,9 @@ def configured(path: Path, where: Path) -> Token:
     """
     key = f"{where}: `console.token_file` {path}"
     try:
-        with path.open("rb") as file:
-            lines = file.read(_FILE_BYTES_MAX).decode("ascii").splitlines()
-    except OSError as error:
-        raise ConfigError([f"{key}: {error.strerror}: let kraftgate read it"]) from error
+        lines = secret_file.content(path).decode("ascii").splitlines()
+    except SecretFileRefused as error:
+        raise ConfigError([f"{key}: {error}"]) from error
     except UnicodeDecodeError as error:
         raise ConfigError([f"{key}: not ASCII: take letters, digits, - and _"]) from error
     text = lines[0].strip() if lines else ""

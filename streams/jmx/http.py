@@ -16,6 +16,7 @@ from urllib3.util import Timeout, make_headers
 
 from streams.jmx.config import Access
 from streams.jmx.errors import AccessRefused, NotMetrics, Unreachable
+from streams.secret_file import SecretFileRefused, first_line
 
 LINES_BYTES_MAX: Final = 256 * 2**20
 """A broker with 100,000 partitions and no rules serves some 100 MB."""
@@ -103,10 +104,10 @@ class Http:
         if access.ca_file is not None:
             _readable(access.ca_file)
         if access.username is not None and access.password_file is not None:
-            password = _first_line(access.password_file)
+            password = _secret(access.password_file)
             return make_headers(basic_auth=f"{access.username}:{password}")
         if access.bearer_token_file is not None:
-            return {"authorization": f"Bearer {_first_line(access.bearer_token_file)}"}
+            return {"authorization": f"Bearer {_secret(access.bearer_token_file)}"}
         return {}
 
 
@@ -144,11 +145,8 @@ def _readable(ca_file: Path) -> None:
         raise AccessRefused(f"the authorities in {ca_file} cannot be read: {error}") from error
 
 
-def _first_line(path: Path) -> str:
+def _secret(path: Path) -> str:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise AccessRefused(f"the secret in {path} cannot be read: {error}") from error
-    if not lines:
-        raise AccessRefused(f"the secret file {path} is empty")
-    return lines[0]
+        return first_line(path)
+    except SecretFileRefused as error:
+        raise AccessRefused(str(error)) from error

@@ -235,7 +235,7 @@ def _transport(
         ssl_check_hostname=security.check_hostname,
         ssl_cafile=security.ca_file,
         ssl_certfile=security.cert_file,
-        ssl_keyfile=security.key_file,
+        ssl_keyfile=security.private_key(),
         ssl_password=security.key_password(),
     )
 

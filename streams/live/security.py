@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from streams.live.errors import AuthenticationFailed
+from streams.secret_file import SecretFileRefused, content, first_line
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _PATHS: Final = ("password_file", "ca_file", "cert_file", "key_file", "key_password_file")
@@ -80,7 +81,7 @@ class Security:
             AuthenticationFailed: the file cannot be read or the variable is not set.
         """
         if self.password_file is not None:
-            return _first_line(self.password_file)
+            return _secret(self.password_file)
         if self.password_env is not None:
             try:
                 return os.environ[self.password_env]
@@ -96,7 +97,20 @@ class Security:
         Raises:
             AuthenticationFailed: the file cannot be read.
         """
-        return None if self.key_password_file is None else _first_line(self.key_password_file)
+        return None if self.key_password_file is None else _secret(self.key_password_file)
+
+    def private_key(self) -> Path | None:
+        """Return the file of the TLS key for the TLS library, after a check that it is private.
+
+        Raises:
+            AuthenticationFailed: the file cannot be read, or other users can read it.
+        """
+        if self.key_file is not None:
+            try:
+                content(self.key_file)
+            except SecretFileRefused as error:
+                raise AuthenticationFailed(str(error)) from error
+        return self.key_file
 
 
 def parse_security(told: Mapping[str, Any]) -> Security:
@@ -112,11 +126,8 @@ def parse_security(told: Mapping[str, Any]) -> Security:
     return Security(**fields)
 
 
-def _first_line(path: Path) -> str:
+def _secret(path: Path) -> str:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise AuthenticationFailed(f"the secret in {path} cannot be read: {error}") from error
-    if not lines:
-        raise AuthenticationFailed(f"the secret file {path} is empty")
-    return lines[0]
+        return first_line(path)
+    except SecretFileRefused as error:
+        raise AuthenticationFailed(str(error)) from error

@@ -6,6 +6,7 @@ when a server is not trusted. Files are read again at every connection.
 
 import socket
 import ssl
+from pathlib import Path
 from typing import Any, Final
 
 from kazoo.handlers.threading import KazooTimeoutError, SequentialThreadingHandler
@@ -91,18 +92,19 @@ def _tls(security: Security) -> ssl.SSLContext:
     else:
         _read("ca_file", security.ca_file, context.load_verify_locations)
     if security.cert_file is not None:
-        password = _key_password(security)
+        key, password = _key(security)
         _read(
             "cert_file, or the key_file that belongs to it,",
             security.cert_file,
-            lambda file: context.load_cert_chain(file, security.key_file, password),
+            lambda file: context.load_cert_chain(file, key, password),
         )
     return context
 
 
-def _key_password(security: Security) -> str | None:
+def _key(security: Security) -> tuple[Path | None, str | None]:
+    """Return the file of our key, and what decrypts it."""
     try:
-        return security.key_password()
+        return security.private_key(), security.key_password()
     except AuthenticationFailed as error:
         raise OSError(str(error)) from error
 

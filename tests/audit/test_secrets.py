@@ -11,7 +11,7 @@ from orchestrator.config import parse_config
 from orchestrator.errors import SecretUnknown
 
 
-def test_every_password_file_of_the_configuration_is_found(tmp_path: Path) -> None:
+def test_every_secret_file_of_the_configuration_is_found(tmp_path: Path) -> None:
     for name in ("one", "two", "key.pem", "cert.pem"):
         (tmp_path / name).write_text("x")
     text = """
@@ -25,7 +25,7 @@ brokers:
   security: {protocol: SASL_PLAINTEXT, sasl_mechanism: PLAIN, username: u, password_file: two}
 """
     config = parse_config(text, tmp_path / "kraftgate.yaml")
-    assert configured_files(config) == (tmp_path / "one", tmp_path / "two")
+    assert configured_files(config) == tuple(tmp_path / name for name in ("one", "key.pem", "two"))
 
 
 def test_secrets_are_taken_from_variables_and_files(tmp_path: Path) -> None:
