@@ -24,6 +24,7 @@ from migration.event import Event
 from migration.foreign import load
 from migration.source_status import from_json
 from migration.summary import ClusterSummary
+from streams.job.java import why_no_jvm
 from streams.job.processor import OUTPUT, ReplicaTracker
 from streams.job.session import session
 from streams.job.settings import JobSettings
@@ -167,14 +168,7 @@ def _session(state_dir: Path) -> SparkSession:
     try:
         return session(log)
     except PySparkException as error:
-        said = (
-            log.read_text("utf-8", errors="replace").strip().splitlines() if log.is_file() else []
-        )
-        last = said[-1] if said else "it said nothing"
-        raise JobFailed(
-            f"Spark's JVM does not start: {last}. It needs Java 17 or later on the PATH or in "
-            "JAVA_HOME (Debian: apt-get install openjdk-17-jre-headless)"
-        ) from error
+        raise JobFailed(f"Spark's JVM does not start: {why_no_jvm(log)}") from error
 
 
 def _live(spark: SparkSession, settings: JobSettings, state_dir: Path) -> list[DataFrame]:

@@ -1,0 +1,61 @@
+"""A Java that Spark cannot use is named in one line: where it comes from, and the fix."""
+
+from pathlib import Path
+
+import pytest
+
+from streams.job.java import why_no_jvm
+
+
+def java(home: Path, script: str, mode: int = 0o755) -> Path:
+    program = home / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(mode)
+    return program
+
+
+def why(home: Path | None, path: str = "/nowhere") -> str:
+    environ = {"PATH": path} | ({} if home is None else {"JAVA_HOME": str(home)})
+    said = why_no_jvm(Path("/nowhere/spark.log"), environ)
+    assert "\n" not in said
+    assert "Spark needs Java 17 or later" in said
+    return said
+
+
+def test_a_java_home_that_is_not_there(tmp_path: Path) -> None:
+    said = why(tmp_path / "none")
+    assert said.startswith(f"JAVA_HOME is {tmp_path}/none, and {tmp_path}/none/bin/java is not a")
+
+
+def test_a_program_that_may_not_be_run(tmp_path: Path) -> None:
+    java(tmp_path, "exit 0", mode=0o644)
+    assert "is not a program: correct or unset JAVA_HOME" in why(tmp_path)
+
+
+def test_no_java_at_all() -> None:
+    assert why(None).startswith("there is no java on the PATH and JAVA_HOME is not set")
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo 'libjvm.so is missing' >&2; exit 3", "fails with 3: libjvm.so is missing"),
+        ("exit 1", "fails with 1: it printed nothing"),
+        ("echo 'openjdk version \"11.0.2\" 2019' >&2", "it is Java 11. Spark needs"),
+        ("echo 'java version \"1.8.0_202\"' >&2", "it is Java 8. Spark needs"),
+        ("echo 'openjdk version \"17.0.1\"' >&2", "the JVM ended: it printed nothing"),
+    ],
+)
+def test_a_java_that_is_of_no_use(tmp_path: Path, script: str, said: str) -> None:
+    program = java(tmp_path, script)
+    assert said in why(tmp_path)
+    on_path = why(None, str(program.parent))
+    assert on_path.startswith(f"java is {program}: ")
+    assert said in on_path
+
+
+def test_a_file_that_is_no_program(tmp_path: Path) -> None:
+    program = java(tmp_path, "")
+    program.write_bytes(b"\x7fELF nonsense")
+    assert "`-version` fails" in why(tmp_path).replace(f"{program} ", "")
