@@ -7,6 +7,7 @@ from starlette.datastructures import QueryParams
 from migration.preflight.facts import TopicPartition
 from migration.replica_state import ReplicaState
 from orchestrator.console.history import LANES, Asked, place_of
+from orchestrator.console.numbers import bounded
 from orchestrator.console.pending import PENDING, partition_of
 from orchestrator.console.refusals import Refused
 from orchestrator.console.shape import Lane
@@ -14,7 +15,6 @@ from streams.store.timeline import Place
 
 LIMIT_MAX: Final = 1000
 _LIMIT: Final = 200
-_NUMBER_MAX: Final = 2**62
 _TEXT_MAX: Final = 400
 
 
@@ -78,9 +78,17 @@ def number(query: QueryParams, key: str) -> int | None:
     given = query.get(key)
     if given is None:
         return None
-    if not given.isascii() or not given.isdigit() or int(given[:20]) > _NUMBER_MAX:
-        raise _wrong(key, "a whole number")
-    return int(given)
+    return whole(given, key)
+
+
+def whole(given: str, key: str) -> int:
+    """A whole number, as a query or a path has it."""
+    try:
+        if given.isascii() and given.isdigit():
+            return bounded(given)
+    except ValueError:
+        pass
+    raise _wrong(key, "a whole number")
 
 
 def text(query: QueryParams, key: str) -> str | None:

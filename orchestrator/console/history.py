@@ -17,6 +17,7 @@ from orchestrator.audit.words import said, who
 from orchestrator.commands.reading import STORE_FILE
 from orchestrator.console.model_answers import Bucket, EventPage, Timeline
 from orchestrator.console.model_rows import EventTold
+from orchestrator.console.numbers import bounded
 from orchestrator.console.shape import Lane
 from orchestrator.errors import NoDataError
 from orchestrator.view.words import event_fields, pairs
@@ -212,7 +213,7 @@ def place_of(text: str) -> Place:
     Raises:
         ValueError: it is none.
     """
-    moment_ms, origin, sequence = map(int, text.split("."))
+    moment_ms, origin, sequence = map(bounded, text.split("."))
     return Place(moment_ms, origin, sequence)
 
 

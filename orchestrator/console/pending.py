@@ -12,6 +12,7 @@ from migration.summary import BrokerSummary
 from migration.what_if import Assignment
 from orchestrator.commands.reading import STORE_FILE
 from orchestrator.console.model_answers import PendingPage, PendingReplica
+from orchestrator.console.numbers import bounded
 from orchestrator.errors import NoDataError
 from streams.log_dirs.places import places_of
 from streams.store.store import Store, StoreError
@@ -91,7 +92,7 @@ def partition_of(text: str) -> TopicPartition:
         ValueError: it is none.
     """
     topic, _, number = text.rpartition("-")
-    return TopicPartition(topic, int(number))
+    return TopicPartition(topic, bounded(number))
 
 
 def _files(store: Path, cluster: str) -> list[str]:

@@ -48,7 +48,7 @@ class Routes:
             Route("/api/session", self.begin_session, methods=post),
             Route(f"{cluster}/timeline", self.timeline, methods=get),
             Route(f"{cluster}/events", self.events, methods=get),
-            Route(f"{cluster}/brokers/{{broker:int}}/pending", self.pending, methods=get),
+            Route(f"{cluster}/brokers/{{broker}}/pending", self.pending, methods=get),
             Route(f"{cluster}/checkpoints/{{checkpoint}}", self.gate, methods=get),
             *(
                 Route(f"{cluster}/{each}", self.act, name=each, methods=post)
@@ -116,7 +116,7 @@ class Routes:
     async def pending(self, request: Request) -> Response:
         """A page of a broker's replicas."""
         cluster, query = self._cluster(request), request.query_params
-        broker = self._broker(cluster, request.path_params["broker"])
+        broker = self._broker(cluster, asked.whole(request.path_params["broker"], "broker"))
         states, limit = asked.states(query), asked.limit(query)
         behind = asked.behind_partition(query)
         page = await self._in_thread(
