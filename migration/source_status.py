@@ -35,7 +35,7 @@ class SourceStatus:
         active_controller: the node id that leads the metadata quorum.
         leader_epoch: that leader's epoch.
         endpoint: host:port of the last reply.
-        cluster_id: as the controllers tell it.
+        cluster_id: as the source's servers tell it; before they do, as configured or remembered.
         waiting: what the source waits for, in its own words; None while data flows.
         error: why it cannot follow this cluster at all (another cluster id, no authorization).
         finished: a file source that came to its end.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from migration.bad_directories import id_faults
-from migration.foreign import Unreadable, load_object
+from migration.cluster_id import in_znode
 from migration.preflight.disks import disks_of
 from migration.preflight.facts import Broker, Facts, MetaProperties, Topics, Unknown, ZooKeeper
 from migration.preflight.result import (
@@ -111,13 +111,9 @@ def _cluster_ids(facts: Facts) -> tuple[dict[str, str], list[str]]:
 
 
 def _zookeeper_cluster_id(facts: Facts) -> str | None:
-    if isinstance(facts.zookeeper, Unknown) or not facts.zookeeper.cluster_id:
+    if isinstance(facts.zookeeper, Unknown):
         return None
-    try:
-        found = load_object(facts.zookeeper.cluster_id).get("id")
-    except Unreadable:
-        return None
-    return found if isinstance(found, str) else None
+    return in_znode(facts.zookeeper.cluster_id)
 
 
 def broker_ids_agree(facts: Facts) -> Finding:

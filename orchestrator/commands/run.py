@@ -14,6 +14,7 @@ from orchestrator.alerts.watch import Watch
 from orchestrator.audit.opening import open_verified
 from orchestrator.chronicle.chronicle import Chronicle
 from orchestrator.commands.gate import Gate
+from orchestrator.commands.identity import require_one_cluster
 from orchestrator.commands.job import Follow, check, followed
 from orchestrator.commands.reading import Reader
 from orchestrator.conditions.askers import asking_for
@@ -81,6 +82,7 @@ def follow_and_show(
     if not as_table:
         reader.begin_behind_what_is_there()
     echo("kraftgate: starting; Ctrl-C ends it", err=True)
+    begun_ms = _now_ms()
     board, watch = Board(config), Watch(config)
     # A wrong runbook stops before Spark starts.
     with (
@@ -99,6 +101,7 @@ def follow_and_show(
             now_ms = _now_ms()
             conductor.take_in()
             found = reader.look(now_ms)
+            require_one_cluster(config, found, begun_ms)
             conductor.look(found, now_ms)
             look = board.put(found, reader.tallies(), now_ms)
             alerts.looked()

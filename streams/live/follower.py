@@ -16,6 +16,7 @@ from typing import Any, Final, Self, TypeVar, assert_never
 
 from streams.live import actions as do
 from streams.live import messages
+from streams.live.codes import Code
 from streams.live.connection import ControllerConnection
 from streams.live.cursor import Cursor
 from streams.live.errors import (
@@ -26,13 +27,14 @@ from streams.live.errors import (
     WrongCluster,
 )
 from streams.live.marks import Mark
-from streams.live.messages import Endpoint
+from streams.live.messages import ClusterReply, Endpoint
 from streams.live.spool import Position, Spool
 from streams.live.status import FollowerConfig, FollowerStatus, reason, wall_ms
 from streams.running import Running
 
 _log = logging.getLogger(__name__)
 _STOP_S: Final = 10.0
+_NOT_TOLD: Final = "(not told: that needs ALTER on CLUSTER)"
 _BATCH_BYTES_MAX: Final = 16 * 1024 * 1024
 """Twice the largest batch that a controller writes (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""
 
@@ -72,6 +74,7 @@ class Follower(Running):
         self._connection: ControllerConnection | None = None
         self._crash: BaseException | None = None
         self._cluster_id = _agreed(config, spool)
+        self._foreign_id: str | None = None
         self._cursor = Cursor(
             config.controllers,
             spool.position,
@@ -206,13 +209,19 @@ class Follower(Running):
         """Find out the cluster id, if nobody told it: needs ALTER on CLUSTER, so it may fail."""
         if self._cluster_id is not None:
             return  # every FETCH carries it, and the controller compares
-        try:
-            version = connection.version(messages.DESCRIBE_CLUSTER)
-        except ConnectionFailed:
-            return  # before 3.7 a controller does not answer it
-        told = messages.read_cluster(connection.ask(messages.cluster_request(version)))
+        told = _described(connection)
         self._cursor.learned(told.endpoints)
         self._cluster_id = told.cluster_id
+
+    def _wrong_cluster(self, connection: ControllerConnection) -> WrongCluster:
+        """Name both ids, if the controller tells its own."""
+        theirs = _described(connection).cluster_id or _NOT_TOLD
+        if self._status.last_reply_ms is None:
+            self._foreign_id = theirs
+        return WrongCluster(
+            f"{connection.endpoint} belongs to cluster {theirs}, not to {self._cluster_id}, which"
+            " is configured or was followed before"
+        )
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
@@ -250,6 +259,8 @@ class Follower(Running):
             max_bytes=self._config.max_bytes,
         )
         reply = self._ask(connection, request, messages.read_fetch, self._config.max_wait_ms)
+        if reply.error == Code.INCONSISTENT_CLUSTER_ID:
+            raise self._wrong_cluster(connection)
         now = time.monotonic()
         effect = self._cursor.fetched(reply, now, now - asked)
         if not reply.error:
@@ -351,10 +362,19 @@ class Follower(Running):
                 leader_id=self._cursor.leader,
                 leader_epoch=self._cursor.epoch,
                 leader_endpoint=self._cursor.leader_endpoint,
-                cluster_id=self._cluster_id,
+                cluster_id=self._foreign_id or self._cluster_id,
                 waiting=reason(waiting, was.waiting, now) if waiting else keep_waiting,
                 error=reason(error, was.error, now) if error else keep_error,
             )
+
+
+def _described(connection: ControllerConnection) -> ClusterReply:
+    """Ask for the cluster id and the controllers; empty: this controller does not tell."""
+    try:
+        version = connection.version(messages.DESCRIBE_CLUSTER)
+    except ConnectionFailed:
+        return ClusterReply()  # before 3.7 a controller does not answer it
+    return messages.read_cluster(connection.ask(messages.cluster_request(version)))
 
 
 def _agreed(config: FollowerConfig, spool: Spool) -> str | None:

@@ -17,7 +17,7 @@ from migration.observations import Observation
 from migration.source_status import SourceStatus
 from streams.log_dirs import compare, ends
 from streams.log_dirs.asking import Asker, LogDirsConfig, Question, Reply
-from streams.log_dirs.errors import LogDirsError, RequestsUnusable
+from streams.log_dirs.errors import LogDirsError, RequestsUnusable, WrongCluster
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.poll_requests import PollRequests
 from streams.log_dirs.snapshots import Ended, Snapshots
@@ -280,7 +280,12 @@ class LogDirsPoller(Running):
 
     def _take_view(self, view: ClusterView, broker: int | None) -> None:
         now_s = time.monotonic()
-        if self._views.take(view, now_s):
+        try:
+            is_taken = self._views.take(view, now_s)
+        except WrongCluster:
+            self._standing.foreign(str(view.cluster_id))
+            raise
+        if is_taken:
             self._standing.seen_cluster(view)
             if broker is not None and self._turns.is_settled(broker, now_s):
                 self._views.note_hosted(view, self._clock())

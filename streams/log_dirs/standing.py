@@ -42,6 +42,12 @@ class Standing:
             self._cluster_id = view.cluster_id
             self._waits.pop(None, None)
 
+    def foreign(self, cluster_id: str) -> None:
+        """The brokers belong to another cluster; once one was polled, that is only an error."""
+        with self._lock:
+            if self._last_reply_ms is None:
+                self._cluster_id = cluster_id
+
     def undiscovered(self, error: LogDirsError) -> None:
         """No configured broker told of the cluster."""
         with self._lock:

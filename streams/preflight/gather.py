@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-from migration.foreign import Unreadable, load_object
+from migration.cluster_id import in_znode
 from migration.preflight.facts import Facts, Maybe, Topics, Unknown, ZooKeeper, ZooKeeperServer
 from streams.live.messages import Endpoint
 from streams.live.security import Security
@@ -80,9 +80,4 @@ def _ids(zookeeper: Maybe[ZooKeeper]) -> frozenset[int]:
 def _cluster_id(told: Told, zookeeper: Maybe[ZooKeeper]) -> str | None:
     if isinstance(told.topics, Topics) and told.topics.cluster_id:
         return told.topics.cluster_id
-    if isinstance(zookeeper, Unknown) or not zookeeper.cluster_id:
-        return None
-    try:
-        return str(load_object(zookeeper.cluster_id)["id"])
-    except (Unreadable, KeyError):
-        return None
+    return None if isinstance(zookeeper, Unknown) else in_znode(zookeeper.cluster_id)

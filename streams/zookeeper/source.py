@@ -84,10 +84,18 @@ class _Watching:
         self._content = content
 
     def status(self) -> SourceStatus:
+        from migration.cluster_id import in_znode
+        from migration.znodes import CLUSTER_ID
         from streams.zookeeper.status import source_status
 
-        said, content = source_status(self._watcher.status()), self._content.status()
-        said = replace(said, limits=(*said.limits, *content.limits))
+        watched, content = self._watcher.status(), self._content.status()
+        znode = self._watcher.known.znode(CLUSTER_ID) if watched.sees else None
+        said = source_status(watched)
+        said = replace(
+            said,
+            cluster_id=None if znode is None else in_znode(znode.data),
+            limits=(*said.limits, *content.limits),
+        )
         if content.error is None or said.waiting is not None:
             return said
         # No error of the source: without comparisons everything else is still seen.

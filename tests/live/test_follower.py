@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from streams.live import messages
+from streams.live.codes import Code
 from streams.live.errors import AuthenticationFailed, FollowerCrashed, LiveError, WrongCluster
 from streams.live.follower import Follower
 from streams.live.messages import ClusterReply, Endpoint, FetchReply, Leader, SnapshotReply
@@ -123,6 +124,40 @@ def test_the_configured_cluster_is_named_in_every_fetch(
         until(follower, lambda s: s.last_reply_ms)
     assert set(asked) == {(messages.FETCH, "mine")}
     assert spool.cluster_id == "mine"
+
+
+def test_a_wrong_cluster_is_named_with_both_ids(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    def other(key: int, _request: Any) -> FetchReply | ClusterReply:
+        if key == messages.DESCRIBE_CLUSTER:
+            return ClusterReply(cluster_id="theirs")
+        return FetchReply(error=Code.INCONSISTENT_CLUSTER_ID)
+
+    script(other)
+    with Follower(CONFIG, spool) as follower:
+        status = until(follower, lambda s: s.error is not None)
+    assert status.error is not None
+    assert status.error.name == "WrongCluster"
+    assert f"{C1} belongs to cluster theirs, not to a-cluster" in status.error.detail
+    assert status.cluster_id == "theirs"
+
+
+def test_a_wrong_cluster_that_does_not_tell_its_id_is_refused_all_the_same(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    def other(key: int, _request: Any) -> FetchReply | ClusterReply:
+        if key == messages.DESCRIBE_CLUSTER:
+            return ClusterReply(error=Code.CLUSTER_AUTHORIZATION_FAILED)
+        return FetchReply(error=Code.INCONSISTENT_CLUSTER_ID)
+
+    script(other)
+    with Follower(CONFIG, spool) as follower:
+        status = until(follower, lambda s: s.error is not None)
+    assert status.error is not None
+    wanted = "belongs to cluster (not told: that needs ALTER on CLUSTER), not to a-cluster"
+    assert wanted in status.error.detail
+    assert status.cluster_id == "(not told: that needs ALTER on CLUSTER)"
 
 
 def test_a_principal_that_may_not_describe_the_cluster_may_still_follow(

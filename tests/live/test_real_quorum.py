@@ -127,5 +127,8 @@ def test_another_cluster_is_refused(lab: Lab, spool: Spool) -> None:
         status = until(follower, lambda s: s.error is not None)
         assert status.error is not None
         assert status.error.name == "WrongCluster"
+        both = f"belongs to cluster {lab.cluster_id}, not to AAAAAAAAAAAAAAAAAAAAAA"
+        assert both in status.error.detail
+        assert status.cluster_id == lab.cluster_id
         assert spool.position.next_offset == 0
     assert spool.cluster_id is None

@@ -209,6 +209,16 @@ def test_another_cluster_is_refused(world: World) -> None:
     assert len(world.facts) == mark
 
 
+def test_brokers_of_another_cluster_than_the_configured_one_are_named(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    with world.made(replace(CONFIG, cluster_id="ours")) as poller:
+        until(lambda: poller.status().error is not None)
+        status = poller.status()
+    assert status.error == "the brokers are of cluster c, not ours"
+    assert status.cluster_id == "c"
+    world.memory.close()
+
+
 def test_nobody_answers_at_first(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.brokers.undiscovered = BrokerUnreachable("b1:9092 refused")

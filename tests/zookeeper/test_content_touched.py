@@ -10,7 +10,7 @@ from kazoo.security import make_digest_acl
 
 from migration.digests import digest
 from migration.observations import ZkConfig, ZkContentRead, ZkContentSeen, ZkPartition, ZkTopic
-from migration.znodes import CONTROLLER, MIGRATION, TOPICS
+from migration.znodes import CLUSTER_ID, CONTROLLER, MIGRATION, TOPICS
 from streams.journal.codec import unpack
 from streams.journal.journal import Journal, read
 from streams.journal.source import JournalOptions
@@ -133,6 +133,7 @@ def test_the_source_reads_what_its_watch_told_it(
     # As with zookeeper.set.acl: the status says what is left out.
     kafka.create("/config/brokers")
     kafka.client.set_acls("/config/brokers", [make_digest_acl("someone", "secret", all=True)])
+    kafka.create(CLUSTER_ID, b'{"version":"1","id":"an-id"}')
     kafka.create(
         CONTROLLER, b'{"version":2,"brokerid":3000,"timestamp":"1","kraftControllerEpoch":1}'
     )
@@ -158,6 +159,7 @@ def test_the_source_reads_what_its_watch_told_it(
         assert not any(isinstance(each, ZkContentRead) for each in told)
         (b,) = (topic for each in told if isinstance(each, ZkContentSeen) for topic in each.topics)
         assert b.partitions[1] == ZkPartition(1, (1, 2), 2, (2,))
+        assert watching.status().cluster_id == "an-id"
         assert watching.status().limits == (content.CLOSED["brokers"],)
     finally:
         watching.stop()

@@ -1,0 +1,46 @@
+"""Whether everything that is followed belongs to the cluster that is meant."""
+
+from collections.abc import Iterator, Sequence
+
+from migration.cluster_id import Named, disagreement
+from orchestrator.config import Config
+from orchestrator.config_models import ClusterEntry
+from orchestrator.errors import ConfigError
+from orchestrator.following import Snapshot
+
+_FIX = (
+    "correct `id` or the addresses; a state directory that followed another cluster cannot be used"
+    " for this one"
+)
+
+
+def require_one_cluster(config: Config, found: Sequence[Snapshot], since_ms: int) -> None:
+    """Check that the configuration and all sources name one cluster id for each cluster.
+
+    `since_ms`: what a source said before then was said to an earlier process.
+
+    Raises:
+        ConfigError: they name several; the message has every id and where it comes from.
+    """
+    entries = {each.name: each for each in config.clusters}
+    problems = []
+    for one in found:
+        name = one.summary.cluster
+        differ = disagreement(_named(entries[name], one, since_ms))
+        if differ is not None:
+            problems.append(f"{config.path}: cluster {name}: {differ}: {_FIX}")
+    if problems:
+        raise ConfigError(problems)
+
+
+def _named(entry: ClusterEntry, one: Snapshot, since_ms: int) -> Iterator[Named]:
+    if entry.id is not None:
+        yield Named("`id`", entry.id)
+    sources = (
+        ("the controllers", one.status),
+        ("ZooKeeper (/cluster/id)", one.zookeeper),
+        ("the brokers", one.log_dirs),
+    )
+    for where, status in sources:
+        if status.cluster_id is not None and status.observed_ms >= since_ms:
+            yield Named(where, status.cluster_id)
