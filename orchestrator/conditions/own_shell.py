@@ -5,11 +5,13 @@ import select
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
 
 from migration.conditions import Finding, Verdict
 from migration.durations import format_duration
+from orchestrator.child_environment import VariableNotSet, child_environment
 from orchestrator.runbook.model import ShellCondition
 from streams.state_dir import GIVEN_UMASK
 
@@ -32,7 +34,10 @@ class _Ended(NamedTuple):
 def ask_shell(name: str, shell: ShellCondition, cluster: str) -> Finding:
     """Run the command without a shell; it and what it leaves behind end within its timeout."""
     try:
-        ended = _run(shell, cluster)
+        environment = child_environment(shell.pass_env)
+        ended = _run(shell, {**environment, CLUSTER: cluster})
+    except VariableNotSet as error:
+        return Finding(condition=name, verdict=Verdict.UNKNOWN, reason=str(error))
     except OSError as error:
         told = f"{shell.argv[0]} cannot be started: {error.strerror}"
         return Finding(condition=name, verdict=Verdict.UNKNOWN, reason=told)
@@ -48,7 +53,7 @@ def ask_shell(name: str, shell: ShellCondition, cluster: str) -> Finding:
     )
 
 
-def _run(shell: ShellCondition, cluster: str) -> _Ended:
+def _run(shell: ShellCondition, environment: Mapping[str, str]) -> _Ended:
     deadline_s = time.monotonic() + shell.timeout.total_seconds()
     reader, writer = os.pipe()
     try:
@@ -58,7 +63,7 @@ def _run(shell: ShellCondition, cluster: str) -> _Ended:
                 stdin=subprocess.DEVNULL,
                 stdout=writer,
                 stderr=writer,
-                env={**os.environ, CLUSTER: cluster},
+                env=environment,
                 start_new_session=True,
                 umask=GIVEN_UMASK,
             )

@@ -6,22 +6,23 @@ a command unless it is harmless there too, for ssh hands its arguments to a shel
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Final, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from migration.nearest import did_you_mean
+from orchestrator.child_environment import VariableNotSet
 from orchestrator.config_values import Strict
 from orchestrator.errors import RunbookError
 from orchestrator.runbook.load import load, read_text, shipped
 from orchestrator.runbook.model import Each, Runbook
 from orchestrator.runbook.places import backward, forward
 from orchestrator.runbook.templates import complaint, fields_in, render
-from orchestrator.runbook.values import Argv, Duration, Id, Text
+from orchestrator.runbook.values import Argv, Duration, Id, Text, Variable, Variables
 from orchestrator.yaml_lines import Problem, YamlPath, nearest_line, read_yaml
 from orchestrator.yaml_models import check_model, in_order
 
@@ -29,16 +30,6 @@ HOOK_FIELDS: Final = ("hooks", "step")
 """In a command also: the directory of the file of hooks, and the step's name."""
 _DOCUMENTED: Final = "see runbooks/hooks/ for examples"
 _HARMLESS: Final = re.compile(r"(?!-)[A-Za-z0-9_.,:/@\[\]-]*")
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-def _variable(name: str) -> str:
-    if not _VARIABLE.fullmatch(name):
-        raise ValueError(f"{name!r} cannot name an environment variable")
-    return name
-
-
-Variable: TypeAlias = Annotated[Text, AfterValidator(_variable)]
 
 
 class StepCommand(Strict):
@@ -51,6 +42,9 @@ class StepCommand(Strict):
     env: dict[Variable, str] = Field(
         default_factory=dict, description="Environment variables of this step alone."
     )
+    pass_env: Variables = Field(
+        default=(), description="Variables of Kraftgate's own environment, for this step alone."
+    )
 
 
 class HooksFile(Strict):
@@ -61,7 +55,10 @@ class HooksFile(Strict):
     env: dict[Variable, str] = Field(
         default_factory=dict, description="Environment variables of all commands."
     )
-    secrets: Annotated[tuple[Variable, ...], Field(strict=False)] = Field(
+    pass_env: Variables = Field(
+        default=(), description="Variables of Kraftgate's own environment that all commands get."
+    )
+    secrets: Variables = Field(
         default=(), description="Variables, Kraftgate's own too, whose values are never shown."
     )
     steps: dict[Id, StepCommand] = Field(
@@ -104,8 +101,37 @@ class Hooks:
         ]
 
     def environment(self, step: str) -> dict[str, str]:
-        """Give what a command's environment has on top of Kraftgate's own."""
+        """Return the variables that the file sets for a command."""
         return {**self.file.env, **self.file.steps[step].env}
+
+    def passed(self, step: str, own: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the names of Kraftgate's own variables that a command gets.
+
+        Args:
+            step: the command's.
+            own: Kraftgate's own environment.
+
+        Raises:
+            RunbookError: one is not set.
+        """
+        places: list[tuple[YamlPath, Sequence[str]]] = [
+            (("pass_env",), self.file.pass_env),
+            (("steps", step, "pass_env"), self.file.steps[step].pass_env),
+        ]
+        missing = [
+            f"{self.path}:{nearest_line(self.lines, (*path, number))}: {VariableNotSet(name)}"
+            for path, names in places
+            for number, name in enumerate(names)
+            if name not in own
+        ]
+        if missing:
+            raise RunbookError(missing)
+        return tuple(dict.fromkeys(name for _, names in places for name in names))
+
+    def check_passed(self, own: Mapping[str, str]) -> None:
+        """Raise a RunbookError unless every command can be passed what it is to get."""
+        for step in self.file.steps:
+            self.passed(step, own)
 
     def _word(self, step: str, number: int, word: str, values: Mapping[str, str]) -> str:
         for name in fields_in(word):

@@ -10,7 +10,17 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import Field
 
 from orchestrator.config_values import Strict
-from orchestrator.runbook.values import Argv, Conditions, Duration, Given, Id, Ids, Text, Url
+from orchestrator.runbook.values import (
+    Argv,
+    Conditions,
+    Duration,
+    Given,
+    Id,
+    Ids,
+    Text,
+    Url,
+    Variables,
+)
 
 NO_ROLLBACK: Final = "none"
 """Stands for a path's id where there is nothing to take back; it needs a reason."""
@@ -110,6 +120,9 @@ class ShellCondition(Strict):
     argv: Argv = Field(description="The program and its arguments; no shell is involved.")
     timeout: Duration = Field(
         default="30s", validate_default=True, description="Longer than this is unknown."
+    )
+    pass_env: Variables = Field(
+        default=(), description="Variables of Kraftgate's own environment that the command gets."
     )
 
 

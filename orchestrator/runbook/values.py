@@ -12,6 +12,7 @@ URL_PATTERN: Final = r"https?://[^\s/?#]+\S*"
 CONDITION_FORMAT: Final = "kraftgate-condition"
 """Marks a condition's place in what pydantic makes; `orchestrator.runbook.schema` puts it there."""
 _ID_MAX: Final = 64
+_VARIABLE_PATTERN: Final = "[A-Za-z_][A-Za-z0-9_]*"
 
 
 T = TypeVar("T")
@@ -38,6 +39,13 @@ def _id(value: object) -> str:
         raise ValueError(
             f"{text!r} is no id: up to {_ID_MAX} small letters and digits, words joined by '-'"
         )
+    return text
+
+
+def _variable(value: object) -> str:
+    text = _text(value)
+    if not re.fullmatch(_VARIABLE_PATTERN, text):
+        raise ValueError(f"{text!r} cannot name an environment variable")
     return text
 
 
@@ -80,3 +88,9 @@ Duration: TypeAlias = Annotated[
 Conditions: TypeAlias = Annotated[tuple[ConditionText, ...], Field(strict=False)]
 Ids: TypeAlias = Annotated[tuple[Id, ...], Field(strict=False)]
 Argv: TypeAlias = Annotated[tuple[Text, ...], Field(strict=False, min_length=1)]
+Variable: TypeAlias = Annotated[
+    str,
+    BeforeValidator(_variable),
+    WithJsonSchema({"type": "string", "pattern": f"^{_VARIABLE_PATTERN}$"}),
+]
+Variables: TypeAlias = Annotated[tuple[Variable, ...], Field(strict=False)]

@@ -1,5 +1,6 @@
 """The operator's own commands for steps, from the file of hooks that the configuration names."""
 
+import os
 from collections.abc import Mapping
 
 from orchestrator.audit.secrets import Secrets
@@ -19,7 +20,8 @@ class HookCommands:
         """The command that does a step; None: a person does it.
 
         Raises:
-            RunbookError: a field of it is not known now, or is nothing to put into a command.
+            RunbookError: a field of it is not known now, or is nothing to put into a command; or a
+                variable that it is to be passed is not set.
         """
         found = self._hooks.command(step)
         if found is None:
@@ -28,5 +30,6 @@ class HookCommands:
             argv=tuple(self._hooks.argv(step, fields)),
             timeout_s=found.timeout.total_seconds(),
             environment={**environment, **self._hooks.environment(step)},
+            pass_env=self._hooks.passed(step, os.environ),
             secrets=Secrets(variables=self._hooks.file.secrets),
         )

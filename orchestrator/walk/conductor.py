@@ -1,5 +1,6 @@
 """One walker for each cluster that has a runbook, fed with every look at what is known."""
 
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from importlib.metadata import version
@@ -110,6 +111,7 @@ class _Walked:
         hooks = None
         if execute and runbook.hooks is not None:
             hooks = load_hooks(runbook.hooks, self._loaded.runbook)
+            hooks.check_passed(os.environ)
         self._owner = Owner.myself(now_ms())
         self._trail = Trail(log, entry.name)
         self._horizons = Horizons()

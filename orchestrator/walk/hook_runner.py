@@ -51,7 +51,7 @@ class Order:
     """What to run.
 
     Attributes:
-        environment: what is added to the inherited one.
+        environment: all that the command gets; the supervisor has Kraftgate's own.
         directory: where it runs; None: where Kraftgate runs.
         patience_s: from SIGTERM to SIGKILL.
         begin_before_s: too late from then on; None: never.
@@ -85,9 +85,8 @@ def main(directory: Path) -> None:
     order = Order(**json.load(sys.stdin))
     if os.fork():
         os._exit(0)
-    environment = {**os.environ, **order.environment}
     secrets = Secrets(variables=tuple(order.variables), files=tuple(map(Path, order.files)))
-    redactor = secrets.redactor(environment)
+    redactor = secrets.redactor({**os.environ, **order.environment})
     output = HookOutput(directory / OUTPUT, redactor)
     signals = Signals()
     reader, writer = os.pipe()
@@ -95,7 +94,7 @@ def main(directory: Path) -> None:
     _keep_process(directory / STARTED, os.getpid(), at_ms=started_ms)
     _say_started()
     try:
-        command = _start(order, environment, writer)
+        command = _start(order, writer)
     except (OSError, ValueError, TooLate) as error:
         output.close()
         write_outcome(directory, _refused(redactor.text(str(error)), started_ms))
@@ -117,7 +116,7 @@ def _keep_process(path: Path, pid: int, **more: int) -> None:
         write_json(path, {**asdict(process), **more})
 
 
-def _start(order: Order, environment: Mapping[str, str], writer: int) -> int:
+def _start(order: Order, writer: int) -> int:
     """Start the command in a session of its own, both outputs on one pipe.
 
     Raises:
@@ -129,7 +128,7 @@ def _start(order: Order, environment: Mapping[str, str], writer: int) -> int:
         raise TooLate("it was too late to begin: another may have the lock of the cluster by now")
     started = subprocess.Popen(
         order.argv,
-        env=environment,
+        env=order.environment,
         cwd=order.directory,
         stdin=subprocess.DEVNULL,
         stdout=writer,

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from orchestrator.audit.secrets import Secrets
+from orchestrator.child_environment import child_environment
 from orchestrator.errors import HookError
 from orchestrator.walk import hook_files as files
 from orchestrator.walk.hook_files import Outcome, ProcessId
@@ -39,7 +40,9 @@ class Hook:
     """A command of the operator's, ready to run; no shell is involved.
 
     Attributes:
-        environment: added to Kraftgate's own, which is inherited. It may hold no secret.
+        environment: set for the command. It may hold no secret.
+        pass_env: variables of Kraftgate's own environment that the command gets, beyond those that
+            every command gets; see `orchestrator.child_environment`.
         secrets: what must not be written of its output.
         directory: where it runs; None: where Kraftgate runs.
         timeout_s: it is told to end then.
@@ -51,6 +54,7 @@ class Hook:
     argv: tuple[str, ...]
     timeout_s: float
     environment: Mapping[str, str] = field(default_factory=dict)
+    pass_env: tuple[str, ...] = ()
     secrets: Secrets = field(default_factory=Secrets)
     directory: Path | None = None
     patience_s: float = 10.0
@@ -106,8 +110,10 @@ class HookRuns:
         Raises:
             HookError: this run was started before, or the supervisor cannot be.
             SecretUnknown: a secret of the hook cannot be read; nothing was done.
+            VariableNotSet: a variable that it is to be passed is not set; nothing was done.
         """
         directory = self._of(run_id)
+        environment = {**child_environment(hook.pass_env), **hook.environment}
         redactor = hook.secrets.redactor({**os.environ, **hook.environment})
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -117,13 +123,14 @@ class HookRuns:
                 spec = {
                     "argv": redactor.argv(hook.argv),
                     "environment": redactor.body(dict(hook.environment)),
+                    "pass_env": list(hook.pass_env),
                     "secrets": [*hook.secrets.variables, *map(str, hook.secrets.files)],
                     "directory": None if hook.directory is None else str(hook.directory),
                     "timeout_s": hook.timeout_s,
                 }
                 files.write_json(directory / files.SPEC, spec)
                 sync_directory(self._directory)
-                _supervise(directory, hook, lock)
+                _supervise(directory, hook, environment, lock)
         except OSError as error:
             raise HookError(f"the run {run_id} cannot be started: {error}") from error
 
@@ -185,11 +192,11 @@ class HookRuns:
         return None if outcome is None else Ended(outcome=outcome, output=directory / files.OUTPUT)
 
 
-def _supervise(directory: Path, hook: Hook, lock: int) -> None:
+def _supervise(directory: Path, hook: Hook, environment: Mapping[str, str], lock: int) -> None:
     """Start the supervisor, which takes the lock along, and wait until it says so."""
     order = Order(
         argv=hook.argv,
-        environment=dict(hook.environment),
+        environment=environment,
         variables=hook.secrets.variables,
         files=tuple(map(str, hook.secrets.files)),
         directory=None if hook.directory is None else str(hook.directory),

@@ -50,6 +50,24 @@ class TestCommands:
         found = sh("echo first; echo 'lag is \033[1m4000' >&2; echo; exit 1")
         assert (found.verdict, found.reason) == (Verdict.WAITING, "lag is [1m4000")
 
+    def test_it_gets_no_more_of_the_environment_than_is_listed(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("KAFKA_PASSWORD", "hush")
+        monkeypatch.setenv("LAG_URL", "http://lag")
+        script = 'echo "$KRAFTGATE_CLUSTER $LAG_URL ${KAFKA_PASSWORD-none}"'
+        command = ShellCondition.model_validate(
+            {"argv": ["/bin/sh", "-c", script], "pass_env": ["LAG_URL"]}
+        )
+        found = ask_own(OwnCondition(name="mine", shell=command), "prod")
+        assert (found.verdict, found.reason) == (Verdict.SATISFIED, "prod http://lag none")
+
+    def test_without_a_variable_that_it_needs_it_is_unknown(self) -> None:
+        command = ShellCondition.model_validate({"argv": ["true"], "pass_env": ["ABSENT"]})
+        found = ask_own(OwnCondition(name="mine", shell=command), "prod")
+        assert found.verdict is Verdict.UNKNOWN
+        assert "`pass_env` names ABSENT, which is not set" in found.reason
+
     def test_no_shell_is_involved_and_nothing_is_on_its_input(self) -> None:
         program = "import sys; print(sys.argv[1:], sys.stdin.read())"
         found = shell(sys.executable, "-c", program, "$HOME; exit 1", "{broker}")

@@ -75,6 +75,7 @@ def test_a_step_has_its_command_with_everything_in_its_place(tmp_path: Path) -> 
         ("env: {LANG: C}", "env: {LANG: 1}", "3: `env.LANG`: must be text, not int: put it in"),
         ("env: {LANG: C}", "env: {9: C}", "3: the key `9` must be text: put it in quotes"),
         ("[VAULT_TOKEN]", '["VAULT TOKEN"]', "4: `secrets[0]`: 'VAULT TOKEN' cannot name an"),
+        ("secrets:", "pass_env: [A=B]\nsecrets:", "4: `pass_env[0]`: 'A=B' cannot name an"),
         ("hooks: 1", "hooks: 2", "1: `hooks`: must be 1"),
         ("[finalize, ", "finalize #", "11: not YAML"),
     ],
@@ -85,6 +86,23 @@ def test_a_mistake_is_refused_with_its_line(tmp_path: Path, old: str, new: str, 
     (problem,) = refused.value.problems
     assert problem.startswith(f"{tmp_path}/hooks.yaml:{said}")
     assert refused.value.code is ExitCode.USAGE
+
+
+def test_a_variable_that_a_command_is_to_get_must_be_set(tmp_path: Path) -> None:
+    text = TEXT.replace("secrets:", "pass_env: [SSH_AUTH_SOCK]\nsecrets:")
+    text = text.replace("    timeout: 90s", "    timeout: 90s\n    pass_env: [VAULT_ADDR]")
+    found = hooks(tmp_path, text)
+    own = {"SSH_AUTH_SOCK": "/run/agent", "VAULT_ADDR": "http://vault", "OTHER": "x"}
+    assert found.passed("enter-kraft", own) == ("SSH_AUTH_SOCK", "VAULT_ADDR")
+    assert found.passed("finalize", own) == ("SSH_AUTH_SOCK",)
+    found.check_passed(own)
+    with pytest.raises(RunbookError) as refused:
+        found.check_passed({"SSH_AUTH_SOCK": ""})
+    (problem,) = refused.value.problems
+    assert problem == (
+        f"{tmp_path}/hooks.yaml:10: `pass_env` names VAULT_ADDR, which is not set where kraftgate"
+        " runs: set it there, or remove the name"
+    )
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from orchestrator.audit.secrets import Secrets
 from orchestrator.walk.hooks import Ended, Hook, HookRuns
 
 T = TypeVar("T")
+MARK = ("TEST_OF",)
+"""A hook is passed this: the processes of a test are known by it."""
 
 
 def python(code: str, *arguments: str) -> tuple[str, ...]:
@@ -25,7 +27,13 @@ def python(code: str, *arguments: str) -> tuple[str, ...]:
 def hook(
     *argv: str, timeout_s: float = 60.0, patience_s: float = 10.0, secrets: Secrets | None = None
 ) -> Hook:
-    return Hook(argv=argv, timeout_s=timeout_s, patience_s=patience_s, secrets=secrets or Secrets())
+    return Hook(
+        argv=argv,
+        timeout_s=timeout_s,
+        patience_s=patience_s,
+        secrets=secrets or Secrets(),
+        pass_env=MARK if MARK[0] in os.environ else (),
+    )
 
 
 def until(ask: Callable[[], T | None], within_s: float = 60.0) -> T:

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from orchestrator.audit.secrets import Secrets
+from orchestrator.child_environment import PASSED, VariableNotSet
 from orchestrator.errors import HookError, SecretUnknown
 from orchestrator.walk import hooks
 from orchestrator.walk.boot_clock import boot_clock_s
 from orchestrator.walk.hook_files import End, Outcome
 from orchestrator.walk.hook_output import PART_BYTES
 from orchestrator.walk.hooks import Hook, HookRuns, NotStarted, Running
-from tests.walk.running import ended, hook, is_gone, number_in, python, ran, until
+from tests.walk.running import MARK, ended, hook, is_gone, number_in, python, ran, until
 
 
 @pytest.mark.parametrize("code", [0, 1, 255])
@@ -207,6 +208,7 @@ os.write(1, b"begin " + mine[:5].encode()); os.write(2, mine[5:].encode() + b" e
 print(base64.b64encode(mine.encode()).decode(), "s3cr3t" + "-file", sys.argv[1] == mine)
 """
     what = hook(*python(code, "s3cr3t-value"), secrets=secrets)
+    what = replace(what, pass_env=(*what.pass_env, "MINE"))
     _, output = ran(runs, what)
     assert output == b"begin [redacted] end\n[redacted] [redacted] True\n"
     ran(runs, hook("/bin/s3cr3t-value", secrets=secrets), "run-2")
@@ -216,6 +218,37 @@ print(base64.b64encode(mine.encode()).decode(), "s3cr3t" + "-file", sys.argv[1] 
     spec = json.loads((state / "hooks" / "run-1" / "spec.json").read_text())
     assert spec["argv"][-1] == "[redacted]"
     assert spec["secrets"] == ["MINE", str(state.parent / "password")]
+
+
+def test_a_command_gets_no_more_of_the_environment_than_is_listed(
+    runs: HookRuns, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a password nor what Python's own supervisor needs."""
+    for name in ("KAFKA_PASSWORD", "AWS_SECRET_ACCESS_KEY", "PYTHONPATH", "LC_TIME", "TZ"):
+        monkeypatch.setenv(name, f"the value of {name}")
+    monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/run/agent")
+    what = Hook(
+        argv=python("import json, os; print(json.dumps(dict(os.environ)))"),
+        timeout_s=60.0,
+        environment={"KRAFTGATE_CLUSTER": "prod"},
+        pass_env=(*MARK, "SSH_AUTH_SOCK"),
+    )
+    _, output = ran(runs, what)
+    got = json.loads(output)
+    assert got["SSH_AUTH_SOCK"] == "/run/agent"
+    assert got["KRAFTGATE_CLUSTER"] == "prod"
+    assert {"PATH", "LC_TIME", "TZ"} <= got.keys()
+    listed = {*PASSED, "KRAFTGATE_CLUSTER", "SSH_AUTH_SOCK", *MARK}
+    assert {name for name in got if not name.startswith("LC_")} <= listed
+    spec = json.loads((state / "hooks" / "run-1" / "spec.json").read_text())
+    assert spec["pass_env"] == [*MARK, "SSH_AUTH_SOCK"]
+
+
+def test_without_a_variable_that_it_needs_nothing_is_started(runs: HookRuns) -> None:
+    with pytest.raises(VariableNotSet, match="`pass_env` names ABSENT"):
+        runs.start("run-1", replace(hook("true"), pass_env=("ABSENT",)))
+    assert runs.look("run-1") == NotStarted()
 
 
 def test_without_its_secret_nothing_is_started(runs: HookRuns) -> None:

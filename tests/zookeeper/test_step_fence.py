@@ -22,7 +22,7 @@ from orchestrator.walk.running_step import Home
 from orchestrator.walk.state import Walk, fold
 from orchestrator.walk.step_fence import StepFence, end_own
 from orchestrator.walk.zookeeper_lock import ZooKeeperLock
-from tests.walk.running import nothing_left_behind
+from tests.walk.running import hook, nothing_left_behind
 from tests.zookeeper.orchestrators import config
 from tests.zookeeper.watching import SESSION_TIMEOUT_MS, Writer
 
@@ -83,12 +83,12 @@ def orchestrator(connect: str, state_dir: Path) -> Iterator[Orchestrator]:
 _SCRIPT = """
 import sys, time
 from pathlib import Path
-from orchestrator.walk.hooks import Hook
+from tests.walk.running import hook
 from tests.zookeeper.test_step_fence import RUN, orchestrator
 with orchestrator(sys.argv[1], Path(sys.argv[2])) as one:
     one.lock.acquire()
     wait = "while [ ! -e " + sys.argv[3] + " ]; do sleep 0.05; done"
-    assert one.begins(RUN, Hook(argv=("sh", "-c", wait), timeout_s=300))
+    assert one.begins(RUN, hook("sh", "-c", wait, timeout_s=300))
     print("begun", flush=True)
     time.sleep(600)
 """
@@ -122,13 +122,12 @@ def killed(
 def test_another_host_waits_until_the_step_is_ended_where_it_began(
     killed: Path, connect: str, tmp_path: Path
 ) -> None:
-    hook = Hook(argv=("true",), timeout_s=5)
     with orchestrator(connect, tmp_path / "two") as two:
         two.lock.acquire()
         waits = two.waits()
         assert waits is not None
         assert "kraftgate decide 'brokers-kraft[1]' --ended" in waits
-        assert not two.begins("1-brokers-kraft[1]-1", hook)
+        assert not two.begins(RUN, hook("true"))
         assert [each.kind for each in two.told] == ["step_elsewhere"]
         with orchestrator(connect, tmp_path / "one") as one:
             with pytest.raises(LockHeld):
@@ -141,7 +140,7 @@ def test_another_host_waits_until_the_step_is_ended_where_it_began(
             end_own(one.lock, one.runs, one.home)
         until(lambda: two.waits() is None)
         assert [each.kind for each in two.told] == ["step_elsewhere", "step_elsewhere_ended"]
-        assert two.begins("1-brokers-kraft[1]-1", hook)
+        assert two.begins(RUN, hook("true"))
         until(lambda: two.waits() is None)
 
 
@@ -157,7 +156,7 @@ def test_another_host_goes_on_when_a_person_decides(
         by = Person(who="bert", login="bert", host="ops2")
         two.told.append(entries.StepElsewhereEnded(step=step, by=by, reason="the host is gone"))
         assert two.waits() is None
-        assert two.begins("1-brokers-kraft[1]-1", Hook(argv=("true",), timeout_s=5))
+        assert two.begins(RUN, hook("true"))
 
 
 def test_the_same_state_directory_finds_the_end_itself(
@@ -168,7 +167,7 @@ def test_the_same_state_directory_finds_the_end_itself(
         waits = one.waits()
         assert waits is not None
         assert waits.startswith("the end of the step of brokers-kraft[1], begun on ")
-        assert not one.begins("2-brokers-kraft[1]-1", Hook(argv=("true",), timeout_s=5))
+        assert not one.begins("2-brokers-kraft[1]-1", hook("true"))
         killed.touch()
         until(lambda: one.waits() is None)
         assert one.told == []
