@@ -19,6 +19,7 @@ from orchestrator.conditions.view import currency_of
 from orchestrator.following import Snapshot
 from orchestrator.report import incarnations, standing, summary, timeline, unseen, walks
 from orchestrator.report.assignments import Assigned, series
+from orchestrator.report.attempts import attempts_of
 from orchestrator.report.gather import Gathered, State
 from orchestrator.report.incarnations import Life
 from orchestrator.report.model import (
@@ -82,7 +83,8 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
     )
     alerts = tuple(standing.alerts(kept, until_ms))
     losses = tuple(standing.losses(events))
-    blind = unseen.unseen(events, kept, until_ms)
+    blind = unseen.unseen(events, kept, phases, until_ms)
+    attempts = attempts_of(phases, accounts, until_ms)
     decisions = tuple(timeline.decisions(walked))
     return ClusterReport(
         cluster=now.cluster,
@@ -96,9 +98,9 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
             )
         ),
         summary=(
-            *summary.outcome(
-                now.cluster, str(now.phase), window, accounts, [each.phase for each in phases]
-            ),
+            summary.outcome(now.cluster, str(now.phase), window, phases, attempts),
+            *summary.of_attempts(attempts),
+            *summary.of_walks(accounts),
             *summary.of_brokers(brokers),
             *summary.of_dangers(hazards, losses, disks_followed=now.disks is not None),
             *summary.of_alerts(alerts),
@@ -118,6 +120,7 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
         runs=tuple(standing.runs(kept, until_ms)),
         limits=one.limits,
         happened=tuple(timeline.happened(one, found.entries, walked)),
+        attempts=attempts,
     )
 
 

@@ -40,6 +40,24 @@ class PhaseSpan(Span):
     phase: str
     offset: int | None = Field(description="Of the record that began it; null: seen elsewhere.")
     source: str | None = Field(description="Where it was seen; null: before anything was.")
+    metadata_log: int = Field(
+        default=1, description="Which of the cluster's metadata logs, counted from 1."
+    )
+    attempt: int | None = Field(
+        default=None, description="Of which attempt, counted from 1; null: of none."
+    )
+
+
+class Attempt(Span):
+    """One attempt at the migration: it ends when it is finalized, or rolled back."""
+
+    number: int = Field(description="Counted from 1.")
+    metadata_log: int = Field(description="Which of the cluster's metadata logs it wrote.")
+    outcome: Literal["finalized", "rolled back", "abandoned", "under way"] = Field(
+        description="abandoned: another metadata log began, and no rollback was seen."
+    )
+    reached: str = Field(description="The last phase on the way that it reached.")
+    walks: tuple[int, ...] = Field(description="The walks that were under way meanwhile.")
 
 
 class HazardAccount(Span):
@@ -142,6 +160,7 @@ class ClusterReport(Shape):
     runs: tuple[RunAccount, ...]
     limits: tuple[str, ...] = Field(description="What the sources do not see here.")
     happened: tuple[Happening, ...]
+    attempts: tuple[Attempt, ...] = Field(description="At the migration; none: none was seen.")
 
 
 class Report(Shape):

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from migration.event import Event
+from migration.event import Event, Source
 from migration.summary import Phase
+from orchestrator.report.attempts import numbered
 from orchestrator.report.model import PhaseSpan, Window
 from orchestrator.report.model_brokers import BrokerAccount
 from orchestrator.report.model_walk import WalkAccount
@@ -19,31 +20,45 @@ def phases_of(events: Sequence[Event], now: Phase, as_of_ms: int) -> tuple[Phase
     if not changes:
         whole = span(None, None, as_of_ms)
         return (PhaseSpan(**whole.model_dump(), phase=str(now), offset=None, source=None),)
-    first = changes[0][1]
+    _, first, log = changes[0]
     before = span(None, first.moment_ms, as_of_ms)
     was = str(first.fields.get("was", Phase.ZOOKEEPER))
-    told = [PhaseSpan(**before.model_dump(), phase=was, offset=None, source=None)]
-    ends = [each.moment_ms for _, each in changes[1:]]
-    for (phase, event), ended_ms in zip(changes, [*ends, None], strict=True):
+    told = [PhaseSpan(**before.model_dump(), phase=was, offset=None, source=None, metadata_log=log)]
+    ends = [each.moment_ms for _, each, _ in changes[1:]]
+    for (phase, event, log), ended_ms in zip(changes, [*ends, None], strict=True):
         of = span(event.moment_ms, ended_ms, as_of_ms, exact=event.kind == "phase_changed")
+        if event.offset is None and event.source is Source.KRAFT_METADATA and of.duration_ms == 0:
+            continue  # no record: another log began, and its first record names the phase
         told.append(
-            PhaseSpan(**of.model_dump(), phase=phase, offset=event.offset, source=str(event.source))
+            PhaseSpan(
+                **of.model_dump(),
+                phase=phase,
+                offset=event.offset,
+                source=str(event.source),
+                metadata_log=log,
+            )
         )
-    return tuple(told)
+    return numbered(told)
 
 
-def _changes(events: Sequence[Event]) -> Iterator[tuple[str, Event]]:
-    """The events by which the phase is another one; a snapshot may tell of it late."""
-    phase = None
+def _changes(events: Sequence[Event]) -> Iterator[tuple[str, Event, int]]:
+    """The events by which the phase is another one, each with the number of its metadata log.
+
+    A snapshot may tell of it late.
+    """
+    phase, log = None, 1
     for event in events:
         now = None
+        if event.kind == "metadata_log_restarted":
+            began = event.fields.get("log")
+            log = began if isinstance(began, int) else log + 1
         if event.kind == "phase_changed":
             now = event.fields.get("now")
         elif event.kind == "snapshot_loaded":
             now = event.fields.get("phase")
         if now is not None and now != phase:
             phase = str(now)
-            yield phase, event
+            yield phase, event, log
 
 
 def window_of(

@@ -69,8 +69,11 @@ def plots(cluster: ClusterReport, name: str) -> list[Plot]:
 
 def _way(cluster: ClusterReport, axis: Axis, name: str) -> Plot:
     """Phases above, then each checkpoint of each walk, as bars on one axis."""
-    told: list[tuple[str, list[tuple[Span, str]]]]
-    told = [(f"phase {each.phase}", [(each, GOOD)]) for each in cluster.phases]
+    told: list[tuple[str, list[tuple[Span, str]]]] = []
+    several = len(cluster.attempts) > 1
+    for phase in cluster.phases:
+        of = f"attempt {phase.attempt}: " if several and phase.attempt else ""
+        told.append((f"{of}phase {phase.phase}", [(phase, GOOD)]))
     for walk in cluster.walks:
         which = f"{walk.number}: " if len(cluster.walks) > 1 else ""
         for id_, same in groupby(walk.checkpoints, key=lambda each: each.id.partition("[")[0]):

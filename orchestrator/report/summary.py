@@ -7,6 +7,7 @@ from typing import Final
 from migration.summary import Phase
 from orchestrator.report.model import (
     AlertAccount,
+    Attempt,
     AuditAccount,
     HazardAccount,
     LossAccount,
@@ -26,12 +27,18 @@ _ENDINGS: Final = {
 
 
 def outcome(
-    cluster: str, phase: str, window: Window, walks: Sequence[WalkAccount], phases: Sequence[str]
-) -> Iterator[str]:
-    """Say how it ended, or where it stands."""
+    cluster: str,
+    phase: str,
+    window: Window,
+    phases: Sequence[PhaseSpan],
+    attempts: Sequence[Attempt],
+) -> str:
+    """Return how it ended, or where it stands."""
     ending = _ENDINGS.get(Phase(phase), f"is in phase {phase}")
-    if phase == Phase.FINALIZED and Phase.HYBRID not in phases:
+    if phase == Phase.FINALIZED and Phase.HYBRID not in {each.phase for each in phases}:
         ending = "is in finalized KRaft"
+    if len(attempts) > 1 and phases[-1].attempt is not None:
+        ending += f", in attempt {phases[-1].attempt} of {len(attempts)}"
     when = ""
     if window.began_at is not None:
         until = "and goes on" if window.ended_at is None else f"to {at(window.ended_at)}"
@@ -39,9 +46,30 @@ def outcome(
         when = f" The window was from {at(window.began_at)} {until}{spent}."
         if window.ended_at is None:
             when = f" The window began at {at(window.began_at)} and has not ended{spent}."
-    yield f"The cluster {cluster} {ending}.{when}"
-    for each in walks:
-        yield _walk(each, len(walks))
+    return f"The cluster {cluster} {ending}.{when}"
+
+
+def of_attempts(attempts: Sequence[Attempt]) -> Iterator[str]:
+    """Say how each attempt went; of one that was not given up the outcome says all."""
+    if len(attempts) == 1 and attempts[0].outcome in ("finalized", "under way"):
+        return
+    for each in attempts:
+        which = "The attempt" if len(attempts) == 1 else f"Attempt {each.number}"
+        began = "before it was followed" if each.began_at is None else f"at {at(each.began_at)}"
+        how = "is under way"
+        if each.ended_at is not None:
+            how = f"was {each.outcome} at {at(each.ended_at)}"
+        spent = "" if each.duration_ms is None else f", {lasting(each.duration_ms)} after it began"
+        if each.ended_at is None and each.duration_ms is not None:
+            spent = f" for {lasting(each.duration_ms)}"
+        reached = "" if each.outcome == "finalized" else f" It reached {each.reached}."
+        log = f"metadata log {each.metadata_log}"
+        yield f"{which} ({log}) began {began} and {how}{spent}.{reached}"
+
+
+def of_walks(walks: Sequence[WalkAccount]) -> Iterator[str]:
+    """Say how each walk ended, or where it stands."""
+    return (_walk(each, len(walks)) for each in walks)
 
 
 def _walk(walk: WalkAccount, of: int) -> str:

@@ -1,12 +1,13 @@
 """The times in which nobody saw what a source would have shown."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from migration.conditions import DataSource
 from migration.event import Event
+from migration.summary import Phase
 from orchestrator.chronicle.spans import NOT_RUNNING, Stood, Unseen
-from orchestrator.report.model import UnseenAccount
+from orchestrator.report.model import PhaseSpan, UnseenAccount
 from orchestrator.report.shape import span
 
 _READ_LATER: Final = "nothing: the controllers keep the log, and it was read from where it was left"
@@ -15,20 +16,62 @@ _DISKS: Final = "a directory that failed and came back, and records that were lo
 _JMX: Final = "numbers that rose and fell again"
 
 
-def unseen(events: Sequence[Event], stood: Stood, as_of_ms: int) -> list[UnseenAccount]:
-    """Give every time in which a source was not seen, in the order in which they began."""
-    found = [
+def unseen(
+    events: Sequence[Event], stood: Stood, phases: Sequence[PhaseSpan], as_of_ms: int
+) -> list[UnseenAccount]:
+    """Return every time in which a source in use was not seen, in the order of their beginning."""
+    all_ = [
         *_skipped(events, as_of_ms),
         *_zookeeper(events, as_of_ms),
         *_nodes(events, as_of_ms),
         *(_lost(each, as_of_ms) for each in stood.unseen if each.source in _KEPT),
     ]
+    found = [part for each in all_ for part in _in_use(each, phases, as_of_ms)]
     return sorted(found, key=lambda each: (each.began_at or 0, each.source, each.node or 0))
 
 
 _KEPT: Final = (DataSource.METADATA_LOG, DataSource.LOG_DIRS, DataSource.JMX)
 """ZooKeeper's own journal tells its blind times, those between two processes included."""
 _MISSED: Final = {DataSource.METADATA_LOG: _READ_LATER, DataSource.LOG_DIRS: _DISKS}
+
+
+_UNUSED: Final[Mapping[str, frozenset[str]]] = {
+    "zookeeper": frozenset({Phase.FINALIZED, Phase.KRAFT}),
+    "metadata_log": frozenset({Phase.ROLLED_BACK}),
+}
+"""In these phases the cluster does not use the source: it may be switched off, as planned."""
+
+
+def _in_use(
+    each: UnseenAccount, phases: Sequence[PhaseSpan], as_of_ms: int
+) -> Iterator[UnseenAccount]:
+    """Yield what of a time lies in phases in which the cluster uses the source."""
+    unused = _UNUSED.get(each.source, frozenset())
+    rest: UnseenAccount | None = each
+    for phase in phases:
+        if rest is None or phase.phase not in unused or phase.began_at is None:
+            continue
+        if rest.began_at is None or rest.began_at < phase.began_at:
+            if rest.ended_at is not None and rest.ended_at <= phase.began_at:
+                break
+            yield _cut(rest, rest.began_at, phase.began_at, as_of_ms)
+        rest = _behind(rest, phase.ended_at, as_of_ms)
+    if rest is not None:
+        yield rest
+
+
+def _behind(each: UnseenAccount, ms: int | None, as_of_ms: int) -> UnseenAccount | None:
+    """What is left of it from a moment on; None: nothing."""
+    if ms is None or (each.ended_at is not None and each.ended_at <= ms):
+        return None
+    return _cut(each, max(ms, each.began_at or ms), each.ended_at, as_of_ms)
+
+
+def _cut(
+    each: UnseenAccount, began_ms: int | None, ended_ms: int | None, as_of_ms: int
+) -> UnseenAccount:
+    of = span(began_ms, ended_ms, as_of_ms, exact=each.exact)
+    return each.model_copy(update=of.model_dump())
 
 
 def _lost(each: Unseen, as_of_ms: int) -> UnseenAccount:

@@ -45,20 +45,36 @@ def _cluster(it: ClusterReport) -> Iterator[str]:
         *((f"runbook of walk {w.number}", f"sha256 {w.runbook_sha256}") for w in it.walks),
     ]
     yield from table(["", ""], facts)
+    yield from _attempts(it)
     yield from ("### Phases", "")
     yield from table(
-        ["phase", "from", "to", "for#", "seen in"],
+        ["phase", "attempt#", "metadata log#", "from", "to", "for#", "seen in"],
         (
-            (p.phase, _at(p.began_at, "before"), _at(p.ended_at, "still"), _for(p), p.source)
+            (p.phase, p.attempt, p.metadata_log, _at(p.began_at, "before"),
+             _at(p.ended_at, "still"), _for(p), p.source)
             for p in it.phases
         ),
-    )
+    )  # fmt: skip
     for walk in it.walks:
         yield from _walk(walk)
     yield from _decisions(it)
     yield from _brokers(it)
     yield from _stood(it)
     yield from _happened(it)
+
+
+def _attempts(it: ClusterReport) -> Iterator[str]:
+    if not it.attempts:
+        return
+    yield from ("### Attempts", "")
+    yield from table(
+        ["attempt#", "metadata log#", "from", "to", "for#", "outcome", "reached", "walks"],
+        (
+            (a.number, a.metadata_log, _at(a.began_at, "before"), _at(a.ended_at, "still"),
+             _for(a), a.outcome, a.reached, ", ".join(map(str, a.walks)) or None)
+            for a in it.attempts
+        ),
+    )  # fmt: skip
 
 
 def _walk(walk: WalkAccount) -> Iterator[str]:

@@ -5,6 +5,7 @@ while. The first walk meets every fault and is rolled back from its last reversi
 second takes the same cluster to finalized KRaft, hands off but for the two approvals.
 """
 
+import json
 import subprocess
 import sys
 import time
@@ -77,6 +78,7 @@ def test_a_window_with_everything_going_wrong_and_a_second_one(lab: Lab, window:
     assert window.interrupt() == 0
     assert not window.leftovers()
     _everything_is_in_the_audit(window)
+    _the_report_tells_both_attempts(window)
 
 
 def _the_plan_names_everything(lab: Lab, window: Window) -> None:
@@ -249,6 +251,21 @@ def _everything_is_in_the_audit(window: Window) -> None:
     by = [Person.model_validate(e.body["by"]) for e in entries if e.kind == "approved"]
     assert {each.who for each in by} == set(APPROVERS)
     assert len({each.login for each in by}) == len(APPROVERS)
+
+
+def _the_report_tells_both_attempts(window: Window) -> None:
+    (told,) = json.loads(window.say("report", "--format", "json"))["clusters"]
+    assert [
+        (each["outcome"], each["metadata_log"], each["walks"]) for each in told["attempts"]
+    ] == [
+        ("rolled back", 1, [1]),
+        ("finalized", 2, [2]),
+    ]
+    assert "in attempt 2 of 2" in told["summary"][0]
+    assert all(each["duration_ms"] != 0 for each in told["phases"])
+    finalized = told["phases"][-1]["began_at"]
+    unseen = [each for each in told["unseen"] if each["source"] == "zookeeper"]
+    assert all(each["ended_at"] <= finalized for each in unseen)
 
 
 def holds(window: Window) -> list[str]:
