@@ -114,6 +114,7 @@ class ZooKeeperImage:
         migration_copied: the last content of /migration that said that the copy is complete, also
             when the znode is gone, or says another thing, since then.
         brokers: by id.
+        ever: every id that was in /brokers/ids, also when its broker is down now.
         notifications: directory failures told under pure ZooKeeper mode, whose content was read.
         missed: those whose content was gone when it was to be read.
         reassigning: partitions in /admin/reassign_partitions.
@@ -134,6 +135,7 @@ class ZooKeeperImage:
     migration: MigrationZnode | None = None
     migration_copied: MigrationZnode | None = None
     brokers: Mapping[int, ZkBroker] = field(default_factory=dict)
+    ever: frozenset[int] = frozenset()
     notifications: int = 0
     missed: int = 0
     reassigning: int = 0
@@ -300,7 +302,7 @@ def _broker(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImag
     )
     if id_ not in image.brokers:
         told.tell("zk_broker_appeared", id_)
-    return replace(image, brokers={**image.brokers, id_: now})
+    return replace(image, brokers={**image.brokers, id_: now}, ever=image.ever | {id_})
 
 
 def _notification(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:

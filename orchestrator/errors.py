@@ -4,6 +4,7 @@
     |- ProblemsError          2 USAGE       a file is wrong, with every problem and its line
     |  |- ConfigError                       kraftgate.yaml
     |  `- RunbookError                      a runbook, or a file of hooks
+    |- UnknownIdError         2 USAGE       there is no such cluster, broker, controller, checkpoint
     |- DurationError          2 USAGE       the text is no duration
     |- PathError              2 USAGE       there is no metadata log at the path
     |- DamagedFileError       1 FAILED      a metadata log or snapshot could not be read to its end
@@ -69,6 +70,12 @@ class RunbookError(ProblemsError):
 
 class WalkError(KraftgateError):
     """What was said to a walk does not fit where it stands."""
+
+    code = ExitCode.USAGE
+
+
+class UnknownIdError(KraftgateError):
+    """There is no such cluster, broker, controller or checkpoint; the message names the others."""
 
     code = ExitCode.USAGE
 

@@ -57,7 +57,9 @@ def _level_text(value: object) -> str:
 
 
 BROKER: Final = Parameter(name="broker", read=_whole_number(_ID_MAX), example="3", broker=True)
-CONTROLLER: Final = Parameter(name="controller", read=_whole_number(_ID_MAX), example="3000")
+CONTROLLER: Final = Parameter(
+    name="controller", read=_whole_number(_ID_MAX), example="3000", controller=True
+)
 COUNT: Final = Parameter(name="N", read=_whole_number(_ID_MAX), example="3")
 OFFSET: Final = Parameter(name="N", read=_whole_number(_OFFSET_MAX), example="1439")
 MODE: Final = one_of("kraft", "migrating", "zookeeper")

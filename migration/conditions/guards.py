@@ -36,7 +36,7 @@ def _no_hazard(view: View, subject: str, broker: int | None = None) -> Answer:
     lasting = [each for each in found if each.kind not in _PASSING]
     if lasting:
         return _told(violated, lasting)
-    if unseen := hazards_not_known(view, subject):
+    if unseen := hazards_not_known(view, subject, broker):
         return unknown("; ".join(unseen))
     if found:
         return _told(waiting, found)

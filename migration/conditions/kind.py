@@ -30,6 +30,7 @@ class Parameter:
         read: text -> value; raises Refused.
         example: a value as one writes it.
         broker: whether it is a broker's id.
+        controller: whether it is a controller's.
         text: value -> text, in one spelling.
     """
 
@@ -37,6 +38,7 @@ class Parameter:
     read: Callable[[str], object]
     example: str
     broker: bool = False
+    controller: bool = False
     text: Callable[[object], str] = str
 
 

@@ -91,7 +91,9 @@ def _of_kind(kind: Kind, arguments: Sequence[str]) -> Condition:
         raise ConditionError(f"the condition `{kind.name}` needs {what}: write {kind.example}")
     if len(arguments) > len(kind.parameters):
         raise ConditionError(f"too many arguments of `{kind.name}`: write {kind.signature}")
-    values, texts, broker = [], [], None
+    values, texts = [], []
+    broker: int | None = None
+    controller: int | None = None
     for parameter, argument in zip(kind.parameters, arguments, strict=False):
         try:
             value = parameter.read(argument)
@@ -101,12 +103,15 @@ def _of_kind(kind: Kind, arguments: Sequence[str]) -> Condition:
         texts.append(parameter.text(value))
         if parameter.broker and isinstance(value, int):
             broker = value
+        if parameter.controller and isinstance(value, int):
+            controller = value
     return Condition(
         text=f"{kind.name}({', '.join(texts)})" if texts else kind.name,
         name=kind.name,
         needs=kind.sources,
         rule=partial(_judge, kind, tuple(values)),
         broker=broker,
+        controller=controller,
     )
 
 

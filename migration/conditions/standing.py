@@ -4,7 +4,7 @@ Before the copy, and after a roll-back, ZooKeeper's controller has the say: the 
 knows no topics, or old ones. That is only taken to be so while ZooKeeper itself shows it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from migration.compared import Compared
@@ -15,6 +15,7 @@ from migration.data_source import SOURCE_WORDS, DataSource
 from migration.evidence import bounded
 from migration.hazards.dual_write import unheard
 from migration.hazards.hazard import Action, HazardKind
+from migration.known_ids import known_brokers, member_brokers
 from migration.summary import BrokerSummary, Phase
 from migration.zookeeper import ZooKeeperImage
 
@@ -153,10 +154,15 @@ def knows_partitions(view: View) -> bool:
     return view.summary.metadata_offset is not None and log_has_topics(view)
 
 
-def hazards_not_known(view: View, subject: str | None = None) -> tuple[str, ...]:
+def hazards_not_known(
+    view: View, subject: str | None = None, broker: int | None = None
+) -> tuple[str, ...]:
     """What would show a hazard, is still in use, and is not known now.
 
-    `subject`: of the hazards that forbid this action, or of this kind; None: of all.
+    Args:
+        view: Of the cluster.
+        subject: Of the hazards that forbid this action, or of this kind; None: of all.
+        broker: Of this broker; None: of all.
     """
     sources = (*FOLLOWED, DataSource.JMX)
     found = reasons_not_known(view, (each for each in sources if in_use(view, each)))
@@ -166,9 +172,23 @@ def hazards_not_known(view: View, subject: str | None = None) -> tuple[str, ...]
         told = count(content.unreadable, "znode")
         why = f"whether ZooKeeper and the metadata log differ: {told} cannot be read"
         found += (f"{why} ({'; '.join(bounded(unread(content), content.unreadable))})",)
+    if subject in (None, Action.RESTART):
+        found += tuple(_directories_not_known(view, broker))
     if subject in (None, Action.FINALIZE, HazardKind.DUAL_WRITE_STUCK):
         found += _dual_write_not_known(view)
     return found
+
+
+def _directories_not_known(view: View, broker: int | None) -> Iterator[str]:
+    """Yield the brokers that have never described their directories, though disks are current."""
+    if not_known(view, DataSource.LOG_DIRS) is not None or view.summary.disks is None:
+        return
+    summary = view.summary
+    asked = member_brokers(summary) if broker is None else known_brokers(summary) & {broker}
+    for id_ in sorted(asked):
+        disks = summary.disks.brokers.get(id_) if summary.disks else None
+        if disks is None or not (disks.answered_ms or disks.log_dirs):
+            yield f"broker {id_} has not described its log directories yet"
 
 
 def _dual_write_not_known(view: View) -> tuple[str, ...]:

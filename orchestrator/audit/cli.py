@@ -82,6 +82,10 @@ def export(config_path: Path, cluster: str | None, after: int) -> None:
       kraftgate audit export --after 120 >> /mnt/elsewhere/audit.jsonl
     """  # noqa: D301  # click wants the backspace
     with _opened(config_path, cluster) as log:
+        newest = log.last(None, 1)
+        number = newest[-1].sequence if newest else 0
+        if after > number:
+            raise click.UsageError(f"--after {after}: the audit trail ends with entry {number}")
         for line in log.export(cluster, after):
             echo_exact(line)
 

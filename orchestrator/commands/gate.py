@@ -7,6 +7,7 @@ from datetime import timedelta
 from migration.conditions import Condition, Finding, Verdict
 from migration.waits import headline, waits
 from orchestrator.conditions.asked import NOTHING_ASKED, Asked
+from orchestrator.conditions.existing import refuse_absent
 from orchestrator.conditions.horizon import Horizons
 from orchestrator.conditions.view import view_of
 from orchestrator.config import Config
@@ -40,6 +41,7 @@ class Gate:
         """Judge the condition; without one it is never met.
 
         Raises:
+            UnknownIdError: it names a broker or controller that a cluster does not have.
             GateNotMetError: the time is over; the message has every cluster's reason and wait.
         """
         if self._condition is None:
@@ -63,6 +65,7 @@ class Gate:
             unread=self._horizons[name].unread(one, now_ms),
             asked=self._asked(name),
         )
+        refuse_absent([condition], view)
         return condition.judge(view)
 
     def _told(self, one: Snapshot, found: Finding, now_ms: int) -> str:

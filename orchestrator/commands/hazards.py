@@ -1,13 +1,15 @@
 """`kraftgate hazards`: what would lose data now, and whether a step may be taken."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from rich.text import Text
 
-from migration.conditions import hazards_not_known
+from migration.conditions import View, hazards_not_known
 from migration.hazards import Action, Hazard
+from orchestrator.commands.identifiers import broker_not_known
 from orchestrator.commands.reading import Reader
 from orchestrator.conditions.view import view_of
 from orchestrator.config import Config, load_config
@@ -28,18 +30,24 @@ def show(config_path: Path, action: Action | None, broker: int | None, *, as_jso
 
     Raises:
         ConfigError: the configuration cannot be used.
+        UnknownIdError: no cluster has this broker.
         HazardError: one blocks; all were printed.
         NoDataError: none is known to block, but what would show one is not known; likewise.
     """
     config = load_config(config_path)
+    reader = Reader(config, newest=1)
+    if broker is not None:
+        broker_not_known(broker, _views(config, reader))
     unknown = {each.name: _unknown(config, each, broker) for each in config.clusters}
-    now_ms = time.time_ns() // 1_000_000
+    views = _views(config, reader)
+    if broker is not None:
+        for name, why in broker_not_known(broker, views).items():
+            unknown[name].append(why)
     found = {}
-    for entry, one in zip(config.clusters, Reader(config, newest=1).look(now_ms), strict=True):
-        view = view_of(one, entry, now_ms, stall_after_ms=config.stall_after_ms)
+    for name, view in views.items():
         some = view.dangers if action is None else view.hazards
-        found[entry.name] = _asked(some, action, broker)
-        unknown[entry.name] += hazards_not_known(view, action)
+        found[name] = _asked(some, action, broker)
+        unknown[name] += hazards_not_known(view, action, broker)
     if as_json:
         told = [_as_json(name, found[name], unknown[name]) for name in found]
         echo_json(several_json(told) if config.many else told[0])
@@ -52,6 +60,14 @@ def show(config_path: Path, action: Action | None, broker: int | None, *, as_jso
     missing = [f"{name}: {why}" for name, some in unknown.items() for why in some]
     if missing:
         raise NoDataError("; ".join(missing))
+
+
+def _views(config: Config, reader: Reader) -> Mapping[str, View]:
+    now_ms = time.time_ns() // 1_000_000
+    return {
+        entry.name: view_of(one, entry, now_ms, stall_after_ms=config.stall_after_ms)
+        for entry, one in zip(config.clusters, reader.look(now_ms), strict=True)
+    }
 
 
 def _unknown(config: Config, cluster: ClusterEntry, broker: int | None) -> list[str]:

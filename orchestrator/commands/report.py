@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-import click
 from pydantic import ValidationError
 
+from orchestrator.commands.identifiers import clusters_named
 from orchestrator.config import Config, load_config
 from orchestrator.errors import AuditError, KraftgateError, NoDataError
 from orchestrator.report.build import build
@@ -50,14 +50,7 @@ def report(
 
 
 def _asked(config: Config, cluster: str | None) -> list[str]:
-    names = [each.name for each in config.clusters]
-    if cluster is None:
-        return names
-    if cluster not in names:
-        raise click.UsageError(
-            f"{config.path} names no cluster {cluster!r}, but: {', '.join(names)}"
-        )
-    return [cluster]
+    return [each.name for each in clusters_named(config, cluster)]
 
 
 def _built(state: State, config: Config) -> Report:

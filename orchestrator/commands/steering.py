@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.audit.opening import open_to_say
+from orchestrator.commands.identifiers import clusters_named
 from orchestrator.config import Config, load_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import WalkError
@@ -108,7 +109,7 @@ def opened(said: Said) -> Iterator[Opened]:
 
 
 def _entry(config: Config, name: str | None) -> ClusterEntry:
-    found = [each for each in config.clusters if name in (None, each.name)]
+    found = clusters_named(config, name)
     if len(found) != 1:
         names = ", ".join(each.name for each in config.clusters)
         raise WalkError(f"say of which cluster with --cluster: {names}")

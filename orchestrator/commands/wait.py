@@ -13,9 +13,14 @@ import click
 
 from migration.conditions import Condition, Finding, Verdict
 from migration.durations import format_duration
+from orchestrator.commands.identifiers import clusters_named
 from orchestrator.commands.reading import Reader
 from orchestrator.conditions.askers import asking_for
-from orchestrator.conditions.checkpoint import checkpoint_condition, passed
+from orchestrator.conditions.checkpoint import (
+    checkpoint_condition,
+    checkpoint_named,
+    passed,
+)
 from orchestrator.conditions.together import SOAK
 from orchestrator.conditions.waiting import Found, Outcome, Waiting, World
 from orchestrator.config import Config, load_config
@@ -41,6 +46,7 @@ def wait(
 
     Raises:
         ConfigError: the configuration cannot be used.
+        UnknownIdError: there is no such cluster, broker, controller or checkpoint.
         KraftgateError: the checkpoint cannot be waited for.
         FollowingError: there is a store, and it cannot be read.
         GateNotMetError: they did not hold in time.
@@ -48,11 +54,11 @@ def wait(
         HazardError: likewise, and one is violated: only a person can change that.
     """
     config = load_config(config_path)
-    entries = _entries(config, cluster)
+    entries = clusters_named(config, cluster)
     if checkpoint is not None:
         for each in entries:
-            passed(config, each.name, checkpoint)
-        conditions = (*conditions, checkpoint_condition(checkpoint))
+            of = checkpoint_named(config, each.name, checkpoint)
+        conditions = (*conditions, checkpoint_condition(checkpoint, of))
     _refuse_a_soak_of_nothing(conditions)
     with _world(config, entries, conditions, checkpoint) as world:
         waiting = Waiting(entries, conditions, config.stall_after_ms, world)
@@ -101,16 +107,6 @@ def _own(
         return {}
     name = checkpoint_condition(checkpoint).name
     return {name: partial(passed, config, entry.name, checkpoint)}
-
-
-def _entries(config: Config, cluster: str | None) -> Sequence[ClusterEntry]:
-    if cluster is None:
-        return config.clusters
-    found = [each for each in config.clusters if each.name == cluster]
-    if not found:
-        names = ", ".join(each.name for each in config.clusters)
-        raise click.UsageError(f"{config.path} has no cluster {cluster}, but: {names}")
-    return found
 
 
 def _refuse_a_soak_of_nothing(conditions: Sequence[Condition]) -> None:

@@ -22,6 +22,7 @@ from migration.what_if import (
     metadata_dir,
     mode_of,
 )
+from orchestrator.commands.identifiers import clusters_named
 from orchestrator.commands.reading import STORE_FILE, Reader
 from orchestrator.conditions.horizon import Horizon
 from orchestrator.config import Config, load_config
@@ -91,9 +92,7 @@ def _entry(config: Config, name: str | None) -> ClusterEntry:
     names = ", ".join(each.name for each in config.clusters)
     if name is None and len(config.clusters) > 1:
         raise click.UsageError(f"--cluster is needed, one of: {names}")
-    found = [each for each in config.clusters if name in (None, each.name)]
-    if not found:
-        raise click.UsageError(f"{config.path} names no cluster {name!r}, but: {names}")
+    found = clusters_named(config, name)
     if found[0].brokers is None:
         what = f"{config.path}: cluster `{found[0].name}` names no `brokers`: what-if asks them"
         raise ConfigError([f"{what}, see the example in `kraftgate run --help`"])

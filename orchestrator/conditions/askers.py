@@ -19,8 +19,12 @@ def asking_for(
     conditions: Iterable[Condition],
     own: Mapping[str, Callable[[], Finding]],
 ) -> Asking:
-    """What has to be asked for, and no more."""
-    return Asking(askers_of(entry, needs_of(conditions)), own)
+    """What has to be asked for, and no more; the quorum also to know which controllers exist."""
+    asked = tuple(conditions)
+    needs = set(needs_of(asked))
+    if any(each.controller is not None for each in asked):
+        needs.add(DataSource.QUORUM)
+    return Asking(askers_of(entry, needs), own)
 
 
 def askers_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[DataSource, Asker]:

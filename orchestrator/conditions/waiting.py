@@ -11,6 +11,7 @@ from typing import Final
 from migration.conditions import Condition, DataSource, Finding, Verdict, verdict_of
 from orchestrator.conditions.asked import Asked
 from orchestrator.conditions.askers import needs_of
+from orchestrator.conditions.existing import refuse_absent
 from orchestrator.conditions.horizon import Horizons
 from orchestrator.conditions.together import Together
 from orchestrator.conditions.view import view_of
@@ -84,7 +85,11 @@ class Waiting:
         self._said: object = None
 
     def wait(self, timeout_s: float, *, fail_fast: bool) -> Outcome:
-        """Look until all hold, or the time is over; `fail_fast`: or one of them is violated."""
+        """Look until all hold, or the time is over; `fail_fast`: or one of them is violated.
+
+        Raises:
+            UnknownIdError: a condition names a broker or controller that a cluster does not have.
+        """
         world = self._world
         began_s = world.clock_s()
         while True:
@@ -117,6 +122,7 @@ class Waiting:
             unread=cluster.horizons.unread(one, now_ms),
             asked=self._world.asked(cluster.entry.name),
         )
+        refuse_absent(self._conditions, view)
         return cluster.together.judge(view)
 
     def _confirmed(self, timeout_s: float) -> Found:

@@ -32,15 +32,16 @@ def example(*commands: str) -> str:
 
 
 class LabFailure(click.ClickException):
-    """A LabError on its way to standard error: what, where, mend; exit code 1."""
+    """A LabError on its way to standard error: what, where, mend; 2 for an unknown id, else 1."""
 
     def __init__(self, error: LabError) -> None:
         what = f"{error.what.rstrip()}\n  where: {error.where}\n  mend:  {error.mend}"
         super().__init__(visible(what))
+        self.exit_code: int = error.exit_code  # type: ignore[misc]  # click reads it so
 
 
 def failing(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn the LabErrors of a command into its exit code 1."""
+    """Turn the LabErrors of a command into its exit code."""
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:

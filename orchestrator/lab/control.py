@@ -81,9 +81,8 @@ class ControlServer:
                 command, arguments = _read_request(connection)
                 reply.send({"result": self._handler(command, arguments, reply.progress)})
             except LabError as error:
-                reply.send(
-                    {"error": {"what": error.what, "where": error.where, "mend": error.mend}}
-                )
+                told = {"what": error.what, "where": error.where, "mend": error.mend}
+                reply.send({"error": {**told, "exit_code": error.exit_code}})
 
 
 class _Reply:

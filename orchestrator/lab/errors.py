@@ -7,6 +7,7 @@ LabError
 |- SpecInvalidError          the lab that was asked for cannot exist
 |- HomeInUseError            the home directory is not an empty place for a new lab
 |- WrongStateError           this step does not follow from where the lab stands
+|  `- NoSuchIdError          the lab has no broker, controller, process or directory of that id
 |- ProcessDiedError          a process ended while something was expected of it
 |  `- BindRefusedError       because its port was taken
 |- WaitTimedOutError         a condition did not come within its time
@@ -17,6 +18,8 @@ LabError
 `- CommandFailedError        the lab answered the control socket with an error
 """
 
+from typing import ClassVar
+
 
 class LabError(Exception):
     """An error of the lab.
@@ -25,10 +28,14 @@ class LabError(Exception):
         what: What went wrong, in one clause.
         where: The file, process or address it happened at.
         mend: What the reader can do about it.
+        exit_code: With which a command ends; None: that of the class.
     """
 
-    def __init__(self, what: str, *, where: str, mend: str) -> None:
+    code: ClassVar[int] = 1
+
+    def __init__(self, what: str, *, where: str, mend: str, exit_code: int | None = None) -> None:
         super().__init__(what, where, mend)
+        self.exit_code = self.code if exit_code is None else exit_code
         self.what = what
         self.where = where
         self.mend = mend
@@ -60,6 +67,12 @@ class HomeInUseError(LabError):
 
 class WrongStateError(LabError):
     """The step does not follow from where the lab stands."""
+
+
+class NoSuchIdError(WrongStateError):
+    """The lab has no broker, controller, process or directory of that id."""
+
+    code = 2
 
 
 class ProcessDiedError(LabError):

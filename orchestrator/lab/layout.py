@@ -6,7 +6,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
-from orchestrator.lab.errors import WrongStateError
+from orchestrator.lab.errors import NoSuchIdError
 from orchestrator.lab.ports import LOOPBACK, Ports
 from orchestrator.lab.spec import LabSpec
 
@@ -151,7 +151,7 @@ class Layout:
         """Return the broker of this id.
 
         Raises:
-            WrongStateError: The lab has none.
+            NoSuchIdError: The lab has none.
         """
         return _pick(self.brokers, id_, "broker")
 
@@ -159,7 +159,7 @@ class Layout:
         """Return the controller of this id.
 
         Raises:
-            WrongStateError: The lab has none.
+            NoSuchIdError: The lab has none.
         """
         return _pick(self.controllers, id_, "controller")
 
@@ -167,7 +167,7 @@ class Layout:
         """Return the node of this name.
 
         Raises:
-            WrongStateError: The lab has none.
+            NoSuchIdError: The lab has none.
         """
         return _pick({node.name: node for node in self.nodes}, name, "process")
 
@@ -175,14 +175,14 @@ class Layout:
         """Return a broker's log directory by its index, from 0.
 
         Raises:
-            WrongStateError: No such broker, or it has not that many directories.
+            NoSuchIdError: No such broker, or it has not that many directories.
         """
         return _pick(dict(enumerate(self.broker(broker).directories)), index, "log directory")
 
 
 def _pick(known: dict[K, V], key: K, kind: str) -> V:
     if key not in known:
-        raise WrongStateError(
+        raise NoSuchIdError(
             f"the lab has no {kind} {key}", where="lab", mend=f"It has: {_listed(known)}."
         )
     return known[key]

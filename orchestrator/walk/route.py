@@ -7,8 +7,8 @@ from typing import Final
 from migration.conditions import DataSource, View
 from migration.conditions.condition import Answer
 from migration.conditions.standing import brokers_not_known, not_known
-from migration.disks import DisksImage
 from migration.hazards import Action, HazardKind
+from migration.known_ids import member_brokers
 from orchestrator.runbook.calls import call_of
 from orchestrator.runbook.model import Checkpoint, OrderRule, Runbook
 from orchestrator.runbook.order import Leaders, Member, in_order
@@ -169,7 +169,7 @@ def _brokers(view: View) -> list[Member]:
         each.id: Member(id=each.id, host=each.host or "", rack=each.rack or "")
         for each in view.summary.brokers
     }
-    for id_ in (view.summary.disks or DisksImage()).brokers:
+    for id_ in member_brokers(view.summary):
         found.setdefault(id_, Member(id=id_))
     return list(found.values())
 

@@ -107,3 +107,11 @@ def test_every_help_has_an_example() -> None:
     for command in ([], ["verify"], ["export"], ["show"]):
         result = CliRunner().invoke(main, ["audit", *command, "--help"])
         assert "\n  Example:" in result.stdout
+
+
+@pytest.mark.usefixtures("path")
+def test_an_export_does_not_begin_behind_the_end(config: Path) -> None:
+    assert audit(config, "export", "--after", str(ENTRIES)).exit_code == ExitCode.DONE
+    behind = audit(config, "export", "--after", str(ENTRIES + 1))
+    assert behind.exit_code == ExitCode.USAGE
+    assert f"the audit trail ends with entry {ENTRIES}" in behind.stderr

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from orchestrator.lab.cluster import Lab
+from orchestrator.lab.commands import lab
 from orchestrator.lab.control import ControlServer, Message, Progress, ask
 from orchestrator.lab.errors import (
     CommandFailedError,
     LabUnreachableError,
+    NoSuchIdError,
     ProcessDiedError,
     WrongStateError,
 )
@@ -25,6 +28,8 @@ _LAB = object.__new__(Lab)  # nothing of it is touched by the stand-in operation
 def handle(command: str, arguments: Message, progress: Progress) -> Message:
     if command == "fail":
         raise ProcessDiedError("it died", where="its log", mend="Look.")
+    if command == "kill":
+        raise NoSuchIdError("the lab has no process x", where="lab", mend="It has: broker-1.")
     progress("one")
     progress("two")
     return {"command": command, **arguments}
@@ -51,6 +56,15 @@ def test_an_error_arrives_with_its_three_parts(home: Path) -> None:
         ask(home, "fail", {}, print)
     assert (raised.value.what, raised.value.where) == ("it died", "its log")
     assert raised.value.mend == "Look."
+
+
+def test_an_unknown_id_is_a_usage_error(home: Path) -> None:
+    shown = CliRunner().invoke(lab, ["kill", "x", "--home", str(home)])
+    assert shown.exit_code == 2
+    assert "the lab has no process x" in shown.output
+    with pytest.raises(CommandFailedError) as raised:
+        ask(home, "fail", {}, print)
+    assert raised.value.exit_code == 1
 
 
 def test_only_its_user_may_connect(home: Path) -> None:

@@ -27,7 +27,9 @@ ALL_SEEN: Final = replace(
     with_summary(
         HYBRID,
         zookeeper=zookeeper(migration=migration(written_ms=NOW_MS - 500)),
-        disks=DisksImage(),
+        disks=DisksImage(
+            brokers={id_: BrokerDisks(id=id_, answered_ms=NOW_MS) for id_ in (1, 2, 3)}
+        ),
     ),
     zookeeper=LIVE,
     log_dirs=LIVE,

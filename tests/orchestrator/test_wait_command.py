@@ -181,7 +181,7 @@ def test_one_of_several_clusters_can_be_waited_for(tmp_path: Path, job: Job) -> 
     assert of_one.exit_code == ExitCode.DONE
     of_none = wait(tmp_path, "--condition", "finalized", "--cluster", "other")
     assert of_none.exit_code == ExitCode.USAGE
-    assert "has no cluster other, but: prod, test" in of_none.stderr
+    assert "has no cluster other. Configured clusters: prod, test" in of_none.stderr
 
 
 @pytest.mark.parametrize(

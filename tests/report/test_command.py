@@ -208,7 +208,7 @@ def test_several_clusters_stand_in_the_configuration_s_order(tmp_path: Path) -> 
 def test_a_cluster_that_is_not_configured_ends_with_2(made: Made) -> None:
     done = run(made, "--cluster", "prodd")
     assert done.exit_code == ExitCode.USAGE
-    assert "names no cluster 'prodd', but: prod" in done.stderr
+    assert "has no cluster prodd. Configured clusters: prod" in done.stderr
 
 
 def test_of_a_cluster_of_which_nothing_was_seen_it_ends_with_4(tmp_path: Path) -> None:

@@ -285,5 +285,5 @@ def test_waiting_for_a_checkpoint(desk: Desk) -> None:
     passed = desk.types("wait", "--checkpoint", "brokers-kraft", "--timeout", "1s")
     assert passed.exit_code == ExitCode.DONE, passed.output
     unknown = desk.types("wait", "--checkpoint", "finalise", "--timeout", "1s")
-    assert unknown.exit_code == ExitCode.FAILED
+    assert unknown.exit_code == ExitCode.USAGE
     assert "has no checkpoint finalise" in unknown.stderr

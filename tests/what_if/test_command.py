@@ -136,7 +136,7 @@ def test_the_list_for_people_is_bounded(file: Path, gives: Gives) -> None:
     [
         (["--broker", "9"], "prod knows no broker 9, but: 1, 2, 3"),
         (["--broker", "1", "--log-dir", "/nope"], "has no log directory /nope, but: /d0, /d1"),
-        (["--broker", "1", "--cluster", "b"], "names no cluster 'b', but: prod"),
+        (["--broker", "1", "--cluster", "b"], "has no cluster b. Configured clusters: prod"),
         ([], "Missing option '--broker'"),
     ],
 )
