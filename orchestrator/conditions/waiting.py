@@ -1,6 +1,8 @@
-"""Waits until conditions hold of clusters that a `kraftgate run` follows, within a time.
+"""Waits until conditions hold for clusters that a `kraftgate run` follows, within a time.
 
-Before they are said to hold, whatever they rest on that is polled or asked for is looked at anew.
+Sources that are polled are polled again before a condition counts as satisfied. The first
+assessment polls them, too: a condition that holds already is reported within seconds, and a reason
+never says that a source has not been polled.
 """
 
 import time
@@ -9,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from migration.conditions import Condition, DataSource, Finding, Verdict, verdict_of
+from migration.conditions.standing import FOLLOWED
 from orchestrator.conditions.asked import Asked
 from orchestrator.conditions.askers import needs_of
 from orchestrator.conditions.existing import refuse_absent
@@ -20,7 +23,9 @@ from orchestrator.following import Snapshot
 
 EVERY_S: Final = 0.5
 LOOK_S: Final = 15.0
-"""For a look at the disks, or for everything to be asked anew."""
+"""Time limit for polling the disks, and for polling everything else."""
+_FIRST_S: Final = 2.0
+"""The same at the first assessment: a dead broker does not delay the first report."""
 _LEAST_S: Final = 1.0
 _NOT_LOOKED: Final = "the disks could not be looked at now: is `kraftgate run` running?"
 _NOT_ASKED: Final = "it was asked anew, and not answered in time"
@@ -48,7 +53,9 @@ class World:
             whether it came about.
         asked: the latest of what was asked for, by cluster.
         ask_anew: asks for it again, within seconds; whether it was answered.
-        say: takes what is waited for, whenever that changes.
+        say: receives the pending conditions whenever they change.
+        not_followed: why the sources' data is not current although they report that it is: no
+            `kraftgate run` is running; None: one is.
     """
 
     look: Callable[[int], Sequence[Snapshot]]
@@ -56,6 +63,7 @@ class World:
     asked: Callable[[str], Asked]
     ask_anew: Callable[[str, float], bool]
     say: Callable[[Found], None]
+    not_followed: Callable[[], str | None] = lambda: None
     clock_s: Callable[[], float] = time.monotonic
     now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
     sleep: Callable[[float], None] = time.sleep
@@ -85,41 +93,48 @@ class Waiting:
         self._said: object = None
 
     def wait(self, timeout_s: float, *, fail_fast: bool) -> Outcome:
-        """Look until all hold, or the time is over; `fail_fast`: or one of them is violated.
+        """Assess until all hold or the time is over; `fail_fast`: or one of them is violated.
 
         Raises:
             UnknownIdError: a condition names a broker or controller that a cluster does not have.
         """
         world = self._world
         began_s = world.clock_s()
+        found = self._confirmed(min(_FIRST_S, max(_LEAST_S, timeout_s)))
         while True:
-            found = self._judged()
             left_s = timeout_s - (world.clock_s() - began_s)
-            if self._is_settled(found, fail_fast=fail_fast):
-                found = self._confirmed(min(LOOK_S, max(_LEAST_S, left_s)))
-                left_s = timeout_s - (world.clock_s() - began_s)
             self._say(found)
             if self._is_settled(found, fail_fast=fail_fast) or left_s <= 0:
                 return Outcome(
                     verdict=_verdict(found), found=found, waited_s=world.clock_s() - began_s
                 )
             world.sleep(min(EVERY_S, left_s))
+            found = self._judged()
+            if self._is_settled(found, fail_fast=fail_fast):
+                left_s = timeout_s - (world.clock_s() - began_s)
+                found = self._confirmed(min(LOOK_S, max(_LEAST_S, left_s)))
 
     def _judged(self) -> Found:
         now_ms = self._world.now_ms()
+        why = self._world.not_followed()
         return {
-            one.summary.cluster: self._judge(self._clusters[one.summary.cluster], one, now_ms)
+            one.summary.cluster: self._judge(self._clusters[one.summary.cluster], one, now_ms, why)
             for one in self._world.look(now_ms)
             if one.summary.cluster in self._clusters
         }
 
-    def _judge(self, cluster: _Cluster, one: Snapshot, now_ms: int) -> tuple[Finding, ...]:
+    def _judge(
+        self, cluster: _Cluster, one: Snapshot, now_ms: int, not_followed: str | None
+    ) -> tuple[Finding, ...]:
+        unread = cluster.horizons.unread(one, now_ms)
+        if not_followed is not None:
+            unread = dict.fromkeys(FOLLOWED, not_followed)
         view = view_of(
             one,
             cluster.entry,
             now_ms,
             stall_after_ms=self._stall_after_ms,
-            unread=cluster.horizons.unread(one, now_ms),
+            unread=unread,
             asked=self._world.asked(cluster.entry.name),
         )
         refuse_absent(self._conditions, view)
@@ -147,6 +162,7 @@ class Waiting:
         if asked_for and not self._world.ask_anew(entry.name, timeout_s):
             silent.update(dict.fromkeys(asked_for, _NOT_ASKED))
         on_disk = DataSource.LOG_DIRS in needs and entry.brokers is not None
+        on_disk = on_disk and self._world.not_followed() is None
         if on_disk and not self._world.look_at_disks(entry.name, self._broker(), timeout_s):
             silent[DataSource.LOG_DIRS] = _NOT_LOOKED
         return silent

@@ -46,6 +46,8 @@ class Outside:
     looked: list[tuple[str, int | None, float]] = field(default_factory=list)
     said: list[Found] = field(default_factory=list)
     at_a_look_of_the_disks: ClusterSummary | None = None
+    not_followed: str | None = None
+    polled: int = 0
     _count: int = 0
 
     def look(self, now_ms: int) -> list[Snapshot]:
@@ -65,13 +67,18 @@ class Outside:
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds
 
+    def ask_anew(self, *_: object) -> bool:
+        self.polled += 1
+        return True
+
     def wait(self, *texts: str, timeout_s: float = 10.0, fail_fast: bool = False) -> Outcome:
         world = World(
             look=self.look,
             look_at_disks=self.look_at_disks,
             asked=lambda _: self.answers(self.now_s),
-            ask_anew=lambda *_: True,
+            ask_anew=self.ask_anew,
             say=self.said.append,
+            not_followed=lambda: self.not_followed,
             clock_s=lambda: self.now_s,
             now_ms=lambda: NOW_MS + int(self.now_s * 1000),
             sleep=self.sleep,
@@ -129,7 +136,7 @@ def test_with_fail_fast_what_needs_a_person_ends_it() -> None:
 def test_the_disks_are_looked_at_before_it_says_that_they_are_well() -> None:
     outside = Outside([with_disks(DONE)])
     assert outside.wait("log_dirs_online(3)").verdict is Verdict.SATISFIED
-    assert outside.looked == [("prod", 3, 10.0)]
+    assert outside.looked == [("prod", 3, 2.0)]
 
 
 def test_a_directory_that_the_look_finds_bad_holds_it() -> None:
@@ -174,6 +181,27 @@ def test_what_is_asked_for_must_be_answered() -> None:
     outcome = outside.wait("isr_full")
     assert (outcome.verdict, outcome.waited_s) == (Verdict.SATISFIED, 2.0)
     assert outside.said[0]["prod"][0].reason == "the partition state: b1:9092 refused"
+
+
+def test_what_holds_already_is_reported_at_the_first_assessment() -> None:
+    """Polled once, for that assessment: it never says that a source has not been polled."""
+    counted = replace(DONE, under_replicated=0, leaderless=0)
+    outside = Outside([counted])
+    full = Asked(topics=TopicsSeen(at_ms=NOW_MS, partitions=32))
+    outside.answers = lambda _: full if outside.polled else Asked()
+    outcome = outside.wait("isr_full")
+    assert (outcome.verdict, outcome.waited_s, outside.polled) == (Verdict.SATISFIED, 0.0, 1)
+    assert [each["prod"][0].verdict for each in outside.said] == [Verdict.SATISFIED]
+
+
+def test_without_a_running_run_it_says_so_at_once() -> None:
+    """The sources reported a moment ago: by their age alone they would count as current."""
+    outside = Outside([with_disks(DONE)], not_followed="no `kraftgate run` is running")
+    outcome = outside.wait("finalized", "log_dirs_online(3)", timeout_s=1.0)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert not outside.looked
+    for each in outside.said[0]["prod"]:
+        assert "no `kraftgate run` is running" in each.reason
 
 
 class TestAsking:
