@@ -77,7 +77,11 @@ class Access:
 
     def may_read(self, connection: HTTPConnection) -> bool:
         """Whether it may see anything."""
-        if not self.token_to_read or self._sessions.holds(connection.cookies):
+        return not self.token_to_read or self.has_shown_token(connection)
+
+    def has_shown_token(self, connection: HTTPConnection) -> bool:
+        """Whether it sends the token, or belongs to a browser that has sent it."""
+        if self._sessions.holds(connection.cookies):
             return True
         given = _bearer(connection.headers)
         return given is not None and self._token.is_it(given)

@@ -127,18 +127,24 @@ class Hub:
     """
 
     def __init__(
-        self, walkable: Mapping[str, bool], stays: Mapping[str, str | int], readers_max: int
+        self,
+        walkable: Mapping[str, bool],
+        stays: Mapping[str, str | int],
+        readers_max: int,
+        reserved: int,
     ) -> None:
         """Prepare.
 
         Args:
             walkable: the clusters in their order, and whether a runbook is configured.
             stays: the fields of `State` that stay.
-            readers_max: so many pages may watch at once.
+            readers_max: so many pages may be open at once.
+            reserved: so many of these are for readers that have shown the token.
         """
         self._sheets = {name: _Sheet(_text(name), walkable=each) for name, each in walkable.items()}
         self._stays = [_field(key, json.dumps(each).encode()) for key, each in stays.items()]
         self._readers_max = readers_max
+        self._reserved = reserved
         self._readers = 0
         self._origin = secrets.token_hex(4)
         self._at_ms = 0
@@ -170,13 +176,13 @@ class Hub:
         self.closed = True
         self._wake()
 
-    def join(self) -> None:
-        """Count one more reader.
+    def join(self, *, reserved: bool) -> None:
+        """Count one more reader; `reserved`: the reserved places are open to it.
 
         Raises:
-            TooMany: as many as may are there.
+            TooMany: no place is left for it.
         """
-        if self._readers >= self._readers_max:
+        if self._readers >= self._readers_max - (0 if reserved else self._reserved):
             raise TooMany
         self._readers += 1
 

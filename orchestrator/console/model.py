@@ -31,7 +31,7 @@ Events of /api/stream; each but `beat` has an id, and data of one line of JSON:
     beat     `Beat`: every 5 s; nothing at all for 15 s: what is shown is old, so say it, reconnect
     end      `Beat`: kraftgate ends, and the connection is closed. Say so; reconnect slowly
 Changes come at most every 100 ms. A reader that is slow gets them joined together; one that does
-not read for 20 s is cut off. More than 64 streams: 503 `too_many`.
+not read for 20 s is cut off. More than 64 streams, or 48 without the token: 503 `too_many`.
 
 Changing (POST, `Content-Type: application/json`, `Authorization: Bearer TOKEN`, own origin):
     /api/clusters/NAME/approve                   body `Say` with `checkpoint`

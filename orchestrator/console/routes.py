@@ -19,11 +19,13 @@ from orchestrator.console.history import history
 from orchestrator.console.model_answers import EventPage, Say, Session, Timeline
 from orchestrator.console.published import schema_text
 from orchestrator.console.refusals import Refused, json_response
-from orchestrator.console.stream import now_ms, stream
+from orchestrator.console.stream import EventStream, now_ms
 
 _BODY_BYTES_MAX: Final = 16 * 1024
 _BODY_S_MAX: Final = 10.0
 _THREADS: Final = 4
+_ACTION_THREADS: Final = 2
+"""Their own, so that an approval or an abort never waits for readers."""
 _JSON: Final = "application/json"
 
 T = TypeVar("T")
@@ -35,6 +37,7 @@ class Routes:
     def __init__(self, context: Context) -> None:
         self._at = context
         self._threads = CapacityLimiter(_THREADS)
+        self._action_threads = CapacityLimiter(_ACTION_THREADS)
 
     def routes(self) -> list[Route]:
         """All of them."""
@@ -60,9 +63,9 @@ class Routes:
         """Everything, once."""
         return Response(self._at.hub.state(now_ms()), media_type=_JSON)
 
-    async def stream(self, _: Request) -> Response:
+    async def stream(self, request: Request) -> Response:
         """Everything, and then what changes."""
-        return stream(self._at.hub)
+        return EventStream(self._at.hub, reserved=self._at.access.has_shown_token(request))
 
     async def schema(self, _: Request) -> Response:
         """What all of it looks like."""
@@ -140,8 +143,9 @@ class Routes:
         say = self._say(await _body(request))
         host = request.client.host if request.client else "unknown"
         path = self._at.config.path
-        done = await self._in_thread(
-            lambda: act(path, cluster, cast(Action, action), say, host), abandon=False
+        done = await to_thread.run_sync(
+            lambda: act(path, cluster, cast(Action, action), say, host),
+            limiter=self._action_threads,
         )
         return self._json(done)
 
@@ -175,9 +179,9 @@ class Routes:
     def _json(self, model: BaseModel) -> Response:
         return json_response(self._at.cleaner, model)
 
-    async def _in_thread(self, work: Callable[[], T], *, abandon: bool = True) -> T:
-        """Read files beside the loop; what only reads is not waited for when it all ends."""
-        return await to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=abandon)
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        """Read files outside the event loop; the end of the console does not wait for it."""
+        return await to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
 
 
 async def _body(request: Request) -> bytes:

@@ -27,6 +27,8 @@ from orchestrator.runbook.load import load
 from orchestrator.terminal import echo
 
 READERS_MAX: Final = 64
+READERS_RESERVED: Final = 16
+"""Of these, for readers that have shown the token: on loopback every local user may read."""
 _SEND_BUFFER: Final = 128 * 1024
 """What a slow reader has not taken is to be joined here, not to grow old in the kernel: by itself
 that would keep 4 MiB for each."""
@@ -88,6 +90,7 @@ def _running(
         {each.name: each.runbook is not None for each in config.clusters},
         {"version": version("kraftgate"), "stall_after_ms": config.stall_after_ms},
         READERS_MAX,
+        READERS_RESERVED,
     )
     clean = cleaner(config, token)
     loaded = {each.name: load(each.runbook.file) for each in config.clusters if each.runbook}

@@ -11,6 +11,7 @@ from typing import Final
 
 import anyio
 from sse_starlette import EventSourceResponse
+from starlette.types import Receive, Scope, Send
 
 from orchestrator.console.hub import Hub, TooMany
 from orchestrator.console.model_answers import Beat
@@ -21,27 +22,42 @@ _CHUNK: Final = 64 * 1024
 """So much is handed to the connection at once: what it holds of one reader stays bounded."""
 
 
-def stream(hub: Hub) -> EventSourceResponse:
-    """One more reader.
+class EventStream(EventSourceResponse):
+    """The event stream of one reader; its place is taken while the answer is sent, and no longer.
 
-    Raises:
-        Refused: there are as many as may be.
+    A HEAD request, or a client that is gone before the first byte, runs no body: a place that only
+    the body gave back would be lost.
+
+    Args:
+        reserved: The reader has shown the token, so places are kept for it.
     """
-    try:
-        hub.join()
-    except TooMany:
-        mend = "close some of the pages that show this console"
-        raise Refused(503, "too_many", "too many pages watch", mend) from None
-    return EventSourceResponse(_chunks(hub), ping=0)
+
+    def __init__(self, hub: Hub, *, reserved: bool) -> None:
+        super().__init__(_chunks(hub), ping=0)
+        self._hub = hub
+        self._reserved = reserved
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer.
+
+        Raises:
+            Refused: as many readers as allowed are connected.
+        """
+        try:
+            self._hub.join(reserved=self._reserved)
+        except TooMany:
+            fix = "close some of the pages that show this console, or enter the token"
+            raise Refused(503, "too_many", "too many pages are open", fix) from None
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._hub.leave()
 
 
 async def _chunks(hub: Hub) -> AsyncIterator[bytes]:
-    try:
-        async for frame in _frames(hub):
-            for each in _cut(frame):
-                yield each
-    finally:
-        hub.leave()
+    async for frame in _frames(hub):
+        for each in _cut(frame):
+            yield each
 
 
 async def _frames(hub: Hub) -> AsyncIterator[bytes]:

@@ -12,10 +12,10 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 
 from orchestrator.console import server, stream
-from orchestrator.console.serving import READERS_MAX
+from orchestrator.console.serving import READERS_MAX, READERS_RESERVED
 from tests.console import sample
 from tests.console.conftest import Start
-from tests.console.reading import client, refused, watching
+from tests.console.reading import TIMEOUT_S, client, refused, watching
 from tests.console.serve import Served
 
 
@@ -102,14 +102,44 @@ def test_a_beat_comes_when_nothing_else_does(start: Start, monkeypatch: pytest.M
 
 
 def test_a_page_too_many_is_refused(start: Start) -> None:
+    """Without the token; the reserved places are open to a page that has shown it."""
     served = start()
+    shown = {"Authorization": f"Bearer {served.token}"}
     with ExitStack() as opened:
-        pages = [opened.enter_context(watching(served)) for _ in range(READERS_MAX)]
+        free = READERS_MAX - READERS_RESERVED
+        pages = [opened.enter_context(watching(served)) for _ in range(free)]
         for page in pages:
             page.next()
         with client(served) as http:
             assert refused(http.get("/api/stream")) == (503, "too_many")
-    with watching(served) as page:  # those that went make room
+        more = [opened.enter_context(watching(served, **shown)) for _ in range(READERS_RESERVED)]
+        for page in more:
+            page.next()
+        with client(served, token=served.token) as http:
+            assert refused(http.get("/api/stream")) == (503, "too_many")
+    _wait_for_room(served)
+
+
+def _wait_for_room(served: Served) -> None:
+    """Wait until the server has noticed that the other pages are closed."""
+    deadline_s = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline_s:
+        with client(served) as http, http.stream("GET", "/api/stream") as answer:
+            if answer.status_code == 200:
+                return
+            answer.read()
+            assert refused(answer) == (503, "too_many")
+    raise AssertionError(f"no room within {TIMEOUT_S} s of closing every page")
+
+
+def test_a_head_request_takes_no_place(start: Start) -> None:
+    """It has no body, and only the body gave its place back."""
+    served = start()
+    with client(served) as http:
+        for _ in range(READERS_MAX + 1):
+            answer = http.head("/api/stream")
+            assert answer.status_code == 200
+    with watching(served) as page:
         page.next()
 
 
