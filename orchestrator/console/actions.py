@@ -1,18 +1,24 @@
 """What a person says to the walk from the page: the very commands, with who and why."""
 
+import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
+from orchestrator.audit.opening import open_to_say
 from orchestrator.commands import walk
 from orchestrator.commands.approve import approve
 from orchestrator.commands.steering import Said
+from orchestrator.config import Config
 from orchestrator.console.model_answers import Done, Say
 from orchestrator.console.refusals import Refused
+from orchestrator.errors import KraftgateError
 from orchestrator.walk.entries import Person
+from streams.source.status_file import now_ms
 
 Action = Literal["approve", "pause", "resume", "abort"]
 
+_LOG = logging.getLogger(__name__)
 LOGIN: Final = "console"
 """The login of everybody who has the token: together they count as one person."""
 _PLAIN: Final[Mapping[str, Callable[[Said], None]]] = {
@@ -50,3 +56,19 @@ def act(config_path: Path, cluster: str, action: Action, say: Say, host: str) ->
     else:
         approve(said, say.checkpoint)
     return Done(said=tuple(words))
+
+
+def record_wrong_token(config: Config, host: str, count: int) -> None:
+    """Append to the audit trail of each cluster that the console was sent a wrong token.
+
+    `count`: so many came from this address within the last minute.
+    """
+    _LOG.warning("the console: wrong token from %s, %d within a minute", host, count)
+    try:
+        with open_to_say(config) as log:
+            for each in config.clusters:
+                log.append(
+                    each.name, "wrong_console_token", {"host": host, "count": count}, now_ms()
+                )
+    except KraftgateError as error:
+        _LOG.error("the console: the wrong token is not in the audit trail: %s", error)

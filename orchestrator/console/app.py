@@ -30,7 +30,7 @@ def application(context: Context) -> Starlette:
             Mount("/static", StaticFiles(directory=STATIC)),
             *Routes(context).routes(),
         ],
-        middleware=[Middleware(Guard, access=context.access, refusals=refusals)],
+        middleware=[Middleware(Guard, context=context, refusals=refusals)],
         exception_handlers={
             Refused: refusals.refused,
             HTTPException: refusals.by_starlette,

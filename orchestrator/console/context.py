@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.config import Config
+from orchestrator.console.access import Access
 from orchestrator.console.clean import Cleaner
-from orchestrator.console.guard import Access
+from orchestrator.console.door import Crowd
 from orchestrator.console.hub import Hub
 from orchestrator.console.pending import Replicas
 from orchestrator.console.sessions import Sessions
@@ -29,6 +30,7 @@ class Context:
     token: Token
     sessions: Sessions
     access: Access
+    crowd: Crowd
     replicas: Replicas
     loaded: Mapping[str, Loaded]
     look: Callable[[], Look | None]

@@ -2,6 +2,8 @@
 
 import http
 import logging
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
@@ -25,9 +27,17 @@ _CODES = {404: "not_found", 405: "method", 413: "too_long", 415: "content_type"}
 class Refused(Exception):
     """A request that is not answered."""
 
-    def __init__(self, status: int, code: str, message: str, mend: str | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        mend: str | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         super().__init__(message)
         self.status = status
+        self.headers = headers
         self.problem = Problem(code=code, message=message, mend=mend)
 
 
@@ -46,7 +56,7 @@ class Refusals:
         """Of `Refused`."""
         if not isinstance(error, Refused):
             raise error
-        return self.answer(error.status, error.problem)
+        return self.answer(error.status, error.problem, **error.headers)
 
     def by_starlette(self, _: Request, error: Exception) -> Response:
         """Of an unknown path, or a method that the path does not know."""

@@ -4,25 +4,29 @@ import asyncio
 import socket
 import struct
 import threading
-from typing import Final
+from functools import partial
+from typing import Any, Final, cast
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from orchestrator.console.door import Crowd, Rank
 from orchestrator.console.hub import Fresh, Hub
 
 UNREAD_S_MAX: Final = 20.0
-"""Whoever takes nothing for so long is cut off."""
+"""A connection whose peer reads nothing for so long is reset."""
+HEAD_S_MAX: Final = 10.0
+"""The same for one that does not send a whole request head within this time."""
 _GRACE_S: Final = 2
-_CONNECTIONS_MAX: Final = 256
 _AT_ONCE: Final = struct.pack("ii", 1, 0)
 
 
 class Server:
     """Serves one application; what it shows is put into its hub from any thread."""
 
-    def __init__(self, app: ASGIApp, hub: Hub, listener: socket.socket) -> None:
+    def __init__(self, app: ASGIApp, hub: Hub, listener: socket.socket, crowd: Crowd) -> None:
+        """Prepare; `listener`: asks `crowd` about every connection."""
         self._hub = hub
         self._listener = listener
         self._ready = threading.Event()
@@ -30,14 +34,13 @@ class Server:
         self._uvicorn = _Uvicorn(
             uvicorn.Config(
                 app,
-                http=_Impatient,
+                http=cast("type[asyncio.Protocol]", partial(_Impatient, crowd=crowd)),
                 ws="none",
                 lifespan="off",
                 log_config=None,
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
-                limit_concurrency=_CONNECTIONS_MAX,
                 timeout_graceful_shutdown=_GRACE_S,
             ),
             self._ready,
@@ -89,32 +92,74 @@ class _Uvicorn(uvicorn.Server):
 
 
 class _Impatient(H11Protocol):
-    """Cuts off whoever does not read: what is written for them would stay in memory."""
+    """Resets a connection whose peer does not read, or does not send a whole request head."""
 
-    _overdue: asyncio.TimerHandle | None = None
+    def __init__(self, *given: Any, crowd: Crowd, **named: Any) -> None:  # noqa: ANN401  # uvicorn's
+        super().__init__(*given, **named)
+        self._crowd = crowd
+        self._answering = False
+        self._unread: asyncio.TimerHandle | None = None
+        self._head: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A peer connected; with TLS, the handshake is done."""
+        super().connection_made(transport)
+        self._note()
+
+    def data_received(self, data: bytes) -> None:
+        """The peer sent something; a request begins once its head is whole."""
+        super().data_received(data)
+        self._note()
+
+    def on_response_complete(self) -> None:
+        """A request is answered; the next one may have been received already."""
+        self._answering = False
+        self._rank(Rank.QUIET)
+        super().on_response_complete()
+        self._note()
 
     def pause_writing(self) -> None:
-        """The other side takes nothing for now."""
+        """The peer does not read for now."""
         super().pause_writing()
-        self._overdue = self.loop.call_later(UNREAD_S_MAX, self._cut_off)
+        self._unread = self.loop.call_later(UNREAD_S_MAX, self._reset)
 
     def resume_writing(self) -> None:
         """It reads again."""
-        self._forget()
+        self._forget_unread()
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone."""
-        self._forget()
+        """The connection is closed."""
+        self._forget_unread()
+        self._forget_head()
         super().connection_lost(exc)
 
-    def _cut_off(self) -> None:
+    def _note(self) -> None:
+        """Note whether a request is being answered; if not, the next head has its time from now."""
+        if self.cycle is None or self.cycle.response_complete:
+            if self._head is None:
+                self._head = self.loop.call_later(HEAD_S_MAX, self._reset)
+        elif not self._answering:
+            self._answering = True
+            self._forget_head()
+            self._rank(Rank.ASKING)
+
+    def _reset(self) -> None:
         """Reset the connection: else the kernel would go on to offer what was written."""
         connection = self.transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
         self.transport.abort()
 
-    def _forget(self) -> None:
-        if self._overdue is not None:
-            self._overdue.cancel()
-            self._overdue = None
+    def _rank(self, rank: Rank) -> None:
+        if self.client is not None:
+            self._crowd.rank(self.client, rank)
+
+    def _forget_unread(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def _forget_head(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None

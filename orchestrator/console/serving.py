@@ -11,10 +11,11 @@ from orchestrator.config import Config
 from orchestrator.config_models import ConsoleAddress
 from orchestrator.config_values import HostPort
 from orchestrator.console import token as tokens
+from orchestrator.console.access import Access
 from orchestrator.console.app import application
 from orchestrator.console.clean import cleaner
 from orchestrator.console.context import Context
-from orchestrator.console.guard import Access
+from orchestrator.console.door import Crowd, Door
 from orchestrator.console.hub import Hub
 from orchestrator.console.painting import Painting
 from orchestrator.console.pending import Replicas
@@ -85,7 +86,7 @@ def _running(
     config: Config, wanted: ConsoleAddress, listener: socket.socket, token: Token
 ) -> Iterator[Console]:
     host, port = listener.getsockname()[:2]
-    sessions = Sessions(port)
+    sessions, crowd = Sessions(port), Crowd()
     hub = Hub(
         {each.name: each.runbook is not None for each in config.clusters},
         {"version": version("kraftgate"), "stall_after_ms": config.stall_after_ms},
@@ -107,11 +108,12 @@ def _running(
             {wanted.listen.host.lower(), *wanted.hosts},
             loopback=ipaddress.ip_address(host).is_loopback,
         ),
+        crowd=crowd,
         replicas=Replicas(config.state_dir),
         loaded=loaded,
         look=lambda: painting.last,
     )
-    server = Server(application(context), hub, listener)
+    server = Server(application(context), hub, Door(listener, crowd), crowd)
     server.start()
     painting.start()
     try:

@@ -35,8 +35,9 @@ def served(start: Start) -> Served:
 
 
 def told(served: Served) -> int:
-    """How many entries the audit trail has."""
-    return len(served.world.log.entries("prod"))
+    """How many entries the audit trail has, without those of wrong tokens."""
+    entries = served.world.log.entries("prod")
+    return sum(each.kind != "wrong_console_token" for each in entries)
 
 
 def pause(served: Served, token: str | None = "", **headers: str) -> httpx.Response:
