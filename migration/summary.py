@@ -48,6 +48,8 @@ WAY: Final = (
     Phase.FINALIZED,
 )
 """The phases of a migration in their order; `rolled-back` and `kraft` are beside it."""
+WITHOUT_ZOOKEEPER: Final = (Phase.FINALIZED, Phase.KRAFT)
+"""In these phases the cluster does not use ZooKeeper: it may be switched off, as planned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from migration.source_status import (
     stale_ms,
     to_json,
 )
-from migration.summary import ClusterSummary, Mode, Phase
+from migration.summary import WITHOUT_ZOOKEEPER, ClusterSummary, Mode, Phase
 from migration.wait import Wait, WaitKind
 
 __all__ = [
@@ -47,7 +47,6 @@ __all__ = [
 
 
 _RANK: Final = {kind: rank for rank, kind in enumerate(WaitKind)}
-_SETTLED: Final = (Phase.FINALIZED, Phase.KRAFT)
 _RESTARTS: Final = (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED, Phase.KRAFT)
 """The phases in which a broker in ZooKeeper mode is what the migration waits for."""
 
@@ -166,7 +165,7 @@ def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> W
 def _zookeeper_waits(summary: ClusterSummary, now_ms: int) -> Iterator[Wait]:
     """Yield that ZooKeeper is not seen, as long as the migration needs it."""
     zookeeper = summary.zookeeper
-    if zookeeper is None or zookeeper.blind_since_ms is None or summary.phase in _SETTLED:
+    if zookeeper is None or zookeeper.blind_since_ms is None or summary.phase in WITHOUT_ZOOKEEPER:
         return
     age = duration_text(now_ms - zookeeper.blind_since_ms)
     yield Wait(
@@ -204,7 +203,7 @@ def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iter
     """Yield the brokers to restart in KRaft mode, where the phase asks for it."""
     if summary.phase not in _RESTARTS:
         return
-    although = " although the migration is finalized" if summary.phase in _SETTLED else ""
+    although = " although the migration is finalized" if summary.phase in WITHOUT_ZOOKEEPER else ""
     for broker in summary.brokers:
         if broker.mode is Mode.KRAFT:
             continue

@@ -16,13 +16,12 @@ from migration.evidence import bounded
 from migration.hazards.dual_write import unheard
 from migration.hazards.hazard import Action, HazardKind
 from migration.known_ids import known_brokers, member_brokers
-from migration.summary import BrokerSummary, Phase
+from migration.summary import WITHOUT_ZOOKEEPER, BrokerSummary, Phase
 from migration.zookeeper import ZooKeeperImage
 
 FOLLOWED: Final = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS)
 """The sources that are followed all the time."""
 _BEFORE_THE_COPY: Final = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.COPYING)
-_WITHOUT_ZOOKEEPER: Final = (Phase.FINALIZED, Phase.KRAFT)
 
 
 def satisfied(reason: str, *evidence: str, counted: int = 0) -> Answer:
@@ -129,7 +128,7 @@ def in_use(view: View, source: DataSource) -> bool:
     if source is DataSource.ZOOKEEPER:
         return (
             DataSource.METADATA_LOG in view.not_current
-            or view.summary.phase not in _WITHOUT_ZOOKEEPER
+            or view.summary.phase not in WITHOUT_ZOOKEEPER
         )
     if source is DataSource.JMX:  # nothing is missed of what was never configured
         return source in view.not_current or view.summary.jmx is not None

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from migration.conditions import DataSource
 from migration.event import Event
-from migration.summary import Phase
+from migration.summary import WITHOUT_ZOOKEEPER, Phase
 from orchestrator.chronicle.spans import NOT_RUNNING, Stood, Unseen
 from orchestrator.report.model import PhaseSpan, UnseenAccount
 from orchestrator.report.shape import span
@@ -36,7 +36,7 @@ _MISSED: Final = {DataSource.METADATA_LOG: _READ_LATER, DataSource.LOG_DIRS: _DI
 
 
 _UNUSED: Final[Mapping[str, frozenset[str]]] = {
-    "zookeeper": frozenset({Phase.FINALIZED, Phase.KRAFT}),
+    "zookeeper": frozenset(WITHOUT_ZOOKEEPER),
     "metadata_log": frozenset({Phase.ROLLED_BACK}),
 }
 """In these phases the cluster does not use the source: it may be switched off, as planned."""

@@ -12,7 +12,7 @@ from migration.source_status import (
     is_silent,
     stale_ms,
 )
-from migration.summary import WAY, ClusterSummary, Phase
+from migration.summary import WAY, WITHOUT_ZOOKEEPER, ClusterSummary, Phase
 from migration.timestamps import time_text
 from migration.waits import is_log_over
 from orchestrator.following import Snapshot
@@ -86,18 +86,30 @@ def sources(one: Snapshot, now_ms: int) -> Text | None:
 
 
 def _sources(one: Snapshot, now_ms: int) -> Iterator[tuple[str, str]]:
-    seen = one.summary.zookeeper
     for name, status in (("ZooKeeper", one.zookeeper), ("disks", one.log_dirs), ("JMX", one.jmx)):
         if status == NO_STATUS:
             continue
-        age = stale_ms(status, now_ms)
-        if status.error is not None:
-            yield f"{name} NOT FOLLOWED", "bold red"
-        elif name == "ZooKeeper" and seen is not None and seen.blind_since_ms is not None:
-            yield f"{name} NOT SEEN since {time_text(seen.blind_since_ms)[:8]}", "bold red"
-        elif age is None:
-            yield f"{name} no answer yet", "yellow"
-        elif is_current(status, now_ms):
-            yield f"{name} {short_age(age)} old", "green"
-        else:
-            yield f"{name} STALE: {short_age(age)} old", "bold red"
+        yield (name == "ZooKeeper" and _zookeeper(one, now_ms)) or _source(name, status, now_ms)
+
+
+def _zookeeper(one: Snapshot, now_ms: int) -> tuple[str, str] | None:
+    """Return what only ZooKeeper can be: not seen, or not in use any more; None: neither."""
+    seen = one.summary.zookeeper
+    since_ms = None if seen is None else seen.blind_since_ms
+    current = since_ms is None and is_current(one.zookeeper, now_ms)
+    if one.summary.phase in WITHOUT_ZOOKEEPER and not current:
+        return "ZooKeeper not in use", "dim"
+    if since_ms is None or one.zookeeper.error is not None:
+        return None
+    return f"ZooKeeper NOT SEEN since {time_text(since_ms)[:8]}", "bold red"
+
+
+def _source(name: str, status: SourceStatus, now_ms: int) -> tuple[str, str]:
+    age = stale_ms(status, now_ms)
+    if status.error is not None:
+        return f"{name} NOT FOLLOWED", "bold red"
+    if age is None:
+        return f"{name} no answer yet", "yellow"
+    if is_current(status, now_ms):
+        return f"{name} {short_age(age)} old", "green"
+    return f"{name} STALE: {short_age(age)} old", "bold red"

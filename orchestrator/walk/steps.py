@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from migration.conditions import View
-from migration.summary import Phase
+from migration.summary import WITHOUT_ZOOKEEPER
 from orchestrator.errors import HookError, RunbookError, SecretUnknown
 from orchestrator.runbook.model import Step
 from orchestrator.runbook.templates import render
@@ -25,7 +25,6 @@ from orchestrator.walk.where import Fields, shown
 OUTPUT_TOLD: Final = 16_384
 """Of a hook's output so many bytes, its last ones, stand in the trail; the run's file has it."""
 
-_WITHOUT_ZOOKEEPER: Final = (Phase.FINALIZED, Phase.KRAFT)
 
 Tell = Callable[[Body], None]
 
@@ -171,7 +170,7 @@ class Steps:
 
 
 def _stands(view: View) -> bool:
-    return view.summary.phase not in _WITHOUT_ZOOKEEPER
+    return view.summary.phase not in WITHOUT_ZOOKEEPER
 
 
 def _redacted(hook: Hook) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from migration.replica_state import ReplicaState
 from migration.source_status import NO_STATUS
 from migration.summary import BrokerSummary, Mode, Phase, UnfencedEarly
 from migration.waits import nothing_seen
+from migration.zookeeper import ZooKeeperImage
 from orchestrator.following import Snapshot
 from orchestrator.view.bars import LETTERS, bar, cells
 from orchestrator.view.closing import closing, event_lines
@@ -260,6 +261,20 @@ def test_a_broker_whose_replicas_no_source_counts_is_unknown() -> None:
     assert "0/0" not in shown
     assert "no replicas" not in shown
     assert "unknown" in shown
+
+
+@pytest.mark.parametrize(
+    ("phase", "said"), [(Phase.HYBRID, "ZooKeeper NOT SEEN since"), (Phase.FINALIZED, "not in use")]
+)
+def test_zookeeper_that_is_switched_off_after_the_end_is_not_missed(
+    phase: Phase, said: str
+) -> None:
+    blind = ZooKeeperImage(seen_ms=NOW_MS - 90_000, blind_since_ms=NOW_MS - 60_000)
+    one = replace(HYBRID, summary=replace(HYBRID.summary, phase=phase, zookeeper=blind),
+                  zookeeper=replace(FRESH, last_reply_ms=NOW_MS - 60_000))  # fmt: skip
+    shown = "\n".join(screen(one, 120))
+    assert said in shown
+    assert ("NOT SEEN" in shown) is (phase is Phase.HYBRID)
 
 
 def test_events_of_several_sources_are_in_the_order_of_their_cluster_time() -> None:
