@@ -103,7 +103,8 @@ KINDS: Final = (
     ),
     Kind(
         name="soak",
-        explains="All other conditions of the same gate have held for so long without a break.",
+        explains="All other conditions of the same guards or gate have held for so long without a"
+        " break.",
         sources=frozenset(),
         rule=_soak,
         parameters=(DURATION,),

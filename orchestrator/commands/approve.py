@@ -71,7 +71,7 @@ def _confirmed(at: Opened, said: Said, checkpoint: Checkpoint, id_: str) -> str 
     Raises:
         WalkError: it is missing, or another name.
     """
-    if not checkpoint.irreversible:
+    if not checkpoint.cannot_be_undone:
         return None
     name = at.entry.name
     typed = said.confirm(name)

@@ -35,7 +35,8 @@ class CheckpointTold(Shape):
         stage: of one with `for_each`: that of its instance that is under way; passed when all are.
         how: how it was passed: `opened`, `already`; or `turned back`.
         for_each: it has an instance for each of these; `instances` are those that were entered.
-        people: how many must approve its step; 0: nobody.
+        people: how many must approve its step; 0: nobody, or those of an earlier checkpoint.
+        destructive: its step removes data, or what holds them.
         step: the step's name; null: only the gate is waited for.
         needs, opens_when: the guards and the gate, as the runbook has them.
     """
@@ -50,6 +51,7 @@ class CheckpointTold(Shape):
     for_each: Literal["broker", "controller"] | None
     instances: tuple[Instance, ...]
     irreversible: bool
+    destructive: bool
     people: int
     step: str | None
     needs: tuple[str, ...]

@@ -92,11 +92,17 @@ def _told(checkpoint: Checkpoint, places: Sequence[PlaceTold]) -> CheckpointTold
         for_each=checkpoint.for_each,
         instances=instances,
         irreversible=checkpoint.irreversible,
-        people=0 if checkpoint.approval is None else checkpoint.approval.people,
+        destructive=checkpoint.destructive,
+        people=_people(checkpoint),
         step=None if checkpoint.step is None else checkpoint.step.name,
         needs=checkpoint.needs,
         opens_when=checkpoint.opens_when,
     )
+
+
+def _people(checkpoint: Checkpoint) -> int:
+    approval = checkpoint.approval
+    return 0 if approval is None or approval.given_at is not None else approval.people
 
 
 def _instances(checkpoint: Checkpoint, places: Sequence[PlaceTold]) -> Iterator[Instance]:

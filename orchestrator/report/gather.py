@@ -14,7 +14,7 @@ from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import FollowingError, NoDataError, RunbookError
 from orchestrator.following import Snapshot, Store, snapshot
 from orchestrator.report.assignments import Assigned
-from orchestrator.runbook.load import Loaded, load
+from orchestrator.runbook.load import Loaded, load_kept
 from orchestrator.walk.entries import RUNBOOKS
 from streams.job.transitions import Transitions, TransitionsUnreadable, read_transitions
 
@@ -145,7 +145,7 @@ def _runbooks(folder: Path, sha256s: set[str]) -> list[tuple[str, Loaded]]:
     found = []
     for sha256 in sorted(sha256s):
         try:
-            loaded = load(folder / f"{sha256}.yaml")
+            loaded = load_kept(folder / f"{sha256}.yaml")
         except RunbookError:
             continue  # said by `runbook_kept`
         if loaded.sha256 == sha256:

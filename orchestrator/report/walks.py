@@ -14,7 +14,7 @@ from orchestrator.report.model_walk import (
     WalkAccount,
 )
 from orchestrator.runbook.load import Loaded
-from orchestrator.runbook.model import Checkpoint
+from orchestrator.runbook.model import Approval, Checkpoint
 from orchestrator.walk import entries
 from orchestrator.walk.entries import KINDS, Body, body_of
 from orchestrator.walk.route import checkpoints
@@ -159,6 +159,8 @@ class _Fold:
 
     def _at(self, at_ms: int, body: Body) -> None:
         passing = self._passing.get(getattr(body, "checkpoint", ""))
+        if isinstance(body, entries.ApprovalsExpired) and passing is not None and passing.ended_ms:
+            return  # of a checkpoint that is passed: it covers a later one no more
         if passing is None:
             return  # that all instances of a checkpoint passed: each of them told so
         if isinstance(body, entries.StepStarted | entries.StepShown):
@@ -171,11 +173,16 @@ class _Fold:
         known = self._known.get(_name(id_))
         people = 0
         if known is not None and known.approval is not None and known.id not in self._begun:
-            people = known.approval.people
+            people = 0 if self._covers(known.approval) else known.approval.people
         passing = Passing.entered(id_, known, self._path, at_ms, people)
         if self._paused is not None:
             passing.holding.pause(at_ms, self._paused)
         self._passing[id_] = passing
+
+    def _covers(self, approval: Approval) -> bool:
+        """Return whether an earlier checkpoint's approvals were enough for this one, too."""
+        given_at = self._passing.get(approval.given_at or "")
+        return given_at is not None and len(given_at.holding.approved) >= approval.people
 
     def _open(self) -> Iterable[Passing]:
         return (each for each in self._passing.values() if each.ended_ms is None)

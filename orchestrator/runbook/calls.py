@@ -6,6 +6,7 @@ from typing import Final, get_args
 
 from orchestrator.runbook.model import Each
 
+SOAK: Final = "soak"
 EACH: Final[tuple[str, ...]] = get_args(Each)
 _CALL: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9_-]*)\s*(?:\(([^()]*)\))?\s*")
 

@@ -1,12 +1,14 @@
 """What is wrong with a runbook that no single key can know: each with its line and its reason.
 
 What must hold: every checkpoint can be reached and can be left, knows what shows that it is done,
-and has a way back until the first that cannot be undone.
+and has a way back until the first that cannot be undone. What cannot be undone is approved, and
+begun only after a soak.
 """
 
 from typing import TYPE_CHECKING
 
 from orchestrator.runbook.check_conditions import conditions
+from orchestrator.runbook.check_final import final
 from orchestrator.runbook.check_order import order
 from orchestrator.runbook.check_phases import phases
 from orchestrator.runbook.check_shape import shape
@@ -25,5 +27,6 @@ def check(loaded: "Loaded") -> tuple[Problem, ...]:
         *ways_back(loaded),
         *conditions(loaded),
         *phases(loaded),
+        *final(loaded),
     ]
     return tuple(sorted(found, key=lambda problem: problem.line))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from migration.conditions import ConditionError, known, parse
 from migration.summary import Phase
-from orchestrator.runbook.calls import EACH, Call, call_of
+from orchestrator.runbook.calls import EACH, SOAK, Call, call_of
 from orchestrator.runbook.places import Place, backward, forward
 from orchestrator.yaml_lines import Problem, YamlPath
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 Role: TypeAlias = Literal["already", "needs", "opens_when"]
 ROLES: Final[tuple[Role, ...]] = ("already", "needs", "opens_when")
-SOAK: Final = "soak"
 _ANY_ID: Final = "1"
 
 
@@ -57,11 +56,11 @@ def _wrong(text: str, call: Call | None, place: Place, role: Role, own: list[str
 
 
 def _soak(text: str, place: Place, role: Role) -> str | None:
-    if role != "opens_when":
-        return f"{text} counts how long a gate holds: write it in `opens_when`"
-    others = [call_of(other) for other in place.checkpoint.opens_when]
+    if role == "already":
+        return f"{text} counts how long guards or a gate hold: write it in `needs` or `opens_when`"
+    others = [call_of(other) for other in getattr(place.checkpoint, role)]
     if all(other is not None and other.name == SOAK for other in others):
-        return f"{text} counts how long the other conditions of its gate hold, and there are none"
+        return f"{text} counts how long the other conditions of `{role}` hold, and there are none"
     return None
 
 

@@ -53,9 +53,6 @@ def _step_and_gate(loaded: "Loaded", place: Place) -> Iterator[Problem]:
     elif checkpoint.already:
         what = f"`{checkpoint.id}` has `already` and no step that could be done already"
         yield Problem(line=loaded.line(*path, "already"), what=what)
-    if checkpoint.irreversible and checkpoint.approval is None:
-        what = f"`{checkpoint.id}` is irreversible and asks nobody: add approval: {{people: 2}}"
-        yield Problem(line=loaded.line(*path, "irreversible"), what=what)
 
 
 def _each(loaded: "Loaded", place: Place) -> Iterator[Problem]:

@@ -58,6 +58,16 @@ def load(source: str | Path) -> Loaded:
     return parse(text, path, sha256=hashlib.sha256(raw).hexdigest())
 
 
+def load_kept(path: Path) -> Loaded:
+    """Read a runbook that was walked, as this or an older version allowed it; never to walk it.
+
+    Raises:
+        RunbookError: it cannot be read, or is no runbook.
+    """
+    raw, text = read_text(path)
+    return _read(text, path, hashlib.sha256(raw).hexdigest())
+
+
 def read_text(path: Path) -> tuple[bytes, str]:
     """Read a file that a person wrote.
 
@@ -79,16 +89,20 @@ def parse(text: str, path: Path, *, sha256: str | None = None) -> Loaded:
     Raises:
         RunbookError: it cannot be used; carries every problem that was found.
     """
-    read = read_yaml(text)
-    runbook, problems = check_model(Runbook, read, {}, documented=_DOCUMENTED)
-    if runbook is None:
-        raise RunbookError(in_order(problems, path))
-    digest = sha256 or hashlib.sha256(text.encode()).hexdigest()
-    loaded = Loaded(runbook=runbook, path=path, sha256=digest, lines=read.lines)
+    loaded = _read(text, path, sha256 or hashlib.sha256(text.encode()).hexdigest())
     wrong = check(loaded)
     if wrong:
         raise RunbookError(in_order(wrong, path))
     return loaded
+
+
+def _read(text: str, path: Path, sha256: str) -> Loaded:
+    """Read the shape; nothing is checked that no single key can know."""
+    read = read_yaml(text)
+    runbook, problems = check_model(Runbook, read, {}, documented=_DOCUMENTED)
+    if runbook is None:
+        raise RunbookError(in_order(problems, path))
+    return Loaded(runbook=runbook, path=path, sha256=sha256, lines=read.lines)
 
 
 def _find(source: str | Path) -> Path:

@@ -34,7 +34,16 @@ class Approval(Strict):
     """Who must agree before the step is done."""
 
     people: int = Field(
-        default=1, ge=1, le=5, description="How many different people must approve."
+        default=1,
+        ge=1,
+        le=5,
+        description="How many different people must approve; a login is one person.",
+    )
+    given_at: Given[Id] = Field(
+        default=None,
+        description="An earlier checkpoint whose approval covers this step, too: nothing may wait"
+        " between the two, or the one before asks for both. It is asked for here only if it was"
+        " not given there. Absent: this step has its own approval.",
     )
 
 
@@ -71,7 +80,9 @@ class Checkpoint(Strict):
         default=(), description="The step is not needed for an instance where all of these hold."
     )
     needs: Conditions = Field(
-        default=(), description="The guards: all must hold before the step is done."
+        default=(),
+        description="The guards: all must hold before the step is done; with soak(...), for so"
+        " long without a break.",
     )
     step: Given[Step] = Field(default=None, description="Absent: only the gate is waited for.")
     opens_when: Conditions = Field(
@@ -83,8 +94,19 @@ class Checkpoint(Strict):
     )
     irreversible: bool = Field(
         default=False,
-        description="There is no way back from it: it needs an approval and is never skipped.",
+        description="There is no way back from it: it needs an approval and a soak before it, and"
+        " is never skipped.",
     )
+    destructive: bool = Field(
+        default=False,
+        description="Its step removes data, or what holds them: it needs an approval and a soak"
+        " before it.",
+    )
+
+    @property
+    def cannot_be_undone(self) -> bool:
+        """Whether its approval is confirmed with the cluster's name."""
+        return self.irreversible or self.destructive
 
 
 class ForwardCheckpoint(Checkpoint):

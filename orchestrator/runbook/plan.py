@@ -33,6 +33,7 @@ class Planned:
         where: the host and rack; "" for one that is not done for each of something.
         already, needs, opens_when: conditions, bound.
         people: how many must approve; 0: nobody is asked, or was asked for an earlier instance.
+        given_at: the earlier checkpoint whose approval covers this one; None: none does.
         step: its name; None: only the gate is waited for.
         command: what the hook runs; None: it is done by hand, or there is a problem.
         timeout_s: of the command.
@@ -47,7 +48,9 @@ class Planned:
     already: tuple[str, ...]
     needs: tuple[str, ...]
     people: int = 0
+    given_at: str | None = None
     irreversible: bool = False
+    destructive: bool = False
     step: str | None = None
     command: tuple[str, ...] | None = None
     timeout_s: float | None = None
@@ -133,7 +136,9 @@ class _Planner:
             already=self._bound(checkpoint.already, bind),
             needs=self._bound(checkpoint.needs, bind),
             people=checkpoint.approval.people if checkpoint.approval and first else 0,
+            given_at=checkpoint.approval.given_at if checkpoint.approval and first else None,
             irreversible=checkpoint.irreversible,
+            destructive=checkpoint.destructive,
             step=None if checkpoint.step is None else checkpoint.step.name,
             command=command,
             timeout_s=timeout_s,

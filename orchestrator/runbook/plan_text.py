@@ -79,12 +79,11 @@ def _stop(stop: Planned) -> Iterator[str]:
         yield from _labelled("done if", ", ".join(stop.already))
     if stop.needs:
         yield from _labelled("needs", ", ".join(stop.needs))
-    if stop.people:
-        people = "1 person" if stop.people == 1 else f"{stop.people} people"
-        command = f'kraftgate approve {shlex.quote(stop.id)} --reason "..."'
-        yield from _labelled("approval", f"{people}: {command}")
+    yield from _approval(stop)
     if stop.irreversible:
         yield from _labelled("", "There is no way back once this has begun.")
+    if stop.destructive:
+        yield from _labelled("", "This destroys data, or what holds them.")
     if stop.command is not None:
         limit = format_duration(timedelta(seconds=stop.timeout_s or 0))
         yield f"{_INDENT}{'runs':<{_LABEL}}{shlex.join(stop.command)}  (at most {limit})"
@@ -96,6 +95,18 @@ def _stop(stop: Planned) -> Iterator[str]:
     yield from _labelled("opens when", ", ".join(stop.opens_when))
     if stop.rollback is not None:
         yield from _labelled("way back", stop.rollback)
+
+
+def _approval(stop: Planned) -> Iterator[str]:
+    if not stop.people:
+        return
+    if stop.given_at is not None:
+        yield from _labelled("approval", f"given at {stop.given_at}, for this step too")
+        return
+    people = "1 person" if stop.people == 1 else f"{stop.people} people"
+    confirm = " --confirm CLUSTER" if stop.irreversible or stop.destructive else ""
+    command = f'kraftgate approve {shlex.quote(stop.id)} --reason "..."{confirm}'
+    yield from _labelled("approval", f"{people}: {command}")
 
 
 def _labelled(label: str, text: str) -> Iterator[str]:

@@ -59,6 +59,8 @@ def _checkpoint(checkpoint: Checkpoint, words: Mapping[str, str]) -> Iterator[st
     yield from (checkpoint.explain.strip(), "")
     if checkpoint.irreversible:
         yield from ("**There is no way back once it has begun.**", "")
+    if checkpoint.destructive:
+        yield from ("**It destroys data, or what holds them.**", "")
     if checkpoint.for_each is not None:
         rules = [_RULES[rule] for rule in rules_of(checkpoint)]
         order = ", ".join((*rules, "by id"))
@@ -70,12 +72,7 @@ def _checkpoint(checkpoint: Checkpoint, words: Mapping[str, str]) -> Iterator[st
         )
     if checkpoint.needs:
         yield from (f"Before the step all of these must hold: {_named(checkpoint.needs)}.", "")
-    if checkpoint.approval is not None:
-        people = checkpoint.approval.people
-        who = "One person approves" if people == 1 else f"{people} people approve"
-        id_ = checkpoint.id if checkpoint.for_each is None else f"'{checkpoint.id}[ID]'"
-        command = f'kraftgate approve {id_} --reason "..."'
-        yield from (f"**{who} it**, each with `{command}`.", "")
+    yield from _approval(checkpoint)
     if checkpoint.step is not None:
         yield from (f"### What to do (step `{checkpoint.step.name}`)", "")
         shown = {name: name.upper() for name in fields_for(checkpoint.for_each)}
@@ -88,6 +85,20 @@ def _checkpoint(checkpoint: Checkpoint, words: Mapping[str, str]) -> Iterator[st
     yield ""
     if isinstance(checkpoint, ForwardCheckpoint):
         yield from _way_back(checkpoint)
+
+
+def _approval(checkpoint: Checkpoint) -> Iterator[str]:
+    approval = checkpoint.approval
+    if approval is None:
+        return
+    if approval.given_at is not None:
+        yield from (f"The approval of `{approval.given_at}` covers it.", "")
+        return
+    who = "One person approves" if approval.people == 1 else f"{approval.people} people approve"
+    id_ = checkpoint.id if checkpoint.for_each is None else f"'{checkpoint.id}[ID]'"
+    confirm = " --confirm CLUSTER" if checkpoint.cannot_be_undone else ""
+    command = f'kraftgate approve {id_} --reason "..."{confirm}'
+    yield from (f"**{who} it**, each with `{command}`.", "")
 
 
 def _named(texts: tuple[str, ...]) -> str:

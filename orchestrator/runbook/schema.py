@@ -12,6 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from migration.conditions import known
 from migration.summary import Phase
+from orchestrator.runbook.check_final import MARKS
 from orchestrator.runbook.model import NO_ROLLBACK, Runbook
 from orchestrator.runbook.schema_conditions import pattern_of
 from orchestrator.runbook.values import CONDITION_FORMAT, ID_PATTERN
@@ -98,9 +99,10 @@ def _across_keys(definitions: Schema) -> None:
     """Say what one checkpoint's keys ask of one another."""
     rules = [
         {
-            "if": {"properties": {"irreversible": {"const": True}}, "required": ["irreversible"]},
+            "if": {"properties": {mark: {"const": True}}, "required": [mark]},
             "then": {"required": ["approval"]},
         }
+        for mark in MARKS
     ]
     back = {
         "if": {"properties": {"rollback": {"const": NO_ROLLBACK}}, "required": ["rollback"]},

@@ -10,7 +10,7 @@ from migration.conditions.standing import brokers_not_known, not_known
 from migration.hazards import Action, HazardKind
 from migration.known_ids import member_brokers
 from orchestrator.runbook.calls import call_of
-from orchestrator.runbook.model import Checkpoint, OrderRule, Runbook
+from orchestrator.runbook.model import Approval, Checkpoint, OrderRule, Runbook
 from orchestrator.runbook.order import Leaders, Member, in_order
 from orchestrator.runbook.places import forward, in_turn
 from orchestrator.walk.state import Place, Stage, Walk
@@ -109,7 +109,7 @@ def next_stop(walk: Walk, runbook: Runbook, view: View) -> Stop | Done | Stuck |
 def step_begun(walk: Walk, checkpoint: str) -> bool:
     """Whether the step of a checkpoint, or of one of its instances, was begun in this walk."""
     return any(
-        _was_begun(each)
+        was_begun(each)
         for each in walk.places.values()
         if each.id == checkpoint or each.id.startswith(f"{checkpoint}[")
     )
@@ -119,13 +119,31 @@ def begun_elsewhere(walk: Walk, id_: str) -> bool:
     """Return whether the step of another instance of the checkpoint was begun in this walk."""
     prefix = f"{id_.partition('[')[0]}["
     return any(
-        _was_begun(each)
+        was_begun(each)
         for each in walk.places.values()
         if each.id.startswith(prefix) and each.id != id_
     )
 
 
-def _was_begun(place: Place) -> bool:
+def asked_at(walk: Walk, place: Place, approval: Approval) -> tuple[Place, ...]:
+    """Return the places whose approvals count for a step: that of `given_at`, and its own."""
+    if approval.given_at is None:
+        return (place,)
+    return walk.place(approval.given_at), place
+
+
+def people_asked(walk: Walk, stop: Stop) -> int:
+    """Return how many people must approve the step of a stop; 0: nobody, or it is covered."""
+    wanted, place = stop.checkpoint.approval, walk.place(stop.id)
+    if wanted is None or stop.begun or place.stage is not Stage.ENTERED:
+        return 0
+    earlier = asked_at(walk, place, wanted)[:-1]
+    covered = any(len(each.approvals) >= wanted.people for each in earlier)
+    return 0 if covered else wanted.people
+
+
+def was_begun(place: Place) -> bool:
+    """Return whether the step of a place was begun, by a hook or by hand."""
     return place.attempts > 0 or place.shown is not None or place.stage is Stage.STEP_DONE
 
 

@@ -17,7 +17,15 @@ from orchestrator.walk.approvals import basis, changed
 from orchestrator.walk.conditions import Conditions
 from orchestrator.walk.entries import Body, JsonFacts
 from orchestrator.walk.judging import Answer, Judge, Part
-from orchestrator.walk.route import Done, Stop, Stuck, next_stop
+from orchestrator.walk.route import (
+    Done,
+    Stop,
+    Stuck,
+    asked_at,
+    next_stop,
+    people_asked,
+    was_begun,
+)
 from orchestrator.walk.state import Place, Stage, Walk
 from orchestrator.walk.steps import Steps
 from orchestrator.walk.trail import Trail
@@ -91,6 +99,7 @@ class Walker:
         self._steps = steps(self._tell)
         self._epochs: dict[int, int | None] = {}
         self._now_ms = 0
+        self._judging: tuple[str, Stage] | None = None
 
     def tick(self, view: View, facts: JsonFacts) -> Standing | None:
         """Look once, and do what is to be done; None: no walk has begun.
@@ -120,6 +129,7 @@ class Walker:
         stop = next_stop(walk, self._loaded.runbook, view)
         match stop:
             case Stuck():
+                self._judging = None
                 return Standing(walk=walk, stop=stop.id, holds=(stop.why,))
             case Done():
                 return self._pass(stop.id, "opened", facts)
@@ -128,12 +138,15 @@ class Walker:
                 self._tell(entries.WalkEnded.model_validate({"outcome": outcome}))
                 return self._standing(None)
         self._notice(stop, view)
-        return self._at(_Look(walk=walk, stop=stop, view=view, facts=facts))
+        look = _Look(walk=walk, stop=stop, view=view, facts=facts)
+        if (stop.id, look.place.stage) != self._judging:
+            self._judge.forget()  # what held before a step, or a pause of judging, does not count
+            self._judging = (stop.id, look.place.stage)
+        return self._at(look)
 
     def _at(self, at: _Look) -> Standing:
         match at.place.stage:
             case Stage.AHEAD:
-                self._judge.forget()
                 self._tell(entries.CheckpointEntered(checkpoint=at.stop.id))
                 return self._standing(at.stop)
             case Stage.ENTERED:
@@ -193,21 +206,32 @@ class Walker:
 
     def _approval(self, at: _Look) -> str | None:
         """What the approvals lack; None: nothing. Those whose state is no more are ended."""
-        wanted, given = at.stop.checkpoint.approval, at.place.approvals
+        wanted = at.stop.checkpoint.approval
         if wanted is None or at.stop.begun:
             return None
-        now = basis(at.view.summary, at.view.hazards, self._loaded.sha256)
-        differs = dict.fromkeys(line for each in given for line in changed(each.basis, now))
-        if differs:
-            lines = tuple(differs)
-            self._tell(entries.ApprovalsExpired(checkpoint=at.stop.id, changed=lines))
-            return f"approval: the one given has expired, {lines[0]}"
-        names = sorted(each.by.words() for each in given)
-        if len(names) >= wanted.people:
-            return None
+        expired = None
+        for place in asked_at(at.walk, at.place, wanted):
+            enough = len(place.approvals) >= wanted.people
+            if enough and place.id != at.stop.id and was_begun(place):
+                return None
+            lines = self._differs(at, place)
+            if lines:
+                self._tell(entries.ApprovalsExpired(checkpoint=place.id, changed=lines))
+                expired = f"approval: the one given has expired, {lines[0]}"
+            elif enough:
+                return None
+        if expired is not None:
+            return expired
+        names = sorted(each.by.words() for each in at.place.approvals)
         so_far = f" ({', '.join(names)} did)" if names else ""
         people = "a person" if wanted.people == 1 else f"{wanted.people} people"
         return f"approval by {people}{so_far}: kraftgate approve '{at.stop.id}' --reason ..."
+
+    def _differs(self, at: _Look, place: Place) -> tuple[str, ...]:
+        """Return what has changed since the approvals of a place, a line each."""
+        now = basis(at.view.summary, at.view.hazards, self._loaded.sha256)
+        lines = (line for each in place.approvals for line in changed(each.basis, now))
+        return tuple(dict.fromkeys(lines))
 
     def _asking(self, at: _Look) -> Standing:
         """A person decides, unless the cluster itself shows that a step of unknown end was done."""
@@ -266,15 +290,13 @@ class Walker:
             raise AssertionError("a walk that stands somewhere has begun")
         if stop is None:
             return Standing(walk=walk, holds=holds, findings=findings)
-        wanted = None if stop.begun else stop.checkpoint.approval
-        asked = wanted is not None and walk.place(stop.id).stage is Stage.ENTERED
         return Standing(
             walk=walk,
             stop=stop.id,
             title=stop.checkpoint.title,
             holds=holds,
             findings=findings,
-            people=wanted.people if wanted is not None and asked else 0,
+            people=people_asked(walk, stop),
         )
 
 

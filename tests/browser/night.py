@@ -24,6 +24,7 @@ from orchestrator.walk.told import WALK_FILE, read
 from tests.job.killing import CLUSTER, Killed
 from tests.support.approving import by_login, by_token
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
+from tests.support.soaks import short
 
 Scene = Literal[
     "zookeeper",
@@ -160,7 +161,7 @@ def _configured(lab: Lab, folder: Path, at: str) -> str:
     """The shipped runbook, by hand, with its soaks cut to seconds."""
     runbook = folder / "runbook.yaml"
     text = load("zk-to-kraft-jbod").path.read_text("utf-8")
-    runbook.write_text(text.replace("soak(1h)", "soak(5s)").replace("soak(10m)", "soak(5s)"))
+    runbook.write_text(short(text))
     return (
         f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
         f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import pytest
 
 from orchestrator.errors import RunbookError
-from orchestrator.runbook.load import parse
-from orchestrator.runbook.places import forward, in_turn
+from orchestrator.runbook.check_final import MARKS, STEPS
+from orchestrator.runbook.load import load, parse, shipped
+from orchestrator.runbook.places import backward, forward, in_turn
 from tests.runbook.texts import PATH, RIGHT, changed
 
 
@@ -49,7 +50,7 @@ CONDITIONS = [
     Wrong(
         "opens_when: [finalized]",
         "opens_when: [finalised, quorum_healthy]",
-        "29: unknown condition `finalised`; did you mean `finalized`?",
+        "30: unknown condition `finalised`; did you mean `finalized`?",
     ),
     Wrong(
         "broker_mode(broker, kraft)",
@@ -87,12 +88,18 @@ CONDITIONS = [
     Wrong(
         '["no_hazard(restart, broker)"]',
         "['soak(10m)']",
-        "17: soak(10m) counts how long a gate holds: write it in `opens_when`",
+        "17: soak(10m) counts how long the other conditions of `needs` hold, and there are none",
+    ),
+    Wrong(
+        'already: ["broker_mode(broker, kraft)"]',
+        'already: ["broker_mode(broker, kraft)", soak(10m)]',
+        "16: soak(10m) counts how long guards or a gate hold: write it in `needs` or `opens_when`",
     ),
     Wrong(
         "[quorum_healthy]",
         "['soak(10m)']",
-        "9: soak(10m) counts how long the other conditions of its gate hold, and there are none",
+        "9: soak(10m) counts how long the other conditions of `opens_when` hold, and there are"
+        " none",
     ),
     Wrong(
         "[quorum_healthy]",
@@ -118,17 +125,17 @@ CONDITIONS = [
     Wrong(
         ", isr_full, lag-is-low]",
         ", isr_full]",
-        "46: the condition `lag-is-low` is never used: remove it, or name it in a gate",
+        "47: the condition `lag-is-low` is never used: remove it, or name it in a gate",
     ),
     Wrong(
         "isr_full, lag-is-low]",
         "isr_full, lag-is-high]",
-        "44: unknown condition `lag-is-high`; did you mean `lag-is-low`?",
+        "45: unknown condition `lag-is-high`; did you mean `lag-is-low`?",
     ),
     Wrong(
         "isr_full, lag-is-low]",
         "isr_full, lag-is-low(3)]",
-        "44: the condition `lag-is-low` takes no argument",
+        "45: the condition `lag-is-low` takes no argument",
     ),
 ]
 
@@ -136,22 +143,22 @@ OWN = [
     Wrong(
         "  - name: lag-is-low\n",
         "  - name: finalized\n",
-        "46: `finalized` is a condition of kraftgate's: choose another name",
+        "47: `finalized` is a condition of kraftgate's: choose another name",
     ),
     Wrong(
         '    shell: {argv: [/usr/local/bin/lag, --max, "100"], timeout: 5s}\n',
         "    explain: Lag.\n",
-        "46: `lag-is-low` asks nothing: write `shell` or `promql`",
+        "47: `lag-is-low` asks nothing: write `shell` or `promql`",
     ),
     Wrong(
         "timeout: 5s}\n",
         "timeout: 5s}\n    promql: {url: 'http://p:9090', query: up}\n",
-        "46: `lag-is-low` has both `shell` and `promql`: keep one",
+        "47: `lag-is-low` has both `shell` and `promql`: keep one",
     ),
     Wrong(
         "timeout: 5s}\n",
         "timeout: 5s}\n  - name: lag-is-low\n    shell: {argv: [x]}\n",
-        "48: the name `lag-is-low` is taken (line 46): choose another",
+        "49: the name `lag-is-low` is taken (line 47): choose another",
     ),
 ]
 
@@ -170,47 +177,47 @@ SHAPE = [
     Wrong(
         "opens_when: [finalized]",
         "opens_when: []",
-        "29: the gate of `end` has no condition: what shows that its step is done? Write"
+        "30: the gate of `end` has no condition: what shows that its step is done? Write"
         " opens_when",
     ),
     Wrong("id: end", "id: ready", "23: the id `ready` is taken (line 6): choose another"),
     Wrong(
-        "id: back-brokers", "id: brokers", "37: the id `brokers` is taken (line 12): choose another"
+        "id: back-brokers", "id: brokers", "38: the id `brokers` is taken (line 12): choose another"
     ),
     Wrong(
         "Restart the controllers of {cluster}.",
         "Restart {controller} of {cluster}.",
-        "28: {controller} is there only with `for_each: controller`",
+        "29: {controller} is there only with `for_each: controller`",
     ),
     Wrong(
         "Restart the controllers of {cluster}.",
         "Restart {controler} of {cluster}.",
-        "28: unknown field {controler}; did you mean `controllers`?",
+        "29: unknown field {controler}; did you mean `controllers`?",
     ),
     Wrong(
         "Restart the controllers of {cluster}.",
         "'{\"version\": 1}'",
-        '28: {"version": 1} is no field: write {host}, or {{ for a brace',
+        '29: {"version": 1} is no field: write {host}, or {{ for a brace',
     ),
     Wrong(
         "Restart the controllers of {cluster}.",
         "'{cluster.__class__}'",
-        "28: {cluster.__class__} is no field: write {host}, or {{ for a brace",
+        "29: {cluster.__class__} is no field: write {host}, or {{ for a brace",
     ),
     Wrong(
         "Restart the controllers of {cluster}.",
         "'{cluster!r}'",
-        "28: {cluster!r} is no field: write {host}, or {{ for a brace",
+        "29: {cluster!r} is no field: write {host}, or {{ for a brace",
     ),
     Wrong(
         "Restart the controllers of {cluster}.",
         "Restart {cluster",
-        "28: a brace stands alone (expected '}' before end of string): write {{ or }}",
+        "29: a brace stands alone (expected '}' before end of string): write {{ or }}",
     ),
     Wrong(
         "    approval: {people: 2}\n",
         "",
-        "30: `end` is irreversible and asks nobody: add approval: {people: 2}",
+        "31: `end` is irreversible and asks nobody: add approval: {people: 2}",
     ),
     Wrong(
         "    opens_when: [quorum_healthy]\n",
@@ -229,16 +236,85 @@ SHAPE = [
     ),
 ]
 
+_FINAL_BACK = """        step:
+          name: leave-kraft
+          manual: On {host} restart broker {broker}.
+        opens_when: ["broker_mode(broker, migrating)", isr_full, lag-is-low]
+"""
+_BARE = _FINAL_BACK.replace("leave-kraft", "delete-znodes")
+_DESTRUCTIVE = _FINAL_BACK + "        destructive: true\n"
+_OFF = """    irreversible: true
+  - id: zk-off
+    title: ZooKeeper off
+    explain: Why.
+    needs: [finalized]
+    step: {name: decommission-zookeeper, manual: Stop it.}
+    opens_when: [isr_full]
+    approval: {people: 1}
+    destructive: true
+"""
+
+FINAL = [
+    Wrong(
+        _FINAL_BACK,
+        _BARE,
+        "42: the step `delete-znodes` is destructive: add destructive: true",
+    ),
+    Wrong(
+        "    approval: {people: 2}\n    irreversible: true\n",
+        "",
+        "27: the step `finalize` is irreversible: add irreversible: true",
+    ),
+    Wrong(
+        _FINAL_BACK,
+        _DESTRUCTIVE,
+        "46: `back-brokers` is destructive and asks nobody: add approval: {people: 1}",
+    ),
+    Wrong(
+        _FINAL_BACK,
+        _DESTRUCTIVE + "        approval: {people: 1}\n",
+        "46: nothing soaks before `back-brokers`, which is destructive: add soak(10m) to its"
+        " `needs`, or to the gate of a checkpoint before it",
+    ),
+    Wrong(
+        "    needs: [isr_full, soak(10m)]\n",
+        "    needs: [isr_full]\n",
+        "26: nothing soaks before `end`, which is irreversible: add soak(10m) to its `needs`, or"
+        " to the gate of a checkpoint before it",
+    ),
+    Wrong(
+        "    irreversible: true\n",
+        _OFF,
+        "36: nothing soaks before `zk-off`, which is destructive: add soak(10m) to its `needs`, or"
+        " to the gate of a checkpoint before it",
+    ),
+    Wrong(
+        "    approval: {people: 2}\n",
+        "    approval: {people: 2, given_at: reddy}\n",
+        "31: `given_at` names no checkpoint before this one: `reddy`; did you mean `ready`?",
+    ),
+    Wrong(
+        "    approval: {people: 2}\n",
+        "    approval: {people: 2, given_at: ready}\n",
+        "31: `ready` does not give this approval: it must ask once, itself, for 2 or more people",
+    ),
+    Wrong(
+        "    approval: {people: 2}\n",
+        "    approval: {people: 2, given_at: brokers}\n",
+        "31: `brokers` does not give this approval: it must ask once, itself, for 2 or more people",
+    ),
+]
+
 ORDER = [
     Wrong(
         "    opens_when: [finalized]\n",
         "    after: [reddy]\n    opens_when: [finalized]\n",
-        "29: `after` names no checkpoint of this way: `reddy`; did you mean `ready`?",
+        "30: `after` names no checkpoint of this way: `reddy`; did you mean `ready`?",
     ),
     Wrong(
         "    opens_when: [finalized]\n",
         "    after: [back-brokers]\n    opens_when: [finalized]\n",
-        "29: `after` names no checkpoint of this way: `back-brokers`; did you mean `brokers`?",
+        "30: `after` names no checkpoint of this way: `back-brokers`; did you mean `brokers`?",
     ),
     Wrong(
         "    opens_when: [quorum_healthy]\n",
@@ -276,34 +352,34 @@ WAYS_BACK = [
     Wrong(
         "  - id: back\n",
         "  - id: none\n",
-        "33: a way back cannot be called `none`: that says that there is none",
+        "34: a way back cannot be called `none`: that says that there is none",
     ),
     Wrong(
         "    explain: When.\n",
         "    explain: When.\n    then: back\n",
-        "36: `back` goes on with itself in the end: `then` must not make a circle",
+        "37: `back` goes on with itself in the end: `then` must not make a circle",
     ),
     Wrong(
         "    explain: When.\n",
         "    explain: When.\n    then: bac\n",
-        "36: there is no way back `bac`; did you mean `back`?",
+        "37: there is no way back `bac`; did you mean `back`?",
     ),
     Wrong(
         "    rollback: back\n",
         "    rollback: none\n    rollback_reason: so\n",
-        "34: nobody takes the way back `back`: name it in a `rollback`, or remove it",
+        "35: nobody takes the way back `back`: name it in a `rollback`, or remove it",
     ),
     Wrong(
         "    irreversible: true\n",
         "    irreversible: true\n" + _AFTER_THE_END,
-        "36: there is no way back here: `end` before it is irreversible; remove it",
+        "37: there is no way back here: `end` before it is irreversible; remove it",
     ),
     Wrong(
         "conditions:\n  - name: lag",
         "  - id: back\n    title: B\n    explain: E\n    checkpoints:"
         "\n      - {id: b, title: b, explain: b, opens_when: [isr_full]}\nconditions:\n "
         " - name: lag",
-        "45: the id `back` is taken (line 33): choose another",
+        "46: the id `back` is taken (line 34): choose another",
     ),
 ]
 
@@ -317,14 +393,14 @@ PHASES = [
     Wrong(
         "opens_when: [finalized]",
         "opens_when: [copied, 'all_brokers(zookeeper)', finalized]",
-        "29: can never be reached: all_brokers(zookeeper) holds in zookeeper, pre-migration or"
+        "30: can never be reached: all_brokers(zookeeper) holds in zookeeper, pre-migration or"
         " rolled-back only, and the phase is hybrid, dual-write or finalized once `end` asked for"
         " copied",
     ),
     Wrong(
         "isr_full, lag-is-low]",
         "isr_full, lag-is-low, finalized]",
-        "44: can never be reached: finalized holds in finalized only, and the phase is"
+        "45: can never be reached: finalized holds in finalized only, and the phase is"
         " pre-migration,"
         " copying or hybrid once `back-brokers` asked for broker_mode(broker, migrating)",
     ),
@@ -332,7 +408,9 @@ PHASES = [
 
 
 @pytest.mark.parametrize(
-    "wrong", [*CONDITIONS, *OWN, *SHAPE, *ORDER, *WAYS_BACK, *PHASES], ids=lambda one: one.said
+    "wrong",
+    [*CONDITIONS, *OWN, *SHAPE, *FINAL, *ORDER, *WAYS_BACK, *PHASES],
+    ids=lambda one: one.said,
 )
 def test_a_mistake_is_refused_with_line_and_reason(wrong: Wrong) -> None:
     assert f"night.yaml:{wrong.said}" in refused(changed(wrong.old, wrong.new))
@@ -342,8 +420,8 @@ def test_a_mistake_does_not_hide_another() -> None:
     text = changed("rollback: back", "rollback: bak").replace("[finalized]", "[finalised]")
     assert [said.split(": ")[0] for said in refused(text)] == [
         "night.yaml:22",
-        "night.yaml:29",
-        "night.yaml:33",
+        "night.yaml:30",
+        "night.yaml:34",
     ]
 
 
@@ -369,6 +447,34 @@ def test_a_cluster_that_is_kraft_alone_migrates_no_more() -> None:
 
 def test_another_attempt_may_follow_a_way_back() -> None:
     parse(changed("[quorum_healthy]", "['phase_is(rolled-back)']"), PATH)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[quorum_healthy]", "[quorum_healthy, soak(10m)]"),
+        ('["assignments_complete(broker)"]', '["assignments_complete(broker)", soak(10m)]'),
+    ],
+)
+def test_a_gate_that_soaks_before_counts_for_what_cannot_be_undone(old: str, new: str) -> None:
+    text = changed("needs: [isr_full, soak(10m)]", "needs: [isr_full]").replace(old, new)
+    parse(text, PATH)
+
+
+def test_one_approval_and_one_soak_are_for_two_steps_that_nothing_may_come_between() -> None:
+    off = _OFF.replace("{people: 1}", "{people: 2, given_at: end}")
+    parse(changed("    irreversible: true\n", off), PATH)
+
+
+def test_the_steps_that_are_known_to_be_final_are_those_of_the_bundled_runbooks() -> None:
+    found = {}
+    for name in shipped():
+        book = load(name).runbook
+        for each in (place.checkpoint for place in (*forward(book), *backward(book))):
+            mark = next((mark for mark in MARKS if getattr(each, mark)), None)
+            if each.step is not None and mark is not None:
+                found[each.step.name] = mark
+    assert found == STEPS
 
 
 def test_the_right_one_is_right() -> None:

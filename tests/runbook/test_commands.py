@@ -43,7 +43,7 @@ def test_a_wrong_file_ends_with_2_and_every_line(tmp_path: Path) -> None:
     file.write_text(changed("rollback: back", "rollback: bak"), "utf-8")
     code, said = run("check", str(file))
     assert code == 2
-    assert [line.split(": ")[0] for line in said.splitlines()] == [f"{file}:22", f"{file}:33"]
+    assert [line.split(": ")[0] for line in said.splitlines()] == [f"{file}:22", f"{file}:34"]
 
 
 def test_the_schema_is_printed() -> None:

@@ -50,21 +50,21 @@ WRONG = [
     ("      manual: On {host} restart broker {broker}.\n    opens_when: [\"assign",
      "    opens_when: [\"assign", "18: `checkpoints[1].step.manual` is missing: add it"),
     ("opens_when: [finalized]", "opens_with: [finalized]",
-     "29: unknown key `opens_with` in `checkpoints[2]`; did you mean `opens_when`?"),
+     "30: unknown key `opens_with` in `checkpoints[2]`; did you mean `opens_when`?"),
     ("{people: 2}", "{people: 0}",
-     "30: `checkpoints[2].approval.people`: Input should be greater than or equal to 1"),
+     "31: `checkpoints[2].approval.people`: Input should be greater than or equal to 1"),
     ("{people: 2}", "{people: yes}",
-     "30: `checkpoints[2].approval.people`: must be a whole number, not bool"),
+     "31: `checkpoints[2].approval.people`: must be a whole number, not bool"),
     ("approval: {people: 2}", "approval: 2",
-     "30: `checkpoints[2].approval`: must hold keys and values; its keys are people"),
+     "31: `checkpoints[2].approval`: must hold keys and values; its keys are people, given_at"),
     ("opens_when: [quorum_healthy]", "opens_when: quorum_healthy",
      "9: `checkpoints[0].opens_when`: must be a list, not str"),
     ("opens_when: [quorum_healthy]", "opens_when: [8]",
      "9: `checkpoints[0].opens_when[0]`: must be text, not int: put it in quotes"),
     ("timeout: 5s", "timeout: 5",
-     "47: `conditions[0].shell.timeout`: the duration 5 has no unit: write 5s, 5m or 5h"),
+     "48: `conditions[0].shell.timeout`: the duration 5 has no unit: write 5s, 5m or 5h"),
     ("argv: [/usr/local/bin/lag, --max, \"100\"]", "argv: []",
-     "47: `conditions[0].shell.argv`: must have at least one entry"),
+     "48: `conditions[0].shell.argv`: must have at least one entry"),
     ("title: A night", "title: ' '", "3: `title`: must not be empty"),
     ("title: A night", "title: A night\ntitle: B",
      "4: the key `title` is given twice (first in line 3): remove one"),
@@ -85,7 +85,7 @@ def test_all_problems_come_at_once_by_line() -> None:
         parse(text, PATH)
     assert [problem.split(": ")[0] for problem in refused.value.problems] == [
         "night.yaml:1",
-        "night.yaml:30",
+        "night.yaml:31",
     ]
 
 

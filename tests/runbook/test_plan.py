@@ -71,7 +71,8 @@ The order is that of now: whose turn it is, is asked again before each turn.
     way back    back
 
 3 end: The end
-    approval    2 people: kraftgate approve end --reason "..."
+    needs       isr_full, soak(10m)
+    approval    2 people: kraftgate approve end --reason "..." --confirm CLUSTER
                 There is no way back once this has begun.
     by hand     step finalize:
         Restart the controllers of prod.
@@ -133,7 +134,18 @@ def test_every_broker_and_controller_has_its_turn_in_order() -> None:
         "finalize[3000]",
     ]
     asked = {stop.id: stop.people for stop in way if stop.people}
-    assert asked == {"finalize[3001]": 2}
+    assert asked == {"finalize[3001]": 2, "zookeeper-off": 1}
+
+
+def test_what_destroys_data_and_which_approval_covers_it_is_in_the_plan() -> None:
+    loaded = load("zk-to-kraft-jbod")
+    text = plan_text(loaded, FACTS, None, plan(loaded.runbook, FACTS, None))
+    off = text[text.index("zookeeper-off") : text.index("WAY BACK")]
+    assert "approve zookeeper-off --reason" in off
+    assert "This destroys data, or what holds them." in off
+    znodes = text[text.index("back-znodes:") : text.index("back-brokers[")]
+    assert "approval    given at back-controllers, for this step too" in znodes
+    assert "This destroys data" in znodes
 
 
 def test_before_the_controllers_exist_they_are_planned_for_as_a_kind() -> None:

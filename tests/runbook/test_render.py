@@ -61,6 +61,7 @@ def test_a_page_in_words() -> None:
     assert "one at a time: rack by rack, ZooKeeper's controller last, by id." in shown
     assert "On HOST restart broker BROKER." in shown
     assert "**2 people approve it**, each with `kraftgate approve end --reason" in shown
+    assert 'approve end --reason "..." --confirm CLUSTER' in shown
     assert "No way back is needed: nothing was changed yet" in shown
     assert "- `lag-is-low`: It is asked by `/usr/local/bin/lag --max 100`, for 5s at most." in shown
 
@@ -71,3 +72,9 @@ def test_what_comes_first_stands_first() -> None:
     )
     shown = page(parse(text, PATH).runbook)
     assert "It comes after `ready`." in shown
+
+
+def test_what_destroys_data_is_said_in_the_page_with_who_approves_it() -> None:
+    shown = page(load("zk-to-kraft-jbod").runbook)
+    assert shown.count("**It destroys data, or what holds them.**") == 3
+    assert "The approval of `back-controllers` covers it." in shown

@@ -61,7 +61,7 @@ ONE_CHECKPOINT_TELLS = (
     "has both",
     "has no condition",
     "neither a step nor a gate",
-    "irreversible and asks nobody",
+    "and asks nobody",
     "`already` and no step",
     "the order `rack` needs",
 )
@@ -72,7 +72,7 @@ ONE_CHECKPOINT_TELLS = (
     "wrong",
     [
         one
-        for one in (*test_check.CONDITIONS, *test_check.OWN, *test_check.SHAPE)
+        for one in (*test_check.CONDITIONS, *test_check.OWN, *test_check.SHAPE, *test_check.FINAL)
         if any(sign in one.said for sign in ONE_CHECKPOINT_TELLS)
     ],
     ids=lambda one: one.said,

@@ -29,6 +29,7 @@ checkpoints:
   - id: end
     title: The end
     explain: Why.
+    needs: [isr_full, soak(10m)]
     step:
       name: finalize
       manual: Restart the controllers of {cluster}.

@@ -116,6 +116,7 @@ def _walked(window: Window, prometheus: str) -> None:
     place = walk.current
     assert place is not None
     window.approve(place.id)
+    window.approve_alone("zookeeper-off")
     window.wait_walk(lambda walk: walk.outcome == "completed", "the end", _WALK_S)
     summary = window.summary()
     assert summary is not None

@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
@@ -134,8 +133,7 @@ def test_what_cannot_be_undone_is_approved_with_the_clusters_name(desk: Desk) ->
 def test_on_a_terminal_the_clusters_name_is_asked_for(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, typed: str, code: ExitCode
 ) -> None:
-    terminal = SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr("orchestrator.cli_walk.sys", terminal)
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
     words = ["approve", "finalize", *WHY, "--config", str(desk.config)]
     result = CliRunner().invoke(main, words, input=f"{typed}\n")
     assert result.exit_code == code

@@ -94,8 +94,9 @@ def _a_second_orchestrator_is_refused(window: Window) -> None:
     """With a state directory of its own, as on another host."""
     window.wait_walk(lambda walk: walk.execute, "the first one to have the lock")
     other = window.config.with_name("other.yaml")
-    text = window.config.read_text("utf-8")
-    other.write_text(text.replace(str(window.state), f"{window.state}-other"), "utf-8")
+    text = window.config.read_text("utf-8").replace(str(window.state), f"{window.state}-other")
+    lines = [line for line in text.splitlines() if not line.startswith("console:")]
+    other.write_text("\n".join(lines), "utf-8")
     command = [sys.executable, "-m", "orchestrator", "run", "--execute", "--config", str(other)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == ExitCode.FAILED
@@ -209,6 +210,7 @@ def _an_operator_restarts_one_out_of_order(lab: Lab, window: Window) -> None:
 def _back_to_zookeeper(lab: Lab, window: Window) -> None:
     window.wait_walk(_stands_at("soak", "finalize"), "the last reversible checkpoint")
     window.say("rollback", "--reason", "the change is called off")
+    window.approve_alone("back-controllers")  # and with it back-znodes, which nobody is asked for
     window.wait_walk(lambda walk: walk.outcome == "rolled-back", "the way back", 600)
     summary = window.summary()
     assert summary is not None
@@ -226,11 +228,23 @@ def _through_to_kraft(lab: Lab, window: Window) -> None:
     place = walk.current
     assert place is not None
     window.approve(place.id)
+    _zookeeper_is_not_stopped_unasked(lab, window)
     window.wait_walk(lambda walk: walk.outcome == "completed", "the end", 600)
     summary = window.summary()
     assert summary is not None
     assert summary.phase is Phase.FINALIZED
     assert not lab.is_alive("zookeeper")
+
+
+def _zookeeper_is_not_stopped_unasked(lab: Lab, window: Window) -> None:
+    """Its guards have soaked, and still a person is waited for."""
+    window.wait_at("zookeeper-off", Stage.ENTERED)
+    window.wait_true(
+        lambda: [each.partition(":")[0] for each in holds(window)] == ["approval by a person"],
+        "the guards to have soaked",
+    )
+    assert lab.is_alive("zookeeper")
+    window.approve_alone("zookeeper-off")
 
 
 def _everything_is_in_the_audit(window: Window) -> None:

@@ -55,7 +55,7 @@ checkpoints:
   - id: finalize
     title: Finalize
     explain: No way back.
-    needs: [nothing_held]
+    needs: [nothing_held, soak(200ms)]
     step: {name: finalize, manual: Finalize now.}
     opens_when: [finalized]
     approval: {people: 2}
@@ -540,12 +540,12 @@ def at_finalize(night: Night) -> None:
     assert night.settle().stop == "finalize"
 
 
-def approve(night: Night, by: Person) -> None:
+def approve(night: Night, by: Person, checkpoint: str = "finalize") -> None:
     from orchestrator.walk.approvals import basis
 
     view = night.view()
     now = basis(view.summary, view.hazards, night.loaded.sha256)
-    night.say(entries.Approved(checkpoint="finalize", by=by, reason="ok", basis=now))
+    night.say(entries.Approved(checkpoint=checkpoint, by=by, reason="ok", basis=now))
 
 
 def test_two_people_must_approve_what_cannot_be_taken_back(night: Night) -> None:
@@ -661,6 +661,135 @@ def test_a_runbook_that_was_changed_under_the_walk_holds_it(night: Night) -> Non
     night.take_up()
     assert "was changed since this walk began" in night.look().holds[0]
     assert night.outside.started == []
+
+
+FINAL = """
+runbook: 1
+name: final
+title: What destroys data
+explain: For tests.
+checkpoints:
+  - id: stop
+    title: Stop it
+    explain: Nothing may come between this and the next.
+    needs: [nothing_held, soak(10s)]
+    step: {name: finalize, manual: Stop it.}
+    opens_when: [nothing_held]
+    approval: {people: 1}
+    destructive: true
+    rollback: none
+    rollback_reason: It is a test.
+  - id: remove
+    title: Remove it
+    explain: At once.
+    step: {name: enter-kraft, manual: Remove it.}
+    opens_when: [nothing_held, soak(10s)]
+    approval: {people: 1, given_at: stop}
+    destructive: true
+    rollback: none
+    rollback_reason: It is a test.
+"""
+
+
+@pytest.fixture
+def final(tmp_path: Path) -> Iterator[Night]:
+    night = Night(tmp_path, runbook=FINAL)
+    night.brokers, night.phase = (kraft(1), kraft(2)), Phase.DUAL_WRITE
+    yield night
+    night.log.close()
+
+
+def steps_of(night: Night) -> list[str]:
+    return [argv[1] for _, argv, _ in night.outside.started]
+
+
+def test_what_destroys_data_waits_for_its_soak_and_for_a_person(final: Night) -> None:
+    assert any(each.startswith("soak(10s)") for each in final.settle().holds)
+    final.look(50)
+    standing = final.settle()
+    assert standing.holds == ("approval by a person: kraftgate approve 'stop' --reason ...",)
+    assert standing.people == 1
+    assert steps_of(final) == []
+    approve(final, ANNA, "stop")
+    final.settle()
+    assert steps_of(final) == ["finalize"]
+
+
+def test_a_soak_that_is_interrupted_begins_anew(final: Night) -> None:
+    approve(final, ANNA, "stop")
+    final.look(30)
+    final.brokers = (kraft(1), held(2))
+    final.look()
+    final.brokers = (kraft(1), kraft(2))
+    final.look()
+    approve(final, ANNA, "stop")
+    final.look(30)
+    assert steps_of(final) == []
+    final.look(20)
+    assert steps_of(final) == ["finalize"]
+
+
+def test_a_repeated_step_soaks_again(final: Night) -> None:
+    final.look(50)
+    approve(final, ANNA, "stop")
+    final.look(2)
+    final.outside.ends(1)
+    final.look(100)
+    final.say(entries.StepDecided(checkpoint="stop", decision="repeat", by=ANNA, reason="again"))
+    assert any(each.startswith("soak(10s)") for each in final.look(2).holds)
+    final.look(50)
+    assert steps_of(final) == ["finalize", "finalize"]
+
+
+def test_what_held_before_a_step_does_not_count_for_the_soak_after_it(final: Night) -> None:
+    stopped(final)
+    final.look(100)  # the second hook runs: its gate holds all the while, and nobody looks
+    final.outside.ends(0)
+    assert final.look(4).stop == "remove"
+    assert final.place("remove").stage is Stage.STEP_DONE
+    final.look(50)
+    assert final.place("remove").stage is Stage.PASSED
+
+
+def stopped(night: Night) -> None:
+    """The first step was approved and done; the second one runs."""
+    night.look(50)
+    approve(night, ANNA, "stop")
+    night.look(3)
+    night.outside.ends(0)
+    night.settle()
+    assert night.place("stop").stage is Stage.PASSED
+    assert steps_of(night) == ["finalize", "enter-kraft"]
+
+
+def test_one_approval_covers_two_steps_that_nothing_may_come_between(final: Night) -> None:
+    stopped(final)
+    assert final.place("remove").approvals == ()
+
+
+def test_an_approval_that_was_not_given_there_is_asked_for_here(final: Night) -> None:
+    final.settle()
+    final.say(entries.CheckpointSkipped(checkpoint="stop", by=ANNA, reason="done by hand"))
+    standing = final.settle()
+    assert (standing.stop, standing.people) == ("remove", 1)
+    assert "approval by a person: kraftgate approve 'remove'" in standing.holds[-1]
+    approve(final, ANNA, "remove")
+    final.settle()
+    assert steps_of(final) == ["enter-kraft"]
+
+
+def test_an_approval_of_an_earlier_checkpoint_expires_before_a_step_was_begun(
+    final: Night,
+) -> None:
+    final.settle()
+    approve(final, ANNA, "stop")
+    final.say(entries.CheckpointSkipped(checkpoint="stop", by=ANNA, reason="done by hand"))
+    final.brokers = (kraft(1), kraft(2, epoch=4711))
+    standing = final.settle()
+    assert (standing.stop, standing.people) == ("remove", 1)
+    assert steps_of(final) == []
+    (expired,) = [e for e in final.log.entries("prod") if e.kind == "approvals_expired"]
+    assert expired.body["checkpoint"] == "stop"
 
 
 def test_which_brokers_there_are_must_be_known(night: Night) -> None:

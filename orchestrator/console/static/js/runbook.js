@@ -54,6 +54,7 @@ const Checkpoint = memo(({ one, walk }) => {
         <${Stand} one=${one} />${each && ` · once for each ${one.for_each}`}
         ${one.people > 0 && html` · <${Badge} tone="plain" icon="key">${one.people === 1 ? "one approval" : `${one.people} approvals`}<//>`}
         ${one.irreversible && html` <${Badge} tone="bad" icon="flag">no way back<//>`}
+        ${one.destructive && html` <${Badge} tone="bad" icon="alert">destroys data<//>`}
       </p>
       ${each && one.instances.length > 0 && html`<${Instances} all=${one.instances} what=${one.for_each} here=${walk?.checkpoint ?? null} />`}
       ${walk !== null && html`<${Here} walk=${walk} />`}

@@ -16,6 +16,7 @@ const EFFECTS = {
       ? `Kraftgate may then run the hook of its step${at?.step ? ` (${at.step})` : ""}, on this cluster, as soon as all guards hold.`
       : `Its step${at?.step ? ` (${at.step})` : ""} may then be taken, by hand.`,
     at?.irreversible ? "It cannot be undone: there is no way back to ZooKeeper from there." : "",
+    at?.destructive ? "It cannot be undone: its step destroys data, or what holds them." : "",
     walk.people > 1 ? `${walk.people} people must approve; ${walk.approved_by.length ? `${walk.approved_by.join(", ")} did` : "nobody did yet"}.` : "",
     walk.people > 1 ? "Everybody who uses the console's token counts as one person; the others approve with kraftgate approve." : "",
     "The approval expires when the state changes for which it is given.",
@@ -45,7 +46,7 @@ export function SayDialog({ what, cluster, off, onClose, onDone }) {
   const row = cluster.checkpoints.find((each) => each.id === baseOf(opened.checkpoint));
   const moved = what === "approve" && walk.checkpoint !== opened.checkpoint;
   const gone = !walk.can.includes(what);
-  const named = what === "abort" || (what === "approve" && row?.irreversible === true);
+  const named = what === "abort" || (what === "approve" && (row?.irreversible === true || row?.destructive === true));
   useLayoutEffect(() => {
     const from = document.activeElement;
     dialog.current.showModal();

@@ -75,6 +75,7 @@
  * @property {"broker"|"controller"|null} for_each
  * @property {readonly (Instance)[]} instances
  * @property {boolean} irreversible
+ * @property {boolean} destructive
  * @property {number} people
  * @property {string|null} step
  * @property {readonly (string)[]} needs
