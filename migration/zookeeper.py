@@ -117,6 +117,7 @@ class ZooKeeperImage:
         ever: every id that was in /brokers/ids, also when its broker is down now.
         notifications: directory failures told under pure ZooKeeper mode, whose content was read.
         missed: those whose content was gone when it was to be read.
+        missed_ms: when the last of them was noticed; None: none was.
         reassigning: partitions in /admin/reassign_partitions.
         deleting: topics in /admin/delete_topics.
         unreadable: path -> why its content says nothing.
@@ -138,6 +139,7 @@ class ZooKeeperImage:
     ever: frozenset[int] = frozenset()
     notifications: int = 0
     missed: int = 0
+    missed_ms: int | None = None
     reassigning: int = 0
     deleting: tuple[str, ...] = ()
     unreadable: Mapping[str, str] = field(default_factory=dict)
@@ -159,7 +161,8 @@ def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage,
             image = _seen(image, fact, told)
         case NotificationsMissed() if fact.number:
             told.tell("notifications_missed", first=fact.first, count=fact.number)
-            image = replace(image, missed=image.missed + fact.number)
+            missed = image.missed + fact.number
+            image = replace(image, missed=missed, missed_ms=fact.seen_ms)
         case ZnodeSeen():
             image = _znode(image, fact, told)
         case NotificationsMissed():

@@ -12,6 +12,7 @@ from migration.conditions.condition import Answer
 from migration.conditions.kind import Kind
 from migration.conditions.standing import (
     broker_of,
+    brokers_alone_not_known,
     brokers_not_known,
     count,
     log_has_topics,
@@ -35,6 +36,8 @@ def _isr_full(view: View, broker: int | None = None) -> Answer:
     if (unseen := ruler_not_known(view)) is not None:
         return unseen
     logged = log_has_topics(view)
+    if not logged and (unseen := brokers_alone_not_known(view)) is not None:
+        return unseen
     if (unseen := not_known(view, _TOPICS, *((_LOG,) if logged else ()))) is not None:
         return unseen
     topics = view.topics
@@ -124,6 +127,8 @@ def _no_reassignment(view: View) -> Answer:
             return unknown("the metadata log's partitions were not counted yet")
         who = "by the metadata log"
     else:
+        if (unseen := brokers_alone_not_known(view)) is not None:
+            return unseen
         if (unseen := not_known(view, _TOPICS)) is not None:
             return unseen
         open_ones = None if view.topics is None else view.topics.reassigning

@@ -110,6 +110,20 @@ def ruler_not_known(view: View) -> Answer | None:
     return not_known(view, DataSource.ZOOKEEPER)
 
 
+def brokers_alone_not_known(view: View) -> Answer | None:
+    """Say why the brokers alone do not say how the partitions are; None: they do.
+
+    They do while ZooKeeper shows that one of them is the controller.
+    """
+    if zookeeper_rules(view):
+        return None
+    if (unseen := not_known(view, DataSource.ZOOKEEPER)) is not None:
+        return unseen
+    return unknown(
+        "the metadata log has no topics yet, and no broker in ZooKeeper mode is the controller"
+    )
+
+
 def log_has_topics(view: View) -> bool:
     """Whether the metadata log has a say about partitions; True where that is not known."""
     if zookeeper_rules(view):

@@ -99,6 +99,7 @@ class View:
         stall_after_ms: so long without progress, and a held broker needs a person.
         not_current: a source -> why it says nothing of the present (stale, not configured, not
             asked yet); an absent source is current.
+        limits: what a followed source does not see although it is current, in its own words.
         hazards: of `summary`, at `now_ms`; also those that are not due.
         topics: None: the brokers were not asked.
         settings: likewise.
@@ -113,6 +114,7 @@ class View:
     now_ms: int
     stall_after_ms: int
     not_current: Mapping[DataSource, str]
+    limits: Mapping[DataSource, tuple[str, ...]] = field(default_factory=dict)
     hazards: tuple[Hazard, ...] = ()
     topics: TopicsSeen | None = None
     settings: SettingsSeen | None = None

@@ -6,6 +6,7 @@ from migration.conditions.arguments import one_of
 from migration.conditions.condition import Answer
 from migration.conditions.kind import Kind
 from migration.conditions.standing import (
+    ids,
     not_known,
     satisfied,
     unknown,
@@ -15,14 +16,18 @@ from migration.conditions.standing import (
 )
 from migration.conditions.verdict import DataSource
 from migration.conditions.view import View
+from migration.disks import DisksImage
 from migration.durations import duration_text
 from migration.hazards.dual_write import silence, unheard, unwritable
+from migration.known_ids import member_brokers
 from migration.summary import Phase
+from migration.timestamps import iso
 from migration.znodes import CONTROLLER, MIGRATION
 from migration.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 
 _LOG: Final = DataSource.METADATA_LOG
 _ZOOKEEPER: Final = DataSource.ZOOKEEPER
+_DISKS: Final = DataSource.LOG_DIRS
 
 
 def _seen(view: View, path: str | None = None) -> ZooKeeperImage | Answer:
@@ -41,7 +46,32 @@ def _zookeeper_seen(view: View) -> Answer:
     seen = _seen(view)
     if isinstance(seen, Answer):
         return seen
+    limits = view.limits.get(_ZOOKEEPER, ())
+    if limits:
+        return unknown("not every change of ZooKeeper is seen", *limits)
+    if (unseen := _missed(view, seen)) is not None:
+        return unseen
     return satisfied("every change of ZooKeeper is seen", f"by {seen.server}")
+
+
+def _missed(view: View, seen: ZooKeeperImage) -> Answer | None:
+    """Say that a notification was missed, as long as not every broker's disks were seen since.
+
+    It said that a log directory of some broker failed; which one, only its disks can show.
+    """
+    missed_ms = seen.missed_ms
+    if missed_ms is None:
+        return None
+    told = f"a log directory notification was deleted before it was read, at {iso(missed_ms)}"
+    if (unseen := not_known(view, _DISKS)) is not None:
+        return unknown(f"{told}; {unseen.reason}")
+    disks = (view.summary.disks or DisksImage()).brokers
+    members = member_brokers(view.summary)
+    since = {each for each, one in disks.items() if (one.answered_ms or 0) > missed_ms}
+    if members <= since:
+        return None
+    left = sorted(members - since)
+    return unknown(f"{told}; log directories not described since: {ids(left)}")
 
 
 def _zk_controller(view: View, wanted: str) -> Answer:
@@ -102,8 +132,10 @@ def _dual_write_alive(view: View) -> Answer:
 KINDS: Final = (
     Kind(
         name="zookeeper_seen",
-        explains="Every change of ZooKeeper is seen.",
-        sources=frozenset({_ZOOKEEPER}),
+        explains="Every change of ZooKeeper is seen: it is current, nothing limits what is seen of"
+        " it (`limits` in `status`), and after a missed log directory notification every broker has"
+        " described its log directories.",
+        sources=frozenset({_ZOOKEEPER, _DISKS}),
         rule=_zookeeper_seen,
     ),
     Kind(

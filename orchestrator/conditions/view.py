@@ -56,6 +56,11 @@ def view_of(
         now_ms=now_ms,
         stall_after_ms=stall_after_ms,
         not_current={**currency.not_current, **dict(_asked_for(asked, now_ms))},
+        limits={
+            DataSource.METADATA_LOG: one.status.limits,
+            DataSource.ZOOKEEPER: one.zookeeper.limits,
+            DataSource.LOG_DIRS: one.log_dirs.limits,
+        },
         hazards=hazards(one.summary, now_ms, currency, finalize_is_near=one.finalize_is_near),
         topics=_known(asked.topics),
         settings=_known(asked.settings),

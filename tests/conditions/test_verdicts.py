@@ -80,6 +80,15 @@ KRAFT_CONTROLLER = controller(3000, ready=False)
 ZK_MODES = SettingsSeen(at_ms=NOW, modes=dict.fromkeys((1, 2, 3), Mode.ZOOKEEPER))
 ZK_TIME = in_zookeeper_time(zookeeper=zookeeper(kraft=False, brokers=zk_brokers(1, 2, 3)))
 
+BEFORE_THE_COPY = {"phase": Phase.PRE_MIGRATION, "partitions": 0}
+PRE_MIGRATION_UNSEEN = seen(**BEFORE_THE_COPY, zookeeper=None)
+PRE_MIGRATION_NOT_CONFIGURED = replace(
+    PRE_MIGRATION_UNSEEN, not_current={ZOOKEEPER: "`zookeeper` is not configured"}
+)
+PRE_MIGRATION_RULED_BY_A_BROKER = seen(**BEFORE_THE_COPY, zookeeper=zookeeper(kraft=False))
+PRE_MIGRATION_TAKEN_OVER = seen(**BEFORE_THE_COPY, zookeeper=zookeeper())
+MISSED = seen(zookeeper=zookeeper(missed=1, missed_ms=NOW - 60_000))
+
 OVERTAKEN = zookeeper(
     migration=migration(),
     controller_epoch_ms=NOW - 60_000,
@@ -228,6 +237,14 @@ CASES = (
     Case("isr_full", UNKNOWN, replace(ZK_TIME, topics=replace(TOLD, partitions=0))),
     Case("isr_full", UNKNOWN, stale(LOG, ZOOKEEPER, of=ZK_TIME)),
     Case("isr_full", UNKNOWN, stale(ZOOKEEPER, of=ZK_TIME)),
+    Case("isr_full", UNKNOWN, PRE_MIGRATION_UNSEEN),
+    Case("isr_full(1)", UNKNOWN, PRE_MIGRATION_UNSEEN),
+    Case("no_reassignment", UNKNOWN, PRE_MIGRATION_UNSEEN),
+    Case("isr_full", UNKNOWN, PRE_MIGRATION_NOT_CONFIGURED),
+    Case("no_reassignment", UNKNOWN, PRE_MIGRATION_NOT_CONFIGURED),
+    Case("isr_full", SATISFIED, PRE_MIGRATION_RULED_BY_A_BROKER),
+    Case("no_reassignment", SATISFIED, PRE_MIGRATION_RULED_BY_A_BROKER),
+    Case("isr_full", UNKNOWN, PRE_MIGRATION_TAKEN_OVER),
     Case("isr_full(1)", SATISFIED, view(topics=BEHIND)),
     Case("isr_full(3)", WAITING, view(topics=BEHIND)),
     Case("isr_full(3)", WAITING, seen(broker(3, under_replicated=1), under_replicated=1)),
@@ -283,6 +300,11 @@ CASES = (
     Case("zookeeper_seen", SATISFIED, view()),
     Case("zookeeper_seen", UNKNOWN, seen(zookeeper=zookeeper(blind_since_ms=NOW))),
     Case("zookeeper_seen", UNKNOWN, stale(ZOOKEEPER)),
+    Case("zookeeper_seen", UNKNOWN, view(limits={ZOOKEEPER: ("topics are polled",)})),
+    Case("zookeeper_seen", SATISFIED, view(limits={LOG: ("x",), ZOOKEEPER: ()})),
+    Case("zookeeper_seen", UNKNOWN, seen(zookeeper=zookeeper(missed=1, missed_ms=NOW - 1000))),
+    Case("zookeeper_seen", SATISFIED, seen(zookeeper=zookeeper(missed=1, missed_ms=NOW - 1001))),
+    Case("zookeeper_seen", UNKNOWN, stale(DISKS, of=MISSED)),
     Case("zk_controller(kraft)", SATISFIED, view()),
     Case("zk_controller(zookeeper)", WAITING, view()),
     Case("zk_controller(zookeeper)", SATISFIED, in_zookeeper_time()),

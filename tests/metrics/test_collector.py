@@ -136,7 +136,7 @@ def test_of_a_cluster_that_was_never_seen_nothing_is_known() -> None:
 
 def test_a_broker_that_only_zookeeper_knows_has_a_mode_and_nothing_else() -> None:
     one = broker(1, Mode.ZOOKEEPER, epoch=None, registered_ms=None)
-    found = scraped(with_summary(ALL_SEEN, brokers=(one,)))
+    found = scraped(with_summary(ALL_SEEN, brokers=(one,), disks=DisksImage()))
     told = {name for name, of_name in found.items() if any("1" in at for at in of_name)}
     assert told == {"kraftgate_broker_mode"}
 

@@ -128,6 +128,7 @@ def test_a_notification_names_its_broker_and_those_missed_are_counted() -> None:
     ]
     assert image.zookeeper is not None
     assert (image.zookeeper.notifications, image.zookeeper.missed) == (1, 3)
+    assert image.zookeeper.missed_ms == 2
 
 
 def test_a_blind_time_is_told_with_how_long_it_was() -> None:
