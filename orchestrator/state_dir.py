@@ -6,7 +6,7 @@ from pathlib import Path
 
 from orchestrator.config import Config
 from orchestrator.errors import ConfigError, LockHeld
-from streams.state_claim import StateDirInUse, claimed
+from streams.state_claim import StateDirInUse, claimed, holder
 from streams.state_dir import prepare, why_unusable
 
 
@@ -48,6 +48,20 @@ def claiming(state_dir: Path, named: str) -> Iterator[None]:
     with ExitStack() as stack:
         stack.push(claim)
         yield
+
+
+def not_followed(state_dir: Path) -> str | None:
+    """Return why nothing keeps the state directory up to date; None: not known that nothing does.
+
+    A source's own report counts as current for a while after the process that wrote it has ended.
+    """
+    try:
+        found = holder(state_dir)
+    except OSError as error:
+        return why_unusable(state_dir, error)
+    if found is None or found.is_running() is not False:
+        return None
+    return f"no `kraftgate run` is running with {state_dir}: start it"
 
 
 def _refused(state_dir: Path, named: str, error: OSError) -> ConfigError:

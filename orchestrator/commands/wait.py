@@ -27,6 +27,7 @@ from orchestrator.config import Config, load_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.contract import finding_json, several_json
 from orchestrator.errors import GateNotMetError, HazardError, KraftgateError, NoDataError
+from orchestrator.state_dir import not_followed
 from orchestrator.terminal import echo, echo_json
 
 
@@ -97,6 +98,7 @@ def _world(
             asked=lambda name: asking[name].latest(),
             ask_anew=lambda name, timeout_s: asking[name].anew(timeout_s),
             say=_say,
+            not_followed=partial(not_followed, config.state_dir),
         )
 
 

@@ -1,10 +1,12 @@
 """What is wrong with a state directory, or with a log to replay, is told before anything starts."""
 
+import json
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,8 @@ from click.testing import CliRunner, Result
 
 from orchestrator.cli import main
 from orchestrator.errors import ConfigError, ExitCode
-from orchestrator.state_dir import claiming
-from streams.state_claim import LOCK_FILE, StateDirInUse, claimed
+from orchestrator.state_dir import claiming, not_followed
+from streams.state_claim import LOCK_FILE, Holder, StateDirInUse, claimed
 
 
 @pytest.fixture(autouse=True)
@@ -96,16 +98,33 @@ def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
         assert child.stdout.readline() == b"claimed\n"
         with pytest.raises(StateDirInUse, match=f"in use by process {child.pid} on"):
             claimed(tmp_path).__enter__()
+        assert not_followed(tmp_path) is None
         child.kill()
+    assert not_followed(tmp_path) == f"no `kraftgate run` is running with {tmp_path}: start it"
     with claimed(tmp_path):
-        pass
+        assert not_followed(tmp_path) is None
 
 
-def test_an_earlier_versions_lock_names_nobody(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", ["", "process 7 on kafka-1 (kraftgate run), since 2026"])
+def test_an_earlier_versions_lock_names_nobody(tmp_path: Path, left: str) -> None:
     with claimed(tmp_path):
-        (tmp_path / LOCK_FILE).write_text("")
+        (tmp_path / LOCK_FILE).write_text(left)
+        assert not_followed(tmp_path) is None
         with pytest.raises(StateDirInUse, match="in use by another kraftgate: end that process"):
             claimed(tmp_path).__enter__()
+
+
+def test_a_process_of_another_host_may_run_still(tmp_path: Path) -> None:
+    """A state directory on shared storage: that its id is free here says nothing."""
+    there = Holder(host="elsewhere", pid=1, created_s=0.0, command="kraftgate run", since="2026")
+    (tmp_path / LOCK_FILE).write_text(json.dumps(asdict(there)))
+    assert not_followed(tmp_path) is None
+    (tmp_path / LOCK_FILE).write_text(json.dumps(asdict(replace(there, host=socket.gethostname()))))
+    assert not_followed(tmp_path) is not None
+
+
+def test_nobody_ever_followed(tmp_path: Path) -> None:
+    assert not_followed(tmp_path) is None
 
 
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
