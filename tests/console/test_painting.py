@@ -217,6 +217,18 @@ def test_what_may_be_said_now(changes: Any, can: list[str]) -> None:
     assert painted(replace(HYBRID, walk=walk(**changes)))["walk"]["can"] == can
 
 
+def test_what_cannot_be_undone_is_marked_with_how_many_approve_it() -> None:
+    def marked(path: str | None) -> dict[str, Any]:
+        return {
+            each["id"]: (each["irreversible"], each["destructive"], each["people"])
+            for each in painted(replace(HYBRID, walk=walk(path=path)))["checkpoints"]
+        }
+
+    ahead, back = marked(None), marked("from-hybrid")
+    assert (ahead["finalize"], ahead["zookeeper-off"]) == ((True, False, 2), (False, True, 1))
+    assert (back["back-controllers"], back["back-znodes"]) == ((False, True, 1), (False, True, 0))
+
+
 def cells(summary: ClusterSummary) -> Any:
     (row,) = painted(replace(HYBRID, summary=summary))["disks"]
     return row

@@ -60,7 +60,7 @@ def window(lab: Lab, tmp_path: Path) -> Iterator[Window]:
 def test_a_window_with_everything_going_wrong_and_a_second_one(lab: Lab, window: Window) -> None:
     with Traffic(lab.broker_bootstrap, "orders", PARTITIONS) as traffic:
         _the_plan_names_everything(lab, window)
-        window.start()
+        _a_step_that_was_shown_is_handed_to_its_hook(window)
         _a_second_orchestrator_is_refused(window)
         _hooks_that_fail(window)
         _zookeeper_is_down_for_a_minute(lab, window)
@@ -88,6 +88,21 @@ def _the_plan_names_everything(lab: Lab, window: Window) -> None:
         assert f"kraft-broker {broker}" in plan
     for each in load(window.runbook).runbook.checkpoints:
         assert each.title in plan
+
+
+def _a_step_that_was_shown_is_handed_to_its_hook(window: Window) -> None:
+    window.start_by_hand()
+    window.wait_at("controllers", Stage.SHOWN)
+    assert "without --execute" in window.ask(*HAND_OVER).stderr
+    assert window.interrupt() == 0
+    window.start()
+    window.wait_true(lambda: any("--execute" in each for each in holds(window)), "the way to hooks")
+    assert not window.kinds("step_started")
+    window.say(*HAND_OVER)
+    window.wait_walk(lambda walk: walk.place("controllers").attempts == 1, "its hook to run")
+
+
+HAND_OVER = ("decide", "controllers", "--execute", "--reason", "the hook is ready now")
 
 
 def _a_second_orchestrator_is_refused(window: Window) -> None:

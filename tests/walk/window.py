@@ -71,6 +71,10 @@ class Window(Killed):
         """Take the walk up."""
         super().start("--execute", *arguments)
 
+    def start_by_hand(self) -> None:
+        """Take the walk up without hooks: every step is shown."""
+        super().start()
+
     def kill_only_kraftgate(self) -> None:
         """kill -9 of Kraftgate and of Spark's JVM; a hook that runs goes on."""
         assert self._process is not None
