@@ -11,6 +11,7 @@ What lies in a directory that was offline whenever it was looked at is inferred 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from migration.foreign import INT64_MAX
 from migration.observations import (
     DiskFact,
     DisksSeen,
@@ -189,7 +190,7 @@ class _Change:
             total_bytes=known.total_bytes,
             usable_bytes=known.usable_bytes,
             replicas=len(current),
-            bytes=sum(each.bytes for each in current),
+            bytes=min(sum(each.bytes for each in current), INT64_MAX),
             futures=len(futures),
             future_lag_max=max((each.lag for each in futures), default=0),
             directory_id=known.directory_id,

@@ -143,5 +143,7 @@ def _write_replicas(
         [(*key, each.topic, each.partition, each.future) for each in was - is_],
     )
     db.executemany(
-        "INSERT INTO replicas VALUES (?, ?, ?, ?, ?, ?, ?)", [(*key, *each) for each in is_ - was]
+        # A broker may name a replica twice: one row of it is kept.
+        "INSERT OR REPLACE INTO replicas VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [(*key, *each) for each in is_ - was],
     )

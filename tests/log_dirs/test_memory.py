@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from migration.observations import Observation, OffsetsFell, ReplicasBack, ReplicasCutOff
+from streams.journal.codec import pack, unpack
 from streams.log_dirs import rows
 from streams.log_dirs.compare import answered
 from streams.log_dirs.ends import compare_ends
@@ -63,6 +64,21 @@ def test_everything_is_as_it_was_after_opening_again(path: Path) -> None:
         was = known.log_dirs[where]
         assert set(each.replicas) == set(was.replicas)
         assert each._replace(replicas=()) == was._replace(replicas=())
+    memory.close()
+    again.close()
+
+
+def test_a_broker_that_exaggerates_or_repeats_itself_is_remembered(path: Path) -> None:
+    (lay, *_) = log_dir(A, 0).replicas
+    replicas = tuple(lay._replace(partition=n, bytes=2**63 - 1 - d) for n in (0, 1) for d in (0, 1))
+    answer = log_dir(A)._replace(replicas=replicas, total_bytes=2**63 - 1)
+    memory = Memory(path)
+    keep(memory, (answer,), 2**63 - 1, 1)
+    disks = answered(memory.broker(2), (answer,), around(1)).disks
+    assert unpack(pack(disks)) == disks
+    keep(memory, (log_dir(A, 0),), 2**63 - 1, 2)
+    again = Memory(path)
+    assert [each.partition for each in again.broker(2).log_dirs[A].replicas] == [0]
     memory.close()
     again.close()
 
