@@ -1,0 +1,144 @@
+"""Whatever is written into the state directory reads back: any 64-bit number, any Unicode text."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from migration.alerts import Standings
+from migration.event import Event
+from migration.image import ClusterImage
+from migration.source_status import SourceStatus
+from migration.summary import ClusterSummary
+from orchestrator.alerts import kept
+from orchestrator.alerts.book import Told
+from orchestrator.alerts.ledger import Account, Ledger
+from orchestrator.config_alerts import WebhookReceiver
+from orchestrator.following import read_status
+from orchestrator.walk import told
+from streams.live import about
+from streams.source.status_file import STATUS_FILE, write_status
+from streams.store.codec import (
+    broker_json,
+    read_summary,
+    summary_json,
+)
+from streams.store.store import Outcome, Store
+
+_INT64 = st.integers(-(2**63), 2**63 - 1)
+_few = settings(max_examples=15, suppress_health_check=list(HealthCheck))
+
+
+def _dictionary(kind: object) -> st.SearchStrategy[dict[object, object]]:
+    key, value = get_args(kind)
+    return st.dictionaries(st.from_type(key), st.from_type(value), max_size=2)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _numbers_of_64_bits() -> Iterator[None]:
+    """Foreign numbers are bounded where they are read."""
+    st.register_type_strategy(int, _INT64)
+    st.register_type_strategy(Mapping, _dictionary)
+    yield
+    st.register_type_strategy(int, st.integers())
+
+
+@_few
+@given(st.data())
+def test_a_sources_status(data: st.DataObject) -> None:
+    status = data.draw(st.from_type(SourceStatus))
+    with TemporaryDirectory() as folder:
+        write_status(Path(folder, "clusters", "c", STATUS_FILE), status)
+        assert read_status(Path(folder), "c") == status
+
+
+def test_half_a_character_in_a_sources_words_hides_nothing_else(tmp_path: Path) -> None:
+    status = SourceStatus(observed_ms=7, waiting="the file d\udcff")
+    write_status(tmp_path / "clusters" / "c" / STATUS_FILE, status)
+    assert read_status(tmp_path, "c") == SourceStatus(observed_ms=7, waiting="the file d?")
+
+
+@_few
+@given(st.data())
+def test_a_summary(data: st.DataObject) -> None:
+    summary = data.draw(st.from_type(ClusterSummary))
+    brokers = [broker_json(each) for each in summary.brokers]
+    assert read_summary(summary_json(summary), brokers) == summary
+
+
+@_few
+@given(st.data())
+def test_an_event_in_the_store(data: st.DataObject) -> None:
+    values = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
+    event = data.draw(
+        st.builds(
+            Event,
+            timestamp_ms=st.none() | st.integers(-8_640_000_000_000_000, 8_640_000_000_000_000),
+            fields=st.dictionaries(st.text(), values),
+            seen_ms=_INT64,
+        )
+    )
+    outcome = Outcome(
+        cluster="c",
+        image=ClusterImage(),
+        summary=data.draw(st.from_type(ClusterSummary)),
+        brokers=(),
+        gone=(),
+        place={"zookeeper": data.draw(_INT64)},
+        events=(event,),
+        files=(),
+    )
+    with TemporaryDirectory() as folder, Store.open(Path(folder, "store.db")) as store:
+        store.commit(0, [outcome], data.draw(_INT64))
+        assert [each for _, each in store.events("c")] == [event]
+        assert store.place("c", "zookeeper") == outcome.place["zookeeper"]
+
+
+@_few
+@given(st.data())
+def test_what_stands(data: st.DataObject) -> None:
+    standings = data.draw(st.from_type(Standings))
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "alerts.json")
+        kept.Keeper(file).keep(standings)
+        assert kept.read(file) == standings
+
+
+@_few
+@given(st.data())
+def test_what_a_receiver_was_told(data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder:
+        receiver = WebhookReceiver.model_construct(url="https://alerts.example.com/")
+        ledger = Ledger(Path(folder), "pager", receiver)
+        book = data.draw(st.dictionaries(st.text(), st.from_type(Told), max_size=3))
+        account = Account(
+            place=ledger.read().place,
+            told=book,
+            success_ms=data.draw(st.none() | _INT64),
+            failure_ms=data.draw(st.none() | _INT64),
+            why=data.draw(st.none() | st.text()),
+        )
+        ledger.write(account)
+        assert ledger.read() == account
+
+
+@_few
+@given(st.data())
+def test_where_a_runbook_is(data: st.DataObject) -> None:
+    walk = data.draw(st.from_type(told.WalkTold))
+    with TemporaryDirectory() as folder:
+        told.write(Path(folder, "walk.json"), walk)
+        assert told.read(Path(folder, "walk.json")) == walk
+
+
+@_few
+@given(st.data())
+def test_what_a_spool_is_of(data: st.DataObject) -> None:
+    spool = data.draw(st.from_type(about.About))
+    with TemporaryDirectory() as folder:
+        about.save(Path(folder), spool)
+        assert about.load(Path(folder)) == spool
