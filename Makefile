@@ -14,8 +14,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --python-version 3.11 \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 PYTEST_ARGS ?=
+FUZZ_ARGS ?=
 
-.PHONY: help venv java prometheus chromium jars warm test test-fast lint types imports demo bench lock clean
+.PHONY: help venv java prometheus chromium jars warm test test-fast lint types imports demo fuzz bench lock clean
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
@@ -28,6 +29,10 @@ test: lint types imports jars warm prometheus chromium ## everything: tools, the
 
 test-fast: venv ## the tests that need no Spark, no cluster, no Prometheus and no Chromium
 	@exec $(BIN)/python -m pytest -m "not spark and not lab and not prometheus and not browser" $(PYTEST_ARGS)
+
+FUZZ ?= 1000000
+fuzz: venv ## damage input of every parser, FUZZ times each (a million: days); Ctrl-C ends it
+	@exec nice $(BIN)/python -m tests.fuzz --count $(FUZZ) $(FUZZ_ARGS)
 
 bench: jars warm ## measure the figures that the README names
 	@exec $(BIN)/python -m tests.bench

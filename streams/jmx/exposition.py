@@ -1,6 +1,5 @@
 """A node's metrics in Prometheus' text format, down to the beans' numbers. Pure."""
 
-import math
 from collections.abc import Iterable, Mapping
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -45,7 +44,7 @@ def settled(samples: Iterable[tuple[JmxName, float]]) -> dict[JmxName, int]:
 
     Left out is what is no whole number, does not fit the bean's type, or is reported in two ways.
 
-    >>> settled([(JmxName.ZK_MIGRATION_STATE, 1.0), (JmxName.ZK_WRITE_BEHIND_LAG, math.nan)])
+    >>> settled([(JmxName.ZK_MIGRATION_STATE, 1.0), (JmxName.ZK_WRITE_BEHIND_LAG, 1e300)])
     {<JmxName.ZK_MIGRATION_STATE: 'ZkMigrationState'>: 1}
     """
     told: dict[JmxName, set[float]] = {}
@@ -60,9 +59,8 @@ def settled(samples: Iterable[tuple[JmxName, float]]) -> dict[JmxName, int]:
 
 
 def _fits(name: JmxName, value: float) -> bool:
-    if not math.isfinite(value) or value != int(value):
-        return False
-    return -name.largest - 1 <= int(value) <= name.largest
+    # The first comparison is false for NaN, and for an int that no float holds.
+    return -name.largest - 1 <= value <= name.largest and value == int(value)
 
 
 def in_order(numbers: Mapping[JmxName, int]) -> tuple[tuple[str, int], ...]:

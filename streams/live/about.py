@@ -8,7 +8,7 @@ one in a directory below, so that no file ever moves.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +18,7 @@ from streams.live import layout
 from streams.live.errors import CommittedLogDiverged, SpoolDamaged, WrongCluster
 from streams.live.files import sync_directory
 from streams.live.marks import Mark
+from streams.wire.batches import HEADER
 
 _VERSION: Final = 2
 
@@ -86,10 +87,7 @@ def load(directory: Path) -> About:
                 f"{path} has format {told['version']}, this Kraftgate reads {_VERSION}: finish with"
                 " the version that began, or start with an empty directory"
             )
-        return About(
-            cluster_id=told["cluster_id"],
-            heads=tuple(_head(each) for each in told["logs"]),
-        )
+        return About(cluster_id=_text(told["cluster_id"]), heads=_heads(told["logs"]))
     except FileNotFoundError:
         return About()
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -116,5 +114,22 @@ def _told(head: Mark) -> dict[str, object]:
     return {"offset": head.offset, "header": head.header.hex()}
 
 
+def _text(told: object) -> str | None:
+    if told is not None and not isinstance(told, str):
+        raise ValueError("the cluster id is no text")
+    return told
+
+
+def _heads(told: Sequence[Mapping[str, Any] | None]) -> tuple[Mark | None, ...]:
+    if not told:
+        raise ValueError("there is no log")
+    return tuple(_head(each) for each in told)
+
+
 def _head(told: Mapping[str, Any] | None) -> Mark | None:
-    return None if told is None else Mark(int(told["offset"]), bytes.fromhex(told["header"]))
+    if told is None:
+        return None
+    header = bytes.fromhex(told["header"])
+    if len(header) != HEADER.size:
+        raise ValueError(f"a header of {len(header)} bytes")
+    return Mark(int(told["offset"]), header)

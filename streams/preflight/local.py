@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from migration.foreign import INT32_MAX, Unreadable, whole
 from migration.preflight.facts import MetaProperties
 from streams.log_dirs.local import META, is_own_host, properties
 from streams.log_dirs.values import BrokerAddress
@@ -39,11 +40,17 @@ def _read(path: str) -> MetaProperties | None:
         found = properties((Path(path) / META).read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
         return None
-    named = found.get("broker.id", found.get("node.id", ""))
     return MetaProperties(
         path=path,
-        node_id=int(named) if named.isdecimal() else None,
+        node_id=_id(found.get("broker.id", found.get("node.id"))),
         cluster_id=found.get("cluster.id"),
         directory_id=found.get("directory.id"),
         old_ids="directory.ids" in found,
     )
+
+
+def _id(text: str | None) -> int | None:
+    try:
+        return whole(text, "node.id", 0, INT32_MAX)
+    except Unreadable:
+        return None

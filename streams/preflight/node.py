@@ -15,9 +15,10 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import ApiVersionsRequest
 
+from migration.foreign import INT32_MAX, Unreadable, whole
 from migration.preflight.facts import Quorum, Voter
 from streams.live.connection import ControllerConnection
-from streams.live.errors import ConnectionFailed, NotAuthorized
+from streams.live.errors import ConnectionFailed, NotAuthorized, ReplyDamaged
 from streams.live.framing import CLIENT_ID
 from streams.live.messages import METADATA_TOPIC
 
@@ -98,6 +99,7 @@ class Node(ControllerConnection):
 
         Raises:
             NotAuthorized: DESCRIBE_CONFIGS on one of them is missing.
+            ReplyDamaged: a value is no number.
         """
         wanted = sorted(topics)
         found = {}
@@ -111,7 +113,7 @@ class Node(ControllerConnection):
                         "DESCRIBE_CONFIGS on all topics",
                     )
                 for each in result.configs:
-                    found[result.resource_name] = int(each.value)
+                    found[result.resource_name] = self._number(result.resource_name, each.value)
         return found
 
     def reassignments(self) -> tuple[str, ...] | None:
@@ -167,6 +169,12 @@ class Node(ControllerConnection):
                 f"{self.endpoint} described {len(reply.results)} of {len(resources)} resources"
             )
         return reply.results
+
+    def _number(self, topic: str, value: str | None) -> int:
+        try:
+            return whole(value, "min.insync.replicas", 0, INT32_MAX)
+        except Unreadable as error:
+            raise ReplyDamaged(f"{self.endpoint} describes topic {topic}: {error}") from error
 
     def _refuse(self, code: int, what: str, needed: str, *, but: int = 0) -> None:
         if code in {0, but}:

@@ -36,7 +36,10 @@ def test_a_controllers_numbers_are_read() -> None:
     assert in_order(found)[0] == ("ZkMigrationState", 1)
 
 
-@pytest.mark.parametrize("value", ["NaN", "+Inf", "1.5", "1e300", "-1e300", "9223372036854775808"])
+@pytest.mark.parametrize(
+    "value",
+    ["NaN", "+Inf", "1.5", "1" + "0" * 400, "1e300", "-1e300", "9223372036854775808"],
+)
 def test_what_is_no_whole_number_of_its_type_is_not_known(value: str) -> None:
     text = CONTROLLER.decode().replace('"ZkWriteBehindLag"} 0.0', f'"ZkWriteBehindLag"}} {value}')
     found = read(text.encode())

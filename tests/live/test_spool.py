@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streams.live import layout
-from streams.live.errors import ReplyDamaged, SpoolInUse, WrongCluster
+from streams.live.errors import ReplyDamaged, SpoolDamaged, SpoolInUse, WrongCluster
 from streams.live.files import write_all
 from streams.live.messages import OffsetAndEpoch
 from streams.live.spool import Position, Spool
@@ -306,3 +306,22 @@ def test_a_spool_has_one_writer(tmp_path: Path) -> None:
         Spool(tmp_path)
     with Spool(tmp_path):
         pass
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"version": 2, "cluster_id": "C", "logs": [{"offset": 1, "header": "00"}]}',
+        '{"version": 2, "cluster_id": "C", "logs": [{"offset": 1e999, "header": ""}]}',
+        '{"version": 2, "cluster_id": 7, "logs": [null]}',
+        '{"version": 2, "cluster_id": "C", "logs": []}',
+        '{"version": 2, "cluster_id": "C", "logs": 7}',
+        "[]",
+        "\ufeff{}",
+    ],
+)
+def test_a_spool_json_that_is_no_such_thing_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "spool.json").write_text(text, "utf-8")
+    with pytest.raises(SpoolDamaged, match=r"spool\.json cannot be read"):
+        Spool(tmp_path)

@@ -1,0 +1,123 @@
+"""Records and batches: the fast reader and the one through kio give the same answer."""
+
+import struct
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from kio.schema.k_raft_version_record.v0.data import KRaftVersionRecord
+from kio.schema.leader_change_message.v0.data import LeaderChangeMessage as LeaderChangeMessageV0
+from kio.schema.leader_change_message.v1.data import LeaderChangeMessage as LeaderChangeMessageV1
+from kio.schema.snapshot_footer_record.v0.data import SnapshotFooterRecord
+from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
+from kio.schema.voters_record.v0.data import VotersRecord
+
+from migration.records import Record
+from streams.live.batches import committed, survey
+from streams.live.marks import mark_at
+from streams.wire.batches import read_batches
+from streams.wire.control import read_control, write_control
+from streams.wire.errors import WireError
+from streams.wire.project import read_in_full
+from streams.wire.records import read_record, read_records
+from streams.wire.schema import RECORDS
+from streams.wire.values import write_value
+from tests.fuzz.examples import example
+from tests.fuzz.mutations import mutate_bytes
+from tests.fuzz.target import Target
+from tests.fuzz.targets.logs import sealed, segments, values
+
+_KEY = struct.Struct(">hh")
+
+
+@cache
+def _values() -> Sequence[bytes]:
+    return (*values(), *(write_value(example(kind)) for kind in RECORDS.values()))
+
+
+def _record(data: bytes) -> object:
+    fast, full = _outcome(read_record, data), _outcome(read_in_full, data)
+    if not fast.startswith("Unrelated"):  # of those the fast reader looks at the frame alone
+        assert fast == full, (fast, full)
+    return fast
+
+
+def _outcome(read: Callable[[bytes], Record], data: bytes) -> str:
+    """What a reader gives or raises, as text: NaN equals NaN then, and types count."""
+    try:
+        return repr(read(data))
+    except WireError as error:
+        return type(error).__name__
+
+
+@cache
+def _controls() -> Sequence[bytes]:
+    kinds = (
+        LeaderChangeMessageV0,
+        LeaderChangeMessageV1,
+        SnapshotHeaderRecord,
+        SnapshotFooterRecord,
+        KRaftVersionRecord,
+        VotersRecord,
+    )
+    found = []
+    for kind in kinds:
+        entity = example(kind)
+        object.__setattr__(entity, "version", kind.__version__)
+        found.append(b"".join(write_control(entity)))
+    return found
+
+
+def _control(data: bytes) -> object:
+    return read_control(data[: _KEY.size], data[_KEY.size :])
+
+
+def _batches(data: bytes) -> object:
+    found = []
+    for batch in read_batches(data, file="the log"):
+        offsets = [each[0] for each in batch.records() or batch.control_records()]
+        assert offsets == list(range(batch.base_offset, batch.last_offset + 1)), batch
+        found += read_records(batch)
+    return found
+
+
+def _reply_records(data: bytes) -> object:
+    whole = survey(data, "the segment").whole_bytes
+    assert whole <= len(data)
+    mark_at(data, 1)
+    return committed(data, 0, 2**62)
+
+
+TARGETS = (
+    Target(
+        name="record",
+        seeds=_values,
+        parse=_record,
+        errors=(WireError,),
+        mutate=mutate_bytes,
+    ),
+    Target(
+        name="control-record",
+        seeds=_controls,
+        parse=_control,
+        errors=(WireError,),
+        mutate=mutate_bytes,
+    ),
+    Target(
+        name="batches",
+        seeds=segments,
+        parse=_batches,
+        errors=(WireError,),
+        mutate=mutate_bytes,
+        seal=sealed,
+        cost=5,
+    ),
+    Target(
+        name="fetched-batches",
+        seeds=segments,
+        parse=_reply_records,
+        errors=(WireError,),
+        mutate=mutate_bytes,
+        seal=sealed,
+        cost=3,
+    ),
+)

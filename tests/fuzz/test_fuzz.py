@@ -1,0 +1,112 @@
+"""A little fuzz of every parser, with a fixed seed: only typed errors, under 200 MB, no hang."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.campaign import fuzz
+from tests.fuzz.mutations import mutate_bytes
+from tests.fuzz.target import Inputs, Target
+from tests.fuzz.targets import TARGETS
+from tests.fuzz.worker import ADDRESSES_BYTES_MAX, GROWTH_BYTES_MAX
+
+SEED = 11
+_COST_A_TEST = 1000
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_damaged_input_is_read_or_refused(name: str) -> None:
+    count = max(12, _COST_A_TEST // TARGETS[name].cost)
+    outcome = fuzz(name, SEED, count)
+    assert [str(each) for each in outcome.findings] == []
+    assert outcome.inputs == count
+    assert outcome.grown_bytes < GROWTH_BYTES_MAX
+
+
+def test_real_input_is_read() -> None:
+    """A parser that refused its own seeds would find nothing else to read."""
+    for name, target in TARGETS.items():
+        inputs = Inputs(target, SEED)
+        read = 0
+        for index in range(inputs.real):
+            try:
+                target.parse(inputs[index])
+            except target.errors:
+                continue
+            read += 1
+        assert read > 0, name
+
+
+def test_an_input_is_made_from_seed_and_number_alone() -> None:
+    for name, target in TARGETS.items():
+        first, again = Inputs(target, SEED), Inputs(target, SEED)
+        last = first.real + 20
+        made = [first[index] for index in range(last)]
+        assert [again[index] for index in reversed(range(last))] == made[::-1], name
+        assert made[first.real :] != [Inputs(target, 12)[i] for i in range(first.real, last)], name
+
+
+def _broken(data: bytes) -> object:
+    """A parser with a defect for each first byte."""
+    match data[:1]:
+        case b"c":
+            return data[1000]
+        case b"m":
+            return b"x" * (2 * GROWTH_BYTES_MAX)
+        case b"a":
+            return bytearray(2 * ADDRESSES_BYTES_MAX)
+        case b"d":
+            os.abort()
+        case b"t":
+            while True:
+                pass
+        case _:
+            raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("defect", "told"),
+    [
+        ("c", "IndexError at test_fuzz.py"),
+        ("m", "took "),
+        ("a", "MemoryError"),
+        ("d", "ended it with -6"),
+        ("t", "took over 5 s"),
+    ],
+)
+def test_each_kind_of_defect_is_found_and_the_rest_is_read_after_it(
+    defect: str, told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    module = f"""
+from tests.fuzz.targets import TARGETS
+from tests.fuzz.test_fuzz import broken_target
+TARGETS["broken"] = broken_target({defect!r})
+from tests.fuzz.__main__ import main
+import sys
+sys.exit(main())
+"""
+    script = tmp_path / "python"
+    script.write_text(f"#!{sys.executable}\nimport sys\ndel sys.argv[1:3]\n{module}")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    outcome = fuzz("broken", SEED, 6)
+    [finding] = outcome.findings
+    assert told in finding.what
+    assert finding.index == 3
+    assert f"python -m tests.fuzz broken --seed {SEED} --index 3" in str(finding)
+    assert outcome.inputs == 6
+
+
+def broken_target(defect: str) -> Target:
+    """The fourth input shows the defect; it is not among those that a worker warms up with."""
+    seeds = (b"x", b"x", b"x", defect.encode(), b"x", b"x")
+    return Target(
+        name="broken",
+        seeds=lambda: seeds,
+        parse=_broken,
+        errors=(ValueError,),
+        mutate=mutate_bytes,
+    )

@@ -1,0 +1,149 @@
+"""Runs a target's inputs in this process: each bounded in time, all together in memory.
+
+The number of the input that is being read stands in a file, so that whoever started the process
+knows which one ended it. A finding is printed as one line of JSON.
+"""
+
+import json
+import logging
+import mmap
+import resource
+import signal
+import struct
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Final, NamedTuple
+
+from tests.fuzz.target import Inputs, Target
+
+GROWTH_BYTES_MAX: Final = 200 * 2**20
+"""What an input may add to the process's memory."""
+ADDRESSES_BYTES_MAX: Final = 2 * 2**30
+"""What the process may reserve beyond its beginning: a bug must not take the machine with it."""
+INPUT_S_MAX: Final = 5.0
+"""Of the processor's time, so that a busy machine is no finding; the slowest takes 0.2 s."""
+PLACE: Final = struct.Struct(">qq")
+"""The number of the input that is read, and the peak of memory so far."""
+_WARM_UP: Final = 3
+
+
+class TooSlow(BaseException):
+    """An input takes too long. Nothing that is under test may catch it."""
+
+
+class Memory:
+    """How far the process's memory rises above what it is now.
+
+    The kernel's own mark of the largest size is read and set back (proc(5), clear_refs): getrusage
+    tells that of the process which started this one, too.
+    """
+
+    def __init__(self) -> None:
+        self._status = Path("/proc/self/status")
+        Path("/proc/self/clear_refs").write_text("5", "ascii")
+        self._base = self._peak()
+
+    def grown_bytes(self) -> int:
+        """Return by how much, so far."""
+        return self._peak() - self._base
+
+    def _peak(self) -> int:
+        status = self._status.read_bytes()
+        at = status.index(b"VmHWM:") + len(b"VmHWM:")
+        return int(status[at : status.index(b"kB", at)]) * 1024
+
+
+def run(target: Target, seed: int, first: int, last: int, place: Path) -> int:
+    """Read the inputs from `first` up to `last`, excluding that; return the exit code.
+
+    Of inputs that fail at the same place only the first one is told.
+    """
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    inputs = Inputs(target, seed)
+    for index in range(min(_WARM_UP, inputs.real)):
+        read(target, inputs[index])
+    _limit_addresses()
+    memory, known = Memory(), set()
+    with _placed(place) as at:
+        for index in range(first, last):
+            PLACE.pack_into(at, 0, index, memory.grown_bytes())
+            found = read(target, inputs[index])
+            grown = memory.grown_bytes()
+            if grown > GROWTH_BYTES_MAX:
+                found = Found(
+                    "memory", f"took {grown // 2**20} MB" + (f": {found}" if found else "")
+                )
+            if found is not None and found.where not in known:
+                known.add(found.where)
+                print(json.dumps({"index": index, "what": found.what}), flush=True)  # noqa: T201
+            if grown > GROWTH_BYTES_MAX:
+                memory = Memory()
+        PLACE.pack_into(at, 0, last, memory.grown_bytes())
+    return 0
+
+
+class Found(NamedTuple):
+    """What is wrong with how an input is read.
+
+    Attributes:
+        where: what it has in common with others of its kind.
+    """
+
+    where: str
+    what: str
+
+
+def read(target: Target, data: bytes) -> Found | None:
+    """Have one input read; say what was wrong with that, or None."""
+    try:
+        with _bounded(INPUT_S_MAX):
+            target.parse(data)
+    except target.errors:
+        return None
+    except TooSlow as error:
+        return Found("time", f"took over {INPUT_S_MAX:g} s at {_where(error)}")
+    except BaseException as error:  # noqa: BLE001 that is what is looked for
+        where = f"{type(error).__name__} at {_where(error)}"
+        return Found(where, f"{where}: {str(error)[:200]}")
+    return None
+
+
+def _where(error: BaseException) -> str:
+    frames = [
+        each
+        for each in traceback.extract_tb(error.__traceback__)
+        if "site-packages" not in each.filename and "/json/" not in each.filename
+    ]
+    return " < ".join(f"{Path(each.filename).name}:{each.lineno}" for each in frames[:-4:-1])
+
+
+@contextmanager
+def _bounded(seconds: float) -> Iterator[None]:
+    def too_slow(_signal: int, _frame: FrameType | None) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGPROF, too_slow)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _limit_addresses() -> None:
+    used = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * mmap.PAGESIZE
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESSES_BYTES_MAX, hard))
+
+
+@contextmanager
+def _placed(path: Path) -> Iterator[mmap.mmap]:
+    path.write_bytes(bytes(PLACE.size))
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), PLACE.size) as at:
+        yield at

@@ -1,0 +1,28 @@
+"""Values that brokers and files tell are read within bounds, or named: none ends preflight."""
+
+from pathlib import Path
+
+import pytest
+
+from streams.live.errors import ReplyDamaged
+from streams.live.messages import Endpoint
+from streams.preflight.local import _read
+from streams.preflight.node import Node
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "2147483648", "-1", "٣", "²", "+1", "1.0", ""])
+def test_a_node_id_that_is_none_is_not_known(text: str, tmp_path: Path) -> None:
+    """int() refuses more than 4300 digits with a ValueError, and reads digits of any script."""
+    (tmp_path / "meta.properties").write_text(f"cluster.id=C\nnode.id={text}\n", "utf-8")
+    found = _read(str(tmp_path))
+    assert found is not None
+    assert (found.node_id, found.cluster_id) == (None, "C")
+
+
+@pytest.mark.parametrize("text", [None, "", "two", "1e3", "9" * 5000])
+def test_a_min_isr_that_is_no_number_is_a_damaged_reply(text: str | None) -> None:
+    node = Node.__new__(Node)
+    node.endpoint = Endpoint("b1", 9092)
+    with pytest.raises(ReplyDamaged, match=r"^b1:9092 describes topic orders: its min\.insync"):
+        node._number("orders", text)
+    assert node._number("orders", "2") == 2
