@@ -244,6 +244,7 @@ class BrokerSteps:
                 registered=Moment(offset=record.broker_epoch, timestamp_ms=0),
                 held=mode is Mode.KRAFT and pending > 0,
                 unfenced_before=not record.fenced,
+                reverted=rules.reverted(mode, known),
             )
         if broker.held and not record.fenced and broker.early is None:
             broker = replace(broker, early=Early(at=None, pending=pending))

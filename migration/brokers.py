@@ -72,6 +72,7 @@ class Broker:
         failed: those that failed since, while replicas had no known directory and still have none.
         host: of its first listener.
         supports: the highest metadata.version that it can work with.
+        reverted: it was in KRaft mode before it was in migration mode, as in a rollback.
     """
 
     id: int
@@ -93,6 +94,7 @@ class Broker:
     host: str | None = None
     rack: str | None = None
     supports: int | None = None
+    reverted: bool = False
 
 
 def without(
@@ -121,6 +123,12 @@ def shrunk(broker: Broker, now: tuple[DirectoryId, ...], at: Moment, pending: in
     return replace(broker, log_dirs=now, failed=failed)
 
 
+def reverted(mode: Mode, before: Broker | None) -> bool:
+    """Whether a broker that registers in this mode has left KRaft mode."""
+    came_from_kraft = before is not None and (before.mode is Mode.KRAFT or before.reverted)
+    return mode is Mode.MIGRATING and came_from_kraft
+
+
 def registered(
     record: RegisterBroker, at: Moment, pending: int, before: Broker | None = None
 ) -> Broker:
@@ -141,6 +149,7 @@ def registered(
         host=record.host,
         rack=record.rack,
         supports=record.supports,
+        reverted=reverted(mode, before),
     )
     return broker if record.fenced else unfence(broker, at, pending)
 

@@ -5,7 +5,7 @@ cluster-wide records, in metadata order. An image is a value: `migration.advance
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from migration.brokers import Broker
@@ -130,6 +130,7 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
         supports=broker.supports,
         under_replicated=image.replication.missing.get(broker.id, 0),
         assigned_ms=image.assigned_ms.get(broker.id),
+        reverted=broker.reverted,
         directories={
             to_text(each): count for each, count in hosted.items() if each not in _RESERVED
         },
@@ -137,7 +138,7 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
 
 
 def only_in_zookeeper(broker: ZkBroker) -> BrokerSummary:
-    """Tell a broker that has registered nowhere but in ZooKeeper."""
+    """The summary of a broker of which only ZooKeeper's registration counts."""
     return BrokerSummary(
         id=broker.id,
         epoch=None,
@@ -160,15 +161,33 @@ def only_in_zookeeper(broker: ZkBroker) -> BrokerSummary:
     )
 
 
-def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
-    """Tell the whole image, brokers in the order of their ids.
+def _mode_after_rollback(image: ClusterImage, broker: ZkBroker) -> Mode:
+    """The mode of a broker in /brokers/ids, of which the metadata log knows no newer registration.
 
-    After a roll-back the registrations of brokers that were in migration mode say nothing any more.
+    It is the process that was registered in migration mode if its znode was written while the
+    controllers still wrote the log; it wrote another one when it restarted.
+    """
+    known, at = image.brokers.get(broker.id), image.provenance
+    registered = known is not None and known.mode is Mode.MIGRATING
+    restarted = at is None or broker.since_ms > at.timestamp_ms
+    return Mode.MIGRATING if registered and not restarted else Mode.ZOOKEEPER
+
+
+def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
+    """The summary of the whole image, brokers in the order of their ids.
+
+    After a rollback nobody writes the metadata log: of a broker that was in migration mode it only
+    shows that mode, until the broker restarts.
     """
     at = image.provenance
     void = image.phase is Phase.ROLLED_BACK
     there = image.zookeeper.brokers if image.zookeeper else {}
     brokers = {each: only_in_zookeeper(broker) for each, broker in there.items()}
+    if void:
+        brokers = {
+            each: replace(brokers[each], mode=_mode_after_rollback(image, broker))
+            for each, broker in there.items()
+        }
     for each in image.brokers.values():
         if not void or (each.mode is Mode.KRAFT and each.id not in there):
             brokers[each.id] = broker_summary(image, each)

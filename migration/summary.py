@@ -110,6 +110,7 @@ class BrokerSummary:
         under_replicated: partitions of which it is a replica and not in the ISR; None: not known.
         assigned_ms: when a replica of it was last assigned to a directory; None: not seen.
         directories: replicas by real directory id, those that are offline included.
+        reverted: it was in KRaft mode before it was in migration mode, as in a rollback.
     """
 
     id: int
@@ -136,6 +137,7 @@ class BrokerSummary:
     under_replicated: int | None = None
     assigned_ms: int | None = None
     directories: Mapping[str, int] = field(default_factory=dict)
+    reverted: bool = False
 
     @property
     def pending(self) -> int:

@@ -20,6 +20,7 @@ class WaitKind(enum.StrEnum):
     BROKER_FENCED = "broker_fenced"
     REPLICAS_PENDING = "replicas_pending"
     JMX_UNKNOWN = "jmx_unknown"
+    ROLLING_BACK = "rolling_back"
     BROKER_IN_ZOOKEEPER_MODE = "broker_in_zookeeper_mode"
     CONTROLLERS = "controllers"
     REGISTRATIONS = "registrations"

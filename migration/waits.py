@@ -200,8 +200,16 @@ def _jmx_waits(summary: ClusterSummary) -> Iterator[Wait]:
 
 
 def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
-    """Yield the brokers to restart in KRaft mode, where the phase asks for it."""
+    """Yield the brokers to restart in KRaft mode, where the phase asks for it.
+
+    Once a broker has left KRaft mode for migration mode, no broker is to go there: that is how a
+    rollback begins, which only an operator can end or undo.
+    """
     if summary.phase not in _RESTARTS:
+        return
+    reverted = [each.id for each in summary.brokers if each.reverted]
+    if reverted and summary.phase is Phase.HYBRID:
+        yield _rolling_back(reverted)
         return
     although = " although the migration is finalized" if summary.phase in WITHOUT_ZOOKEEPER else ""
     for broker in summary.brokers:
@@ -213,6 +221,15 @@ def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iter
         where = f"broker {broker.id} is still in ZooKeeper mode{although}"
         text = f"{where}: restart it in KRaft mode{first}"
         yield Wait(kind=WaitKind.BROKER_IN_ZOOKEEPER_MODE, text=text, broker=broker.id)
+
+
+def _rolling_back(reverted: list[int]) -> Wait:
+    noun, verb = ("brokers", "are") if len(reverted) > 1 else ("broker", "is")
+    text = (
+        f"the rollback to end: {noun} {_ids(reverted)} {verb} back in migration mode from KRaft"
+        " mode. To migrate after all, restart every broker in KRaft mode"
+    )
+    return Wait(kind=WaitKind.ROLLING_BACK, text=text)
 
 
 def _phase_wait(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:

@@ -51,7 +51,7 @@ def stuck(
     seen = zookeeper.blind_since_ms is None and currency.is_current(DataSource.ZOOKEEPER)
     at_ms = now_ms if seen else _known_until_ms(zookeeper)
     stop = unwritable(zookeeper, at_ms)
-    if stop is None and seen:
+    if stop is None and seen and currency.is_current(DataSource.METADATA_LOG):
         stop = silence(zookeeper, now_ms)
     if stop is not None:
         yield Hazard(

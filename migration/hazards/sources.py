@@ -33,7 +33,7 @@ SOURCES: Final[Mapping[str, tuple[DataSource, ...]]] = {
     HazardKind.DIRECTORY_FAILED_UNDER_PENDING: (_LOG,),
     HazardKind.REPLICA_NOT_ON_DISK: (_DISKS,),
     HazardKind.CONTENT_DIFFERS: (_ZOOKEEPER,),
-    HazardKind.DUAL_WRITE_STUCK: (_ZOOKEEPER,),
+    HazardKind.DUAL_WRITE_STUCK: (_ZOOKEEPER, _LOG),
     HazardKind.ASSIGNMENT_QUEUE_FLAT: (_JMX, _LOG),
     HazardKind.DIRECTORY_IDS: (_DISKS,),
     HazardKind.METADATA_VERSION: (_LOG,),

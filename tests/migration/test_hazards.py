@@ -418,6 +418,15 @@ def test_dual_write_that_is_stuck(
     assert (found is not None) is stands
 
 
+def test_controllers_that_were_stopped_do_not_make_dual_write_stuck() -> None:
+    """In a rollback nobody writes the metadata log either: its end is no hazard of ZooKeeper's."""
+    old = cluster(Phase.HYBRID, zookeeper=znode(283, NOW - BEACON_STALE_MS - 1))
+    stopped = Currency(not_current={DataSource.METADATA_LOG: "no answer comes any more"})
+    kinds = {each.kind for each in hazards(old, NOW, stopped)}
+    assert HazardKind.DUAL_WRITE_STUCK not in kinds
+    assert only(old, HazardKind.DUAL_WRITE_STUCK) is not None
+
+
 @pytest.mark.parametrize(
     ("level", "log_dirs", "stands"),
     [

@@ -12,7 +12,7 @@ from migration.hazards import Action, HazardKind, hazards
 from migration.image import ClusterImage, Provenance, summarize
 from migration.observations import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen
 from migration.phases import MIGRATION, PRE_MIGRATION, MigrationState
-from migration.records import Stamped, ZkMigrationState
+from migration.records import RegisterBroker, Stamped, ZkMigrationState
 from migration.source_status import SourceStatus
 from migration.summary import Mode, Phase
 from migration.topic_observations import ZkTopicChanged
@@ -89,14 +89,68 @@ def test_a_kraft_controllers_znode_that_goes_is_no_roll_back_yet() -> None:
     assert image.phase is Phase.HYBRID
 
 
-def test_registrations_for_migration_say_nothing_any_more() -> None:
+def test_registrations_for_migration_say_only_the_mode_until_the_broker_restarts() -> None:
     brokers = {each.id: each for each in summarize("c", rolled_back()).brokers}
-    assert (brokers[1].mode, brokers[1].epoch, brokers[1].host) == (Mode.ZOOKEEPER, None, "h1")
+    assert (brokers[1].mode, brokers[1].epoch, brokers[1].host) == (Mode.MIGRATING, None, "h1")
     # Broker 2 is being restarted; broker 3 is in KRaft mode still, and not in ZooKeeper.
     assert 2 not in brokers
     assert (brokers[3].mode, brokers[3].epoch) == (Mode.KRAFT, 7)
     back, _ = told(znode("/brokers/ids/3", {"host": "h3"}), image=rolled_back())
     assert summarize("c", back).brokers[-1].mode is Mode.ZOOKEEPER
+
+
+def test_a_broker_in_migration_mode_is_shown_so_until_it_writes_its_znode_again() -> None:
+    gone, _ = told(ZnodeGone(9500, "/brokers/ids/1"), image=rolled_back())
+    back, _ = told(znode("/brokers/ids/1", {"host": "h1"}, at_ms=9600), image=gone)
+    assert summarize("c", back).brokers[0].mode is Mode.ZOOKEEPER
+
+
+def registration(offset: int, mode: Mode) -> tuple[Stamped, Admission]:
+    record = RegisterBroker(
+        broker_id=1,
+        broker_epoch=offset,
+        incarnation_id=offset.to_bytes(16, "big"),
+        is_migrating_zk_broker=mode is Mode.MIGRATING,
+        rack=None,
+        fenced=False,
+        in_controlled_shutdown=False,
+        log_dirs=(),
+    )
+    return Stamped(offset, 1000 * offset, record), Admission.NOW
+
+
+@pytest.mark.parametrize(
+    ("modes", "urged"),
+    [
+        ((Mode.MIGRATING,), WaitKind.BROKER_IN_ZOOKEEPER_MODE),
+        ((Mode.MIGRATING, Mode.MIGRATING), WaitKind.BROKER_IN_ZOOKEEPER_MODE),
+        ((Mode.KRAFT, Mode.MIGRATING), WaitKind.ROLLING_BACK),
+        ((Mode.KRAFT, Mode.MIGRATING, Mode.MIGRATING), WaitKind.ROLLING_BACK),
+    ],
+)
+def test_once_a_broker_left_kraft_mode_no_broker_is_urged_there(
+    modes: tuple[Mode, ...], urged: WaitKind
+) -> None:
+    image = ClusterImage(
+        migration_state=MigrationState().now(MIGRATION, 1),
+        brokers={2: registered(2, Mode.MIGRATING)},
+    )
+    records = [registration(at, mode) for at, mode in enumerate(modes, start=10)]
+    end = Provenance(offset=20, epoch=1, timestamp_ms=20_000)
+    batch = Batch(log=1, start=10, end=end, records=records, reports={})
+    image, _ = advance(image, batch)
+    current = SourceStatus(observed_ms=NOW, last_reply_ms=NOW)
+    found = waits(summarize("c", image), current, NOW, 300_000)
+    kinds = {each.kind for each in found}
+    both = {WaitKind.ROLLING_BACK, WaitKind.BROKER_IN_ZOOKEEPER_MODE}
+    assert kinds & both == {urged}
+    if urged is WaitKind.ROLLING_BACK:
+        assert not any("restart it in KRaft mode" in each.text for each in found)
+    ahead = registration(21, Mode.KRAFT)
+    end = Provenance(offset=21, epoch=1, timestamp_ms=21_000)
+    image, _ = advance(image, Batch(log=1, start=21, end=end, records=[ahead], reports={}))
+    found = waits(summarize("c", image), current, NOW, 300_000)
+    assert {each.kind for each in found} & both == {WaitKind.BROKER_IN_ZOOKEEPER_MODE}
 
 
 def test_controllers_that_are_gone_are_not_waited_for() -> None:

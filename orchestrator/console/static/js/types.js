@@ -363,7 +363,7 @@
  * @property {string} text
  */
 
-/** @typedef {"source_error"|"not_running"|"no_controller"|"stale_data"|"catching_up"|"zookeeper_blind"|"broker_stalled"|"broker_held"|"replicas_offline"|"disks_unknown"|"broker_fenced"|"replicas_pending"|"jmx_unknown"|"broker_in_zookeeper_mode"|"controllers"|"registrations"|"copy"|"finalize"|"rolled_back"} WaitKind */
+/** @typedef {"source_error"|"not_running"|"no_controller"|"stale_data"|"catching_up"|"zookeeper_blind"|"broker_stalled"|"broker_held"|"replicas_offline"|"disks_unknown"|"broker_fenced"|"replicas_pending"|"jmx_unknown"|"rolling_back"|"broker_in_zookeeper_mode"|"controllers"|"registrations"|"copy"|"finalize"|"rolled_back"} WaitKind */
 
 /**
  * @typedef {object} WaitTold
