@@ -9,6 +9,7 @@ from typing import Final
 
 import psutil
 
+from migration.foreign import load_object
 from migration.timestamps import LATEST_MS, iso
 
 _NAME_MAX: Final = 255
@@ -41,14 +42,14 @@ class Owner:
     def from_json(cls, text: str) -> "Owner | None":
         """Read what `to_json` wrote; None: it is something else."""
         try:
-            found = json.loads(text)
+            found = load_object(text)
             owner = cls(
                 host=str(found["host"])[:_NAME_MAX],
                 pid=int(found["pid"]),
                 user=str(found["user"])[:_NAME_MAX],
                 since_ms=int(found["since_ms"]),
             )
-        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        except (ValueError, KeyError, TypeError, OverflowError):
             return None
         fits = 0 < owner.pid <= _PID_MAX and 0 <= owner.since_ms <= LATEST_MS
         return owner if fits else None

@@ -29,6 +29,7 @@ from typing import Final
 
 from kazoo.client import TransactionRequest
 
+from migration.foreign import Unreadable, load_object
 from orchestrator.errors import LockError, LockHeld
 from orchestrator.walk.boot_clock import boot_clock_s
 from orchestrator.walk.lock import Acquired, Held, NotHeld
@@ -236,10 +237,9 @@ class ZooKeeperLock:
 
     def _is_mine(self, found: Znode) -> bool:
         try:
-            said = json.loads(found.text)
-        except (ValueError, RecursionError):
+            return load_object(found.text).get("instance") == self._instance
+        except Unreadable:
             return False
-        return isinstance(said, dict) and said.get("instance") == self._instance
 
     def _why_lost(self, grant: _Grant) -> str:
         fence = self._zookeeper.read(FENCE)

@@ -50,7 +50,7 @@ def read_entries(
         offset += 1
     for index in range(offset - base_offset, count):
         (delta, key, value), position = _read_entry(records, position, index)
-        if abs(base_timestamp + delta) > _INT64_MAX:
+        if not -_INT64_MAX - 1 <= base_timestamp + delta <= _INT64_MAX:
             _damaged(f"timestamp {base_timestamp + delta} does not fit 64 bits")
         yield base_offset + index, base_timestamp + delta, key, value
     if position != len(records):

@@ -13,6 +13,7 @@ from kio.schema.types import BrokerId
 from migration.records import Unknown
 from migration.summary import BrokerSummary
 from orchestrator.contract import cluster_json
+from streams.job.packing import pack_shard, unpack_shard
 from streams.store.codec import broker_json, read_summary, summary_json
 from streams.wire.values import read_value, write_value
 from tests.support.logs import BROKERS, Action, actions, values, write_segment
@@ -73,6 +74,8 @@ def test_what_is_told_of_a_broker_does_not_depend_on_its_number(
     assert list(map(_without_id, large.summary.brokers)) == list(
         map(_without_id, small.summary.brokers)
     )
+    for packed in large.states.values():
+        assert pack_shard(*unpack_shard(packed)) == packed
     summary = large.summary
     kept = read_summary(summary_json(summary), [broker_json(each) for each in summary.brokers])
     assert kept == summary

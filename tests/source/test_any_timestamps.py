@@ -17,6 +17,7 @@ from migration.transitions import ABSENT, place
 from orchestrator.contract import status_json
 from orchestrator.view.closing import closing
 from orchestrator.view.words import event_fields, pairs
+from streams.job.packing import pack_shard, unpack_shard
 from streams.job.transitions import read_transitions, write_transitions
 from streams.store.codec import broker_json, read_summary, summary_json
 from streams.wire.build import write_batch, write_leader_change
@@ -47,6 +48,8 @@ def test_a_record_of_any_date_is_read_kept_and_shown(drawn: list[Action], times:
         made = values(_HELD + drawn)
         Path(folder, f"{0:020d}.log").write_bytes(_segment(made, times))
         run = Run().follow(Path(folder), 2**40)
+    for packed in run.states.values():
+        assert pack_shard(*unpack_shard(packed)) == packed
     summary = run.summary
     kept = read_summary(summary_json(summary), [broker_json(each) for each in summary.brokers])
     assert kept == summary
