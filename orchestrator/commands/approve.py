@@ -11,6 +11,7 @@ from orchestrator.errors import NoDataError, WalkError
 from orchestrator.runbook.model import Checkpoint
 from orchestrator.walk import entries
 from orchestrator.walk.approvals import basis
+from orchestrator.walk.entries import CONSOLE_LOGIN, Person
 from orchestrator.walk.route import begun_elsewhere, checkpoint_of
 from orchestrator.walk.state import Place, Stage
 
@@ -38,7 +39,17 @@ def approve(said: Said, checkpoint: str) -> None:
         if len(others) < len(asked.place.approvals):
             at.say(f"login {at.by.login} had approved it already: it counts once")
         if len(others) + 1 < asked.people:
-            at.say(f"{asked.people} people must approve, {len(others) + 1} did")
+            at.say(
+                f"{asked.people} people must approve, {len(others) + 1} did: the other approval"
+                f" comes from {_other_way(at.by)}"
+            )
+
+
+def _other_way(by: Person) -> str:
+    """Name the way to approve under another login: only one user can use the state directory."""
+    if by.login == CONSOLE_LOGIN:
+        return "`kraftgate approve`"
+    return "the console (`kraftgate run --console`)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

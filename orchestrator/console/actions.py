@@ -13,14 +13,12 @@ from orchestrator.config import Config
 from orchestrator.console.model_answers import Done, Say
 from orchestrator.console.refusals import Refused
 from orchestrator.errors import KraftgateError
-from orchestrator.walk.entries import Person
+from orchestrator.walk.entries import CONSOLE_LOGIN, Person
 from streams.source.status_file import now_ms
 
 Action = Literal["approve", "pause", "resume", "abort"]
 
 _LOG = logging.getLogger(__name__)
-LOGIN: Final = "console"
-"""The login of everybody who has the token: together they count as one person."""
 _PLAIN: Final[Mapping[str, Callable[[Said], None]]] = {
     "pause": walk.pause,
     "resume": walk.resume,
@@ -43,7 +41,7 @@ def act(config_path: Path, cluster: str, action: Action, say: Say, host: str) ->
         cluster=cluster,
         who=say.who,
         reason=say.reason,
-        by=Person(who=say.who, login=LOGIN, host=host),
+        by=Person(who=say.who, login=CONSOLE_LOGIN, host=host),
         confirm=lambda _: say.confirm,
         say=words.append,
     )

@@ -25,12 +25,16 @@ class _Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+CONSOLE_LOGIN: Final = "console"
+"""The login of everybody who has the console's token: together they count as one person."""
+
+
 class Person(_Body):
     """Who decided.
 
     Attributes:
         who: the name given, or the login; a comment that proves nothing.
-        login: of the process's user, or `console` for the console's token. This is what counts.
+        login: of the process's user, or `CONSOLE_LOGIN`. This is what counts.
         uid: of the process; None: the console, or an entry of an older version.
         sudo_uid: the user that called sudo, as the environment says; a comment, too.
     """

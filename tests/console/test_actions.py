@@ -47,7 +47,7 @@ def test_an_approval_carries_who_why_where_and_the_state(start: Start) -> None:
     said = say(served, "approve", **APPROVE)
     assert said == (
         "prod: finalize[3001] approved by boris (login console)",
-        "2 people must approve, 1 did",
+        "2 people must approve, 1 did: the other approval comes from `kraftgate approve`",
     )
     given = newest(served)
     assert isinstance(given, entries.Approved)
@@ -59,7 +59,9 @@ def test_an_approval_carries_who_why_where_and_the_state(start: Start) -> None:
 def test_the_token_is_one_person_under_whatever_name(start: Start) -> None:
     served = start(scene="approve")
     say(served, "approve", **APPROVE)
-    assert "2 people must approve, 1 did" in say(served, "approve", **APPROVE, who="anna")
+    said = "\n".join(say(served, "approve", **APPROVE, who="anna"))
+    assert "login console had approved it already: it counts once" in said
+    assert "2 people must approve, 1 did" in said
 
 
 def test_what_cannot_be_undone_is_approved_with_the_clusters_name(start: Start) -> None:

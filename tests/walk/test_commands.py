@@ -105,7 +105,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
 def test_an_approval_carries_who_why_and_the_state(desk: Desk) -> None:
     result = desk.types("approve", "finalize", "--who", "boris", *YES)
     assert result.exit_code == ExitCode.DONE, result.output
-    assert "2 people must approve, 1 did" in result.stdout
+    assert (
+        "2 people must approve, 1 did: the other approval comes from the console" in result.stdout
+    )
     (given,) = desk.walk().place("finalize").approvals
     assert (given.by.who, given.by.uid, given.reason) == ("boris", os.getuid(), "CHG-1234")
     assert given.confirmed == "prod"
