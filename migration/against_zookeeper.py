@@ -17,6 +17,7 @@ from migration.comparison import (
 from migration.observations import ZkConfig, ZkContentSeen, ZkPartition, ZkTopic
 from migration.partitions import Replicas
 from migration.quotas import QUOTA_RESOURCE, entity_of_path
+from migration.sensitive import is_sensitive
 from migration.znodes import CONFIGS, TOPIC_CONFIGS, TOPICS, config_name
 
 TOPIC_RESOURCE: Final = 2
@@ -197,7 +198,7 @@ def _of_configs(
     for of in sorted((in_zookeeper.keys() | logged.keys()) - set(concealed)):
         there, here = in_zookeeper.get(of, {}), logged.get(of, {})
         for name in sorted(there.keys() | here.keys()):
-            if there.get(name) == here.get(name) or _is_secret(name):
+            if there.get(name) == here.get(name) or is_sensitive(name):
                 continue
             subject = f"{_resource(of)}: {name}"
             if name in there and name in here:
@@ -212,10 +213,6 @@ def _resource(of: tuple[int, str]) -> str:
 
 def _said(present: bool) -> str:  # it is the whole of it
     return "present" if present else "absent"
-
-
-def _is_secret(name: str) -> bool:
-    return any(part in name for part in ("password", "secret", "jaas", "keystore.key"))
 
 
 def _of_partition(subject: str, seen: ZkPartition, logged: Replicas) -> Iterator[Difference]:

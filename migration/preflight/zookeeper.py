@@ -16,9 +16,9 @@ from migration.preflight.result import (
     unknown,
     warned,
 )
+from migration.sensitive import is_sensitive
 
 _OLDEST: Final = (3, 5)
-_SENSITIVE: Final = ("password", "jaas", "secret", ".key", "certificate")
 
 
 def zookeeper_reachable(facts: Facts) -> Finding:
@@ -98,7 +98,7 @@ def dynamic_secrets(facts: Facts) -> Finding:
         f"{path}: {key}"
         for path, keys in sorted(facts.zookeeper.dynamic_keys.items())
         for key in keys
-        if any(part in key for part in _SENSITIVE)
+        if is_sensitive(key)
     ]
     if facts.zookeeper.closed:
         lines = [f"{path}: {why}" for path, why in facts.zookeeper.closed]

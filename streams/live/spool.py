@@ -27,6 +27,9 @@ from streams.live.files import lock, open_unbuffered, sync_directory, write_all
 from streams.live.layout import Checkpoint, Segment
 from streams.live.marks import Mark
 from streams.live.messages import OffsetAndEpoch
+from streams.live.redact import redacted
+from streams.wire.batches import read_batches
+from streams.wire.errors import DamagedBatch
 
 _log = logging.getLogger(__name__)
 
@@ -78,6 +81,7 @@ class Spool:
         self._segment_no_op_only = True
         self._torn = False
         self._part: tuple[OffsetAndEpoch, FileIO] | None = None
+        self._part_rest = b""
         directory.mkdir(parents=True, exist_ok=True)
         self._lock = lock(directory / layout.LOCK_NAME)
         try:
@@ -211,7 +215,7 @@ class Spool:
         """Add whole committed batches and fsync them; only then does `position` move.
 
         Args:
-            records: Batches that go on where the spool ends, byte for byte as fetched.
+            records: Batches that go on where the spool ends, as fetched; secrets are overwritten.
             position: Where they end.
 
         Raises:
@@ -226,7 +230,7 @@ class Spool:
                 raise ValueError(f"{position} does not lie beyond {here}")
             segment = self._writable_segment()
             try:
-                write_all(segment, records)
+                write_all(segment, redacted(records))
                 os.fdatasync(segment.fileno())
             except OSError:
                 self._torn = True
@@ -279,11 +283,33 @@ class Spool:
             self._part = (snapshot, open_unbuffered(path))
 
     def append_snapshot(self, content: bytes) -> int:
-        """Add the next bytes of the snapshot that was begun; return its size so far."""
+        """Add the next bytes of the snapshot that was begun; return its size so far.
+
+        Only whole batches are written, without their secrets; the rest waits for more bytes.
+
+        Raises:
+            ReplyDamaged: a batch is damaged; the snapshot is dropped.
+        """
         with self._mutex:
             _, file = self._begun()
-            write_all(file, content)
-            return file.tell()
+            found = self._part_rest + content
+            whole = self._whole_bytes(found, file.tell())
+            write_all(file, redacted(found[:whole]))
+            self._part_rest = found[whole:]
+            return file.tell() + len(self._part_rest)
+
+    def _whole_bytes(self, content: bytes, position: int) -> int:
+        """Return the size of the whole batches that a part of the snapshot begins with."""
+        whole = 0
+        try:
+            for batch in read_batches(content, file="the snapshot", allow_partial_tail=True):
+                whole = batch.position + batch.size
+        except DamagedBatch as error:
+            self.drop_snapshot()
+            raise ReplyDamaged(
+                f"the snapshot is damaged at byte {position + whole}: {error.reason}"
+            ) from error
+        return whole
 
     def complete_snapshot(self) -> Position:
         """Check the snapshot, fsync it, give it its name, and go on behind it.
@@ -295,7 +321,7 @@ class Spool:
             snapshot, file = self._begun()
             path = Path(str(file.name))
             whole = survey(path.read_bytes(), path.name).whole_bytes
-            if whole != file.tell() or whole == 0:
+            if whole != file.tell() or whole == 0 or self._part_rest:
                 self.drop_snapshot()
                 raise ReplyDamaged(f"the snapshot {path.name} is cut or damaged at byte {whole}")
             os.fsync(file.fileno())
@@ -313,6 +339,7 @@ class Spool:
             if self._part is not None:
                 _, file = self._part
                 self._part = None
+                self._part_rest = b""
                 file.close()
                 Path(str(file.name)).unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""A real controller alone: one that goes away, and one that has trimmed its log."""
+"""A real controller: one that goes away, one that has trimmed its log, one that keeps secrets."""
 
 import time
 from collections.abc import Iterator
@@ -10,6 +10,9 @@ from orchestrator.lab import Lab, LabSpec
 from streams.live.follower import Follower
 from streams.live.layout import Listing, listing
 from streams.live.spool import Spool
+from streams.wire.batches import read_batches
+from streams.wire.schema import UserScramCredentialRecordV0
+from streams.wire.values import read_value
 from tests.live.quorum import config, mirrored, until
 
 pytestmark = pytest.mark.lab
@@ -29,7 +32,7 @@ TRIMMING = {
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    spec = LabSpec(brokers=0, controllers=1, controller_properties=TRIMMING)
+    spec = LabSpec(brokers=1, controllers=1, controller_properties=TRIMMING)
     with Lab(spec) as made:
         made.start_kraft()
         yield made
@@ -87,6 +90,45 @@ def test_a_log_trimmed_meanwhile_is_replaced_by_its_snapshot(lab: Lab, tmp_path:
         assert ours.segments[-1].path.read_bytes() in log
         for path in (snapshot.path, ours.segments[-1].path):
             assert "baseOffset" in lab.dump_log(path)
+
+
+PASSWORD = "orange-bicycle-beneath-seven-lamps"  # noqa: S105
+
+
+def secrets(lab: Lab) -> set[bytes]:
+    """What the controller's own log has of keys and passwords."""
+    found = {PASSWORD.encode()}
+    for segment in listing(lab.metadata_log_dir(CONTROLLER)).segments:
+        content = segment.path.read_bytes()
+        for batch in read_batches(content, file=segment.path.name, allow_partial_tail=True):
+            for _, _, value in batch.records():
+                record = read_value(value)
+                if isinstance(record, UserScramCredentialRecordV0):
+                    found |= {record.salt, record.stored_key, record.server_key}
+    return found
+
+
+def test_no_secret_of_the_log_is_spooled(lab: Lab, spool: Spool) -> None:
+    """A user's SCRAM keys, a password of a broker's reporter; Kafka's own tool reads the rest."""
+    with Follower(config(lab), spool) as follower:
+        assert follower.wait_for(0, 10.0)
+        for of_whom, what in (
+            (("brokers", "--entity-name", "1"), f"my.reporter.password={PASSWORD}"),
+            (("users", "--entity-name", "alice"), f"SCRAM-SHA-256=[password={PASSWORD}]"),
+        ):
+            lab.alter_configs("--entity-type", *of_whom, "--add-config", what)
+        theirs = secrets(lab)
+        deadline = time.monotonic() + 20.0
+        while b"alice" not in (ours := mirrored(spool)):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+    assert len(theirs) == 4
+    assert [secret for secret in theirs if secret in ours] == []
+    dumps = [lab.dump_log(segment.path) for segment in listing(spool.directory).segments]
+    shown = "".join(dumps)
+    assert "USER_SCRAM_CREDENTIAL_RECORD" in shown
+    assert '"name":"my.reporter.password","value":"' + "*" * len(PASSWORD) in shown
+    assert "isvalid: false" not in shown
 
 
 def test_an_empty_spool_begins_with_the_snapshot(lab: Lab, spool: Spool) -> None:
