@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from migration.digests import digest
+
 _PARTS: Final = (
     "password",
     "passphrase",
@@ -24,3 +26,12 @@ def is_sensitive(name: str) -> bool:
     """
     lower = name.lower()
     return any(part in lower for part in _PARTS) or lower.endswith(_ENDS)
+
+
+def setting_digest(name: str, value: str) -> bytes:
+    """Stand for a setting's value; every secret has the same digest, which tells nothing of it.
+
+    Raises:
+        UnicodeEncodeError: it holds a lone surrogate, which has no UTF-8.
+    """
+    return digest("" if is_sensitive(name) else value)

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from migration import quotas, records
-from migration.digests import digest
 from migration.directory_ids import MIGRATING, DirectoryId
-from migration.sensitive import is_sensitive
+from migration.sensitive import setting_digest
 from streams.wire import schema
 from streams.wire.schema import MetadataRecord
 from streams.wire.values import read_value
@@ -112,17 +111,12 @@ def _register_controller(entity: schema.RegisterControllerRecordV0) -> records.R
     )
 
 
-def _digest(name: str, value: str) -> bytes:
-    """Return what stands for a setting's value; one thing for each secret, which no spool has."""
-    return digest("" if is_sensitive(name) else value)
-
-
 def _config(entity: schema.ConfigRecordV0) -> records.Config:
     return records.Config(
         resource_type=entity.resource_type,
         resource_name=entity.resource_name,
         name=entity.name,
-        digest=None if entity.value is None else _digest(entity.name, entity.value),
+        digest=None if entity.value is None else setting_digest(entity.name, entity.value),
     )
 
 

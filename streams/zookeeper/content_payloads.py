@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from migration import quotas
-from migration.digests import digest
 from migration.directory_ids import InvalidDirectoryId, from_text
 from migration.foreign import INT32_MAX, Unreadable, load_object, whole
+from migration.sensitive import setting_digest
 
 _NO_LEADER: Final = -1
 
@@ -87,7 +87,7 @@ def config_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
     entries = _object(data).get("config")
     if not isinstance(entries, dict):
         raise Unreadable("it has no config")
-    return tuple((name, _digest_of(value)) for name, value in sorted(entries.items()))
+    return tuple((name, _digest_of(name, value)) for name, value in sorted(entries.items()))
 
 
 def quotas_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
@@ -146,7 +146,7 @@ def _rate(value: object) -> float:
         raise Unreadable("a quota of it is no number") from None
 
 
-def _digest_of(value: object) -> bytes:
+def _digest_of(name: str, value: object) -> bytes:
     if not isinstance(value, str):
         raise Unreadable("a value of its config is no text")
-    return digest(value)
+    return setting_digest(name, value)

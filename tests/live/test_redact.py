@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kio.schema.types import TopicName
 from kio.static.primitive import i8, i32
 
-from migration.sensitive import is_sensitive
+from migration.sensitive import is_sensitive, setting_digest
 from streams.live.continuity import Continuity, Found
 from streams.live.marks import Mark, mark_at
 from streams.live.messages import FetchReply, OffsetAndEpoch
@@ -206,3 +206,9 @@ def test_the_log_is_the_same_one_after_a_restart(spooled: str) -> None:
     assert Continuity().tail_told(reply, here) is Found.SAME
     other = Mark(1, tail.header[: HEADER.size - 1] + b"\xff")
     assert Continuity().tail_told(reply, replace(here, tail=other)) is Found.DOUBTFUL
+
+
+def test_a_secret_has_no_digest_of_its_own() -> None:
+    one, other = (setting_digest("ssl.key.password", text) for text in (SECRET, "another"))
+    assert one == other
+    assert setting_digest("log.retention.ms", "1") != setting_digest("log.retention.ms", "2")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from migration.digests import DIGEST_BYTES, digest
 from migration.foreign import Unreadable
+from migration.sensitive import setting_digest
 from streams.zookeeper.content_payloads import (
     broker_of,
     config_of,
@@ -52,7 +53,7 @@ def test_a_state_of_a_newer_kafka_is_read() -> None:
 def test_a_config_is_read_as_digests_by_key(entries: dict[str, str]) -> None:
     read = config_of(config_data(entries))
     assert [name for name, _ in read] == sorted(entries)
-    assert dict(read) == {name: digest(value) for name, value in entries.items()}
+    assert dict(read) == {name: setting_digest(name, value) for name, value in entries.items()}
 
 
 def test_a_digest_is_the_beginning_of_blake2b() -> None:

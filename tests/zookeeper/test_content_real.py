@@ -99,7 +99,7 @@ def test_all_is_read_and_what_says_nothing_is_named(kafka: Writer, connect: str)
     assert configs_of(facts) == {
         ("topics", "t1"): {"a": digest(""), "retention.ms": digest("5")},
         ("topics", "t2"): {},
-        ("brokers", "1"): {"password": digest(VALUE)},
+        ("brokers", "1"): {"password": digest("")},
         ("brokers", ""): {"a": digest("b")},
         ("quotas", "user 'a b'"): {"producer_byte_rate": digest_of(1024)},
         ("quotas", "user 'a b', client-id default"): {"request_percentage": digest_of(9)},
