@@ -234,6 +234,7 @@ class Facts:
         cluster: its name in the configuration.
         wanted_id: the cluster id that the configuration demands, if any.
         zookeeper_connect: as configured, with the chroot; None when it names none.
+        zookeeper_identity: whether the configuration says who Kraftgate is for ZooKeeper.
         brokers: all that are known of, also those that are down; in order of id.
         controllers: those that the configuration names; empty when it names none.
     """
@@ -241,6 +242,7 @@ class Facts:
     cluster: str
     wanted_id: str | None = None
     zookeeper_connect: str | None = None
+    zookeeper_identity: bool = False
     zookeeper: Maybe[ZooKeeper] = NOT_ASKED
     ensemble: tuple[ZooKeeperServer, ...] = ()
     topics: Maybe[Topics] = NOT_ASKED

@@ -90,6 +90,18 @@ def zookeeper_acl(facts: Facts) -> Finding:
     return passed("ZooKeeper's ACLs let anyone write, the controllers too")
 
 
+def zookeeper_lock(facts: Facts) -> Finding:
+    """Only Kraftgate can change the lock that lets one orchestrator act at a time."""
+    if facts.zookeeper_connect is None:
+        return skipped("no ZooKeeper is configured, so no lock is written there")
+    if facts.zookeeper_identity:
+        return passed("/kraftgate is writable by the configured identity only")
+    return skipped(
+        "Kraftgate does not authenticate to ZooKeeper: any client can change its lock, /kraftgate",
+        "set `security` of `zookeeper` to a user or a certificate, if the ensemble supports it",
+    )
+
+
 def dynamic_secrets(facts: Facts) -> Finding:
     """No encrypted value lies in /config/brokers that the controllers could not read."""
     if isinstance(facts.zookeeper, Unknown):
@@ -169,5 +181,6 @@ CHECKS: Final = (
     ),
     Check("zookeeper-ensemble", "Every server of the ensemble answers", False, zookeeper_ensemble),
     Check("zookeeper-acl", "The controllers may write to ZooKeeper", False, zookeeper_acl),
+    Check("zookeeper-lock", "Only Kraftgate can change its lock", False, zookeeper_lock),
     Check("dynamic-secrets", "The controllers can read what is encrypted", False, dynamic_secrets),
 )

@@ -11,6 +11,7 @@ import psutil
 
 from migration.foreign import load_object
 from migration.timestamps import LATEST_MS, iso
+from orchestrator.visible import visible_line
 
 _NAME_MAX: Final = 255
 _PID_MAX: Final = 2**31 - 1
@@ -60,7 +61,8 @@ class Owner:
 
     def words(self) -> str:
         """Say who: process, user, host and since when."""
-        return f"process {self.pid} of {self.user} on {self.host}, since {iso(self.since_ms)}"
+        user, host = visible_line(self.user), visible_line(self.host)
+        return f"process {self.pid} of {user} on {host}, since {iso(self.since_ms)}"
 
     def is_gone(self) -> bool:
         """Whether it was a process of this host that has ended; False where that is not known."""

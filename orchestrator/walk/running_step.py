@@ -16,6 +16,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from migration.timestamps import iso
+from orchestrator.visible import visible_line
 
 _ID_FILE: Final = "home.id"
 _MS_MAX: Final = 253_402_300_799_000
@@ -23,6 +24,8 @@ _MS_MAX: Final = 253_402_300_799_000
 _UNKNOWN: Final = "unknown"
 
 _Name = Annotated[str, Field(min_length=1, max_length=255)]
+_Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._\[\]-]{0,127}$")]
+"""Harmless in a command that an operator copies from a message."""
 
 
 class RunningStep(BaseModel):
@@ -38,8 +41,8 @@ class RunningStep(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    checkpoint: _Name
-    run: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._\[\]-]{0,127}$")]
+    checkpoint: _Id
+    run: _Id
     host: _Name
     home: _Name
     since_ms: Annotated[int, Field(ge=0, le=_MS_MAX)]
@@ -64,7 +67,8 @@ class RunningStep(BaseModel):
     def words(self) -> str:
         """Say which step it is, where it began and until when it may run."""
         return (
-            f"the step of {self.checkpoint}, begun on {self.host} at {iso(self.since_ms)},"
+            f"the step of {self.checkpoint}, begun on {visible_line(self.host)} at"
+            f" {iso(self.since_ms)},"
             f" which may run until {iso(self.ends_ms)}"
         )
 

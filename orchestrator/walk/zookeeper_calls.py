@@ -271,6 +271,6 @@ def _znode(data: bytes | None, stat: Any) -> Znode:  # noqa: ANN401  # kazoo is 
 
 def _acl_of(security: Security) -> list[ACL]:
     """Let everybody read and only this identity write; without one, everybody."""
-    if security.username is None and security.cert_file is None:
-        return list(OPEN_ACL_UNSAFE)
-    return [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE]
+    if security.zookeeper_identity:
+        return [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE]
+    return list(OPEN_ACL_UNSAFE)

@@ -70,6 +70,11 @@ class Security:
         return self.protocol.startswith("SASL_")
 
     @property
+    def zookeeper_identity(self) -> bool:
+        """Whether ZooKeeper is told who asks: by `digest`, or by a certificate (`x509`)."""
+        return self.username is not None or self.cert_file is not None
+
+    @property
     def tls(self) -> bool:
         """Whether the listener speaks TLS."""
         return self.protocol.endswith("SSL")

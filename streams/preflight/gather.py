@@ -53,6 +53,9 @@ def gather(target: Target) -> Facts:
         cluster=target.cluster,
         wanted_id=target.cluster_id,
         zookeeper_connect=None if target.zookeeper is None else target.zookeeper.connect,
+        zookeeper_identity=(
+            target.zookeeper is not None and target.zookeeper.security.zookeeper_identity
+        ),
         zookeeper=zookeeper,
         ensemble=ensemble,
         topics=told.topics,

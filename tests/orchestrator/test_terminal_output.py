@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator.cli_types import Program
-from orchestrator.errors import HazardError, KraftgateError
+from orchestrator.errors import HazardError, KraftgateError, LockHeld
 from orchestrator.logs import log_to_stderr
 from orchestrator.terminal import (
     VisibleFormatter,
@@ -29,6 +29,8 @@ from orchestrator.terminal import (
     write_line,
 )
 from orchestrator.view.visible_console import console
+from orchestrator.walk.zookeeper_calls import Znode
+from orchestrator.walk.zookeeper_lock import _who
 
 ROOT = Path(__file__).parents[2]
 PRINTERS = ("orchestrator/terminal.py", "orchestrator/view/visible_console.py")
@@ -211,3 +213,22 @@ def test_an_error_of_a_command_is_shown_and_not_obeyed(error: type[Exception], t
     told = CliRunner().invoke(program, ["fail"]).output
     assert "process 1 of" in told
     assert not UNSAFE.search(told)
+
+
+def test_the_owner_of_a_lock_is_shown_and_not_obeyed() -> None:
+    """What `kraftgate run` prints when another client wrote the lock's znode."""
+    owner = json.dumps({"host": HOSTILE[0], "pid": 7, "user": "a\nb", "since_ms": 1})
+    for text in (owner, f"no owner {HOSTILE[0]}"):
+
+        @click.group(cls=Program)
+        def program() -> None:
+            pass
+
+        @program.command()
+        def run(text: str = text) -> None:
+            raise LockHeld(_who(Znode(text=text, version=0, zxid=1, session=1)))
+
+        told = CliRunner().invoke(program, ["run"]).output
+        assert "all is well" in told
+        assert not UNSAFE.search(told)
+        assert not any(line.startswith("b ") for line in told.splitlines())

@@ -25,9 +25,9 @@ from tests.preflight.clusters import (
 )
 
 BY_ID = {check.id: check for check in CHECKS}
-NEVER_FAIL = {"brokers-reachable", "broker-rights"}
-"""What these find out is that something is not known."""
-NEVER_UNKNOWN = {"authorizer-agrees", "directory-ids"}
+NEVER_FAIL = {"brokers-reachable", "broker-rights", "zookeeper-lock"}
+"""What these find out is that something is not known, or how Kraftgate itself is configured."""
+NEVER_UNKNOWN = {"authorizer-agrees", "directory-ids", "zookeeper-lock"}
 """Without data they have nothing to say: the data's own check says that it is missing."""
 
 

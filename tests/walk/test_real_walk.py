@@ -22,10 +22,13 @@ from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.control import ControlServer
 from orchestrator.lab.layout import Mode as LabMode
 from orchestrator.lab.operations import Operations
+from orchestrator.lab.zookeeper import ZooKeeperShell
 from orchestrator.runbook.load import load
 from orchestrator.walk.entries import Person
 from orchestrator.walk.route import checkpoints
+from orchestrator.walk.running_step import RunningStep
 from orchestrator.walk.state import Stage, Walk
+from orchestrator.walk.zookeeper_lock import STEP
 from tests.support.approving import APPROVERS
 from tests.walk.traffic import Traffic
 from tests.walk.window import Window
@@ -65,7 +68,7 @@ def test_a_window_with_everything_going_wrong_and_a_second_one(lab: Lab, window:
         _hooks_that_fail(window)
         _zookeeper_is_down_for_a_minute(lab, window)
         _the_active_controller_is_killed(lab, window)
-        _kraftgate_is_killed_during_a_hook(window)
+        _kraftgate_is_killed_during_a_hook(lab, window)
         _a_directory_fails_before_a_restart(lab, window)
         _a_broker_freezes_after_its_registration(lab, window)
         _an_operator_restarts_one_out_of_order(lab, window)
@@ -161,9 +164,12 @@ def _the_active_controller_is_killed(lab: Lab, window: Window) -> None:
     lab.restart(active)
 
 
-def _kraftgate_is_killed_during_a_hook(window: Window) -> None:
+def _kraftgate_is_killed_during_a_hook(lab: Lab, window: Window) -> None:
+    """ZooKeeper shows the step to every orchestrator until its hook has ended."""
     window.wait_hook("kraft-broker", 1)
     window.kill_only_kraftgate()
+    (step,) = _recorded_steps(lab)
+    assert step.checkpoint == "brokers-kraft[1]"
     window.say("pause", "--reason", "a disk of broker 2")  # nobody walks: it is read afterwards
     window.start()
     window.wait_walk(
@@ -171,6 +177,17 @@ def _kraftgate_is_killed_during_a_hook(window: Window) -> None:
     )
     started = [e for e in window.kinds("step_started") if e["checkpoint"] == "brokers-kraft[1]"]
     assert len(started) == 1
+    window.wait_true(lambda: not _recorded_steps(lab), "the step's record to be removed")
+
+
+def _recorded_steps(lab: Lab) -> list[RunningStep]:
+    shell = ZooKeeperShell(lab.zookeeper_connect)
+    shell.open()
+    try:
+        data = shell.get(STEP)
+    finally:
+        shell.close()
+    return [] if data is None else [RunningStep.from_json(data.decode())]
 
 
 def _a_directory_fails_before_a_restart(lab: Lab, window: Window) -> None:

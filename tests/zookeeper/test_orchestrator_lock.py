@@ -346,7 +346,18 @@ def test_a_step_whose_record_was_not_answered_is_found(
         assert isinstance(lock.begin(step_of("anna")), Held)
 
 
-@pytest.mark.parametrize("text", [b"", b"\xff", b"[" * 100_000, b'{"run": "\x1b[2J"}', b"null"])
+NO_STEPS = (
+    b"",
+    b"\xff",
+    b"[" * 100_000,
+    b'{"run": "\x1b[2J"}',
+    b"null",
+    step_of("anna").model_dump_json().replace('brokers-kraft[1]"', "'; reboot '\"", 1).encode(),
+    step_of("anna").model_dump_json().replace("1795", "17950000000000000000").encode(),
+)
+
+
+@pytest.mark.parametrize("text", NO_STEPS)
 def test_a_record_that_cannot_be_read_keeps_every_step_back(
     kafka: Writer, connect: str, text: bytes
 ) -> None:
