@@ -47,7 +47,7 @@ GIVEN_UMASK: Final = _umask()
 
 
 class UnsafeStateDir(PermissionError):
-    """Other users own the state directory or can change it; the message has the command to fix."""
+    """Other users own a directory of ours or can change it; the message has the command to fix."""
 
 
 def prepare(path: Path) -> None:
@@ -60,8 +60,7 @@ def prepare(path: Path) -> None:
         OSError: it cannot be created, read or written.
     """
     create_private()
-    for place in _way(path.absolute()):
-        _check_place(place)
+    check_way(path)
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = path.stat()
     _check_ours(path, path, found)
@@ -77,6 +76,16 @@ def why_unusable(path: Path, error: OSError) -> str:
         return str(error)
     fix = _FIXES.get(error.errno or 0, "set another directory").format(user=_name(os.geteuid()))
     return f"{path}: {error.strerror or error}: {fix}"
+
+
+def check_way(path: Path) -> None:
+    """Check that no other user can put something else where a path leads.
+
+    Raises:
+        UnsafeStateDir: another user owns, or can write to, a directory or link on the way.
+    """
+    for place in _way(path.absolute()):
+        _check_place(place, path)
 
 
 def create_private() -> None:
@@ -121,22 +130,22 @@ def _way(path: Path) -> Iterator[Path]:
         here = Path("/") if target.is_absolute() else here
 
 
-def _check_place(place: Path) -> None:
-    """Refuse a place in which another user can put another directory below our path."""
+def _check_place(place: Path, path: Path) -> None:
+    """Refuse a directory, or a link, with which another user can replace a path below it."""
     try:
         found = place.lstat()
     except FileNotFoundError:
         return
     if found.st_uid not in {0, os.geteuid()}:
         raise UnsafeStateDir(
-            f"{place} belongs to {_name(found.st_uid)}, who can replace the state directory below"
-            f" it: choose another `state_dir`, or: chown -h {_name(os.geteuid())} {_quoted(place)}"
+            f"{place} belongs to {_name(found.st_uid)}, who can replace {path}:"
+            f" choose another directory, or: chown -h {_name(os.geteuid())} {_quoted(place)}"
         )
     sticky = found.st_mode & stat.S_ISVTX
     if found.st_mode & _OTHERS_WRITE and not sticky and not stat.S_ISLNK(found.st_mode):
         raise UnsafeStateDir(
-            f"{place} has mode {_mode(found)}, so other users can replace the state directory below"
-            f" it: choose another `state_dir`, or: chmod go-w {_quoted(place)}"
+            f"{place} has mode {_mode(found)}, so other users can replace {path}:"
+            f" choose another directory, or: chmod go-w {_quoted(place)}"
         )
 
 

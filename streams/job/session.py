@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 from streams.jmx.source import JmxSource
 from streams.log_dirs.source import LogDirsSource
 from streams.source.kraft_metadata import KraftMetadataSource
-from streams.state_dir import create_private
+from streams.state_dir import check_way, create_private
 from streams.zookeeper.source import ZooKeeperSource
 
 _STREAMING: Final = "org.apache.spark.sql.execution.streaming"
@@ -179,6 +179,8 @@ def _home_without_archives() -> Path:
     installed = Path(pyspark.__file__).resolve().parent
     home = _cache().with_suffix(".home")
     home.mkdir(parents=True, exist_ok=True)
+    # The JVM runs what lies there, and the archive of classes next to it.
+    check_way(home / "jars")
     for part in ("bin", "jars"):
         with suppress(FileExistsError):
             (home / part).symlink_to(installed / part)

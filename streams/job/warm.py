@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from streams.job.query import replay
 from streams.job.session import class_archive, session
+from streams.state_dir import create_private
 from streams.wire.build import write_leader_change
 
 _DUMP_S_MAX: Final = 60.0
@@ -24,6 +25,7 @@ def main() -> int:
     archive = class_archive()
     if archive.is_file():
         return 0
+    create_private()
     archive.parent.mkdir(parents=True, exist_ok=True)
     fresh = archive.with_suffix(f".{os.getpid()}.tmp")
     with tempfile.TemporaryDirectory(prefix="kraftgate-warm-") as folder:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from streams.job import session
 from streams.state_dir import UnsafeStateDir, prepare
 from streams.store.store import Store
 
@@ -128,6 +129,17 @@ def test_a_link_of_another_user_on_the_way_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsafeStateDir) as refused:
         prepare(tmp_path / "link" / "state")
     assert str(refused.value).endswith(f"chown -h root {tmp_path / 'link'}")
+
+
+def test_a_cache_that_others_can_write_to_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark runs the classes that lie there."""
+    monkeypatch.setenv("KRAFTGATE_CACHE", str(tmp_path))
+    (tmp_path / "kraftgate").mkdir()
+    (tmp_path / "kraftgate").chmod(0o775)
+    with pytest.raises(UnsafeStateDir, match=f"chmod go-w {tmp_path}/kraftgate$"):
+        session._home_without_archives()
 
 
 def test_links_that_lead_in_a_circle_are_refused(tmp_path: Path) -> None:
