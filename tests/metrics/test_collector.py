@@ -54,7 +54,7 @@ def test_a_held_broker_is_told_with_its_times() -> None:
 def test_rate_and_estimate_are_told_of_a_held_broker() -> None:
     found = scraped(ALL_SEEN)
     assert found["kraftgate_broker_assigned_replicas_per_second"] == {
-        ("3",): pytest.approx(50 / 25.5)
+        ("3",): pytest.approx(52 / 25.5)
     }
     times = found["kraftgate_broker_eta_timestamp_seconds"]
     assert set(times) == {("expected", "3"), ("earliest", "3"), ("latest", "3")}
