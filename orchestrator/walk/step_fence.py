@@ -59,7 +59,9 @@ class StepFence:
         step = self._lock.running(zookeeper_stands=zookeeper_stands)
         if step is None:
             return None
-        if self._home.has(step) or step == walk.decided_elsewhere:
+        if self._has_ended(step, walk):
+            return f"ZooKeeper, to remove the record of {step.words()}: it has ended"
+        if self._home.has(step):
             return f"the end of {step.words()}"
         if walk.elsewhere != step:
             self._tell(entries.StepElsewhere(step=step))

@@ -431,7 +431,7 @@ def test_a_person_decides_that_the_hook_of_another_orchestrator_has_ended(night:
     night.begin_again()
     ended = entries.StepElsewhereEnded(step=ELSEWHERE, by=ANNA, reason="ps shows nothing")
     night.say(ended)
-    assert night.settle().holds[0].startswith("the end of the step of brokers-kraft[1]")
+    assert night.settle().holds[0].startswith("ZooKeeper, to remove the record of the step of")
     assert night.outside.started == []
     night.outside.reachable = True
     night.settle()
