@@ -245,8 +245,9 @@ def hazards(
 ) -> None:
     """Print what would lose data, with its evidence and the way out.
 
-    Has the brokers' disks looked at now, by the `kraftgate run` that runs. Ends with 5 when a
-    hazard blocks, with 4 when what would show one is not known.
+    Has the brokers' disks polled now, by the `kraftgate run` that runs. Ends with 5 when a hazard
+    blocks, with 4 when what would show one is not known, with 2 for a broker that does not exist.
+    That finalizing would be too early is a hazard once it is near, or with --before finalize.
 
     \b
     Example:
