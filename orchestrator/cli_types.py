@@ -4,6 +4,7 @@ Light to import: what an option needs to be read is imported when it is given.
 """
 
 import importlib
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -29,12 +30,13 @@ class Program(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command that was asked for."""
-        from orchestrator.errors import KraftgateError, ProblemsError
-        from orchestrator.terminal import echo_message, echo_text
+        from orchestrator.errors import ExitCode, KraftgateError, ProblemsError
+        from orchestrator.terminal import echo_message, echo_text, flush, forget_output
         from orchestrator.visible import visible
 
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            flush()
         except ProblemsError as error:
             echo_text(f"{error}\n", err=True)
             ctx.exit(error.code)
@@ -44,6 +46,25 @@ class Program(click.Group):
         except click.ClickException as error:
             error.message = visible(error.message)  # type: ignore[misc]  # click prints it
             raise
+        except (click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise  # click ends with their codes
+        except Exception as error:  # noqa: BLE001  # the last place that can say it in one line
+            from orchestrator.crash import described
+
+            forget_output()
+            echo_message(f"kraftgate: {described(error)}", err=True)
+            ctx.exit(ExitCode.FAILED)
+        return result
+
+    def main(self, args: Sequence[str] | None = None, *more: Any, **named: Any) -> Any:  # noqa: ANN401
+        """Run as the program that was started; with `args`, as a part of another one."""
+        if args is None:
+            from orchestrator.crash import quiet
+            from orchestrator.logs import log_to_stderr
+
+            quiet()
+            log_to_stderr(0)
+        return super().main(args, *more, **named)
 
 
 class LazyGroup(click.Group):

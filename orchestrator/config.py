@@ -11,6 +11,7 @@ from typing import Final
 
 from orchestrator.config_alerts import Alerts
 from orchestrator.config_models import ClusterEntry, ConfigFile, ConsoleAddress, MetricsAddress
+from orchestrator.crash import keep_in
 from orchestrator.errors import ConfigError
 from orchestrator.yaml_lines import Problem, YamlFile, read_yaml
 from orchestrator.yaml_models import check_model, in_order
@@ -53,7 +54,9 @@ def load_config(path: Path) -> Config:
         raise ConfigError([f"{path}: {error.strerror}: {mend}"]) from error
     except UnicodeDecodeError as error:
         raise ConfigError([f"{path}: byte {error.start} is not UTF-8: save it as such"]) from error
-    return parse_config(text, path)
+    config = parse_config(text, path)
+    keep_in(config.state_dir)
+    return config
 
 
 def parse_config(text: str, path: Path) -> Config:

@@ -17,6 +17,7 @@ from typing import Final
 
 from migration.replica_state import ReplicaState
 from migration.summary import ClusterSummary, Mode, Phase
+from orchestrator.crash import guarded
 from orchestrator.demo_follower import DemoFailed, Follower
 from orchestrator.demo_memory import PeakMemory
 from orchestrator.errors import KraftgateError
@@ -212,4 +213,4 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded(main))

@@ -14,10 +14,10 @@ _KEPT_MAX: Final = 10_000
 
 
 def log_to_stderr(verbosity: int) -> None:
-    """Show warnings; with -v what happens, with -vv everything of our own."""
+    """Show warnings; with -v what happens, with -vv everything of our own, and tracebacks."""
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(VisibleFormatter(_FORMAT))
+    handler.setFormatter(VisibleFormatter(_FORMAT, tracebacks=verbosity > 1))
     logging.basicConfig(level=max(level, logging.INFO), handlers=[handler], force=True)
     logging.getLogger().setLevel(logging.WARNING if verbosity == 0 else logging.INFO)
     for house in ("orchestrator", "streams", "migration"):

@@ -7,8 +7,10 @@ plain text (escape sequences, characters that change the direction of writing, l
 printed as its number, and nothing in them is read as markup.
 """
 
+import copy
 import json
 import logging
+import os
 import sys
 from typing import IO, Final
 
@@ -45,6 +47,19 @@ def echo_exact(text: str) -> None:
     click.echo(visible(text) if sys.stdout.isatty() else text)
 
 
+def flush() -> None:
+    """Write out what is printed, while an error can still be reported."""
+    sys.stdout.flush()
+
+
+def forget_output() -> None:
+    """Let Python not write at its end what could not be written before."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+
+
 def ask(question: str) -> str:
     """Ask on standard error and return what is typed."""
     typed: str = click.prompt(visible_line(question), default="", show_default=False, err=True)
@@ -64,11 +79,24 @@ def write_line(out: IO[str], text: str) -> None:
 
 
 class VisibleFormatter(logging.Formatter):
-    """Formats a log record as text that is safe on a terminal."""
+    """Formats a log record as text that is safe on a terminal.
+
+    `tracebacks`: whether they are printed; else an error is its type and its message.
+    """
+
+    def __init__(self, style: str, *, tracebacks: bool = True) -> None:
+        super().__init__(style)
+        self._tracebacks = tracebacks
 
     def format(self, record: logging.LogRecord) -> str:
         """Format it; further lines are indented."""
-        return _indented(super().format(record))
+        if self._tracebacks or not record.exc_info:
+            return _indented(super().format(record))
+        bare = copy.copy(record)
+        bare.exc_info = bare.exc_text = None
+        error = record.exc_info[1]
+        why = " ".join(str(error).split())
+        return _indented(f"{super().format(bare)}: {type(error).__name__}: {why}")
 
 
 def _indented(text: str) -> str:

@@ -1,6 +1,9 @@
 """Write the dashboard to stdout."""
 
+import sys
+
+from orchestrator.crash import guarded
 from orchestrator.dashboard.dashboard import text
 from orchestrator.terminal import write_document
 
-write_document(text())
+sys.exit(guarded(lambda: write_document(text())))

@@ -1,0 +1,272 @@
+"""No command prints a traceback: each failure is one line on stderr and an exit code."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+from orchestrator import crash
+from orchestrator.cli import main
+from orchestrator.crash import PREFIX, guarded
+from orchestrator.errors import ExitCode
+
+CONFIG = "cluster: {name: prod}\ncontrollers: {bootstrap: '127.0.0.1:1'}\nstate_dir: state\n"
+COMMANDS = {
+    "run": (),
+    "status": (),
+    "wait": ("--condition", "isr_full", "--timeout", "1s"),
+    "preflight": (),
+    "hazards": (),
+    "what-if": ("--broker", "1"),
+    "report": (),
+    "approve": ("one", "--who", "anna", "--reason", "x"),
+    "alerts list": (),
+    "audit show": (),
+}
+
+
+class Failure(NamedTuple):
+    """Something that is wrong before a command starts, and what it then says."""
+
+    name: str
+    prepare: Callable[[Path], None]
+    said: str
+    only: tuple[str, ...] = tuple(COMMANDS)
+    code: ExitCode = ExitCode.USAGE
+
+
+def write(text: str | bytes) -> Callable[[Path], None]:
+    raw = text.encode() if isinstance(text, str) else text
+
+    def prepare(folder: Path) -> None:
+        (folder / "kraftgate.yaml").write_bytes(raw)
+
+    return prepare
+
+
+def junk(name: str) -> Callable[[Path], None]:
+    def prepare(folder: Path) -> None:
+        (folder / "state").mkdir(mode=0o700)
+        (folder / "state" / name).write_bytes(b"no database" * 100)
+        write(CONFIG)(folder)
+
+    return prepare
+
+
+def config_directory(folder: Path) -> None:
+    (folder / "kraftgate.yaml").mkdir()
+
+
+def state_is_a_file(folder: Path) -> None:
+    (folder / "state").touch()
+    write(CONFIG)(folder)
+
+
+FAILURES = (
+    Failure("no configuration", lambda _: None, "No such file or directory"),
+    Failure("a directory", config_directory, "Is a directory"),
+    Failure("not UTF-8", write(b"cluster: \xff\n"), "byte 9 is not UTF-8"),
+    Failure("no YAML", write("cluster: [\n"), "kraftgate.yaml:"),
+    Failure("NUL", write("cluster: \0\n"), "kraftgate.yaml:"),
+    Failure("empty", write(""), "kraftgate.yaml:"),
+    Failure("a list", write("- 1\n"), "kraftgate.yaml:"),
+    Failure("nested", write("[" * 5000), "kraftgate.yaml"),
+    Failure("an alias of itself", write("cluster: &a [*a]\n"), "kraftgate.yaml:"),
+    Failure("an unknown key", write(f"{CONFIG}zookeper: x\n"), "unknown key"),
+    Failure("state_dir is a file", state_is_a_file, "is a file: set a directory"),
+    Failure(
+        "a damaged store",
+        junk("store.db"),
+        "file is not a database",
+        only=("status", "hazards", "report"),
+        code=ExitCode.FAILED,
+    ),
+    Failure(
+        "a damaged audit trail",
+        junk("audit.db"),
+        "file is not a database",
+        only=("run", "approve", "report"),
+        code=ExitCode.FAILED,
+    ),
+)
+CASES = [(command, failure) for failure in FAILURES for command in failure.only]
+
+
+@pytest.mark.parametrize(
+    ("command", "failure"), CASES, ids=lambda each: getattr(each, "name", each)
+)
+def test_a_failure_is_one_line(tmp_path: Path, command: str, failure: Failure) -> None:
+    failure.prepare(tmp_path)
+    arguments = [*command.split(), "--config", str(tmp_path / "kraftgate.yaml"), *COMMANDS[command]]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == failure.code, result.output
+    said = [
+        line for line in result.stderr.splitlines() if not line.startswith("kraftgate: starting")
+    ]
+    assert len(said) == 1, said
+    assert failure.said in said[0]
+    assert "Traceback" not in result.output
+    assert "unexpected" not in result.output
+
+
+def kraftgate(
+    folder: Path, *arguments: str, stdout: int = subprocess.PIPE, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "orchestrator", *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **environment},
+        text=True,
+        errors="replace",
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(CONFIG)(tmp_path)
+    return tmp_path
+
+
+def test_a_full_disk_behind_the_output_is_one_line(folder: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = kraftgate(folder, "runbook", "schema", stdout=full.fileno())
+    assert ended.returncode == ExitCode.FAILED
+    assert ended.stderr == "kraftgate: No space left on device\n"
+
+
+def test_a_reader_that_is_gone_ends_it_quietly(folder: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ended = kraftgate(folder, "runbook", "schema", stdout=writer)
+    finally:
+        os.close(writer)
+    assert (ended.returncode, ended.stderr) == (ExitCode.FAILED, "")
+
+
+def test_no_terminal_encoding_is_too_small(folder: Path) -> None:
+    ended = kraftgate(folder, "status", PYTHONIOENCODING="ascii")
+    assert ended.returncode == ExitCode.NO_DATA
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_an_argument_that_is_no_text_is_one_line(folder: Path) -> None:
+    ended = kraftgate(folder, "status", "--config", os.fsdecode(b"\xff.yaml"))
+    assert ended.returncode == ExitCode.USAGE
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_a_port_that_is_taken_is_named_by_its_key(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for key in ("metrics", "console"):
+            write(f"{CONFIG}{key}: {{listen: '127.0.0.1:{port}'}}\n")(folder)
+            result = CliRunner().invoke(main, ["run", "--config", str(folder / "kraftgate.yaml")])
+            assert result.exit_code == ExitCode.USAGE
+            assert f"`{key}.listen` 127.0.0.1:{port}: Address already in use" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PermissionError(13, "Permission denied", "/x/y"), "kraftgate: /x/y: Permission denied"),
+        (OSError(28, "No space left on device"), "kraftgate: No space left on device"),
+        (MemoryError(), "kraftgate: out of memory"),
+        (KeyError("x"), "kraftgate: unexpected error: KeyError: 'x'; its traceback is in "),
+        (ValueError("two\nlines"), "kraftgate: unexpected error: ValueError: two lines; its "),
+        (RecursionError(), "kraftgate: unexpected error: RecursionError; its traceback is in "),
+    ],
+)
+def test_an_error_that_nobody_foresaw_is_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    (folder / "state").mkdir()
+    monkeypatch.setattr("orchestrator.commands.status.Reader", fail)
+    result = CliRunner().invoke(main, ["status", "--config", str(folder / "kraftgate.yaml")])
+    assert result.exit_code == ExitCode.FAILED
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(said)
+    for file in (folder / "state").glob(f"{PREFIX}*"):
+        assert "Traceback (most recent call last)" in file.read_text()
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert line.endswith(f"is in {file}")
+
+
+def test_the_tracebacks_that_are_kept_are_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crash, "_home", tmp_path)
+    said = [crash.described(KeyError(number)) for number in range(22)]
+    assert len(list(tmp_path.iterdir())) == 20
+    assert said[-1].endswith(f"{tmp_path} has 20 tracebacks already: remove them")
+
+
+def test_a_thread_ends_with_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(crash, "_home", tmp_path)
+    monkeypatch.setattr(threading, "excepthook", crash._of_thread)
+
+    def fail() -> None:
+        raise KeyError("x")
+
+    thread = threading.Thread(target=fail, name="a thread")
+    thread.start()
+    thread.join()
+    assert "thread a thread ended: unexpected error: KeyError: 'x'; its traceback" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+def test_a_program_of_python_m_ends_as_a_command_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(crash, "_home", tmp_path)
+    monkeypatch.setattr(crash, "quiet", lambda: None)
+
+    def fail(error: BaseException) -> Callable[[], int]:
+        def call() -> int:
+            raise error
+
+        return call
+
+    assert guarded(lambda: None) == 0
+    assert guarded(lambda: 3) == 3
+    assert guarded(fail(KeyboardInterrupt())) == 1
+    assert guarded(fail(BrokenPipeError())) == 1
+    assert capsys.readouterr().err == ""
+    assert guarded(fail(KeyError("x"))) == 1
+    assert capsys.readouterr().err.startswith("kraftgate: unexpected error: KeyError: 'x'; its ")
+
+
+def test_ctrl_c_of_a_command_is_one_word(folder: Path) -> None:
+    """As it waits for what no `run` will ever bring."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "orchestrator", "wait", "--condition", "isr_full"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stderr is not None
+        begun = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=60)[1]
+    assert "Traceback" not in begun + rest
+    assert process.returncode in (1, ExitCode.NO_DATA)
