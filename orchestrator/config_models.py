@@ -133,18 +133,35 @@ class MetricsAddress(Strict):
     listen: Listen = HostPort("127.0.0.1", 9464)
 
 
+class ConsoleTls(Strict):
+    """The console's certificate and its key, as PEM files; they are read again when they change."""
+
+    cert_file: File
+    key_file: File
+
+
 class ConsoleAddress(Strict):
     """Where the web console is served; to this host alone unless it is said.
 
     Attributes:
+        tls: None: it speaks plain HTTP, which only loopback is safe for.
+        insecure: plain HTTP is accepted beyond loopback.
         token_file: whose first line is the token to approve, pause and abort with; None: a fresh
             one is made at each start.
         hosts: further names by which browsers reach it, such as that of a proxy.
     """
 
     listen: Listen = HostPort("127.0.0.1", 8464)
+    tls: ConsoleTls | None = None
+    insecure: bool = False
     token_file: File | None = None
     hosts: Annotated[tuple[HostName, ...], Field(strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> "ConsoleAddress":
+        if self.tls is not None and self.insecure:
+            raise ValueError("`insecure: true` is for plain HTTP: remove it, or `tls`")
+        return self
 
 
 KAFKA_SILENT: Final = timedelta(minutes=2)

@@ -20,6 +20,8 @@ class Context:
     """One console.
 
     Attributes:
+        insecure: it speaks plain HTTP beyond loopback.
+        tls: it speaks HTTPS.
         loaded: the runbook of each cluster that has one.
         look: gives the last look; None before the first.
     """
@@ -31,6 +33,8 @@ class Context:
     sessions: Sessions
     access: Access
     crowd: Crowd
+    insecure: bool
+    tls: bool
     replicas: Replicas
     loaded: Mapping[str, Loaded]
     look: Callable[[], Look | None]

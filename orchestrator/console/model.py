@@ -165,11 +165,16 @@ class ClusterState(Shape):
 
 
 class State(Shape):
-    """Everything; `clusters` in the configuration's order, empty before the first look."""
+    """Everything; `clusters` in the configuration's order, empty before the first look.
+
+    Attributes:
+        insecure: the console is served over plain HTTP beyond its own host: show that.
+    """
 
     at_ms: Ms
     version: str
     stall_after_ms: int
+    insecure: bool
     clusters: tuple[ClusterState, ...]
 
 

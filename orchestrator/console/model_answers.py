@@ -18,10 +18,15 @@ class Beat(Shape):
 
 
 class Session(Shape):
-    """Who may do what from here."""
+    """Who may do what from here.
+
+    Attributes:
+        insecure: the console is served over plain HTTP beyond its own host: show that.
+    """
 
     token_to_read: bool
     may_read: bool
+    insecure: bool
 
 
 class Bucket(Shape):

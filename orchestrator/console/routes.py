@@ -75,7 +75,11 @@ class Routes:
         """Who may read from here."""
         access = self._at.access
         return self._json(
-            Session(token_to_read=access.token_to_read, may_read=access.may_read(request))
+            Session(
+                token_to_read=access.token_to_read,
+                may_read=access.may_read(request),
+                insecure=self._at.insecure,
+            )
         )
 
     async def begin_session(self, request: Request) -> Response:
@@ -88,6 +92,7 @@ class Routes:
             self._at.sessions.begin(),
             path="/",
             httponly=True,
+            secure=self._at.tls,
             samesite="strict",
         )
         return answer

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 import struct
 import threading
 from functools import partial
@@ -25,7 +26,14 @@ _AT_ONCE: Final = struct.pack("ii", 1, 0)
 class Server:
     """Serves one application; what it shows is put into its hub from any thread."""
 
-    def __init__(self, app: ASGIApp, hub: Hub, listener: socket.socket, crowd: Crowd) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        hub: Hub,
+        listener: socket.socket,
+        crowd: Crowd,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         """Prepare; `listener`: asks `crowd` about every connection."""
         self._hub = hub
         self._listener = listener
@@ -35,6 +43,7 @@ class Server:
             uvicorn.Config(
                 app,
                 http=cast("type[asyncio.Protocol]", partial(_Impatient, crowd=crowd)),
+                ssl_context_factory=None if tls is None else lambda *_: tls,
                 ws="none",
                 lifespan="off",
                 log_config=None,

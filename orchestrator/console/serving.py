@@ -4,6 +4,7 @@ import ipaddress
 import socket
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Final
 
@@ -21,6 +22,7 @@ from orchestrator.console.painting import Painting
 from orchestrator.console.pending import Replicas
 from orchestrator.console.server import Server
 from orchestrator.console.sessions import Sessions
+from orchestrator.console.tls import Certificate
 from orchestrator.console.token import Token
 from orchestrator.errors import ConfigError
 from orchestrator.metrics.board import Look
@@ -35,16 +37,61 @@ _SEND_BUFFER: Final = 128 * 1024
 that would keep 4 MiB for each."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Protection:
+    """How what is sent is protected.
+
+    Attributes:
+        certificate: None: it speaks plain HTTP.
+        insecure: it does so beyond loopback.
+    """
+
+    certificate: Certificate | None
+    insecure: bool
+
+
+def _protection(config: Config, wanted: ConsoleAddress, host: str) -> _Protection:
+    """Decide how to protect what is sent; `host`: the address that is listened on.
+
+    Raises:
+        ConfigError: the certificate cannot be used, or plain HTTP beyond loopback is not accepted.
+    """
+    where = f"{config.path}: `console`"
+    if wanted.tls is not None:
+        certificate = Certificate(wanted.tls, f"{where}.tls")
+        return _Protection(certificate=certificate, insecure=False)
+    beyond = not ipaddress.ip_address(host).is_loopback
+    if beyond and not wanted.insecure:
+        problem = (
+            f"{where}.listen {wanted.listen} is reached by other hosts, and the token would be sent"
+            " over plain HTTP: add `tls: {cert_file: ..., key_file: ...}`, or listen on 127.0.0.1"
+            " and use an ssh tunnel, or accept it with `insecure: true`"
+        )
+        raise ConfigError([problem])
+    return _Protection(certificate=None, insecure=beyond)
+
+
 class Console:
     """The console at its address.
 
     Attributes:
         at: where.
+        url: the same, without a path.
+        insecure: it speaks plain HTTP beyond loopback.
         token: of this console.
     """
 
-    def __init__(self, at: HostPort, token: Token, painting: Painting, hub: Hub) -> None:
+    def __init__(
+        self,
+        at: HostPort,
+        protection: "_Protection",
+        token: Token,
+        painting: Painting,
+        hub: Hub,
+    ) -> None:
         self.at = at
+        self.url = f"{'http' if protection.certificate is None else 'https'}://{at}"
+        self.insecure = protection.insecure
         self.token = token
         self._painting = painting
         self._hub = hub
@@ -74,10 +121,16 @@ def served(config: Config, wanted: ConsoleAddress) -> Iterator[Console]:
         _running(config, wanted, listener, token) as console,
     ):
         echo(
-            f"kraftgate: console at http://{console.at}/, the token to approve, pause and abort is"
+            f"kraftgate: console at {console.url}/, the token to approve, pause and abort is"
             f" in {token.path}",
             err=True,
         )
+        if console.insecure:
+            echo(
+                "kraftgate: the console is served over plain HTTP (`insecure: true`): the token and"
+                " all that it shows can be read on the network",
+                err=True,
+            )
         yield console
 
 
@@ -86,10 +139,15 @@ def _running(
     config: Config, wanted: ConsoleAddress, listener: socket.socket, token: Token
 ) -> Iterator[Console]:
     host, port = listener.getsockname()[:2]
+    protection = _protection(config, wanted, host)
     sessions, crowd = Sessions(port), Crowd()
     hub = Hub(
         {each.name: each.runbook is not None for each in config.clusters},
-        {"version": version("kraftgate"), "stall_after_ms": config.stall_after_ms},
+        {
+            "version": version("kraftgate"),
+            "stall_after_ms": config.stall_after_ms,
+            "insecure": protection.insecure,
+        },
         READERS_MAX,
         READERS_RESERVED,
     )
@@ -108,16 +166,25 @@ def _running(
             {wanted.listen.host.lower(), *wanted.hosts},
             loopback=ipaddress.ip_address(host).is_loopback,
         ),
+        insecure=protection.insecure,
+        tls=protection.certificate is not None,
         crowd=crowd,
         replicas=Replicas(config.state_dir),
         loaded=loaded,
         look=lambda: painting.last,
     )
-    server = Server(application(context), hub, Door(listener, crowd), crowd)
+    certificate = protection.certificate
+    server = Server(
+        application(context),
+        hub,
+        Door(listener, crowd),
+        crowd,
+        None if certificate is None else certificate.context,
+    )
     server.start()
     painting.start()
     try:
-        yield Console(HostPort(wanted.listen.host, port), token, painting, hub)
+        yield Console(HostPort(wanted.listen.host, port), protection, token, painting, hub)
     finally:
         painting.stop()
         server.stop()

@@ -38,7 +38,7 @@ class Served:
 
     @property
     def url(self) -> str:
-        return f"http://{self.console.at}"
+        return self.console.url
 
     @property
     def token(self) -> str:

@@ -64,7 +64,7 @@ def looked(one: Snapshot, now_ms: int = NOW_MS, unread: Any = None) -> Look:
 def painted(one: Snapshot, now_ms: int = NOW_MS) -> Any:
     """The one cluster of the state that a look becomes."""
     look = looked(one, now_ms)
-    hub = Hub({"prod": True}, {"version": "1", "stall_after_ms": 1}, 1, 0)
+    hub = Hub({"prod": True}, {"version": "1", "stall_after_ms": 1, "insecure": False}, 1, 0)
     news = painter().paint(look, look.clusters[0])
     hub.take(Fresh(at_ms=now_ms, news=[news], events={"prod": []}))
     (found,) = valid("State", json.loads(hub.state(now_ms)))["clusters"]
@@ -294,7 +294,10 @@ _BROKERS = st.lists(
 @given(nights=st.lists(_BROKERS, min_size=1, max_size=6), joined=st.data())
 def test_changes_from_any_version_add_up_to_the_state(nights: Any, joined: Any) -> None:
     """However many looks a page missed in between."""
-    hub, paints = Hub({"prod": True}, {"version": "1", "stall_after_ms": 1}, 1, 0), painter()
+    hub, paints = (
+        Hub({"prod": True}, {"version": "1", "stall_after_ms": 1, "insecure": False}, 1, 0),
+        painter(),
+    )
     state: Any = None
     known = 0
     for number, brokers in enumerate(nights):

@@ -266,7 +266,7 @@ def test_every_answer_has_its_headers(served: Served) -> None:
     assert "frame-ancestors 'none'" in policy
 
 
-ELSEWHERE = "{listen: '0.0.0.0:0', hosts: [kraftgate.example.com]}"
+ELSEWHERE = "{listen: '0.0.0.0:0', insecure: true, hosts: [kraftgate.example.com]}"
 
 
 def test_elsewhere_than_on_loopback_reading_needs_the_token_too(start: Start) -> None:
@@ -277,7 +277,7 @@ def test_elsewhere_than_on_loopback_reading_needs_the_token_too(start: Start) ->
             assert refused(http.get(path)) == (401, "token_needed")
         assert http.get("/").status_code == 200  # there is nothing in it
         session = valid("Session", http.get("/api/session").json())
-        assert session == {"token_to_read": True, "may_read": False}
+        assert session == {"token_to_read": True, "may_read": False, "insecure": True}
         wrong = {"Authorization": "Bearer wrong"}
         assert refused(http.get("/api/state", headers=wrong)) == (401, "token_wrong")
         assert refused(http.post("/api/session", json={}, headers=wrong)) == (401, "token_wrong")

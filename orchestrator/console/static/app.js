@@ -5,7 +5,7 @@ import { Brokers } from "./js/brokers.js";
 import { everySecond, now } from "./js/clock.js";
 import { currency, isOld } from "./js/currency.js";
 import { Feed } from "./js/feed.js";
-import { Announcer, Bar, OldBand, Tabs } from "./js/frame.js";
+import { Announcer, Bar, InsecureBand, OldBand, Tabs } from "./js/frame.js";
 import { GateSheet } from "./js/gate_sheet.js";
 import { Hazards } from "./js/hazards.js";
 import { Heat } from "./js/heat.js";
@@ -70,6 +70,7 @@ function App() {
   return html`<div class="page" key=${prefs.zone}>
     <div class="sticky">
       <${Bar} model=${model} cluster=${cluster} link=${linked} standing=${standing} view=${place.view} />
+      <${InsecureBand} insecure=${model?.insecure} />
       <${OldBand} standing=${standing} link=${linked} />
     </div>
     ${cluster === null

@@ -70,6 +70,14 @@ function skipToMain(event) {
   document.getElementById("main")?.focus();
 }
 
+/** Shown on every page, also before the token is entered, while `insecure: true` is in force. */
+export function InsecureBand({ insecure }) {
+  if (!insecure) return null;
+  return html`<p class="insecure" data-testid="insecure">
+    <${Icon} name="alert" /> Plain HTTP (<code>insecure: true</code>): the token and this page can be read on the network.
+  </p>`;
+}
+
 /** What is not the present says so across the whole page, and how old it is. */
 export function OldBand({ standing, link: linked }) {
   if (["present", "partial", "settled"].includes(standing.kind)) return null;

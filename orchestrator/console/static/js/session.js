@@ -1,12 +1,17 @@
 /** Where reading needs the token, too: the page asks for it and shows nothing before. */
-import { html, useState } from "./html.js";
-import { say, setToken } from "./api.js";
+import { html, useEffect, useState } from "./html.js";
+import { read, say, setToken } from "./api.js";
+import { InsecureBand } from "./frame.js";
 import { Trouble } from "./parts.js";
 
 /** @param {{onOpen: () => void}} properties */
 export function Locked({ onOpen }) {
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
+  const [insecure, setInsecure] = useState(false);
+  useEffect(() => {
+    read("session").then((session) => setInsecure(session.insecure), setError);
+  }, []);
   const submit = async (event) => {
     event.preventDefault();
     const held = new FormData(event.target).get("token").trim();
@@ -21,6 +26,7 @@ export function Locked({ onOpen }) {
     }
   };
   return html`<main class="locked" id="main">
+    <${InsecureBand} insecure=${insecure} />
     <h1 class="brand"><img src="static/icon.svg" alt="" width="18" height="18" />Kraftgate</h1>
     <form class="panel" onSubmit=${submit}>
       <h2>The token is needed to read</h2>

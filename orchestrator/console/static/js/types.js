@@ -317,6 +317,7 @@
  * @typedef {object} Session
  * @property {boolean} token_to_read
  * @property {boolean} may_read
+ * @property {boolean} insecure
  */
 
 /** @typedef {"critical"|"warning"} Severity */
@@ -343,6 +344,7 @@
  * @property {number} at_ms
  * @property {string} version
  * @property {number} stall_after_ms
+ * @property {boolean} insecure
  * @property {readonly (ClusterState)[]} clusters
  */
 
