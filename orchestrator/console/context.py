@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from orchestrator.config import Config
 from orchestrator.console.access import Access
 from orchestrator.console.clean import Cleaner
-from orchestrator.console.door import Crowd
 from orchestrator.console.hub import Hub
 from orchestrator.console.pending import Replicas
 from orchestrator.console.sessions import Sessions
 from orchestrator.console.token import Token
+from orchestrator.door import Crowd
 from orchestrator.metrics.board import Look
 from orchestrator.runbook.load import Loaded
 

@@ -17,9 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from orchestrator.console.access import bearer
 from orchestrator.console.actions import record_wrong_token
 from orchestrator.console.context import Context
-from orchestrator.console.door import Rank
 from orchestrator.console.refusals import Refusals, Refused
 from orchestrator.console.wrong_tokens import WRONG_MAX, WrongTokens
+from orchestrator.door import Rank
 
 SECURITY_HEADERS: Final[Mapping[str, str]] = {
     "Content-Security-Policy": (

@@ -12,8 +12,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from orchestrator.console.door import Crowd, Rank
 from orchestrator.console.hub import Fresh, Hub
+from orchestrator.door import Crowd, Rank
 
 UNREAD_S_MAX: Final = 20.0
 """A connection whose peer reads nothing for so long is reset."""

@@ -16,7 +16,6 @@ from orchestrator.console.access import Access
 from orchestrator.console.app import application
 from orchestrator.console.clean import cleaner
 from orchestrator.console.context import Context
-from orchestrator.console.door import Crowd, Door
 from orchestrator.console.hub import Hub
 from orchestrator.console.painting import Painting
 from orchestrator.console.pending import Replicas
@@ -24,6 +23,7 @@ from orchestrator.console.server import Server
 from orchestrator.console.sessions import Sessions
 from orchestrator.console.tls import Certificate
 from orchestrator.console.token import Token
+from orchestrator.door import Crowd, Door
 from orchestrator.errors import ConfigError
 from orchestrator.metrics.board import Look
 from orchestrator.runbook.load import load

@@ -1,6 +1,8 @@
 """Serves the metrics over HTTP, in threads of their own."""
 
+import logging
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,6 +18,7 @@ from migration.alerts import Standings
 from orchestrator.alerts.sender import Figures
 from orchestrator.config import Config
 from orchestrator.config_values import HostPort
+from orchestrator.door import Crowd, Door, Rank
 from orchestrator.errors import ConfigError
 from orchestrator.metrics.board import Board
 from orchestrator.metrics.collector import LastLook
@@ -28,6 +31,9 @@ _SCRAPED_S: Final = 150.0
 """Whoever did not come for so long does not scrape: Prometheus' default interval is a minute."""
 _LAST_SCRAPE_S: Final = 65.0
 _LOOK_S: Final = 0.1
+_CONNECTIONS_MAX: Final = 32
+_SILENT_S_MAX: Final = 10.0
+_LOG = logging.getLogger(__name__)
 
 
 class Served:
@@ -137,17 +143,44 @@ class _Reply:
 
 
 class _Quiet(WSGIRequestHandler):
-    """Logs no requests: a live view may own the terminal."""
+    """Logs no requests: a live view may own the terminal. A silent connection is closed."""
+
+    timeout = _SILENT_S_MAX
+    server: "_Server"
+
+    def parse_request(self) -> bool:
+        """Read the head of a request."""
+        whole = super().parse_request()
+        if whole:
+            host, port, *_ = self.client_address
+            self.server.crowd.rank((host, port), Rank.ASKING)
+        return whole
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # its name there
         """Nothing is logged."""
+
+
+class _Server(ThreadingWSGIServer):
+    """Answers each request in a thread of its own, of which there are not too many."""
+
+    crowd: Crowd
+
+    def server_bind(self) -> None:
+        """Bind, and have every connection admitted."""
+        super().server_bind()
+        self.crowd = Crowd(_CONNECTIONS_MAX)
+        self.socket = Door(self.socket, self.crowd)
+
+    def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002
+        """Log that a client was silent, or gone before it had its answer."""
+        _LOG.info("metrics: %s: %s", client_address, sys.exception())
 
 
 def _server(at: HostPort, application: "WSGIApplication") -> WSGIServer:
     """Listen; an IPv6 address needs a socket of its own family."""
     family = socket.getaddrinfo(at.host, at.port, type=socket.SOCK_STREAM)[0][0]
 
-    class Server(ThreadingWSGIServer):
+    class Server(_Server):
         address_family = family
 
     return make_server(at.host, at.port, application, Server, _Quiet)

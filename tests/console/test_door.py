@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 
 from orchestrator.console import server
-from orchestrator.console.door import CONNECTIONS_MAX, Crowd, Rank
+from orchestrator.door import CONNECTIONS_MAX, Crowd, Rank
 from tests.console.conftest import Start
 from tests.console.reading import TIMEOUT_S, client
 from tests.console.serve import Served

@@ -5,7 +5,7 @@ import socket
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from orchestrator.commands.run import follow_and_show
 from orchestrator.config import Config, load_config, parse_config
 from orchestrator.config_values import HostPort
 from orchestrator.errors import ConfigError, ExitCode
+from orchestrator.metrics import serving
 from orchestrator.metrics.board import Board
 from orchestrator.metrics.serving import served
 from orchestrator.view.live import Stop
@@ -95,6 +96,33 @@ def test_nothing_listens_when_nothing_is_configured(config_file: Path) -> None:
     with served(config, Board(config)) as metrics:
         assert metrics is None
         assert threading.active_count() == before
+
+
+def test_silent_connections_keep_nobody_out() -> None:
+    """Each one held a thread of `kraftgate run` for as long as it liked."""
+    with listening() as (at, board), ExitStack() as opened:
+        board.put([HYBRID], {}, NOW_MS)
+        before = threading.active_count()
+        first, *_ = [
+            opened.enter_context(closing(socket.create_connection((at.host, at.port), timeout=20)))
+            for _ in range(100)
+        ]
+        assert get(at)[1]
+        assert first.recv(1) == b"", "the oldest one made room"
+        assert threading.active_count() - before < 100
+
+
+def test_a_silent_connection_is_closed(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(serving._Quiet, "timeout", 0.1)
+    with (
+        listening() as (at, _),
+        closing(socket.create_connection((at.host, at.port), timeout=20)) as one,
+    ):
+        one.sendall(b"GET /met")
+        assert one.recv(1) == b""
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_it_ends_with_the_block() -> None:

@@ -1,15 +1,16 @@
-"""Admits connections, so that those of one client cannot keep all others out.
+"""Admits connections to a listener, so that those of one client cannot keep all others out.
 
 Every local user, and beyond loopback every host, may connect and send nothing. Such a connection
 costs its place only until another one needs it: when all places are taken, the least important
-connection is closed, of these the oldest. Requests with the token are never closed for others, so
-an approval or an abort always gets through.
+connection is closed, of these the oldest. Requests with the console's token are never closed for
+others, so an approval or an abort always gets through.
 """
 
 import contextlib
 import enum
 import ipaddress
 import socket
+import threading
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -40,7 +41,7 @@ class _Guest:
 
 
 class Crowd:
-    """All open connections of one listener, the oldest first. One thread uses it."""
+    """All open connections of one listener, the oldest first. Threads may share it."""
 
     def __init__(
         self, total_max: int = CONNECTIONS_MAX, per_client_max: int = PER_CLIENT_MAX
@@ -48,9 +49,21 @@ class Crowd:
         self._total_max = total_max
         self._per_client_max = per_client_max
         self._guests: dict[Client, _Guest] = {}
+        self._mutex = threading.Lock()
 
     def admit(self, connection: socket.socket, client: Client) -> bool:
         """Take a new connection in, and close another one if need be; False: there is no room."""
+        with self._mutex:
+            return self._admit(connection, client)
+
+    def rank(self, client: Client, rank: Rank) -> None:
+        """Note what happens on a connection; one that was closed meanwhile is left alone."""
+        with self._mutex:
+            guest = self._guests.get(client)
+            if guest is not None:
+                guest.rank = rank
+
+    def _admit(self, connection: socket.socket, client: Client) -> bool:
         self._guests = {
             key: each for key, each in self._guests.items() if each.connection.fileno() != -1
         }
@@ -65,12 +78,6 @@ class Crowd:
         if room:
             self._guests[client] = _Guest(connection)
         return room
-
-    def rank(self, client: Client, rank: Rank) -> None:
-        """Note what happens on a connection; one that was closed meanwhile is left alone."""
-        guest = self._guests.get(client)
-        if guest is not None:
-            guest.rank = rank
 
     def _close_one(self, among: Collection[Client]) -> bool:
         """Close the least important connection, of these the oldest; whether there was one."""
