@@ -216,7 +216,8 @@ def preflight(config_path: Path, *, as_json: bool, verbose: int) -> None:
     """Check, before the window, whether the migration may begin.
 
     Asks ZooKeeper, every broker and, once they exist, the controllers; reads only. Ends with 5
-    when something blocks or cannot be told, with 4 when nothing at all could be reached.
+    when something blocks or cannot be told, with 4 when nothing at all could be reached. On a
+    finalized cluster nothing blocks and nothing is advised.
 
     \b
     Examples:

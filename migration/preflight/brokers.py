@@ -37,6 +37,7 @@ SETTINGS: Final = (
     "inter.broker.listener.name",
     "log.dirs",
     "password.encoder.secret",
+    "process.roles",
     "reserved.broker.max.id",
     "security.inter.broker.protocol",
     "unclean.leader.election.enable",

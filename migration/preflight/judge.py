@@ -14,7 +14,9 @@ from migration.preflight import (
     zookeeper,
 )
 from migration.preflight.facts import Facts
-from migration.preflight.result import Check, Outcome, Result
+from migration.preflight.phase import not_applicable, phase_told
+from migration.preflight.result import Check, Finding, Outcome, Result, skipped
+from migration.summary import Phase
 
 CHECKS: Final[tuple[Check, ...]] = (
     *reach.CHECKS,
@@ -33,9 +35,18 @@ _RANK: Final = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 
 def judge(facts: Facts) -> tuple[Result, ...]:
-    """Run all checks; what blocks comes first, then by outcome, then in their own order."""
-    results = [Result(check, check.judge(facts)) for check in CHECKS]
+    """Run all checks; what blocks comes first, then by outcome, then in their own order.
+
+    A check that does not apply in the cluster's phase is skipped, with the reason.
+    """
+    phase = phase_told(facts)
+    results = [Result(check, _judged(check, facts, phase)) for check in CHECKS]
     return tuple(sorted(results, key=lambda one: (not one.is_blocking, _RANK[one.finding.outcome])))
+
+
+def _judged(check: Check, facts: Facts, phase: Phase | None) -> Finding:
+    why = not_applicable(check.id, phase)
+    return check.judge(facts) if why is None else skipped(why)
 
 
 def overall(results: tuple[Result, ...]) -> Outcome:

@@ -68,6 +68,11 @@ class Result:
         closed = self.finding.outcome in {Outcome.FAIL, Outcome.UNKNOWN}
         return closed and self.check.blocks
 
+    @property
+    def is_consequence(self) -> bool:
+        """Whether it is unknown only because another check is, to which its advice points."""
+        return self.finding.outcome is Outcome.UNKNOWN and self.finding.mend.startswith("see ")
+
 
 def passed(summary: str) -> Finding:
     """All is well."""

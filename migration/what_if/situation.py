@@ -186,15 +186,6 @@ class Situation:
         )
 
 
-def mode_of(settings: Mapping[str, str]) -> Mode:
-    """How a broker with these server properties takes part."""
-    if settings.get("process.roles"):
-        return Mode.KRAFT
-    if settings.get("zookeeper.metadata.migration.enable") == "true":
-        return Mode.MIGRATING
-    return Mode.ZOOKEEPER
-
-
 def metadata_dir(settings: Mapping[str, str]) -> Maybe[str]:
     """Where a broker with these server properties keeps its metadata log, as it names the path."""
     named = settings.get("metadata.log.dir") or settings.get("log.dirs") or settings.get("log.dir")

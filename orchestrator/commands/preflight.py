@@ -8,7 +8,9 @@ from typing import Final
 
 from migration.preflight.facts import Facts, Unknown
 from migration.preflight.judge import judge, overall
+from migration.preflight.phase import OVER, phase_told
 from migration.preflight.result import Outcome, Result
+from migration.summary import Phase
 from orchestrator.config import Config, load_config
 from orchestrator.contract import several_json
 from orchestrator.errors import ConfigError, HazardError, NoDataError
@@ -27,6 +29,10 @@ class _Checked:
 
     facts: Facts
     results: tuple[Result, ...]
+
+    @property
+    def phase(self) -> Phase | None:
+        return phase_told(self.facts)
 
     @property
     def outcome(self) -> Outcome:
@@ -75,12 +81,14 @@ def _show(config: Config, checked: Sequence[_Checked], *, as_json: bool) -> None
     for position, one in enumerate(checked):
         if position:
             out.print()
-        out.print(picture(one.facts.cluster, one.outcome, one.results))
+        over = None if one.phase is None else OVER.get(one.phase)
+        out.print(picture(one.facts.cluster, one.outcome, one.results, over))
 
 
 def _as_json(one: _Checked) -> dict[str, object]:
     return {
         "cluster": one.facts.cluster,
+        "phase": None if one.phase is None else str(one.phase),
         "outcome": str(one.outcome),
         "checks": [_check_json(result) for result in one.results],
     }
@@ -100,8 +108,11 @@ def _check_json(result: Result) -> dict[str, object]:
 
 
 def _blocked(one: _Checked) -> str:
-    ids = [result.check.id for result in one.results if result.is_blocking]
-    return f"{one.facts.cluster}: the window must not open: {', '.join(ids)}"
+    blocking = [result for result in one.results if result.is_blocking]
+    ids = ", ".join(result.check.id for result in blocking if not result.is_consequence)
+    more = sum(result.is_consequence for result in blocking)
+    told = f"{ids}, and {more} checks that depend on these" if more else ids
+    return f"{one.facts.cluster}: the window must not open: {told}"
 
 
 def _silence(facts: Facts) -> str:

@@ -31,9 +31,18 @@ _QUIET: Final = (Outcome.SKIPPED, Outcome.PASS)
 _INDENT: Final = 2
 
 
-def picture(cluster: str, overall: Outcome, results: Sequence[Result]) -> RenderableType:
-    """Draw one cluster's checks."""
+def picture(
+    cluster: str, overall: Outcome, results: Sequence[Result], over: str | None = None
+) -> RenderableType:
+    """Draw one cluster's checks.
+
+    `over`: why there is nothing to migrate, if there is not.
+    """
+    if over is not None:
+        return Text(f"{cluster}  preflight: {over}", style=_STYLE[Outcome.PASS], overflow="fold")
     parts: list[RenderableType] = [_head(cluster, overall, results)]
+    depend = [one for one in results if one.is_consequence]
+    results = [one for one in results if not one.is_consequence]
     blocking = [one for one in results if one.is_blocking]
     if blocking:
         parts += _loud("BLOCKS the migration window", blocking, "bold red")
@@ -41,6 +50,13 @@ def picture(cluster: str, overall: Outcome, results: Sequence[Result]) -> Render
         rest = [one for one in results if one.finding.outcome is outcome and not one.is_blocking]
         if rest:
             parts += _loud(_TITLE[outcome], rest, _STYLE[outcome])
+    if depend:
+        ids = ", ".join(one.check.id for one in depend)
+        parts += [
+            Text(""),
+            Text(f"not known because of the above ({len(depend)})", style=_STYLE[Outcome.UNKNOWN]),
+            Padding(Text(ids, overflow="fold"), (0, 0, 0, _INDENT)),
+        ]
     for outcome in _QUIET:
         quiet = [one for one in results if one.finding.outcome is outcome]
         if quiet:

@@ -86,7 +86,7 @@ def test_json_is_one_object_with_every_check(file: Path, gathered: Gathered) -> 
     result = invoke(file, "--json")
     assert result.exit_code == ExitCode.HAZARD
     told = json.loads(result.stdout)
-    assert list(told) == ["cluster", "outcome", "checks"]
+    assert list(told) == ["cluster", "phase", "outcome", "checks"]
     assert (told["cluster"], told["outcome"]) == ("prod", "fail")
     assert {one["id"] for one in told["checks"]} == {check.id for check in CHECKS}
     first = told["checks"][0]
