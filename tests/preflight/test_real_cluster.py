@@ -246,8 +246,8 @@ def test_payloads_that_are_not_json_are_reported_and_not_fatal(real: Real) -> No
     with real.znode("/config/topics/odd", b"\xff{nope"), real.znode("/config/brokers/9", b""):
         told = real.preflight()
     said = told.of("znode-payloads")
-    assert "/config/topics/odd: not JSON (6 bytes)" in said
-    assert "/config/brokers/9: empty" in said
+    assert "/config/topics/odd: its content is not JSON" in said
+    assert "/config/brokers/9: it is empty" in said
     assert told.of("zookeeper-reachable").startswith("pass")
 
 
