@@ -94,6 +94,9 @@ def _the_plan_names_everything(lab: Lab, window: Window) -> None:
 
 
 def _a_step_that_was_shown_is_handed_to_its_hook(window: Window) -> None:
+    """From here on the walk goes on by itself, so the first faults are told before."""
+    window.fault("migrate-broker", 2, "fail")
+    window.fault("migrate-broker", 3, "hang")
     window.start_by_hand()
     window.wait_at("controllers", Stage.SHOWN)
     assert "without --execute" in window.ask(*HAND_OVER).stderr
@@ -123,8 +126,6 @@ def _a_second_orchestrator_is_refused(window: Window) -> None:
 
 def _hooks_that_fail(window: Window) -> None:
     """Broker 1 started first, is ZooKeeper's controller, and has its turn last."""
-    window.fault("migrate-broker", 2, "fail")
-    window.fault("migrate-broker", 3, "hang")
     window.wait_at("brokers-migration[2]", Stage.ASKS)
     window.wait_true(lambda: "KraftgateStepNeedsDecision" in _alerts(window), "the alert")
     (ended,) = [each for each in window.kinds("step_ended") if not each["succeeded"]]
