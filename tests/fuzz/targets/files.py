@@ -98,7 +98,7 @@ def _with_other_records(rng: Random, content: bytes) -> bytes:
 
 
 @contextmanager
-def _laid_out(data: bytes) -> Iterator[Path]:
+def laid_out(data: bytes) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="kraftgate-fuzz-"))
     try:
         for name, content in zip(*[iter(parted(data))] * 2, strict=False):
@@ -112,11 +112,11 @@ def _laid_out(data: bytes) -> Iterator[Path]:
 
 def _log(data: bytes) -> object:
     """From files to what `replay` prints; then what is damaged is raised, as the job does."""
-    with _laid_out(data) as folder:
+    with laid_out(data) as folder:
         require_log(folder)
         run = Run()
         try:
-            damage = _follow(run, folder)
+            damage = follow(run, folder)
         except WireError:
             assert first_damage(folder) is not None, "replay would not tell where the damage is"
             raise
@@ -143,7 +143,7 @@ def _log(data: bytes) -> object:
         return told
 
 
-def _follow(run: Run, folder: Path) -> WireError | IllegalTransaction | None:
+def follow(run: Run, folder: Path) -> WireError | IllegalTransaction | None:
     """Take in what can be read; return what cannot."""
     index = LogIndex(folder, START)
     index.refresh()
@@ -155,7 +155,7 @@ def _follow(run: Run, folder: Path) -> WireError | IllegalTransaction | None:
 
 
 def _spool(data: bytes) -> object:
-    with _laid_out(data) as folder:
+    with laid_out(data) as folder:
         with Spool(folder) as spool:
             position = spool.position
             spool.retain(position.next_offset)
