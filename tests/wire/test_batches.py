@@ -311,6 +311,8 @@ def test_a_timestamp_fits_64_bits() -> None:
     body = b"\0" + varint(2**63 - 1) + varint(0) + varint(-1) + varint(4) + NO_OP + varint(0)
     with pytest.raises(DamagedBatch, match="does not fit 64 bits"):
         read(batch_of(varint(len(body)) + body))[0].records()
+    earliest = with_header(LOG[STARTS[2] :], 7, -(2**63))
+    assert read(earliest)[0].records() == [(3, -(2**63), NO_OP)]
 
 
 def test_the_offset_behind_a_batch_fits_64_bits() -> None:
