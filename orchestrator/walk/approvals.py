@@ -5,11 +5,16 @@ import pwd
 import re
 import socket
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
 
 from migration.disks import DisksImage, is_bad
 from migration.hazards import Hazard
 from migration.summary import BrokerSummary, ClusterSummary
 from orchestrator.walk.entries import Person
+
+_LOGIN_UID: Final = Path("/proc/self/loginuid")
+_NOBODY_LOGGED_IN: Final = 2**32 - 1
 
 
 def basis(
@@ -55,12 +60,16 @@ def changed(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def this_person(name: str | None = None) -> Person:
-    """Return the user of this process, by the kernel's uid; the environment can be forged.
+    """Return who logged in, by the kernel's login uid; the environment can be forged.
+
+    The login uid (`audit_get_loginuid`) is set when somebody logs in, and `sudo` and `su` do not
+    change it. Where there is none (a service, a container) the process's own uid counts.
 
     Args:
         name: a comment on who it is.
     """
-    uid = os.getuid()
+    uid = _login_uid()
+    uid = os.getuid() if uid is None else uid
     login = _login(uid)
     sudo = os.environ.get("SUDO_UID", "")
     return Person(
@@ -70,6 +79,14 @@ def this_person(name: str | None = None) -> Person:
         uid=uid,
         sudo_uid=int(sudo) if re.fullmatch("[0-9]{1,10}", sudo) else None,
     )
+
+
+def _login_uid() -> int | None:
+    try:
+        uid = int(_LOGIN_UID.read_text("ascii"))
+    except (OSError, ValueError):
+        return None
+    return None if uid == _NOBODY_LOGGED_IN else uid
 
 
 def _login(uid: int) -> str:

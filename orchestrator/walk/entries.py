@@ -34,8 +34,8 @@ class Person(_Body):
 
     Attributes:
         who: the name given, or the login; a comment that proves nothing.
-        login: of the process's user, or `CONSOLE_LOGIN`. This is what counts.
-        uid: of the process; None: the console, or an entry of an older version.
+        login: who logged in, or `CONSOLE_LOGIN`. This is what counts.
+        uid: of that login; None: the console, or an entry of an older version.
         sudo_uid: the user that called sudo, as the environment says; a comment, too.
     """
 

@@ -3,12 +3,14 @@
 import os
 import pwd
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from migration.disks import BrokerDisks, DisksImage
 from migration.observations import LogDirSeen
 from migration.summary import Phase
+from orchestrator.walk import approvals
 from orchestrator.walk.approvals import basis, changed, this_person
 from tests.orchestrator.night import cluster, held, kraft
 
@@ -57,6 +59,7 @@ def test_a_failed_directory_and_another_runbook_end_it() -> None:
 
 
 def test_a_person_is_the_kernels_user_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(approvals, "_LOGIN_UID", Path("/no/such/file"))
     for name in ("USER", "LOGNAME", "SUDO_USER"):
         monkeypatch.setenv(name, "boris")
     monkeypatch.setenv("SUDO_UID", "1001")
@@ -73,6 +76,36 @@ def test_what_sudo_is_said_to_have_been_is_read_as_a_number_or_not_at_all(
     assert this_person().sudo_uid is None
 
 
-def test_a_user_without_a_name_is_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def login_uid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The kernel's file, which no test may change: once it is set, it stays."""
+    file = tmp_path / "loginuid"
+    monkeypatch.setattr(approvals, "_LOGIN_UID", file)
+    return file
+
+
+def test_two_operators_who_use_sudo_are_two_people(login_uid: Path) -> None:
+    """Both run as the owner of the state directory; sudo does not change the login uid."""
+    login_uid.write_text("4000000001")
+    anna = this_person()
+    login_uid.write_text("4000000002")
+    boris = this_person("anna")
+    assert (anna.login, boris.login) == ("uid 4000000001", "uid 4000000002")
+    assert not anna.same_login(boris)
+
+
+@pytest.mark.parametrize("said", ["4294967295", "", None])
+def test_where_nobody_logged_in_the_uid_of_the_process_counts(
+    login_uid: Path, said: str | None
+) -> None:
+    if said is not None:
+        login_uid.write_text(said)
+    assert this_person().uid == os.getuid()
+
+
+def test_a_user_without_a_name_is_its_number(
+    login_uid: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not login_uid.exists()
     monkeypatch.setattr("os.getuid", lambda: 4_000_000_001)
     assert (this_person().login, this_person().who) == ("uid 4000000001", "uid 4000000001")

@@ -1,7 +1,6 @@
 """What a person says to a walk: taken or refused, and in the trail with who and why."""
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from orchestrator.commands import reading
 from orchestrator.errors import ExitCode
 from orchestrator.runbook.load import parse
 from orchestrator.walk import entries
+from orchestrator.walk.approvals import this_person
 from orchestrator.walk.entries import Body
 from orchestrator.walk.running_step import RunningStep
 from orchestrator.walk.state import Stage, Walk
@@ -109,7 +109,7 @@ def test_an_approval_carries_who_why_and_the_state(desk: Desk) -> None:
         "2 people must approve, 1 did: the other approval comes from the console" in result.stdout
     )
     (given,) = desk.walk().place("finalize").approvals
-    assert (given.by.who, given.by.uid, given.reason) == ("boris", os.getuid(), "CHG-1234")
+    assert (given.by.who, given.by.uid, given.reason) == ("boris", this_person().uid, "CHG-1234")
     assert given.confirmed == "prod"
     assert given.basis["phase"] == "dual-write"
     assert "epoch" in given.basis["broker 2"]
