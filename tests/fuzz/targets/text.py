@@ -242,8 +242,13 @@ def _config(data: bytes) -> object:
 
 
 @cache
+def _temporary() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="kraftgate-fuzz-")
+
+
 def _folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="kraftgate-fuzz-"))
+    """One folder for the whole process, which goes with it."""
+    return Path(_temporary().name)
 
 
 def _hooks(data: bytes) -> object:
