@@ -6,6 +6,7 @@ temporary files. Threads, and what libraries log, print no traceback either.
 
 import logging
 import os
+import socketserver
 import sys
 import tempfile
 import threading
@@ -57,6 +58,7 @@ def quiet() -> None:
     threading.excepthook = _of_thread
     sys.unraisablehook = _of_destructor
     logging.raiseExceptions = False
+    socketserver.BaseServer.handle_error = _of_server  # type: ignore[assignment,method-assign]
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:  # it was closed: whatever is opened next would take its number
@@ -104,6 +106,14 @@ def _of_thread(told: threading.ExceptHookArgs) -> None:
         return
     name = told.thread.name if told.thread is not None else "?"
     logging.getLogger(__name__).error("thread %s ended: %s", name, described(told.exc_value))
+
+
+def _of_server(server: socketserver.BaseServer, request: object, client_address: object) -> None:  # noqa: ARG001
+    """A client of the metrics, or Spark's JVM, hung up in the middle; socketserver prints it."""
+    name = type(server).__name__
+    logging.getLogger(__name__).debug(
+        "%s: a request of %s failed", name, client_address, exc_info=sys.exc_info()
+    )
 
 
 def _of_destructor(told: "sys.UnraisableHookArgs") -> None:

@@ -6,6 +6,7 @@ Both build the same query. Under a state directory: `checkpoint/` (Spark's), `st
 """
 
 import json
+import logging
 import os
 import re
 import tempfile
@@ -16,6 +17,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Final
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -35,6 +37,10 @@ from streams.source.log_files import require_log
 from streams.source.status_file import STATUS_FILE, now_ms
 from streams.store.store import Store
 
+_LOG: Final = logging.getLogger(__name__)
+_JVM_GONE: Final = (
+    "Spark's JVM ended or does not answer: spark.log in the state directory has what it printed"
+)
 _PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)
 
 
@@ -69,7 +75,10 @@ class Job:
         Raises:
             JobFailed: it ended with an error.
         """
-        error = self._query.exception()
+        try:
+            error = self._query.exception()
+        except (Py4JError, OSError) as gone:
+            raise JobFailed(_JVM_GONE) from gone
         if error is not None:
             raise JobFailed(_cause(error)) from error
 
@@ -83,12 +92,16 @@ class Job:
             ended = self._query.awaitTermination(timeout_s)
         except StreamingQueryException as error:
             raise JobFailed(_cause(error)) from error
+        except (Py4JError, OSError) as gone:
+            raise JobFailed(_JVM_GONE) from gone
         return bool(ended) or not self._query.isActive
 
     def stop(self) -> None:
         """End the query, and let go of the state directory."""
         try:
             self._query.stop()
+        except (Py4JError, PySparkException, OSError) as error:
+            _LOG.warning("the query could not be stopped in good order: %s", _cause(error))
         finally:
             self._held.close()
 
@@ -106,6 +119,9 @@ def follow(settings: JobSettings, state_dir: Path) -> Job:
         streams = _live(spark, settings, state_dir)
         look = _looks(settings, state_dir, held)
         return _start(streams, state_dir, held, look, available_now=False)
+    except (PySparkException, Py4JError) as error:
+        held.close()
+        raise JobFailed(_cause(error)) from error
     except BaseException:
         held.close()
         raise

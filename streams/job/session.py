@@ -9,6 +9,7 @@ import hashlib
 import logging
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -160,7 +161,7 @@ def _start(log: Path, java_options: tuple[str, ...]) -> SparkSession:
         builder = builder.config(key, value)
     log.parent.mkdir(parents=True, exist_ok=True)
     home = _home_without_archives()
-    with _output_to(log), _environment("SPARK_HOME", str(home)):
+    with _output_to(log), _environment("SPARK_HOME", str(home)), _left_to_us():
         return (
             builder.config("spark.driver.extraJavaOptions", " ".join(java))
             .config("spark.local.dir", scratch)
@@ -185,6 +186,33 @@ def _home_without_archives() -> Path:
         with suppress(FileExistsError):
             (home / part).symlink_to(installed / part)
     return home
+
+
+_leaving: Final = threading.Event()
+
+
+def _ignore_sigterm() -> None:
+    if _leaving.is_set():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+# Runs in a child between fork and exec, where there is a preexec_fn: PySpark has one for the JVM.
+os.register_at_fork(after_in_child=_ignore_sigterm)
+
+
+@contextmanager
+def _left_to_us() -> Iterator[None]:
+    """Let the JVM that is started meanwhile ignore SIGTERM: it ends with its standard input.
+
+    systemd sends SIGTERM to each process of a unit, a shell to a process group. A JVM that ended by
+    itself would take the query with it before it was stopped. HotSpot leaves a SIGTERM ignored that
+    was ignored when it started, as PySpark uses it for SIGINT.
+    """
+    _leaving.set()
+    try:
+        yield
+    finally:
+        _leaving.clear()
 
 
 @contextmanager
