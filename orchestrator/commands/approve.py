@@ -40,16 +40,16 @@ def approve(said: Said, checkpoint: str) -> None:
             at.say(f"login {at.by.login} had approved it already: it counts once")
         if len(others) + 1 < asked.people:
             at.say(
-                f"{asked.people} people must approve, {len(others) + 1} did: the other approval"
+                f"{asked.people} people must approve, {len(others) + 1} did: the next approval"
                 f" comes from {_other_way(at.by)}"
             )
 
 
 def _other_way(by: Person) -> str:
-    """Name the way to approve under another login: only one user can use the state directory."""
+    """Name the ways to approve under another login."""
     if by.login == CONSOLE_LOGIN:
         return "`kraftgate approve`"
-    return "the console (`kraftgate run --console`)"
+    return "another login, or the console (`kraftgate run --console`)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

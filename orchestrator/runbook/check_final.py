@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 Mark: TypeAlias = Literal["irreversible", "destructive"]
 MARKS: Final[tuple[Mark, ...]] = ("irreversible", "destructive")
 _PEOPLE: Final[Mapping[Mark, int]] = {"irreversible": 2, "destructive": 1}
-LOGINS_MAX: Final = 2
-"""The state directory is private, so one user can run `kraftgate approve`; the other login is the
-console's."""
 STEPS: Final[Mapping[str, Mark]] = {
     "finalize": "irreversible",
     "raise-metadata-version": "irreversible",
@@ -39,7 +36,6 @@ def final(loaded: "Loaded") -> Iterator[Problem]:
         turns = in_turn(places)
         for place in places:
             yield from _marked(loaded, place)
-            yield from _possible(loaded, place)
             yield from _covered(loaded, place, by_id)
             mark = _mark(place.checkpoint)
             if mark is not None:
@@ -66,18 +62,6 @@ def _approved(loaded: "Loaded", place: Place, mark: Mark) -> Iterator[Problem]:
             f" {{people: {_PEOPLE[mark]}}}"
         )
         yield Problem(line=loaded.line(*place.path, mark), what=what)
-
-
-def _possible(loaded: "Loaded", place: Place) -> Iterator[Problem]:
-    """Find an approval that can never be complete."""
-    approval = place.checkpoint.approval
-    if approval is not None and approval.people > LOGINS_MAX:
-        what = (
-            f"`{place.checkpoint.id}` asks for {approval.people} people, and only {LOGINS_MAX}"
-            " logins can approve, the owner of the state directory and the console's token: write"
-            f" people: {LOGINS_MAX}"
-        )
-        yield Problem(line=loaded.line(*place.path, "approval"), what=what)
 
 
 def _covered(loaded: "Loaded", place: Place, by_id: Mapping[str, Place]) -> Iterator[Problem]:

@@ -47,7 +47,7 @@ def test_an_approval_carries_who_why_where_and_the_state(start: Start) -> None:
     said = say(served, "approve", **APPROVE)
     assert said == (
         "prod: finalize[3001] approved by boris (login console)",
-        "2 people must approve, 1 did: the other approval comes from `kraftgate approve`",
+        "2 people must approve, 1 did: the next approval comes from `kraftgate approve`",
     )
     given = newest(served)
     assert isinstance(given, entries.Approved)

@@ -256,12 +256,6 @@ _OFF = """    irreversible: true
 
 FINAL = [
     Wrong(
-        "    approval: {people: 2}\n",
-        "    approval: {people: 3}\n",
-        "31: `end` asks for 3 people, and only 2 logins can approve, the owner of the state"
-        " directory and the console's token: write people: 2",
-    ),
-    Wrong(
         _FINAL_BACK,
         _BARE,
         "42: the step `delete-znodes` is destructive: add destructive: true",

@@ -106,7 +106,7 @@ def test_an_approval_carries_who_why_and_the_state(desk: Desk) -> None:
     result = desk.types("approve", "finalize", "--who", "boris", *YES)
     assert result.exit_code == ExitCode.DONE, result.output
     assert (
-        "2 people must approve, 1 did: the other approval comes from the console" in result.stdout
+        "2 people must approve, 1 did: the next approval comes from another login" in result.stdout
     )
     (given,) = desk.walk().place("finalize").approvals
     assert (given.by.who, given.by.uid, given.reason) == ("boris", this_person().uid, "CHG-1234")
