@@ -14,7 +14,7 @@ from kazoo.client import KazooClient
 
 from migration.conditions import PreflightSeen, QuorumSeen, SettingsSeen, TopicsSeen
 from migration.preflight.facts import Unknown
-from migration.summary import Mode
+from migration.summary import Mode, Phase
 from orchestrator.cli import main
 from orchestrator.config import load_config
 from orchestrator.errors import ExitCode
@@ -43,6 +43,7 @@ class Told:
     exit_code: int
     outcome: str
     checks: dict[str, dict[str, Any]]
+    phase: str | None = None
 
     def of(self, id_: str) -> str:
         """The outcome of one check, and everything that it says."""
@@ -74,7 +75,8 @@ class Real:
         result = CliRunner().invoke(main, arguments)
         assert result.stdout, result.stderr
         told = json.loads(result.stdout)
-        return Told(result.exit_code, told["outcome"], {one["id"]: one for one in told["checks"]})
+        checks = {one["id"]: one for one in told["checks"]}
+        return Told(result.exit_code, told["outcome"], checks, told["phase"])
 
     @contextmanager
     def znode(self, path: str, data: bytes) -> Iterator[None]:
@@ -123,6 +125,7 @@ def test_a_clean_cluster_passes_then_a_failed_directory_blocks_then_a_dead_broke
     clean = real.preflight()
     assert (clean.exit_code, clean.outcome) == (ExitCode.DONE, "warn"), clean.blocking()
     assert clean.warned() == HONEST
+    assert clean.phase == Phase.ZOOKEEPER
     assert clean.of("directory-ids").startswith("pass\n4 meta.properties")
     assert "orders: min.insync.replicas 2 of 2 replicas" in clean.of("min-insync-replicas")
     assert _tree(real.zookeeper, "/") == before, "preflight only reads"
@@ -212,6 +215,7 @@ def test_controllers_that_fit_pass_every_check_of_theirs(real: Real) -> None:
     finally:
         real.lab.stop("controller-3000")
         real.zookeeper.delete("/migration")
+    assert told.phase == Phase.PRE_MIGRATION
     assert told.of("quorum-reachable").startswith("pass\ncontroller 3000 leads")
     assert told.of("metadata-version").startswith("pass\n3.9-IV0")
     for id_ in ("quorum-rights", "controller-versions", "migration-enabled-everywhere",
@@ -231,6 +235,7 @@ def test_a_stale_migration_znode_blocks(real: Real) -> None:
     with real.znode("/migration", COPIED):
         told = real.preflight()
     assert told.exit_code == ExitCode.HAZARD
+    assert told.phase == Phase.ROLLED_BACK
     assert "migration-znode-stale" in told.blocking()
     assert "kraft_metadata_offset 283" in told.of("migration-znode-stale")
     assert "delete /migration" in told.of("migration-znode-stale")
