@@ -1,7 +1,7 @@
 """The lines of evidence that are shown, and how many were left out: the one place that cuts them.
 
-Whoever collects lines gives those that are named and how many there are in all, so that a list that
-was cut before it came here is not counted again.
+A rule that collects lines gives those that are named and how many there are in all, so that a list
+that was cut before it came here is not counted again.
 """
 
 from collections.abc import Sequence

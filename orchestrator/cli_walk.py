@@ -22,7 +22,7 @@ _OPTIONS: Final = (
     click.option(
         "--who",
         metavar="NAME",
-        help="A name to record beside the login; approvals count by login.",
+        help="A name to record with the login; approvals count by login.",
     ),
     click.option(
         "--reason", metavar="TEXT", required=True, help="Why; it stands in the audit trail."

@@ -21,7 +21,7 @@ def approve(said: Said, checkpoint: str) -> None:
 
     Raises:
         WalkError: it stands elsewhere, or asks for no approval.
-        NoDataError: what is known is not current, so nobody knows what would be approved.
+        NoDataError: the state that would be approved is stale or unknown.
     """
     with opened(said) as at:
         confirmed = _confirmed(at, said, _approvable(at, checkpoint).checkpoint, checkpoint)
@@ -104,5 +104,5 @@ def _basis(at: Opened, sha256: str) -> dict[str, str]:
     if unseen is None and at.entry.brokers is not None:
         unseen = not_known(view, DataSource.LOG_DIRS)
     if unseen is not None:
-        raise NoDataError(f"{at.entry.name}: nobody knows what would be approved: {unseen.reason}")
+        raise NoDataError(f"{at.entry.name}: cannot approve: the state is stale: {unseen.reason}")
     return basis(view.summary, view.hazards, sha256)

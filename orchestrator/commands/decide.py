@@ -74,7 +74,7 @@ def ended(said: Said, checkpoint: str) -> None:
         if step is None:
             raise WalkError("no step of another orchestrator is waited for: see kraftgate status")
         if step.checkpoint != checkpoint:
-            raise WalkError(f"what is waited for is {step.words()}, not {checkpoint}")
+            raise WalkError(f"the pending step is {step.words()}, not {checkpoint}")
         at.tell(
             entries.StepElsewhereEnded(step=step, by=at.by, reason=said.reason),
             f"the step of {checkpoint} that began on {step.host} has ended; steps begin again",

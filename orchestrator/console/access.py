@@ -24,7 +24,7 @@ class Access:
     def __init__(
         self, token: Token, sessions: Sessions, hosts: Iterable[str], *, loopback: bool
     ) -> None:
-        """Prepare; `hosts`: names beside loopback's by which we are reached."""
+        """Prepare; `hosts`: names, besides those of loopback, that browsers use for it."""
         self._token = token
         self._sessions = sessions
         self._hosts = _LOOPBACK | frozenset(hosts)

@@ -32,7 +32,7 @@ def act(config_path: Path, cluster: str, action: Action, say: Say, host: str) ->
     Raises:
         Refused: `checkpoint` is missing, or of no account here.
         WalkError: the walk does not allow it now.
-        NoDataError: nobody knows what would be approved.
+        NoDataError: the state that would be approved is stale or unknown.
         AuditError: it cannot be written.
     """
     words: list[str] = []

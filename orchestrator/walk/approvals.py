@@ -62,7 +62,7 @@ def changed(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
 def this_person(name: str | None = None) -> Person:
     """Return who logged in, by the kernel's login uid; the environment can be forged.
 
-    The login uid (`audit_get_loginuid`) is set when somebody logs in, and `sudo` and `su` do not
+    The login uid (`audit_get_loginuid`) is set at a login, and `sudo` and `su` do not
     change it. Where there is none (a service, a container) the process's own uid counts.
 
     Args:

@@ -14,7 +14,7 @@ meanwhile.
 The step is created in one transaction that checks fence and lock, before its hook is started. It is
 not ephemeral: a hook outlives its orchestrator. While it is there ZooKeeper refuses another one, so
 that of two orchestrators, one after the other, the second begins nothing while a hook of the first
-may run. It is deleted by whoever knows that the hook has ended; see `orchestrator.walk.step_fence`.
+may run. The process that knows that the hook has ended deletes it: `orchestrator.walk.step_fence`.
 
 Where Kraftgate authenticates, everybody may read the three and only its own identity may write.
 """

@@ -1,7 +1,7 @@
 """Runs a target's inputs in this process: each bounded in time, all together in memory.
 
-The number of the input that is being read stands in a file, so that whoever started the process
-knows which one ended it. A finding is printed as one line of JSON.
+The number of the current input is kept in a file, so that the parent process knows which one ended
+it. A finding is printed as one line of JSON.
 """
 
 import json

@@ -31,7 +31,7 @@ ASKED = {
     59: (0, 1),  # FETCH_SNAPSHOT
     60: (0, 1),  # DESCRIBE_CLUSTER
 }
-"""The versions that are spoken, by API key, whoever asks."""
+"""The versions that all our clients speak, by API key."""
 KINDS = [load_response_schema(key, version) for key, all_ in ASKED.items() for version in all_]
 every_kind = pytest.mark.parametrize(
     "kind", KINDS, ids=lambda kind: f"{kind.__name__}V{kind.__version__}"
