@@ -21,6 +21,7 @@ from orchestrator.config_alerts import WebhookReceiver
 from orchestrator.following import read_status
 from orchestrator.walk import told
 from streams.live import about
+from streams.live.marks import Mark
 from streams.source.status_file import STATUS_FILE, write_status
 from streams.store.codec import (
     broker_json,
@@ -28,7 +29,9 @@ from streams.store.codec import (
     summary_json,
 )
 from streams.store.store import Outcome, Store
+from streams.wire.batches import HEADER
 
+_HEADER = HEADER.size
 _INT64 = st.integers(-(2**63), 2**63 - 1)
 _few = settings(max_examples=15, suppress_health_check=list(HealthCheck))
 
@@ -138,7 +141,10 @@ def test_where_a_runbook_is(data: st.DataObject) -> None:
 @_few
 @given(st.data())
 def test_what_a_spool_is_of(data: st.DataObject) -> None:
-    spool = data.draw(st.from_type(about.About))
+    """With the heads that a spool has: one for each of its logs, a batch header or none yet."""
+    head = st.builds(Mark, st.integers(0, 2**63 - 1), st.binary(min_size=_HEADER, max_size=_HEADER))
+    heads = st.lists(st.none() | head, min_size=1, max_size=3).map(tuple)
+    spool = data.draw(st.builds(about.About, cluster_id=st.none() | st.text(), heads=heads))
     with TemporaryDirectory() as folder:
         about.save(Path(folder), spool)
         assert about.load(Path(folder)) == spool
