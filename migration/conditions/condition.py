@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from migration.conditions.verdict import DataSource, Finding, Verdict
 from migration.conditions.view import View
 from migration.evidence import bounded, total_of
-from migration.known_ids import known_brokers, no_such
 
 
 class ConditionError(ValueError):
@@ -66,8 +65,8 @@ class Condition:
     controller: int | None = None
 
     def judge(self, view: View) -> Finding:
-        """Judge on what is known of the cluster; nothing is satisfied of an unknown broker."""
-        answer = self._of_a_known_broker(view, self.rule(view))
+        """Judge on what is known of the cluster."""
+        answer = self.rule(view)
         return Finding(
             condition=self.text,
             verdict=answer.verdict,
@@ -76,15 +75,6 @@ class Condition:
             broker=self.broker,
             evidence_total=total_of(answer.evidence, answer.counted),
         )
-
-    def _of_a_known_broker(self, view: View, answer: Answer) -> Answer:
-        if answer.verdict is not Verdict.SATISFIED or self.broker is None:
-            return answer
-        known = known_brokers(view.summary)
-        if self.broker in known:
-            return answer
-        reason = no_such("broker", self.broker, view.summary.cluster, known)
-        return Answer(verdict=Verdict.UNKNOWN, reason=reason)
 
 
 def judge_all(conditions: Iterable[Condition], view: View) -> tuple[Finding, ...]:

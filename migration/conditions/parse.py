@@ -18,7 +18,7 @@ from migration.conditions import (
 )
 from migration.conditions.condition import Answer, Condition, ConditionDoc, ConditionError
 from migration.conditions.kind import Kind, Refused
-from migration.conditions.standing import unknown
+from migration.conditions.standing import of_a_broker, unknown
 from migration.conditions.verdict import DataSource
 from migration.conditions.view import View
 from migration.nearest import did_you_mean
@@ -109,7 +109,7 @@ def _of_kind(kind: Kind, arguments: Sequence[str]) -> Condition:
         text=f"{kind.name}({', '.join(texts)})" if texts else kind.name,
         name=kind.name,
         needs=kind.sources,
-        rule=partial(_judge, kind, tuple(values)),
+        rule=partial(_judge, kind, tuple(values), broker),
         broker=broker,
         controller=controller,
     )
@@ -122,8 +122,9 @@ def _refused(kind: Kind, argument: str, error: Refused) -> str:
     return f"`{kind.name}` {error}{example}"
 
 
-def _judge(kind: Kind, values: tuple[object, ...], view: View) -> Answer:
-    return kind.rule(view, *values)
+def _judge(kind: Kind, values: tuple[object, ...], broker: int | None, view: View) -> Answer:
+    answer = kind.rule(view, *values)
+    return answer if broker is None else of_a_broker(view, broker, answer)
 
 
 def external(name: str) -> Condition:

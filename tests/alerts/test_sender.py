@@ -279,7 +279,8 @@ def test_handing_over_waits_for_nothing(desk: Desk, receiver: Receiver) -> None:
 def test_a_full_disk_keeps_nobody_from_being_told(
     desk: Desk, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (desk.folder / "state").write_text("this is no directory")
+    (desk.folder / "state").mkdir()
+    (desk.folder / "state" / "alerts").write_text("this is no directory")
     one = desk.sender(receivers.webhook(desk.folder, receiver.url))
     one.hand_over(wanted(0, alert()))
     receiver.wait(1)
