@@ -54,7 +54,8 @@ def hold(start: Start, say: Callable[[str], None]) -> None:
             _bring_up(lab, start, say)
             server = ControlServer(lab.home, Operations(lab).handle)
             try:
-                say(_welcome(lab, start))
+                for line in _welcome(lab, start):
+                    say(line)
                 _watch(lab, say)
             except KeyboardInterrupt:
                 say("stopping the lab")
@@ -91,7 +92,8 @@ def _bring_up(lab: Lab, start: Start, say: Callable[[str], None]) -> None:
     )
 
 
-def _welcome(lab: Lab, start: Start) -> str:
+def _welcome(lab: Lab, start: Start) -> list[str]:
+    """What a person does next, a line each."""
     lines = [f"the lab is ready in {lab.home}"]
     if not start.kraft:
         lines.append(f"  ZooKeeper    {lab.zookeeper_connect}")
@@ -103,7 +105,7 @@ def _welcome(lab: Lab, start: Start) -> str:
     ]
     if not start.kraft:
         lines.append(f"  migrate it   kraftgate lab migrate --home {lab.home}")
-    return "\n".join([*lines, "Ctrl-C stops it all."])
+    return [*lines, "Ctrl-C stops it all."]
 
 
 def _watch(lab: Lab, say: Callable[[str], None]) -> None:
