@@ -1,7 +1,8 @@
 """Whether the broker or controller that a condition names exists."""
 
-from migration.conditions.condition import Condition
-from migration.conditions.standing import brokers_not_known, not_known
+from migration.conditions.condition import Answer, Condition
+from migration.conditions.standing import brokers_not_known, not_known, unknown, waiting
+from migration.conditions.verdict import Verdict
 from migration.conditions.view import View
 from migration.data_source import DataSource
 from migration.known_ids import known_brokers, known_controllers, no_such
@@ -25,6 +26,21 @@ def absent_broker(broker: int, view: View) -> str | None:
     if broker in known or brokers_not_known(view) is not None:
         return None
     return no_such("broker", broker, view.summary.cluster, known)
+
+
+def of_a_broker(view: View, broker: int, answer: Answer) -> Answer:
+    """Limit an answer about one broker by what is known of its existence.
+
+    No condition holds for a broker that no source knows. While the sources that would know it are
+    not current, only a violation is reported.
+    """
+    known = known_brokers(view.summary)
+    if broker in known or answer.verdict is Verdict.VIOLATED:
+        return answer
+    reason = absent_broker(broker, view)
+    if reason is None:
+        return unknown(no_such("broker", broker, view.summary.cluster, known))
+    return waiting(reason) if answer.verdict is Verdict.SATISFIED else answer
 
 
 def _absent_controller(controller: int, view: View) -> str | None:

@@ -17,8 +17,9 @@ from migration.conditions import (
     zookeeper,
 )
 from migration.conditions.condition import Answer, Condition, ConditionDoc, ConditionError
+from migration.conditions.existence import of_a_broker
 from migration.conditions.kind import Kind, Refused
-from migration.conditions.standing import of_a_broker, unknown
+from migration.conditions.standing import unknown
 from migration.conditions.verdict import DataSource
 from migration.conditions.view import View
 from migration.nearest import did_you_mean

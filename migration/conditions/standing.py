@@ -15,7 +15,7 @@ from migration.data_source import SOURCE_WORDS, DataSource
 from migration.evidence import bounded
 from migration.hazards.dual_write import unheard
 from migration.hazards.hazard import Action, HazardKind
-from migration.known_ids import known_brokers, member_brokers, no_such
+from migration.known_ids import known_brokers, member_brokers
 from migration.summary import WITHOUT_ZOOKEEPER, BrokerSummary, Phase
 from migration.zookeeper import ZooKeeperImage
 
@@ -221,21 +221,6 @@ def brokers_not_known(view: View) -> Answer | None:
     """Say why it is not known which brokers there are; None: it is."""
     kept = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER)
     return not_known(view, *(each for each in kept if in_use(view, each)))
-
-
-def of_a_broker(view: View, broker: int, answer: Answer) -> Answer:
-    """Limit an answer about one broker by what is known of its existence.
-
-    Of a broker that no source knows nothing is satisfied. While the sources that would know it are
-    not current nothing is said of it but harm.
-    """
-    known = known_brokers(view.summary)
-    if broker in known or answer.verdict is Verdict.VIOLATED:
-        return answer
-    reason = no_such("broker", broker, view.summary.cluster, known)
-    if brokers_not_known(view) is not None:
-        return unknown(reason)
-    return waiting(reason) if answer.verdict is Verdict.SATISFIED else answer
 
 
 def broker_of(view: View, broker: int) -> BrokerSummary | None:
