@@ -1,0 +1,160 @@
+"""Drives every consumer over one state directory: the one file that knows how they are called.
+
+The polls go as in `kraftgate run`: read, assess, show. A change inside that leaves what users see
+as it was changes this file at most.
+"""
+
+import io
+import json
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from importlib.metadata import version
+from typing import Final
+
+import pytest
+from click.testing import CliRunner
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import generate_latest
+
+from orchestrator.alerts.notice import Notice
+from orchestrator.alerts.watch import Watch
+from orchestrator.audit.secrets import Secrets
+from orchestrator.cli import main
+from orchestrator.commands.reading import Reader
+from orchestrator.config import Config, load_config
+from orchestrator.console.clean import Cleaner
+from orchestrator.console.hub import Fresh, Hub
+from orchestrator.console.painter import Painter
+from orchestrator.console.tail import Tail
+from orchestrator.metrics.board import Board, Look
+from orchestrator.metrics.collector import LastLook
+from orchestrator.runbook.load import load
+from orchestrator.view.live import LineView, picture
+from orchestrator.view.visible_console import console
+from tests.scenes.state_directory import Written
+
+WIDTH: Final = 100
+_EVENTS_SHOWN: Final = 50
+OUTPUTS: Final = (
+    "terminal.txt",
+    "lines.txt",
+    "status.txt",
+    "status.json",
+    "metrics.txt",
+    "console.json",
+    "alerts.json",
+    "report.json",
+)
+"""What is compared of each scene."""
+
+
+def outputs(written: Written, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
+    """Poll the state directory as often as the scene says; return what each consumer shows."""
+    config = load_config(written.config)
+    now_ms = written.polls_ms[-1]
+    patch.setenv("COLUMNS", str(WIDTH))
+    patch.setattr("time.time_ns", lambda: now_ms * 1_000_000)
+    found = dict(_of_run(config, written))
+    status = _command(written, "status")
+    found["status.txt"] = status
+    found["status.json"] = _command(written, "status", "--json")
+    found["report.json"] = _command(written, "report", "--format", "json")
+    masked = {key: _masked(text, written) for key, text in found.items()}
+    assert set(masked) == set(OUTPUTS)
+    return masked
+
+
+def _of_run(config: Config, written: Written) -> Mapping[str, str]:
+    now_ms = written.polls_ms[-1]
+    reader, board, watch = Reader(config, newest=_EVENTS_SHOWN), Board(config), Watch(config)
+    cleaner = Cleaner(Secrets().redactor({}))
+    loaded = {each.name: load(each.runbook.file) for each in config.clusters if each.runbook}
+    hub = Hub(
+        {each.name: each.runbook is not None for each in config.clusters},
+        {"version": "VERSION", "stall_after_ms": config.stall_after_ms, "insecure": False},
+        1,
+        0,
+    )
+    painters = {
+        each.name: Painter(cleaner, loaded.get(each.name), config.stall_after_ms)
+        for each in config.clusters
+    }
+    lines = io.StringIO()
+    line_view = LineView(lines, config.stall_after_ms)
+    with ExitStack() as stack:
+        tail = stack.enter_context(closing(Tail(config.state_dir, list(painters))))
+        for at_ms in written.polls_ms:
+            written.move(at_ms)
+            look = board.put(reader.look(at_ms), reader.tallies(), at_ms)
+            watch.look(look, last=at_ms == now_ms)
+            hub.take(_fresh(look, painters, tail, cleaner, whole=at_ms == written.polls_ms[0]))
+            line_view.show([seen.snapshot for seen in look.clusters], at_ms)
+    registry = CollectorRegistry()
+    registry.register(LastLook(board, config.stall_after_ms, lambda: now_ms, lambda: watch.last))
+    assert board.last is not None
+    return {
+        "terminal.txt": _terminal(board.last, config),
+        "lines.txt": lines.getvalue(),
+        "metrics.txt": generate_latest(registry).decode(),
+        "console.json": _pretty(json.loads(hub.state(now_ms))),
+        "alerts.json": _alerts(watch, config),
+    }
+
+
+def _fresh(
+    look: Look, painters: Mapping[str, Painter], tail: Tail, cleaner: Cleaner, *, whole: bool
+) -> Fresh:
+    return Fresh(
+        at_ms=look.at_ms,
+        news=[painters[seen.entry.name].paint(look, seen) for seen in look.clusters],
+        events={name: [cleaner.json(each) for each in tail.new(name)[0]] for name in painters},
+        whole=whole,
+    )
+
+
+def _terminal(look: Look, config: Config) -> str:
+    file = io.StringIO()
+    out = console(file=file, width=WIDTH, color_system=None)
+    for seen in look.clusters:
+        out.print(picture(seen.snapshot, look.at_ms, config.stall_after_ms, WIDTH))
+    return file.getvalue()
+
+
+def _alerts(watch: Watch, config: Config) -> str:
+    told = {}
+    for name, now in watch.last.items():
+        active = []
+        for each in now.standing():
+            assert each.stands_ms is not None
+            one = Notice(alert=each.alert, starts_ms=each.stands_ms, is_known=each.is_known)
+            active.append(
+                {
+                    "starts_ms": one.starts_ms,
+                    "labels": dict(one.labels()),
+                    "annotations": dict(one.annotations(config.alerts.runbook_url)),
+                }
+            )
+        pending = [
+            {"found_ms": each.found_ms, "name": each.alert.name, "labels": dict(each.alert.labels)}
+            for each in now.pending()
+        ]
+        told[name] = {"active": active, "pending": pending}
+    return _pretty(told)
+
+
+def _command(written: Written, name: str, *arguments: str) -> str:
+    """What a command prints; stderr and the exit code follow where it is not 0."""
+    said = CliRunner().invoke(main, [name, "--config", str(written.config), *arguments])
+    failed = f"--- exit code {said.exit_code}\n{said.stderr}" if said.exit_code else ""
+    return said.stdout + failed
+
+
+def _masked(text: str, written: Written) -> str:
+    number = version("kraftgate")
+    for before in ('version="', '"version": "', '"kraftgate": "'):
+        text = text.replace(f'{before}{number}"', f'{before}VERSION"')
+    return text.replace(str(written.config.parent), "FOLDER")
+
+
+def _pretty(value: object) -> str:
+    return json.dumps(value, indent=1) + "\n"
