@@ -13,21 +13,24 @@ READY := $(VENV)/.kraftgate-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --python-version 3.11 \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
+NPM_LOCKS := orchestrator/console/package-lock.json
+NPM_LOCK := npm update --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error && \
+	sed -i '/"funding": {/,/}/d' package-lock.json
 PYTEST_ARGS ?=
 FUZZ_ARGS ?=
 
-.PHONY: help venv java prometheus chromium jars warm test test-fast lint types imports demo fuzz bench lock clean
+.PHONY: help venv node console java prometheus chromium jars warm test test-fast lint types imports demo fuzz bench lock clean
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
 
-demo: jars warm ## migrate a small real cluster from ZooKeeper to KRaft and watch it
+demo: console jars warm ## migrate a small real cluster from ZooKeeper to KRaft and watch it
 	@exec $(BIN)/python -m orchestrator.demo
 
-test: lint types imports jars warm prometheus chromium ## everything: tools, then all tests
+test: lint types imports console jars warm prometheus chromium ## everything: tools, then all tests
 	@exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-fast: venv ## the tests that need no Spark, no cluster, no Prometheus and no Chromium
+test-fast: console ## the tests that need no Spark, no cluster, no Prometheus and no Chromium
 	@exec $(BIN)/python -m pytest -m "not spark and not lab and not prometheus and not browser" $(PYTEST_ARGS)
 
 FUZZ ?= 1000000
@@ -49,13 +52,19 @@ imports: venv
 
 venv: $(READY) ## the virtual environment, from the lock
 
-$(READY): requirements-dev.lock pyproject.toml
+$(READY): requirements-dev.lock pyproject.toml | node
 	@python=$$(.ci/python)
 	echo "setting up $(VENV) from requirements-dev.lock (Spark is large: some minutes the first time)"
 	"$$python" -m venv $(VENV)
 	$(PIP) install --require-hashes --requirement requirements-dev.lock
 	$(PIP) install --no-build-isolation --no-deps --editable .
 	touch $@
+
+node: ## npm, for the modules of the console's page
+	@.ci/node
+
+console: venv ## the modules of the console's page, held against their lock
+	@$(BIN)/python -m orchestrator.console.third_party
 
 java: ## Java 17 and Maven
 	@.ci/java
@@ -72,10 +81,13 @@ jars: venv java ## Kafka's jars, fetched once and held against their lock
 warm: venv java ## an archive of Spark's classes, which halves its start
 	@$(BIN)/python -m streams.job.warm || true # nothing depends on it
 
-lock: venv ## renew both lock files
+lock: venv ## renew all lock files
 	@$(COMPILE) --upgrade --output-file requirements.lock
 	$(COMPILE) --upgrade --extra dev --constraint requirements.lock --output-file requirements-dev.lock
-	if grep -n '://' requirements.lock requirements-dev.lock; then echo 'a lock names a host' >&2; exit 1; fi
+	for lock in $(NPM_LOCKS); do
+		(cd "$${lock%/*}" && $(NPM_LOCK))
+	done
+	if grep -n '://' requirements.lock requirements-dev.lock $(NPM_LOCKS); then echo 'a lock names a host' >&2; exit 1; fi
 
 clean: ## remove everything that make made here
 	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

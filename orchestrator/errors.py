@@ -16,6 +16,7 @@
     |- LockError              1 FAILED      the lock of a cluster, or of a state directory
     |  |- LockHeld                          another process has it; the message names it
     |  `- LockUnreachable                   ZooKeeper does not answer
+    |- ThirdPartyError        1 FAILED      the console's modules are missing or damaged
     |- HookError              1 FAILED      an operator's command cannot be started or looked at
     |- GateNotMetError        3 GATE_NOT_MET
     |- NoDataError            4 NO_DATA     nothing was observed, or it is too old to be shown
@@ -126,6 +127,10 @@ class LockHeld(LockError):
 
 class LockUnreachable(LockError):
     """Where it is kept does not answer."""
+
+
+class ThirdPartyError(KraftgateError):
+    """A locked third-party module is missing, cannot be installed, or does not match its lock."""
 
 
 class HookError(KraftgateError):

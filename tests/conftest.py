@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
+from orchestrator.console import third_party
+
 # How long an example takes is the machine's affair; `make bench` measures.
 # Whoever lets code in (.ci/run) gets the same answer for the same code; `make test` looks for other
 # examples each time.
@@ -26,6 +28,12 @@ os.umask(_UMASK)
 if "PYTEST_XDIST_WORKER" in os.environ:
     # A worker ignores Ctrl-C, and whatever it starts would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _third_party_modules() -> None:
+    """Install the console's modules in a tree that `make` did not set up."""
+    third_party.ensure()
 
 
 @pytest.fixture(autouse=True)

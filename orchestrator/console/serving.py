@@ -11,6 +11,7 @@ from typing import Final
 from orchestrator.config import Config
 from orchestrator.config_models import ConsoleAddress
 from orchestrator.config_values import HostPort
+from orchestrator.console import third_party
 from orchestrator.console import token as tokens
 from orchestrator.console.access import Access
 from orchestrator.console.app import application
@@ -114,7 +115,9 @@ def served(config: Config, wanted: ConsoleAddress) -> Iterator[Console]:
         ConfigError: nothing can listen there, or the token cannot be had.
         RunbookError: a runbook cannot be used.
         SecretUnknown: a secret of the configuration cannot be read, so it could not be kept out.
+        ThirdPartyError: a module of the page is missing.
     """
+    third_party.check()
     with (
         closing(_listener(config, wanted)) as listener,
         _token(config, wanted, listener) as token,

@@ -1,6 +1,5 @@
 """The page's files: nothing from elsewhere but what is named, and nothing stale unseen."""
 
-import hashlib
 import re
 from pathlib import Path
 
@@ -9,20 +8,6 @@ from tests.browser.typedefs import typedefs
 
 STATIC = Path(orchestrator.console.__file__).parent / "static"
 OWN = sorted([*STATIC.glob("*.js"), *STATIC.glob("js/*.js")])
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def test_what_is_vendored_is_what_the_table_says() -> None:
-    table = (STATIC / "vendor/VENDORED.md").read_text("utf-8")
-    told = dict(re.findall(r"^\| `([\w.]+)` .*`([0-9a-f]{64})` \|$", table, re.MULTILINE))
-    found = {each.name: _sha256(each.read_bytes()) for each in STATIC.glob("vendor/*.mjs")}
-    assert told == found
-    (original,) = re.findall(r"^sha256 is `([0-9a-f]{64})`", table, re.MULTILINE)
-    hooks = (STATIC / "vendor/hooks.mjs").read_bytes()
-    assert _sha256(hooks.replace(b'from"./preact.mjs"', b'from"preact"')) == original
 
 
 def test_the_types_are_those_of_the_server() -> None:

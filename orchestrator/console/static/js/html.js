@@ -1,4 +1,4 @@
-/** Preact and htm as everything here uses them; see vendor/VENDORED.md. */
+/** Preact and htm as everything here uses them; `third_party.py` puts them there. */
 import { Component, h, options, render } from "../vendor/preact.mjs";
 import {
   useCallback,

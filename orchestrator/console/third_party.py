@@ -1,0 +1,150 @@
+"""The page's third-party modules: npm packages that `package-lock.json` locks by version and hash.
+
+The build installs them with npm and copies what the page loads to `static/vendor`; the wheel holds
+the copies, so that the page needs no internet. Imports only what is there before Kraftgate's
+dependencies are installed.
+"""
+
+import contextlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from orchestrator.errors import KraftgateError, ThirdPartyError
+
+FOLDER: Final = Path(__file__).parent
+PLACE: Final = FOLDER / "static" / "vendor"
+FILES: Final = {
+    "preact.mjs": "preact/dist/preact.mjs",
+    "hooks.mjs": "preact/hooks/dist/hooks.mjs",
+    "htm.mjs": "htm/dist/htm.mjs",
+    "LICENSE.preact": "preact/LICENSE",
+    "LICENSE.htm": "htm/LICENSE",
+}
+"""File of the page -> file of a package."""
+_MANIFEST: Final = "package.json"
+_LOCK: Final = "package-lock.json"
+_BARE_IMPORT: Final = b'from"preact"'
+_PATH_IMPORT: Final = b'from"./preact.mjs"'
+_NPM_S_MAX: Final = 300.0
+_ERROR_LINES_MAX: Final = 6
+
+
+def ensure() -> None:
+    """Put the modules in their place, unless those of the lock are there already.
+
+    Raises:
+        ThirdPartyError: npm is missing or failed, or a package does not match the lock.
+    """
+    if _problem() is not None:
+        PLACE.mkdir(exist_ok=True)
+        with installed(FOLDER) as packages:
+            for name, path in FILES.items():
+                _write(PLACE / name, _module(packages / path))
+        _write(PLACE / _LOCK, (FOLDER / _LOCK).read_bytes())
+
+
+def check() -> None:
+    """Refuse to serve a page that could not load its modules.
+
+    Raises:
+        ThirdPartyError: A module is missing, or the modules are not those of the lock.
+    """
+    if problem := _problem():
+        raise ThirdPartyError(
+            f"{problem}. In a clone, run `make console`; otherwise reinstall kraftgate."
+        )
+
+
+@contextlib.contextmanager
+def installed(folder: Path) -> Iterator[Path]:
+    """Install the packages that the lock in `folder` names; yield their `node_modules`.
+
+    npm's own settings name the registry. No package's install script runs.
+
+    Raises:
+        ThirdPartyError: npm is missing or failed, or a package does not match the lock.
+    """
+    npm = shutil.which("npm")
+    if npm is None:
+        raise ThirdPartyError("npm is not installed. Run: apt-get install npm")
+    with tempfile.TemporaryDirectory(prefix="kraftgate-npm-") as scratch:
+        for name in (_MANIFEST, _LOCK):
+            shutil.copyfile(folder / name, Path(scratch) / name)
+        _npm_ci(npm, Path(scratch), folder / _LOCK)
+        yield Path(scratch) / "node_modules"
+
+
+def _npm_ci(npm: str, scratch: Path, lock: Path) -> None:
+    command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=scratch,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_NPM_S_MAX,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ThirdPartyError(
+            f"`npm ci` did not end within {_NPM_S_MAX:.0f} s. Check npm's registry and try again."
+        ) from error
+    if done.returncode == 0:
+        return
+    lines = [line.removeprefix("npm error ").removeprefix("npm ERR! ").strip()
+             for line in done.stderr.splitlines()]  # fmt: skip
+    for line in lines:
+        if "checksum failed" in line:
+            raise ThirdPartyError(
+                f"{lock}: a package does not match the lock: {line}"
+                " Do not install it: find out why the package changed."
+            )
+    said = "; ".join(line for line in lines[:_ERROR_LINES_MAX] if line)
+    raise ThirdPartyError(
+        f"{lock}: `npm ci` failed with exit code {done.returncode}: {said}."
+        " Check npm's registry and proxy settings and try again."
+    )
+
+
+def _problem() -> str | None:
+    """What is wrong with the modules in their place; None when the page can load them."""
+    for name in (*FILES, _LOCK):
+        if not (PLACE / name).is_file():
+            return f"{PLACE / name}: a file of the console is missing"
+    if (PLACE / _LOCK).read_bytes() != (FOLDER / _LOCK).read_bytes():
+        return f"{PLACE}: the console's modules are not those of {FOLDER / _LOCK}"
+    return None
+
+
+def _module(path: Path) -> bytes:
+    """The file's content, with an import that a page can resolve.
+
+    hooks.mjs imports "preact" by name, which needs an inline import map; the page's
+    Content-Security-Policy forbids that.
+    """
+    content = path.read_bytes()
+    if _BARE_IMPORT in content:
+        return content.replace(_BARE_IMPORT, _PATH_IMPORT)
+    return content
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Replace the file at once: another process may do the same, or serve it."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as scratch:
+        scratch.write(content)
+    written = Path(scratch.name)
+    written.chmod(0o644)
+    written.replace(path)
+
+
+if __name__ == "__main__":
+    try:
+        ensure()
+    except KraftgateError as error:
+        sys.exit(f"kraftgate: {error}")
