@@ -35,11 +35,13 @@ from tests.scenes.state_directory import Written
 
 WIDTH: Final = 100
 _EVENTS_SHOWN: Final = 50
+_OF_THE_TERMINAL: Final = ("TERM", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "LINES")
 OUTPUTS: Final = (
     "terminal.txt",
     "lines.txt",
     "status.txt",
     "status.json",
+    "hazards.json",
     "metrics.txt",
     "console.json",
     "alerts.json",
@@ -52,12 +54,15 @@ def outputs(written: Written, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
     """Poll the state directory as often as the scene says; return what each consumer shows."""
     config = load_config(written.config)
     now_ms = written.polls_ms[-1]
+    for name in _OF_THE_TERMINAL:
+        patch.delenv(name, raising=False)
     patch.setenv("COLUMNS", str(WIDTH))
     patch.setattr("time.time_ns", lambda: now_ms * 1_000_000)
     found = dict(_of_run(config, written))
-    status = _command(written, "status")
-    found["status.txt"] = status
+    found["status.txt"] = _command(written, "status")
     found["status.json"] = _command(written, "status", "--json")
+    patch.setattr("streams.job.fresh.look_at_disks", lambda *_: True)  # `run` has polled them
+    found["hazards.json"] = _command(written, "hazards", "--json")
     found["report.json"] = _command(written, "report", "--format", "json")
     masked = {key: _masked(text, written) for key, text in found.items()}
     assert set(masked) == set(OUTPUTS)

@@ -266,12 +266,14 @@ _SCENES: Final[Mapping[str, Callable[[], Scene]]] = {
             zookeeper=replace(ANSWERS, last_reply_ms=NOW_MS - 120_000, waiting="zk1:2181: refused")
         ),
     ),
-    "stale_run_silent": lambda: one(HELD, statuses=_silent(MINUTE_MS)),
+    "stale_run_silent": lambda: one(HELD, watched_ms=5 * MINUTE_MS, statuses=_silent(MINUTE_MS)),
     "stale_journal_behind": lambda: one(
         DUAL_WRITE, watched_ms=2 * MINUTE_MS, unread_ms={"zookeeper": NOW_MS - 5 * MINUTE_MS}
     ),
     "stale_log_behind": lambda: one(
-        HELD, watched_ms=MINUTE_MS, statuses=_statuses(source=replace(FRESH, high_watermark=1_500))
+        HELD,
+        watched_ms=5 * MINUTE_MS,
+        statuses=_statuses(source=replace(FRESH, high_watermark=1_500)),
     ),
     "rollback_hybrid": lambda: one(REVERTED),
     "rollback_executed": lambda: one(
