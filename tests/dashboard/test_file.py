@@ -1,30 +1,46 @@
-"""The file that is imported: as the code has it, and whole."""
+"""The file that is imported: a dashboard that fits any Grafana, and has what the code has."""
 
+import json
 from collections import Counter
 from itertools import combinations
 from typing import Any
 
 import pytest
 
-from orchestrator.dashboard.dashboard import SCHEMA, UID, dashboard, text
-from orchestrator.dashboard.grafana import COLUMNS
+from migration.replica_state import ReplicaState
+from migration.summary import Phase
 from orchestrator.metrics.collector import metrics
-from tests.alerts.rules import RUNBOOKS, metrics_in
-from tests.dashboard.queries import Asked, panels, queries
+from tests.alerts.rules import metrics_in
+from tests.dashboard.queries import FILE, Asked, dashboard, panels, queries
 
-FILE = RUNBOOKS / "grafana" / "kraftgate.json"
+UID = "kraftgate-migration"
+"""Links to the dashboard, and an import that replaces an older one, go by it."""
+COLUMNS = 24
 EVERY = tuple(queries("prod"))
 VARIABLES = {"datasource", "cluster", "broker"}
 
 
-def test_the_file_is_what_the_code_makes() -> None:
-    made = "python -m orchestrator.dashboard > runbooks/grafana/kraftgate.json"
-    assert FILE.read_text("utf-8") == text(), f"make it anew: {made}"
+def test_the_file_has_one_form() -> None:
+    """An export from Grafana shows only what was changed: `jq --sort-keys . EXPORT`."""
+    form = json.dumps(dashboard(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    assert FILE.read_text("utf-8") == form
+
+
+def test_every_phase_and_every_state_of_a_replica_has_its_colour() -> None:
+    by_title = {each["title"]: each for each in panels()}
+    for title in ("Phase", "Phase over time"):
+        phases = by_title[title]["fieldConfig"]["defaults"]["mappings"][0]["options"]
+        expr = by_title[title]["targets"][0]["expr"]
+        assert {each["text"] for each in phases.values()} == set(map(str, Phase))
+        for number, phase in phases.items():
+            assert f'phase="{phase["text"]}"}} * {number}\n' in expr
+    states = by_title["Replicas by what is known of their directory"]["fieldConfig"]["overrides"]
+    assert {each["matcher"]["options"] for each in states} == set(map(str, ReplicaState))
 
 
 def test_it_can_be_imported_anywhere_and_over_itself() -> None:
     one = dashboard()
-    assert (one["uid"], one["id"], one["schemaVersion"]) == (UID, None, SCHEMA)
+    assert (one["uid"], one["id"], one["schemaVersion"]) == (UID, None, 42)
     assert 8 <= len(UID) <= 40
     assert {each["name"] for each in one["templating"]["list"]} == VARIABLES
     assert set(_sources(one)) <= {"${datasource}", "-- Grafana --"}

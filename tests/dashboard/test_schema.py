@@ -7,8 +7,7 @@ from typing import Any, Final
 import pytest
 from jsonschema import Draft7Validator
 
-from orchestrator.dashboard.dashboard import dashboard
-from tests.dashboard.queries import panels
+from tests.dashboard.queries import dashboard, panels
 
 SCHEMAS: Final[dict[str, Any]] = json.loads(
     Path(__file__).with_name("grafana-schema.json").read_text("utf-8")
