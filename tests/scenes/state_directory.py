@@ -18,7 +18,7 @@ from streams.source.status_file import write_status
 from streams.store.store import Outcome, Store
 
 CONFIG_FILE: Final = "kraftgate.yaml"
-_LOOK_EVERY_MS: Final = 30_000
+_POLL_EVERY_MS: Final = 60_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +90,7 @@ def write(scene: Scene, folder: Path) -> Written:
                 write_status(file, _earlier(status, earlier_ms))
 
     first_ms = scene.now_ms - scene.watched_ms
-    polls_ms = (*range(first_ms, scene.now_ms, _LOOK_EVERY_MS), scene.now_ms)
+    polls_ms = (*range(first_ms, scene.now_ms, _POLL_EVERY_MS), scene.now_ms)
     return Written(config=folder / CONFIG_FILE, polls_ms=polls_ms, move=move)
 
 
