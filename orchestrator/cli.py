@@ -12,7 +12,7 @@ from orchestrator.cli_types import config_option as _config
 from orchestrator.cli_walk import COMMANDS
 
 if TYPE_CHECKING:
-    from migration.conditions import Condition
+    from migration.assessment.conditions import Condition
 
 _CONFIG_EXAMPLE: Final = """\b
 The configuration (kraftgate.yaml):
@@ -255,7 +255,7 @@ def hazards(
       kraftgate hazards --before restart --broker 3 && systemctl restart kafka
     """  # noqa: D301  # click wants the backspace
     _log(verbose)
-    from migration.hazards import Action
+    from migration.assessment.hazards import Action
     from orchestrator.commands import hazards as command
 
     command.show(config_path, None if action is None else Action(action), broker, as_json=as_json)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 if TYPE_CHECKING:
-    from migration.conditions import Condition
+    from migration.assessment.conditions import Condition
 
 config_option = click.option(
     "--config",
@@ -117,7 +117,7 @@ class ConditionType(click.ParamType["Condition"]):
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> "Condition":
         """Read it, or say what is wrong with it."""
-        from migration.conditions import Condition, ConditionError, parse
+        from migration.assessment.conditions import Condition, ConditionError, parse
 
         if isinstance(value, Condition):
             return value

@@ -6,17 +6,17 @@ Offsets are the metadata log's; times are ISO 8601 in UTC with milliseconds.
 
 from collections.abc import Iterable, Sequence
 
-from migration.alerts import NOTHING_STANDS, Standing, Standings
-from migration.broker_replicas import log_counts, on_disk
-from migration.conditions import Finding
-from migration.event import Event
-from migration.hazards import Hazard
-from migration.rates import Eta, NoEstimate, cluster_eta, etas, rate_per_second
-from migration.replica_state import ReplicaState
-from migration.source_status import NO_STATUS, SourceStatus, stale_ms
-from migration.summary import BrokerSummary, ClusterSummary, ControllerSummary
-from migration.timestamps import iso
-from migration.wait import Wait
+from migration.assessment.alerts import NOTHING_STANDS, Standing, Standings
+from migration.assessment.conditions import Finding
+from migration.assessment.eta.rates import Eta, NoEstimate, cluster_eta, etas, rate_per_second
+from migration.assessment.hazards import Hazard
+from migration.assessment.waits.wait import Wait
+from migration.image.broker_replicas import log_counts, on_disk
+from migration.image.summary import BrokerSummary, ClusterSummary, ControllerSummary
+from migration.metadata.events import Event
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.source_status import NO_STATUS, SourceStatus, stale_ms
+from migration.values.timestamps import iso
 from orchestrator.alerts.notice import page_of
 from orchestrator.config_alerts import RUNBOOK_URL
 from orchestrator.contract_jmx import jmx_json

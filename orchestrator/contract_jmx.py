@@ -1,8 +1,8 @@
 """The key `jmx` of `status --json`: every node's numbers, with the time they were read."""
 
-from migration.jmx import Contradiction, JmxImage, JmxNode
-from migration.source_status import SourceStatus, stale_ms
-from migration.timestamps import iso
+from migration.observed.jmx import Contradiction, JmxImage, JmxNode
+from migration.observed.source_status import SourceStatus, stale_ms
+from migration.values.timestamps import iso
 
 
 def jmx_json(image: JmxImage | None, source: SourceStatus, now_ms: int) -> dict[str, object] | None:

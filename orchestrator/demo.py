@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from migration.replica_state import ReplicaState
-from migration.summary import ClusterSummary, Mode, Phase
+from migration.image.summary import ClusterSummary, Mode, Phase
+from migration.metadata.replica_state import ReplicaState
 from orchestrator.crash import guarded
 from orchestrator.demo_follower import DemoFailed, Follower
 from orchestrator.demo_memory import PeakMemory

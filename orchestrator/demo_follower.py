@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from migration.summary import ClusterSummary
+from migration.image.summary import ClusterSummary
 from orchestrator.commands.reading import Reader
 from orchestrator.config import load_config
 from orchestrator.following import Snapshot

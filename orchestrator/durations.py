@@ -1,8 +1,8 @@
-"""Durations in the configuration and on the command line; `migration.durations` reads them."""
+"""Durations in the configuration and on the command line, read by `migration.values.durations`."""
 
 from datetime import timedelta
 
-from migration import durations
+from migration.values import durations
 from orchestrator.errors import DurationError
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from migration.currency import CURRENT, Currency
-from migration.event import Event
-from migration.foreign import load
-from migration.hazards import Hazard, due, hazards
-from migration.source_status import NO_STATUS, SourceStatus, SourceStatusError, from_json
-from migration.summary import ClusterSummary, Phase
-from migration.waits import nothing_seen
+from migration.assessment.currency import CURRENT, Currency
+from migration.assessment.hazards import Hazard, due, hazards
+from migration.assessment.waits.cluster import nothing_seen
+from migration.image.summary import ClusterSummary, Phase
+from migration.metadata.events import Event
+from migration.observed.source_status import NO_STATUS, SourceStatus, SourceStatusError, from_json
+from migration.values.foreign import load
 from orchestrator.walk import told
 from orchestrator.walk.told import WalkTold
 

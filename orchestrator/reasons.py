@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from migration.wait import Wait, WaitKind
-from migration.waits import waits
+from migration.assessment.waits.cluster import waits
+from migration.assessment.waits.wait import Wait, WaitKind
 from orchestrator.following import Snapshot
 
 _ADVICE: Final = frozenset(

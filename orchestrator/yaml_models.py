@@ -9,7 +9,7 @@ from typing import TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from migration.nearest import did_you_mean
+from migration.values.nearest import did_you_mean
 from orchestrator.yaml_lines import Problem, YamlFile, YamlPath
 
 M = TypeVar("M", bound=BaseModel)

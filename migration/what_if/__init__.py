@@ -4,7 +4,7 @@
 situation was gathered by `streams.what_if`. What is not known is never taken for harmless.
 """
 
-from migration.preflight.phase import mode_of
+from migration.assessment.checks.phase import mode_of
 from migration.what_if.predict import if_broker_fails, if_directory_fails
 from migration.what_if.situation import Assignment, Situation, metadata_dir
 from migration.what_if.values import HARMLESS, SERIOUS, Basis, Fate, Line, Prediction

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from migration.disks import STORAGE_ERROR
-from migration.preflight.facts import TopicPartition, Unknown
-from migration.summary import Mode
+from migration.image.summary import Mode
+from migration.observed.log_dirs import STORAGE_ERROR
+from migration.observed.probed import TopicPartition, Unknown
 from migration.what_if.situation import Situation
 from migration.what_if.values import Fate, Line
 

@@ -14,8 +14,8 @@ Where an input is not known, all that it may be is tried; what then differs is `
 from collections.abc import Iterable
 from typing import Final
 
-from migration.preflight.facts import Partition, TopicPartition, Unknown
-from migration.summary import Mode
+from migration.image.summary import Mode
+from migration.observed.probed import Partition, TopicPartition, Unknown
 from migration.what_if.notes import of_broker, of_directory
 from migration.what_if.situation import Assignment, Situation
 from migration.what_if.takeover import After, min_isr, settled, unnoticed, without_broker

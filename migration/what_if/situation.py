@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from migration.compared import identify
-from migration.comparison import Placed
-from migration.directory_ids import from_text
-from migration.disks import BrokerDisks, DisksImage
-from migration.observations import LogDirSeen
-from migration.preflight.facts import (
+from migration.comparison.differences import Placed
+from migration.comparison.result import identify
+from migration.image.summary import Mode
+from migration.metadata.directory_ids import from_text
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.facts import LogDirSeen
+from migration.observed.log_dirs import BrokerDisks, DisksImage
+from migration.observed.probed import (
     NOT_ASKED,
     Broker,
     LogDir,
@@ -21,8 +23,6 @@ from migration.preflight.facts import (
     Topics,
     Unknown,
 )
-from migration.replica_state import ReplicaState
-from migration.summary import Mode
 
 SETTINGS: Final = (
     "log.dir",

@@ -10,7 +10,7 @@ min.insync.replicas; more than there are replicas counts as all of them (Partiti
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from migration.preflight.facts import Partition, Unknown
+from migration.observed.probed import Partition, Unknown
 from migration.what_if.situation import Situation
 from migration.what_if.values import HARMLESS, Fate
 

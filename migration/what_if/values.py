@@ -4,8 +4,8 @@ import enum
 from dataclasses import dataclass
 from typing import Final
 
-from migration.preflight.facts import TopicPartition
-from migration.summary import Mode
+from migration.image.summary import Mode
+from migration.observed.probed import TopicPartition
 
 
 class Fate(enum.StrEnum):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from migration.alerts import Alert, Severity, Standing
+from migration.assessment.alerts import Alert, Severity, Standing
 from orchestrator.alerts.notice import Notice
 
 OVER_MS: Final = 60_000

@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
-from migration.alerts import Severity, Standing
-from migration.source_status import STALE_AFTER_MS
-from migration.timestamps import iso
+from migration.assessment.alerts import Severity, Standing
+from migration.observed.source_status import STALE_AFTER_MS
+from migration.values.timestamps import iso
 from orchestrator.alerts import kept
 from orchestrator.alerts.ledger import Account, Ledger
 from orchestrator.alerts.trial import tell_all

@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from migration.alerts import NOTHING_STANDS, Standings
+from migration.assessment.alerts import NOTHING_STANDS, Standings
 from streams.source.status_file import replace_text
 
 ALERTS_FILE: Final = "alerts.json"

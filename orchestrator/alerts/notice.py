@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from migration.alerts import Alert
-from migration.timestamps import iso
+from migration.assessment.alerts import Alert
+from migration.values.timestamps import iso
 
 NOT_KNOWN = (
     "Kraftgate cannot tell now whether this is over: what would show it is not current. It stands"

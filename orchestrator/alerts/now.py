@@ -1,9 +1,9 @@
 """Which alerts stand now, for a command that looks once: as `run` last told, judged anew."""
 
-from migration.alerts import Standings, advance
-from migration.conditions import DataSource
-from migration.wait import WaitKind
-from migration.waits import waits
+from migration.assessment.alerts import Standings, advance
+from migration.assessment.conditions import DataSource
+from migration.assessment.waits.cluster import waits
+from migration.assessment.waits.wait import WaitKind
 from orchestrator.alerts import kept
 from orchestrator.alerts.scene_of import scene_of
 from orchestrator.conditions.view import view_of

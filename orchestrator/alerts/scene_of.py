@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from migration.alerts import Scene, WalkSeen
-from migration.conditions import DataSource, Verdict, View
-from migration.source_status import SourceStatus
+from migration.assessment.alerts import Scene, WalkSeen
+from migration.assessment.conditions import DataSource, Verdict, View
+from migration.observed.source_status import SourceStatus
 from orchestrator.config_models import ClusterEntry
 from orchestrator.following import Snapshot, Tally
 from orchestrator.walk.told import WalkTold

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from migration.alerts import Standings
+from migration.assessment.alerts import Standings
 from orchestrator.alerts.book import Manner, Wanted
 from orchestrator.alerts.channels import channels
 from orchestrator.alerts.ledger import Ledger

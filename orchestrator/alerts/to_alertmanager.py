@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from urllib3.util import make_headers
 
-from migration.timestamps import iso
+from migration.values.timestamps import iso
 from orchestrator.alerts.channel import Channel, as_json, no_answer_of
 from orchestrator.alerts.notice import Notice
 from orchestrator.alerts.post import Answer, Message, secret_in

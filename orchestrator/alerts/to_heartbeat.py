@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from migration.timestamps import iso
+from migration.values.timestamps import iso
 from orchestrator.alerts.channel import Channel, address, as_json, header_values
 from orchestrator.alerts.notice import Notice
 from orchestrator.alerts.post import Answer, Message, Undelivered

@@ -6,8 +6,8 @@ https://developer.pagerduty.com/docs/events-api-v2/trigger-events/
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from migration.foreign import Unreadable, load_object
-from migration.timestamps import iso
+from migration.values.foreign import Unreadable, load_object
+from migration.values.timestamps import iso
 from orchestrator.alerts.channel import Channel, as_json, no_answer_of, shortened
 from orchestrator.alerts.notice import Notice, page_of
 from orchestrator.alerts.post import Answer, Message, secret_in

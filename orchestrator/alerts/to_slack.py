@@ -6,9 +6,9 @@ https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Final
 
-from migration.alerts import Severity
-from migration.durations import duration_text
-from migration.timestamps import date_text, time_text
+from migration.assessment.alerts import Severity
+from migration.values.durations import duration_text
+from migration.values.timestamps import date_text, time_text
 from orchestrator.alerts.channel import Channel, address, as_json, no_answer_of, shortened
 from orchestrator.alerts.notice import Notice, page_of
 from orchestrator.alerts.post import Answer, Message

@@ -6,7 +6,7 @@ message is sent twice because the answer to the first was lost.
 
 from collections.abc import Sequence
 
-from migration.timestamps import iso
+from migration.values.timestamps import iso
 from orchestrator.alerts.channel import Channel, address, as_json, header_values
 from orchestrator.alerts.notice import Notice
 from orchestrator.alerts.post import Answer, Message

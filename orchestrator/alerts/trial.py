@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from migration.alerts import Alert, Severity
+from migration.assessment.alerts import Alert, Severity
 from orchestrator.alerts.channel import Channel
 from orchestrator.alerts.channels import channels
 from orchestrator.alerts.notice import Notice

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from migration.alerts import NOTHING_STANDS, Standings, advance
+from migration.assessment.alerts import NOTHING_STANDS, Standings, advance
 from orchestrator.alerts import kept
 from orchestrator.alerts.kept import ALERTS_FILE, Keeper
 from orchestrator.alerts.scene_of import scene_of

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from migration.foreign import load_object
+from migration.values.foreign import load_object
 from orchestrator.audit.entry import GENESIS
 from orchestrator.errors import AuditError
 from streams.live.files import sync_directory

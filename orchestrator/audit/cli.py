@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from migration.timestamps import iso
+from migration.values.timestamps import iso
 from orchestrator.audit.entry import Entry
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.audit.words import said, who

@@ -10,11 +10,11 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Final
 
-from migration.alerts import NOTHING_STANDS, Standings
-from migration.conditions import DataSource
-from migration.currency import Currency
-from migration.hazards import Hazard, is_end_known
-from migration.source_status import SourceStatus
+from migration.assessment.alerts import NOTHING_STANDS, Standings
+from migration.assessment.conditions import DataSource
+from migration.assessment.currency import Currency
+from migration.assessment.hazards import Hazard, is_end_known
+from migration.observed.source_status import SourceStatus
 from orchestrator.audit import AuditLog
 from orchestrator.chronicle import entries
 from orchestrator.chronicle.entries import Body, HazardBegan, HazardChanged, as_json
@@ -154,7 +154,7 @@ class _Kept:
                 self._lost.add(name)
 
     def _look_at_alerts(self, alerts: Standings, now_ms: int) -> None:
-        """What is not known to be over stands on: `migration.alerts` sees to that."""
+        """What is not known to be over stands on: `migration.assessment.alerts` sees to that."""
         now = {each.alert.fingerprint: each.alert for each in alerts.standing()}
         for fingerprint, alert in now.items():
             if fingerprint not in self._alerts:

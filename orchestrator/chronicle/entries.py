@@ -5,8 +5,8 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from migration.alerts import Alert
-from migration.hazards import Hazard
+from migration.assessment.alerts import Alert
+from migration.assessment.hazards import Hazard
 from orchestrator.audit import Entry, JsonValue
 
 
@@ -55,7 +55,7 @@ class SourceLost(_Body):
 
 
 class _HazardStands(_Body):
-    """A hazard as it was judged; see `migration.hazards.Hazard`."""
+    """A hazard as it was judged; see `migration.assessment.hazards.Hazard`."""
 
     hazard: str
     broker: int | None
@@ -106,7 +106,7 @@ class HazardEnded(_Body):
 
 
 class AlertBegan(_Body):
-    """An alert stands; see `migration.alerts`.
+    """An alert stands; see `migration.assessment.alerts`.
 
     Attributes:
         fingerprint: the same for the same name and labels, whatever its words.

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from migration.conditions import DataSource
-from migration.conditions.standing import brokers_not_known, not_known
+from migration.assessment.conditions import DataSource
+from migration.assessment.conditions.authority import brokers_not_known, not_known
 from orchestrator.commands.reading import Reader
 from orchestrator.commands.steering import Opened, Said, opened, runbook_of
 from orchestrator.conditions.view import view_of

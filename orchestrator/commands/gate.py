@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from migration.conditions import Condition, Finding, Verdict
-from migration.waits import headline, waits
+from migration.assessment.conditions import Condition, Finding, Verdict
+from migration.assessment.waits.cluster import headline, waits
 from orchestrator.conditions.asked import NOTHING_ASKED, Asked
 from orchestrator.conditions.existing import refuse_absent
 from orchestrator.conditions.horizon import Horizons

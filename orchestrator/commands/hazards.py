@@ -7,8 +7,8 @@ from typing import Final
 
 from rich.text import Text
 
-from migration.conditions import View, hazards_not_known
-from migration.hazards import Action, Hazard
+from migration.assessment.conditions import View, hazards_not_known
+from migration.assessment.hazards import Action, Hazard
 from orchestrator.commands.identifiers import broker_not_known
 from orchestrator.commands.reading import Reader
 from orchestrator.conditions.view import view_of

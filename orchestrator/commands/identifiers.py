@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from migration.conditions import View
-from migration.conditions.existence import absent_broker
-from migration.known_ids import known_brokers
+from migration.assessment.conditions import View
+from migration.assessment.conditions.existence import absent_broker
+from migration.image.known_ids import known_brokers
 from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import UnknownIdError

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from migration.cluster_id import Named, disagreement
+from migration.observed.cluster_id import Named, disagreement
 from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import ConfigError

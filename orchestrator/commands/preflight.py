@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from migration.preflight.facts import Facts, Unknown
-from migration.preflight.judge import judge, overall
-from migration.preflight.phase import OVER, phase_told
-from migration.preflight.result import Outcome, Result
-from migration.summary import Phase
+from migration.assessment.checks.phase import OVER, phase_told
+from migration.assessment.checks.result import Outcome, Result
+from migration.assessment.checks.run import judge, overall
+from migration.image.summary import Phase
+from migration.observed.probed import Facts, Unknown
 from orchestrator.config import Config, load_config
 from orchestrator.contract import several_json
 from orchestrator.errors import ConfigError, HazardError, NoDataError

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from migration.source_status import NO_STATUS, SourceStatus
+from migration.observed.source_status import NO_STATUS, SourceStatus
 from orchestrator.conditions.view import currency_of
 from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from migration.waits import nothing_seen
+from migration.assessment.waits.cluster import nothing_seen
 from orchestrator.commands.job import replayed
 from orchestrator.contract import cluster_json
 from orchestrator.errors import DamagedFileError

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from migration.conditions import Condition
+from migration.assessment.conditions import Condition
 from orchestrator.alerts.sending import say_what_stands, sending
 from orchestrator.alerts.watch import Watch
 from orchestrator.audit.opening import open_verified

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from migration.source_status import is_current
-from migration.waits import is_log_over
+from migration.assessment.waits.cluster import is_log_over
+from migration.observed.source_status import is_current
 from orchestrator.alerts.now import standings_now
 from orchestrator.commands.reading import Reader
 from orchestrator.config import Config, load_config

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
-from migration.conditions import Condition, Finding, Verdict
-from migration.durations import format_duration
+from migration.assessment.conditions import Condition, Finding, Verdict
+from migration.values.durations import format_duration
 from orchestrator.commands.identifiers import clusters_named
 from orchestrator.commands.reading import Reader
 from orchestrator.conditions.askers import asking_for

@@ -8,9 +8,9 @@ from typing import Final
 
 import click
 
-from migration.preflight.facts import Maybe, TopicPartition, Unknown
-from migration.source_status import is_current
-from migration.summary import ClusterSummary, Mode
+from migration.image.summary import ClusterSummary, Mode
+from migration.observed.probed import Maybe, TopicPartition, Unknown
+from migration.observed.source_status import is_current
 from migration.what_if import (
     SERIOUS,
     Assignment,

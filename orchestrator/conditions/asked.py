@@ -4,8 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from migration.conditions import Finding, PreflightSeen, QuorumSeen, SettingsSeen, TopicsSeen
-from migration.preflight.facts import Maybe, Unknown
+from migration.assessment.conditions import (
+    Finding,
+    PreflightSeen,
+    QuorumSeen,
+    SettingsSeen,
+    TopicsSeen,
+)
+from migration.observed.probed import Maybe, Unknown
 
 _FROM_BROKERS: Final = Unknown("not polled from the brokers yet")
 _FROM_CONTROLLERS: Final = Unknown("not polled from the controllers yet")

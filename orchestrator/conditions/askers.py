@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
-from migration.conditions import Condition, DataSource, Finding
+from migration.assessment.conditions import Condition, DataSource, Finding
 from orchestrator.conditions.asking import Asker, Asking
 from orchestrator.config_models import ClusterEntry
 

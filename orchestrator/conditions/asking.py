@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from migration.conditions import DataSource, Finding
+from migration.assessment.conditions import DataSource, Finding
 from orchestrator.conditions.asked import Asked
 
 EVERY_S: Final = 5.0

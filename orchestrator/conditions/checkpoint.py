@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from migration.conditions import Condition, Finding, Verdict, external
+from migration.assessment.conditions import Condition, Finding, Verdict, external
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.config import Config
 from orchestrator.errors import KraftgateError, NoDataError, UnknownIdError

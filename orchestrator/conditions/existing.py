@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from migration.conditions import Condition, View
-from migration.conditions.existence import absent
+from migration.assessment.conditions import Condition, View
+from migration.assessment.conditions.existence import absent
 from orchestrator.errors import UnknownIdError
 
 

@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Final
 
-from migration.conditions import DataSource
-from migration.source_status import STALE_AFTER_MS, SourceStatus, meaningful_end
-from migration.summary import ClusterSummary
+from migration.assessment.conditions import DataSource
+from migration.image.summary import ClusterSummary
+from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, meaningful_end
 from orchestrator.following import Snapshot
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from migration.conditions import Finding
+from migration.assessment.conditions import Finding
 from orchestrator.conditions.own_promql import ask_promql
 from orchestrator.conditions.own_shell import ask_shell
 from orchestrator.runbook.model import OwnCondition

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from migration.conditions import Finding, Verdict
+from migration.assessment.conditions import Finding, Verdict
 from orchestrator.runbook.model import PromqlCondition
 from streams.jmx.config import Access
 from streams.jmx.errors import JmxError

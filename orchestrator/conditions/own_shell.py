@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from migration.conditions import Finding, Verdict
-from migration.durations import format_duration
+from migration.assessment.conditions import Finding, Verdict
+from migration.values.durations import format_duration
 from orchestrator.child_environment import VariableNotSet, child_environment
 from orchestrator.runbook.model import ShellCondition
 from streams.state_dir import GIVEN_UMASK

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from migration.conditions import Condition, Finding, Verdict, View, judge_all, verdict_of
+from migration.assessment.conditions import Condition, Finding, Verdict, View, judge_all, verdict_of
 
 SOAK: Final = "soak"
 

@@ -4,18 +4,18 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from migration.conditions import DataSource, View
-from migration.currency import Currency
-from migration.durations import duration_text
-from migration.hazards import hazards
-from migration.preflight.facts import Maybe, Unknown
-from migration.source_status import (
+from migration.assessment.conditions import DataSource, View
+from migration.assessment.currency import Currency
+from migration.assessment.hazards import hazards
+from migration.observed.probed import Maybe, Unknown
+from migration.observed.source_status import (
     NO_STATUS,
     STALE_AFTER_MS,
     SourceStatus,
     is_current,
     is_silent,
 )
+from migration.values.durations import duration_text
 from orchestrator.conditions.asked import NOTHING_ASKED, Asked
 from orchestrator.config_models import ClusterEntry
 from orchestrator.following import Snapshot

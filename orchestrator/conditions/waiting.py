@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from migration.conditions import Condition, DataSource, Finding, Verdict, verdict_of
-from migration.conditions.standing import FOLLOWED
+from migration.assessment.conditions import Condition, DataSource, Finding, Verdict, verdict_of
+from migration.assessment.conditions.authority import FOLLOWED
 from orchestrator.conditions.asked import Asked
 from orchestrator.conditions.askers import needs_of
 from orchestrator.conditions.existing import refuse_absent

@@ -4,8 +4,8 @@ from typing import Final, cast
 
 from starlette.datastructures import QueryParams
 
-from migration.preflight.facts import TopicPartition
-from migration.replica_state import ReplicaState
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.probed import TopicPartition
 from orchestrator.console.history import LANES, Asked, place_of
 from orchestrator.console.numbers import bounded
 from orchestrator.console.pending import PENDING, partition_of

@@ -2,9 +2,9 @@
 
 from typing import Final, NamedTuple
 
-from migration.rates import Eta, NoEstimate, cluster_eta, etas
-from migration.source_status import SourceStatus
-from migration.summary import BrokerSummary, ClusterSummary
+from migration.assessment.eta.rates import Eta, NoEstimate, cluster_eta, etas
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.observed.source_status import SourceStatus
 
 EVERY_MS: Final = 5_000
 """One of a broker of which nothing else is new is not told more often than this."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from migration.event import Event, Source
+from migration.metadata.events import Event, Source
 from orchestrator.audit import AUDIT_FILE, Entry
 from orchestrator.audit.window import LANE, AuditWindow
 from orchestrator.audit.words import said, who

@@ -54,9 +54,9 @@ POSTs /api/session and connects.
 from collections.abc import Mapping
 from typing import Literal
 
-from migration.replica_state import ReplicaState
-from migration.summary import Mode, Phase
-from migration.wait import WaitKind
+from migration.assessment.waits.wait import WaitKind
+from migration.image.summary import Mode, Phase
+from migration.metadata.replica_state import ReplicaState
 from orchestrator.console.model_rows import (
     BrokerRow,
     Disks,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from migration.replica_state import ReplicaState
+from migration.metadata.replica_state import ReplicaState
 from orchestrator.console.model_rows import EventTold
 from orchestrator.console.shape import Lane, Ms, Shape
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from migration.hazards import Action, HazardKind, Severity
-from migration.replica_state import ReplicaState
-from migration.summary import Mode
-from migration.wait import WaitKind
+from migration.assessment.hazards import Action, HazardKind, Severity
+from migration.assessment.waits.wait import WaitKind
+from migration.image.summary import Mode
+from migration.metadata.replica_state import ReplicaState
 from orchestrator.console.shape import Lane, Ms, Shape
 
 

@@ -1,9 +1,9 @@
 """A row per broker, from its summary."""
 
-from migration.broker_waits import last_progress_ms, serves_early
-from migration.rates import NoEstimate, rate_per_second
-from migration.replica_state import ReplicaState
-from migration.summary import BrokerSummary
+from migration.assessment.eta.rates import NoEstimate, rate_per_second
+from migration.image.holds import last_progress_ms, serves_early
+from migration.image.summary import BrokerSummary
+from migration.metadata.replica_state import ReplicaState
 from orchestrator.console.estimates import Estimated
 from orchestrator.console.model_rows import BrokerRow, Early, Eta
 from orchestrator.view.rows import urgency

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from migration.compared import Identity
-from migration.disks import BrokerDisks, is_bad
-from migration.observations import LogDirSeen
-from migration.summary import BrokerSummary
+from migration.comparison.result import Identity
+from migration.image.summary import BrokerSummary
+from migration.observed.facts import LogDirSeen
+from migration.observed.log_dirs import BrokerDisks, is_bad
 from orchestrator.console.model_rows import Cell, Disks
 
 _MINUTE_MS = 60_000

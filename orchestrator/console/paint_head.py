@@ -2,14 +2,14 @@
 
 from typing import Literal
 
-from migration.broker_waits import serves_early
-from migration.conditions import Verdict
-from migration.conditions.view import View
-from migration.replica_state import ReplicaState
-from migration.source_status import behind, is_current, is_silent
-from migration.summary import WAY, ClusterSummary, Mode, Phase
-from migration.wait import Wait, WaitKind
-from migration.waits import headline, is_log_over
+from migration.assessment.conditions import Verdict
+from migration.assessment.conditions.view import View
+from migration.assessment.waits.cluster import headline, is_log_over
+from migration.assessment.waits.wait import Wait, WaitKind
+from migration.image.holds import serves_early
+from migration.image.summary import WAY, ClusterSummary, Mode, Phase
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.source_status import behind, is_current, is_silent
 from orchestrator.console.estimates import Estimated
 from orchestrator.console.model import Head, PhaseStep, Waiting
 from orchestrator.console.paint_brokers import eta_told, no_eta

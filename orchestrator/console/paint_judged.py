@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Final, Literal, cast
 
-from migration.conditions import DataSource
-from migration.conditions.standing import in_use
-from migration.conditions.view import View
-from migration.hazards import Hazard
-from migration.source_status import NO_STATUS
-from migration.wait import Wait, WaitKind
+from migration.assessment.conditions import DataSource
+from migration.assessment.conditions.authority import in_use
+from migration.assessment.conditions.view import View
+from migration.assessment.hazards import Hazard
+from migration.assessment.waits.wait import Wait, WaitKind
+from migration.observed.source_status import NO_STATUS
 from orchestrator.alerts.scene_of import configured_sources
 from orchestrator.console.model_rows import HazardTold, Source, WaitTold
 from orchestrator.metrics.board import Seen

@@ -10,13 +10,13 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from migration.broker_replicas import on_disk
-from migration.broker_waits import is_stalled
-from migration.compared import Identity
-from migration.conditions.standing import knows_partitions
-from migration.conditions.view import View
-from migration.disks import BrokerDisks, DisksImage
-from migration.summary import BrokerSummary, ClusterSummary
+from migration.assessment.conditions.authority import knows_partitions
+from migration.assessment.conditions.view import View
+from migration.comparison.result import Identity
+from migration.image.broker_replicas import on_disk
+from migration.image.holds import is_stalled
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.observed.log_dirs import BrokerDisks, DisksImage
 from orchestrator.conditions.view import view_of
 from orchestrator.console.clean import Cleaner
 from orchestrator.console.estimates import Estimated, Estimates

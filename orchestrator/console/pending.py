@@ -6,9 +6,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from migration.preflight.facts import TopicPartition, Unknown
-from migration.replica_state import ReplicaState
-from migration.summary import BrokerSummary
+from migration.image.summary import BrokerSummary
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.probed import TopicPartition, Unknown
 from migration.what_if import Assignment
 from orchestrator.commands.reading import STORE_FILE
 from orchestrator.console.model_answers import PendingPage, PendingReplica

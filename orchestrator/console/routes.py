@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from migration.summary import BrokerSummary
+from migration.image.summary import BrokerSummary
 from orchestrator.console import asked
 from orchestrator.console.actions import Action, act
 from orchestrator.console.context import Context

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from migration.alerts import RULES, Standings
+from migration.assessment.alerts import RULES, Standings
 from orchestrator.alerts.sender import Figures
 from orchestrator.metrics.exposition import Exposition, Subject
 

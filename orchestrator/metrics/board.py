@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from migration.conditions import DataSource
+from migration.assessment.conditions import DataSource
 from orchestrator.conditions.horizon import Horizons
 from orchestrator.conditions.view import currency_of
 from orchestrator.config import Config

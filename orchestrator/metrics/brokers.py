@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from migration.broker_waits import last_progress_ms, serves_early
-from migration.replica_state import ReplicaState
-from migration.summary import BrokerSummary, Mode
+from migration.image.holds import last_progress_ms, serves_early
+from migration.image.summary import BrokerSummary, Mode
+from migration.metadata.replica_state import ReplicaState
 from orchestrator.metrics.exposition import Exposition, Subject
 
 BROKER: Final = Subject("kraftgate_broker", "cluster", "broker")

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from migration.compared import Compared
-from migration.conditions.standing import knows_partitions, knows_phase
-from migration.conditions.view import View
-from migration.summary import Mode, Phase
-from migration.zookeeper import ZooKeeperImage
+from migration.assessment.conditions.authority import knows_partitions, knows_phase
+from migration.assessment.conditions.view import View
+from migration.comparison.result import Compared
+from migration.image.summary import Mode, Phase
+from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.following import Tally
 from orchestrator.metrics.exposition import Exposition, Subject
 

@@ -7,9 +7,9 @@ from typing import Final
 from prometheus_client import Metric as Family
 from prometheus_client.registry import Collector
 
-from migration.alerts import NOTHING_STANDS, Standings
-from migration.conditions.standing import knows_partitions
-from migration.rates import etas
+from migration.assessment.alerts import NOTHING_STANDS, Standings
+from migration.assessment.conditions.authority import knows_partitions
+from migration.assessment.eta.rates import etas
 from orchestrator.alerts.sender import Figures
 from orchestrator.conditions.view import view_of
 from orchestrator.metrics.alerts import ALERTS, NOTICES, tell_alerts, tell_notices

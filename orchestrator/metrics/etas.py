@@ -4,8 +4,8 @@ import enum
 from collections.abc import Mapping
 from typing import Final
 
-from migration.rates import Eta, NoEstimate, cluster_eta, rate_per_second
-from migration.summary import ClusterSummary
+from migration.assessment.eta.rates import Eta, NoEstimate, cluster_eta, rate_per_second
+from migration.image.summary import ClusterSummary
 from orchestrator.metrics.exposition import Exposition, Metric, Subject
 
 PACE: Final = Subject("kraftgate_broker", "cluster", "broker")

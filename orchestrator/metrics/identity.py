@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from migration.versions import name_of
+from migration.metadata.versions import name_of
 from orchestrator.following import Snapshot
 from orchestrator.metrics.exposition import Exposition, Subject
 

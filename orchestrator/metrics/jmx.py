@@ -7,8 +7,8 @@ are those that the hazards are judged by, with the time at which they were read.
 from types import MappingProxyType
 from typing import Final
 
-from migration.jmx import JmxImage
-from migration.jmx_names import JmxName
+from migration.observed.jmx import JmxImage
+from migration.observed.jmx_names import JmxName
 from orchestrator.metrics.exposition import Exposition, Subject
 
 NODE: Final = Subject("kraftgate_jmx", "cluster", "node")

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from migration.conditions import hazards_not_known
-from migration.conditions.view import View
-from migration.hazards import HazardKind
-from migration.source_status import SourceStatus, is_current
-from migration.wait import WaitKind
-from migration.waits import waits
+from migration.assessment.conditions import hazards_not_known
+from migration.assessment.conditions.view import View
+from migration.assessment.hazards import HazardKind
+from migration.assessment.waits.cluster import waits
+from migration.assessment.waits.wait import WaitKind
+from migration.observed.source_status import SourceStatus, is_current
 from orchestrator.metrics.exposition import Exposition, Subject
 
 JUDGED: Final = Subject("kraftgate", "cluster")

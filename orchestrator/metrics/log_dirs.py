@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from migration.disks import BrokerDisks, LogDirState, log_dir_state
+from migration.observed.log_dirs import BrokerDisks, LogDirState, log_dir_state
 from orchestrator.metrics.exposition import Exposition, Subject
 
 DISKS: Final = Subject("kraftgate_broker", "cluster", "broker")

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.process_collector import ProcessCollector
 
-from migration.alerts import Standings
+from migration.assessment.alerts import Standings
 from orchestrator.alerts.sender import Figures
 from orchestrator.config import Config
 from orchestrator.config_values import HostPort

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from migration.conditions import DataSource
-from migration.conditions.standing import is_seen_now
-from migration.conditions.view import View
-from migration.source_status import NO_STATUS, behind
+from migration.assessment.conditions import DataSource
+from migration.assessment.conditions.authority import is_seen_now
+from migration.assessment.conditions.view import View
+from migration.observed.source_status import NO_STATUS, behind
 from orchestrator.alerts.scene_of import configured_sources
 from orchestrator.following import NEVER_READ, Snapshot
 from orchestrator.metrics.board import Seen

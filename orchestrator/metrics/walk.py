@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from migration.conditions import Verdict
+from migration.assessment.conditions import Verdict
 from orchestrator.metrics.exposition import Exposition, Subject
 from orchestrator.walk.told import WalkTold
 

@@ -8,15 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from migration.rates import rate
-from migration.replica_state import ReplicaState
-from migration.transitions import (
-    ABSENT,
-    ASSIGNED_STATE,
-    STATES,
-    UNASSIGNED_STATE,
-    Numbers,
-)
+from migration.assessment.eta.rates import rate
+from migration.metadata.replica_state import ReplicaState
+from migration.shard.transitions import ABSENT, ASSIGNED_STATE, STATES, UNASSIGNED_STATE, Numbers
 from orchestrator.report.model_brokers import Assignments, BrokerSeries, Series
 from streams.job.transitions import Transitions
 

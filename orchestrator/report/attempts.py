@@ -7,7 +7,7 @@ the next attempt begins with controllers that were formatted again and write ano
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from migration.summary import WAY, Phase
+from migration.image.summary import WAY, Phase
 from orchestrator.report.model import Attempt, PhaseSpan
 from orchestrator.report.model_walk import WalkAccount
 from orchestrator.report.shape import span

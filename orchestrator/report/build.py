@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 
-from migration.hazards import Hazard
-from migration.source_status import SourceStatus
-from migration.summary import BrokerSummary, ClusterSummary
-from migration.timestamps import within
-from migration.versions import name_of
+from migration.assessment.hazards import Hazard
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.metadata.versions import name_of
+from migration.observed.source_status import SourceStatus
+from migration.values.timestamps import within
 from orchestrator.audit import Entry
 from orchestrator.chronicle.spans import stood
 from orchestrator.conditions.view import currency_of

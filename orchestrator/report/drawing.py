@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 
-from migration.timestamps import nearest_datetime
+from migration.values.timestamps import nearest_datetime
 from orchestrator.report.shape import Span
 from orchestrator.report.svg import EXPOSED, INK, LINE, QUIET
 from orchestrator.visible import visible

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from migration.conditions import Verdict
+from migration.assessment.conditions import Verdict
 from orchestrator.report.model_walk import Hold
 from orchestrator.walk import entries
 from orchestrator.walk.entries import Body

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from migration.event import Event
-from migration.summary import BrokerSummary, Mode, Phase
+from migration.image.summary import BrokerSummary, Mode, Phase
+from migration.metadata.events import Event
 from orchestrator.report.model_brokers import Exposure
 from orchestrator.report.shape import Span, span
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from migration.durations import duration_text
-from migration.timestamps import date_text, time_text
+from migration.values.durations import duration_text
+from migration.values.timestamps import date_text, time_text
 
 _NAMED_MAX: Final = 12
 

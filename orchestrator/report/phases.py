@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from migration.event import Event, Source
-from migration.summary import Phase
+from migration.image.summary import Phase
+from migration.metadata.events import Event, Source
 from orchestrator.report.attempts import numbered
 from orchestrator.report.model import PhaseSpan, Window
 from orchestrator.report.model_brokers import BrokerAccount

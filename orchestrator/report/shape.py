@@ -4,7 +4,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-from migration.timestamps import iso
+from migration.values.timestamps import iso
 
 Moment: TypeAlias = Annotated[
     int,

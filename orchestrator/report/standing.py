@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from migration.event import Event
-from migration.hazards import Hazard, HazardKind, Severity
+from migration.assessment.hazards import Hazard, HazardKind, Severity
+from migration.metadata.events import Event
 from orchestrator.chronicle.spans import HazardSpan, Stood
 from orchestrator.report.incarnations import Life
 from orchestrator.report.model import AlertAccount, HazardAccount, LossAccount, RunAccount

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from migration.summary import Phase
+from migration.image.summary import Phase
 from orchestrator.report.model import (
     AlertAccount,
     Attempt,

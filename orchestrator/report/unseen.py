@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
-from migration.conditions import DataSource
-from migration.event import Event
-from migration.summary import WITHOUT_ZOOKEEPER, Phase
+from migration.assessment.conditions import DataSource
+from migration.image.summary import WITHOUT_ZOOKEEPER, Phase
+from migration.metadata.events import Event
 from orchestrator.chronicle.spans import NOT_RUNNING, Stood, Unseen
 from orchestrator.report.model import PhaseSpan, UnseenAccount
 from orchestrator.report.shape import span

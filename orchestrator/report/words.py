@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
-from migration.durations import duration_text
-from migration.event import Event, Source
-from migration.versions import name_of
+from migration.metadata.events import Event, Source
+from migration.metadata.versions import name_of
+from migration.values.durations import duration_text
 from orchestrator.view.words import pairs
 
 Weight: TypeAlias = Literal["bad", "notable", "plain"]

@@ -7,7 +7,7 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from migration.timestamps import iso
+from migration.values.timestamps import iso
 from orchestrator.report.model import Happening, Report
 from orchestrator.report.moments import clock, lasting, words
 from orchestrator.report.plots import plots

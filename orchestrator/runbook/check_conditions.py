@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from migration.conditions import ConditionError, known, parse
-from migration.summary import Phase
+from migration.assessment.conditions import ConditionError, known, parse
+from migration.image.summary import Phase
 from orchestrator.runbook.calls import EACH, SOAK, Call, call_of
 from orchestrator.runbook.places import Place, backward, forward
 from orchestrator.yaml_lines import Problem, YamlPath

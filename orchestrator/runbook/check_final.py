@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from migration.nearest import did_you_mean
+from migration.values.nearest import did_you_mean
 from orchestrator.runbook.calls import SOAK, call_of
 from orchestrator.runbook.model import Approval, Checkpoint
 from orchestrator.runbook.places import Place, all_before, backward, forward, in_turn

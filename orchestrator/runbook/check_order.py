@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from migration.nearest import did_you_mean
+from migration.values.nearest import did_you_mean
 from orchestrator.runbook.places import Place, backward, forward, in_turn
 from orchestrator.yaml_lines import Problem
 

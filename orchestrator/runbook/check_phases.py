@@ -7,7 +7,7 @@ that binds the phase narrows what may come after it.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from migration.summary import WAY, Phase
+from migration.image.summary import WAY, Phase
 from orchestrator.runbook.calls import Call, call_of
 from orchestrator.runbook.places import Place, backward, forward, in_turn
 from orchestrator.yaml_lines import Problem

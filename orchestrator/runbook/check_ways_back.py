@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from migration.nearest import did_you_mean
+from migration.values.nearest import did_you_mean
 from orchestrator.runbook.model import NO_ROLLBACK, ForwardCheckpoint
 from orchestrator.runbook.places import Place, all_before, forward
 from orchestrator.yaml_lines import Problem

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from migration.preflight.facts import Facts, Unknown
-from migration.preflight.takeover import image_of
+from migration.assessment.checks.takeover import image_of
+from migration.observed.probed import Facts, Unknown
 from orchestrator.config_models import ClusterEntry
 from orchestrator.config_values import parse_host_port
 from orchestrator.runbook.order import Leaders, Member

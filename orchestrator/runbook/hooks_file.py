@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from migration.nearest import did_you_mean
+from migration.values.nearest import did_you_mean
 from orchestrator.child_environment import VariableNotSet
 from orchestrator.config_values import Strict
 from orchestrator.errors import RunbookError

@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from migration.nearest import did_you_mean
+from migration.values.nearest import did_you_mean
 from orchestrator.errors import RunbookError
 from orchestrator.runbook.check import check
 from orchestrator.runbook.model import Runbook

@@ -7,7 +7,7 @@ order is that of now.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from migration.conditions import parse
+from migration.assessment.conditions import parse
 from orchestrator.errors import RunbookError
 from orchestrator.runbook.check_shape import rules_of
 from orchestrator.runbook.facts import ClusterFacts

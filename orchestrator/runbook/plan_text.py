@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Final
 
-from migration.durations import format_duration
+from migration.values.durations import format_duration
 from orchestrator.runbook.facts import ClusterFacts
 from orchestrator.runbook.hooks_file import Hooks
 from orchestrator.runbook.load import Loaded

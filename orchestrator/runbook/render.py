@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from migration.conditions import known
-from migration.durations import format_duration
-from migration.summary import Phase
+from migration.assessment.conditions import known
+from migration.image.summary import Phase
+from migration.values.durations import format_duration
 from orchestrator.runbook.calls import call_of
 from orchestrator.runbook.check_shape import rules_of
 from orchestrator.runbook.model import (

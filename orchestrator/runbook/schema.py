@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from migration.conditions import known
-from migration.summary import Phase
+from migration.assessment.conditions import known
+from migration.image.summary import Phase
 from orchestrator.runbook.check_final import MARKS
 from orchestrator.runbook.model import NO_ROLLBACK, Runbook
 from orchestrator.runbook.schema_conditions import pattern_of

@@ -6,8 +6,8 @@ Words in a signature either stand for themselves or for a kind of value, which i
 import re
 from typing import Any, Final
 
-from migration.hazards import HazardKind
-from migration.summary import Phase
+from migration.assessment.hazards import HazardKind
+from migration.image.summary import Phase
 
 _ID: Final = "[0-9]{1,10}"
 _VALUES: Final = {

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from string import Formatter
 from typing import Final
 
-from migration.nearest import did_you_mean
+from migration.values.nearest import did_you_mean
 from orchestrator.runbook.model import Each
 
 ALWAYS: Final = ("cluster", "phase", "brokers", "controllers", "zookeeper")

@@ -5,7 +5,7 @@ from typing import Final
 
 from rich.text import Text
 
-from migration.replica_state import ReplicaState
+from migration.metadata.replica_state import ReplicaState
 
 LETTERS: Final = {
     ReplicaState.ASSIGNED: ("A", "black on green"),

@@ -6,11 +6,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from migration.broker_waits import serves_early
-from migration.durations import duration_text
-from migration.event import Event
-from migration.summary import BrokerSummary, ClusterSummary
-from migration.timestamps import iso, time_text
+from migration.image.holds import serves_early
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.metadata.events import Event
+from migration.values.durations import duration_text
+from migration.values.timestamps import iso, time_text
 from orchestrator.view.words import event_fields, pairs
 
 

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from migration.source_status import (
+from migration.assessment.waits.cluster import is_log_over
+from migration.image.summary import WAY, WITHOUT_ZOOKEEPER, ClusterSummary, Phase
+from migration.observed.source_status import (
     NO_STATUS,
     SourceStatus,
     behind,
@@ -12,9 +14,7 @@ from migration.source_status import (
     is_silent,
     stale_ms,
 )
-from migration.summary import WAY, WITHOUT_ZOOKEEPER, ClusterSummary, Phase
-from migration.timestamps import time_text
-from migration.waits import is_log_over
+from migration.values.timestamps import time_text
 from orchestrator.following import Snapshot
 from orchestrator.view.blocks import text
 from orchestrator.view.words import short_age

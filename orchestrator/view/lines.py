@@ -10,17 +10,17 @@ no line.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from migration.broker_replicas import log_counts, on_disk
-from migration.broker_waits import serves_early
-from migration.currency import Currency
-from migration.event import in_time_order
-from migration.hazards import Hazard, HazardKind, is_end_known
-from migration.rates import Eta, NoEstimate, etas, rate_per_second
-from migration.replica_state import ReplicaState
-from migration.summary import BrokerSummary, ClusterSummary
-from migration.timestamps import iso
-from migration.wait import Wait
-from migration.waits import headline
+from migration.assessment.currency import Currency
+from migration.assessment.eta.rates import Eta, NoEstimate, etas, rate_per_second
+from migration.assessment.hazards import Hazard, HazardKind, is_end_known
+from migration.assessment.waits.cluster import headline
+from migration.assessment.waits.wait import Wait
+from migration.image.broker_replicas import log_counts, on_disk
+from migration.image.holds import serves_early
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.metadata.events import in_time_order
+from migration.metadata.replica_state import ReplicaState
+from migration.values.timestamps import iso
 from orchestrator.following import Snapshot
 from orchestrator.reasons import reasons_of
 from orchestrator.view.walk import walk_fields, walk_key

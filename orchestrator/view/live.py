@@ -16,7 +16,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from migration.rates import etas
+from migration.assessment.eta.rates import etas
 from orchestrator.following import Snapshot
 from orchestrator.reasons import reasons_of
 from orchestrator.terminal import write_line

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from migration.preflight.result import Outcome, Result
+from migration.assessment.checks.result import Outcome, Result
 
 _STYLE: Final = {
     Outcome.FAIL: "bold red",

@@ -6,12 +6,12 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
-from migration.broker_replicas import log_counts, on_disk
-from migration.broker_waits import serves_early
-from migration.durations import duration_text
-from migration.rates import Eta, NoEstimate, rate_per_second
-from migration.replica_state import ReplicaState
-from migration.summary import BrokerSummary, ClusterSummary, Mode
+from migration.assessment.eta.rates import Eta, NoEstimate, rate_per_second
+from migration.image.broker_replicas import log_counts, on_disk
+from migration.image.holds import serves_early
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode
+from migration.metadata.replica_state import ReplicaState
+from migration.values.durations import duration_text
 from orchestrator.view.bars import bar
 from orchestrator.view.words import short_age, short_rate
 

@@ -13,11 +13,11 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from migration.event import Event, in_time_order
-from migration.rates import Eta
-from migration.summary import ClusterSummary
-from migration.timestamps import time_text
-from migration.wait import Wait
+from migration.assessment.eta.rates import Eta
+from migration.assessment.waits.wait import Wait
+from migration.image.summary import ClusterSummary
+from migration.metadata.events import Event, in_time_order
+from migration.values.timestamps import time_text
 from orchestrator.following import Snapshot
 from orchestrator.view import head
 from orchestrator.view.bars import legend

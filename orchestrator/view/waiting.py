@@ -7,12 +7,12 @@ for by itself.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from migration.conditions import Verdict
-from migration.hazards import Hazard, Severity
-from migration.rates import Eta, NoEstimate, cluster_eta
-from migration.summary import ClusterSummary
-from migration.wait import Wait, WaitKind
-from migration.waits import headline
+from migration.assessment.conditions import Verdict
+from migration.assessment.eta.rates import Eta, NoEstimate, cluster_eta
+from migration.assessment.hazards import Hazard, Severity
+from migration.assessment.waits.cluster import headline
+from migration.assessment.waits.wait import Wait, WaitKind
+from migration.image.summary import ClusterSummary
 from orchestrator.view.blocks import Block, lines_of, text
 from orchestrator.view.words import short_age
 from orchestrator.walk.told import WalkTold

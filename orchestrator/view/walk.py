@@ -4,7 +4,7 @@ from typing import Final
 
 from rich.text import Text
 
-from migration.timestamps import time_text
+from migration.values.timestamps import time_text
 from orchestrator.view.blocks import Block, lines_of, text, wrapped
 from orchestrator.view.layout import Want
 from orchestrator.walk.state import Stage

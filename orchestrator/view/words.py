@@ -3,8 +3,8 @@
 import json
 from collections.abc import Mapping
 
-from migration.event import Event
-from migration.timestamps import iso
+from migration.metadata.events import Event
+from migration.values.timestamps import iso
 
 
 def short_age(duration_ms: float) -> str:

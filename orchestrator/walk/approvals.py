@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from migration.disks import DisksImage, is_bad
-from migration.hazards import Hazard
-from migration.summary import BrokerSummary, ClusterSummary
+from migration.assessment.hazards import Hazard
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.observed.log_dirs import DisksImage, is_bad
 from orchestrator.walk.entries import Person
 
 _LOGIN_UID: Final = Path("/proc/self/loginuid")

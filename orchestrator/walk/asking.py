@@ -4,8 +4,8 @@ import time
 from functools import partial
 from typing import Final
 
-from migration.conditions import DataSource
-from migration.preflight.facts import Unknown
+from migration.assessment.conditions import DataSource
+from migration.observed.probed import Unknown
 from orchestrator.conditions.askers import askers_of
 from orchestrator.conditions.asking import Asking
 from orchestrator.conditions.own import own_askers

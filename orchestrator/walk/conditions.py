@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from migration.conditions import Condition, parse
+from migration.assessment.conditions import Condition, parse
 from orchestrator.runbook.model import Runbook
 from orchestrator.walk.judging import Part
 from orchestrator.walk.route import Stop

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from migration.conditions import Finding, Verdict
+from migration.assessment.conditions import Finding, Verdict
 from orchestrator.audit import JsonValue
 from orchestrator.walk.running_step import RunningStep
 

@@ -1,7 +1,7 @@
 """What a decision rests on, as the audit trail keeps it: offsets, znodes, moments."""
 
-from migration.disks import DisksImage
-from migration.zookeeper import ZooKeeperImage
+from migration.observed.log_dirs import DisksImage
+from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.following import Snapshot
 
 

@@ -8,8 +8,8 @@ no condition at hand needs is not asked.
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from migration.conditions import Condition, DataSource
-from migration.source_status import meaningful_end
+from migration.assessment.conditions import Condition, DataSource
+from migration.observed.source_status import meaningful_end
 from orchestrator.conditions.asked import Asked
 from orchestrator.conditions.asking import Asking
 from orchestrator.following import Snapshot

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from migration.conditions import (
+from migration.assessment.conditions import (
     Condition,
     DataSource,
     Finding,

@@ -9,8 +9,8 @@ from typing import Final
 
 import psutil
 
-from migration.foreign import load_object
-from migration.timestamps import LATEST_MS, iso
+from migration.values.foreign import load_object
+from migration.values.timestamps import LATEST_MS, iso
 from orchestrator.visible import visible_line
 
 _NAME_MAX: Final = 255

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from migration.conditions import DataSource, View
-from migration.conditions.condition import Answer
-from migration.conditions.standing import brokers_not_known, not_known
-from migration.hazards import Action, HazardKind
-from migration.known_ids import member_brokers
+from migration.assessment.conditions import DataSource, View
+from migration.assessment.conditions.authority import brokers_not_known, not_known
+from migration.assessment.conditions.condition import Answer
+from migration.assessment.hazards import Action, HazardKind
+from migration.image.known_ids import member_brokers
 from orchestrator.runbook.calls import call_of
 from orchestrator.runbook.model import Approval, Checkpoint, OrderRule, Runbook
 from orchestrator.runbook.order import Leaders, Member, in_order

@@ -15,7 +15,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from migration.timestamps import iso
+from migration.values.timestamps import iso
 from orchestrator.visible import visible_line
 
 _ID_FILE: Final = "home.id"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from migration.conditions import View
-from migration.summary import WITHOUT_ZOOKEEPER
+from migration.assessment.conditions import View
+from migration.image.summary import WITHOUT_ZOOKEEPER
 from orchestrator.errors import HookError, RunbookError, SecretUnknown
 from orchestrator.runbook.model import Step
 from orchestrator.runbook.templates import render

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from migration.conditions import Condition, Finding, Verdict, View
+from migration.assessment.conditions import Condition, Finding, Verdict, View
 from orchestrator.runbook.load import Loaded
 from orchestrator.walk import entries
 from orchestrator.walk.approvals import basis, changed

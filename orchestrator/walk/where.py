@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from migration.summary import ClusterSummary
+from migration.image.summary import ClusterSummary
 from orchestrator.config_models import ClusterEntry
 from orchestrator.runbook.facts import addresses_of
 from orchestrator.runbook.templates import fields_for

@@ -29,7 +29,7 @@ from typing import Final
 
 from kazoo.client import TransactionRequest
 
-from migration.foreign import Unreadable, load_object
+from migration.values.foreign import Unreadable, load_object
 from orchestrator.errors import LockError, LockHeld
 from orchestrator.walk.boot_clock import boot_clock_s
 from orchestrator.walk.lock import Acquired, Held, NotHeld

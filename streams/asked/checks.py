@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from migration.conditions import BlockingCheck, PreflightSeen
-from migration.preflight.facts import Maybe, Unknown
-from migration.preflight.judge import judge
-from migration.preflight.result import Result
+from migration.assessment.checks.result import Result
+from migration.assessment.checks.run import judge
+from migration.assessment.conditions import BlockingCheck, PreflightSeen
+from migration.observed.probed import Maybe, Unknown
 from streams.preflight.gather import Target, gather
 
 

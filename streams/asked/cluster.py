@@ -1,6 +1,6 @@
 """Whether it is the right cluster that answers."""
 
-from migration.preflight.facts import Unknown
+from migration.observed.probed import Unknown
 from streams.log_dirs.values import ClusterView
 from streams.preflight.gather import Target
 

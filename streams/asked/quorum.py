@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
 
-from migration.conditions import QuorumSeen
-from migration.preflight.facts import Maybe, Quorum, Unknown
+from migration.assessment.conditions import QuorumSeen
+from migration.observed.probed import Maybe, Quorum, Unknown
 from streams.live.errors import LiveError, NotAuthorized
 from streams.live.messages import Endpoint
 from streams.live.security import Security

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from migration.conditions import SettingsSeen
-from migration.preflight.facts import Maybe, Unknown
-from migration.summary import Mode
+from migration.assessment.conditions import SettingsSeen
+from migration.image.summary import Mode
+from migration.observed.probed import Maybe, Unknown
 from streams.asked.cluster import wrong_cluster
 from streams.live.security import Security
 from streams.log_dirs.values import BrokerAddress

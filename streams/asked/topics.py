@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from migration.conditions import TopicsSeen
-from migration.preflight.facts import Maybe, Unknown
+from migration.assessment.conditions import TopicsSeen
+from migration.observed.probed import Maybe, Unknown
 from streams.asked.cluster import wrong_cluster
 from streams.live.messages import Endpoint
 from streams.log_dirs.values import BrokerAddress, ClusterView, PartitionView

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from migration.jmx_names import JmxName
+from migration.observed.jmx_names import JmxName
 
 _OTHERS: Final = re.compile(r"[^a-z0-9]+")
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from migration.jmx_names import JmxName
+from migration.observed.jmx_names import JmxName
 from streams.jmx.beans import MAY_BE_KNOWN, recognise
 from streams.jmx.errors import NotMetrics
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple, Self
 
-from migration.observations import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
-from migration.source_status import SourceStatus
+from migration.observed.facts import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
+from migration.observed.source_status import SourceStatus
 from streams.jmx.config import JmxConfig, PrometheusServer
 from streams.jmx.errors import AccessRefused, JmxError, Unreachable
 from streams.jmx.exposition import in_order, numbers_in

@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from migration.foreign import INT32_MAX, Unreadable, load_object, whole
-from migration.jmx_names import JmxName
-from migration.timestamps import LATEST_MS
+from migration.observed.jmx_names import JmxName
+from migration.values.foreign import INT32_MAX, Unreadable, load_object, whole
+from migration.values.timestamps import LATEST_MS
 from streams.jmx.beans import METRIC_PATTERN, NAME_PATTERN, recognise
 from streams.jmx.config import PrometheusServer
 from streams.jmx.errors import NotMetrics, Unreachable

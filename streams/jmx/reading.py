@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from migration.jmx_names import JmxName
+from migration.observed.jmx_names import JmxName
 
 
 class Reading(NamedTuple):

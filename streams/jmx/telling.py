@@ -2,8 +2,8 @@
 
 from typing import Final, TypeAlias
 
-from migration.jmx_names import JmxName
-from migration.observations import JmxSeen, JmxUnreachable
+from migration.observed.facts import JmxSeen, JmxUnreachable
+from migration.observed.jmx_names import JmxName
 
 AGAIN_MS: Final = 30_000
 """A node that answers is told of at least this often: what follows from a number that does not

@@ -11,13 +11,13 @@ from typing import Any, Final, cast
 import msgpack
 from pydantic import TypeAdapter
 
-from migration.comparison import Comparisons, Difference, Last, ShardComparison
-from migration.partitions import Numbers, Replicas
-from migration.pending_steps import Crossing, Movement
-from migration.progress import Step
-from migration.replication import ReplicationChange
-from migration.shard import Shard, ShardTopic
-from migration.shard_report import Note, ShardReport
+from migration.comparison.differences import Comparisons, Difference, Last, ShardComparison
+from migration.metadata.partitions import Numbers, Replicas
+from migration.shard.apply import Shard, ShardTopic
+from migration.shard.pending import Crossing, Movement
+from migration.shard.progress import Step
+from migration.shard.replication import ReplicationChange
+from migration.shard.report import Note, ShardReport
 from streams.source.chunks import Kind, ShardChunk
 
 STATE_FORMAT: Final = 8

@@ -22,10 +22,10 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from migration.event import Event
-from migration.foreign import load
-from migration.source_status import from_json
-from migration.summary import ClusterSummary
+from migration.image.summary import ClusterSummary
+from migration.metadata.events import Event
+from migration.observed.source_status import from_json
+from migration.values.foreign import load
 from streams.job.java import why_no_jvm
 from streams.job.processor import OUTPUT, ReplicaTracker
 from streams.job.session import session

@@ -11,12 +11,12 @@ from typing import Final
 
 from pyspark.sql import DataFrame, Row
 
-from migration.advance import Batch, advance
-from migration.image import ClusterImage, Provenance, summarize
-from migration.observations import Observation
-from migration.observe import compare, observe
-from migration.shard_report import ShardReport
-from migration.summary import ClusterSummary
+from migration.image.advance import Batch, advance
+from migration.image.cluster import ClusterImage, Provenance, summarize
+from migration.image.observe import compare, observe
+from migration.image.summary import ClusterSummary
+from migration.observed.facts import Observation
+from migration.shard.report import ShardReport
 from streams.job.packing import unpack_report
 from streams.journal.row import Told, unpack_row
 from streams.source.chunks import ClusterChunk

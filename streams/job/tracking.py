@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from migration.observations import ShardFact
-from migration.shard import Shard, ShardBatch
+from migration.observed.facts import ShardFact
+from migration.shard.apply import Shard, ShardBatch
 from streams.garbage import without_garbage_collection
 from streams.job.packing import pack_report, pack_shard, unpack_shard
 from streams.job.transitions import write_transitions

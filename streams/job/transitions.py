@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from migration.directory_ids import DirectoryId, to_text
-from migration.timestamps import EARLIEST_MS, LATEST_MS
-from migration.transitions import ABSENT, STATES, Numbers, directory_of, state_of
+from migration.metadata.directory_ids import DirectoryId, to_text
+from migration.shard.transitions import ABSENT, STATES, Numbers, directory_of, state_of
+from migration.values.timestamps import EARLIEST_MS, LATEST_MS
 
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 

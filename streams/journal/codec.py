@@ -5,7 +5,7 @@ from typing import Any, Final, cast, get_args
 import msgpack
 from pydantic import TypeAdapter
 
-from migration.observations import (
+from migration.observed.facts import (
     DiskContentSeen,
     DisksSeen,
     DisksUnreachable,
@@ -25,15 +25,15 @@ from migration.observations import (
     ZooKeeperBlind,
     ZooKeeperSeen,
 )
-from migration.quarantine import flaw, quarantined
-from migration.topic_observations import (
+from migration.observed.quarantine import flaw, quarantined
+from migration.observed.topic_facts import (
     ZkConfigChanged,
     ZkConfigSeen,
     ZkStatesChanged,
     ZkTopicChanged,
     ZkTopicsFound,
 )
-from migration.znodes import NOTIFICATIONS, parent
+from migration.observed.znodes import NOTIFICATIONS, parent
 
 _READERS: Final[dict[str, TypeAdapter[Any]]] = {
     kind.__name__: TypeAdapter(kind) for kind in get_args(Observation)

@@ -15,8 +15,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from migration.observations import Observation, ReplicasBack, ShardFact, ZnodeGone
-from migration.znodes import NOTIFICATIONS, parent
+from migration.observed.facts import Observation, ReplicasBack, ShardFact, ZnodeGone
+from migration.observed.znodes import NOTIFICATIONS, parent
 from streams.journal.codec import keepable, key, unpack
 from streams.journal.doorbell import Doorbell
 

@@ -5,7 +5,7 @@ from typing import NamedTuple, cast
 
 import msgpack
 
-from migration.observations import Observation
+from migration.observed.facts import Observation
 from streams.journal.codec import unpack
 
 

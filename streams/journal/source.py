@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from migration.source_status import SourceStatus
+from migration.observed.source_status import SourceStatus
 from streams.source.kraft_metadata import WAIT_S
 
 # Spark unpickles the source in half a dozen processes that never open a journal.

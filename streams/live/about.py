@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from migration.foreign import load_object
+from migration.values.foreign import load_object
 from streams.live import layout
 from streams.live.errors import CommittedLogDiverged, SpoolDamaged, WrongCluster
 from streams.live.files import sync_directory

@@ -1,9 +1,9 @@
 """Overwrites the secrets of the metadata log before it is written to the spool.
 
 Secret is what Kafka's own RecordRedactor conceals: the keys of UserScramCredentialRecord, and the
-value of a ConfigRecord whose name says so (`migration.sensitive`). A DelegationTokenRecord holds no
-key of its token. Lengths stay, so a batch differs in the secret's bytes and in its CRC only;
-offsets, timestamps and byte positions are those of the controllers.
+value of a ConfigRecord whose name says so (`migration.values.secret_settings`). A
+DelegationTokenRecord holds no key of its token. Lengths stay, so a batch differs in the secret's
+bytes and in its CRC only; offsets, timestamps and byte positions are those of the controllers.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import Final
 
 from crc32c import crc32c
 
-from migration.sensitive import is_sensitive
+from migration.values.secret_settings import is_sensitive
 from streams.wire.batches import CRC_START, HEADER, Batch, read_batches
 
 _CONFIG: Final = bytes((1, 4, 0))

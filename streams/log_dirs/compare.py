@@ -11,8 +11,7 @@ What lies in a directory that was offline whenever it was looked at is inferred 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from migration.foreign import INT64_MAX
-from migration.observations import (
+from migration.observed.facts import (
     DiskFact,
     DisksSeen,
     DisksUnreachable,
@@ -21,6 +20,7 @@ from migration.observations import (
     ReplicasCutOff,
     ReplicaSeen,
 )
+from migration.values.foreign import INT64_MAX
 from streams.log_dirs import unseen
 from streams.log_dirs.known import CutOff, KnownBroker, KnownDir, KnownPartition, Look
 from streams.log_dirs.values import (

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
-from migration.observations import DiskContentSeen, ReplicaOnDisk, TopicOnDisk
+from migration.observed.facts import DiskContentSeen, ReplicaOnDisk, TopicOnDisk
 from streams.log_dirs.values import ReplicaPlace, TopicPartition
 from streams.source.shards import SHARDS, shard_numbers
 

@@ -8,7 +8,7 @@ Retention and DELETE_RECORDS move a log's start, never its end.
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from migration.observations import OffsetsFell
+from migration.observed.facts import OffsetsFell
 from streams.log_dirs.known import KnownPartition
 from streams.log_dirs.values import (
     ClusterView,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from migration.observations import ReplicasCutOff
+from migration.observed.facts import ReplicasCutOff
 from streams.log_dirs.values import ReplicaPlace
 
 

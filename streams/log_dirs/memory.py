@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from migration.observations import Observation
+from migration.observed.facts import Observation
 from streams.journal.codec import pack, unpack
 from streams.log_dirs import rows
 from streams.log_dirs.errors import MemoryUnusable, WrongCluster

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from migration.preflight.facts import Maybe, TopicPartition, Unknown
+from migration.observed.probed import Maybe, TopicPartition, Unknown
 
 MEMORY_FILE: Final = Path("disks", "disks.db")
 """In the cluster's directory."""

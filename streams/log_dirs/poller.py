@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, Self, TypeAlias
 
-from migration.observations import Observation
-from migration.source_status import SourceStatus
+from migration.observed.facts import Observation
+from migration.observed.source_status import SourceStatus
 from streams.log_dirs import compare, ends
 from streams.log_dirs.asking import Asker, LogDirsConfig, Question, Reply
 from streams.log_dirs.errors import LogDirsError, RequestsUnusable, WrongCluster

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, cast
 
-from migration.observations import ReplicasCutOff
+from migration.observed.facts import ReplicasCutOff
 from streams.journal.codec import pack, unpack
 from streams.log_dirs.known import CutOff, KnownBroker, KnownDir, KnownPartition
 from streams.log_dirs.values import BrokerAddress, ReplicaPlace, TopicPartition

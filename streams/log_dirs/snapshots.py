@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from migration.observations import Observation
+from migration.observed.facts import Observation
 from streams.garbage import without_garbage_collection
 from streams.log_dirs.asking import LogDirsConfig
 from streams.log_dirs.compare import Compared

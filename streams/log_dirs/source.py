@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from migration.source_status import SourceStatus
+from migration.observed.source_status import SourceStatus
 from streams.journal.source import JournalOptions, JournalReader, Watcher
 from streams.log_dirs.places import MEMORY_FILE
 from streams.source.kraft_metadata import SCHEMA

@@ -3,7 +3,7 @@
 import threading
 from typing import Final
 
-from migration.source_status import SourceStatus
+from migration.observed.source_status import SourceStatus
 from streams.log_dirs.asking import Reply
 from streams.log_dirs.errors import CredentialsRefused, LogDirsError, NotAuthorized, WrongCluster
 from streams.log_dirs.values import ClusterView

@@ -2,7 +2,7 @@
 
 from typing import Final, TypeAlias
 
-from migration.observations import DisksSeen, DisksUnreachable, LogDirSeen
+from migration.observed.facts import DisksSeen, DisksUnreachable, LogDirSeen
 
 AGAIN_MS: Final = 60_000
 """A broker that answers is told of at least this often."""

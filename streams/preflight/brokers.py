@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from migration.preflight.brokers import SETTINGS
-from migration.preflight.facts import (
+from migration.assessment.checks.brokers import SETTINGS
+from migration.observed.probed import (
     Broker,
     LogDir,
     Maybe,

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
 
-from migration.preflight.brokers import SETTINGS
-from migration.preflight.facts import Controller, Maybe, Quorum, Unknown
-from migration.versions import release_of_level
+from migration.assessment.checks.brokers import SETTINGS
+from migration.metadata.versions import release_of_level
+from migration.observed.probed import Controller, Maybe, Quorum, Unknown
 from streams.live import messages
 from streams.live.codes import Code
 from streams.live.errors import LiveError, NotAuthorized

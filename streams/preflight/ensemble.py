@@ -9,7 +9,7 @@ from typing import Final
 
 from kazoo.hosts import collect_hosts
 
-from migration.preflight.facts import Maybe, Unknown, ZooKeeperServer
+from migration.observed.probed import Maybe, Unknown, ZooKeeperServer
 from streams.live.security import Security
 from streams.zookeeper.dialing import dial, reason
 from streams.zookeeper.ensemble import Ensemble

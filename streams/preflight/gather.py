@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-from migration.cluster_id import in_znode
-from migration.preflight.facts import Facts, Maybe, Topics, Unknown, ZooKeeper, ZooKeeperServer
+from migration.observed.cluster_id import in_znode
+from migration.observed.probed import Facts, Maybe, Topics, Unknown, ZooKeeper, ZooKeeperServer
 from streams.live.messages import Endpoint
 from streams.live.security import Security
 from streams.preflight.brokers import Told, ask_brokers, with_absent

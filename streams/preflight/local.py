@@ -4,8 +4,8 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from migration.foreign import INT32_MAX, Unreadable, whole
-from migration.preflight.facts import MetaProperties
+from migration.observed.probed import MetaProperties
+from migration.values.foreign import INT32_MAX, Unreadable, whole
 from streams.log_dirs.local import META, is_own_host, properties
 from streams.log_dirs.values import BrokerAddress
 

@@ -15,8 +15,8 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import ApiVersionsRequest
 
-from migration.foreign import INT32_MAX, Unreadable, whole
-from migration.preflight.facts import Quorum, Voter
+from migration.observed.probed import Quorum, Voter
+from migration.values.foreign import INT32_MAX, Unreadable, whole
 from streams.live.connection import ControllerConnection
 from streams.live.errors import ConnectionFailed, NotAuthorized, ReplyDamaged
 from streams.live.framing import CLIENT_ID

@@ -10,8 +10,8 @@ from kazoo.exceptions import KazooException, NoAuthError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
-from migration.foreign import Unreadable, load_object
-from migration.preflight.facts import Maybe, Unknown, ZooKeeper
+from migration.observed.probed import Maybe, Unknown, ZooKeeper
+from migration.values.foreign import Unreadable, load_object
 from streams.zookeeper.client import Client
 from streams.zookeeper.content_payloads import broker_of, replicas_of
 from streams.zookeeper.ensemble import Ensemble

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple, cast
 
 import msgpack
 
-from migration.records import LeaderChange, Record, Stamped
-from migration.shard_records import Barrier, ShardRecord, TopicName
-from migration.transactions import Admission
+from migration.metadata.records import LeaderChange, Record, Stamped
+from migration.metadata.transactions import Admission
+from migration.shard.records import Barrier, ShardRecord, TopicName
 from streams.wire.records import read_record
 
 RawValue = bytes | int
 """A record's bytes; the leader's id stands for the LeaderChange control record."""
 RawBarrier = tuple[int, tuple[bytes, ...] | None]
-"""The fields of a `migration.shard_records.Barrier`: for every shard, so it is decoded before."""
+"""The fields of a `migration.shard.records.Barrier`: for every shard, so it is decoded before."""
 RawName = tuple[bytes, str | None]
-"""The fields of a `migration.shard_records.TopicName`."""
+"""The fields of a `migration.shard.records.TopicName`."""
 RawRecord = tuple[int, int, bytes | RawBarrier | RawName]
 """(metadata offset, timestamp in ms, value)."""
 

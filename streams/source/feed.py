@@ -7,8 +7,8 @@ configuration names no controllers.
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from migration.source_status import SourceStatus
-from migration.transactions import IllegalTransaction
+from migration.metadata.transactions import IllegalTransaction
+from migration.observed.source_status import SourceStatus
 from streams.source.status_file import STATUS_FILE, now_ms, write_status
 from streams.wire.errors import WireError
 

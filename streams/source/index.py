@@ -10,8 +10,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from migration.records import AbortTransaction, BeginTransaction, EndTransaction, NoOp
-from migration.transactions import IllegalTransaction, Transaction, admit
+from migration.metadata.records import AbortTransaction, BeginTransaction, EndTransaction, NoOp
+from migration.metadata.transactions import IllegalTransaction, Transaction, admit
 from streams.source.log_files import Checkpoint, Idle, Segment, list_log, read_bytes
 from streams.source.offsets import NONE, StreamOffset
 from streams.wire.batches import Batch, read_batches

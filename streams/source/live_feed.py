@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from migration.source_status import SourceStatus
+from migration.observed.source_status import SourceStatus
 from streams.journal.doorbell import Doorbell
 from streams.live.follower import Follower
 from streams.live.listener import parse_listener

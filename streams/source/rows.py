@@ -12,10 +12,10 @@ from kio.schema.leader_change_message.v0.data import LeaderChangeMessage as Lead
 from kio.schema.leader_change_message.v1.data import LeaderChangeMessage as LeaderChangeMessageV1
 from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
 
-from migration.records import Config, RemoveTopic, Topic
-from migration.shard_records import barrier
-from migration.timestamps import EARLIEST_MS, LATEST_MS, within
-from migration.transactions import Admission, Transaction, admit
+from migration.metadata.records import Config, RemoveTopic, Topic
+from migration.metadata.transactions import Admission, Transaction, admit
+from migration.shard.records import barrier
+from migration.values.timestamps import EARLIEST_MS, LATEST_MS, within
 from streams.garbage import without_garbage_collection
 from streams.source.chunks import (
     ClusterChunk,

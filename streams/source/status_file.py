@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from migration.source_status import SourceStatus, to_json
+from migration.observed.source_status import SourceStatus, to_json
 
 STATUS_FILE: Final = "source.json"
 """Of the metadata log's source, in the cluster's directory."""

@@ -10,10 +10,10 @@ from typing import Any, Final, cast
 import msgpack
 from pydantic import TypeAdapter
 
-from migration import records
-from migration.image import ClusterImage
-from migration.records import Record, Stamped
-from migration.summary import BrokerSummary, ClusterSummary
+from migration.image.cluster import ClusterImage
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.metadata import records
+from migration.metadata.records import Record, Stamped
 
 _IMAGE: Final = TypeAdapter(ClusterImage)
 _CLUSTER: Final = TypeAdapter(ClusterSummary)

@@ -13,10 +13,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from migration.event import Event, Source
-from migration.image import ClusterImage
-from migration.summary import BrokerSummary, ClusterSummary
-from migration.timestamps import within
+from migration.image.cluster import ClusterImage
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.metadata.events import Event, Source
+from migration.values.timestamps import within
 from streams.store.codec import (
     broker_json,
     pack_image,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from migration.event import Event, Source
+from migration.metadata.events import Event, Source
 from streams.store.store import EVENT, connect_readonly, read_event
 
 STORE_ORIGIN: Final = 0

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from migration.preflight.facts import Maybe, TopicPartition, Unknown
-from migration.replica_state import ReplicaState
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.probed import Maybe, TopicPartition, Unknown
 from migration.what_if.situation import Assignment
 from streams.store.store import Store, StoreError
 

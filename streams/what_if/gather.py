@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from migration.preflight.facts import Broker, Maybe, Topics, Unknown
+from migration.observed.probed import Broker, Maybe, Topics, Unknown
 from migration.what_if.situation import SETTINGS
 from streams.live.errors import LiveError
 from streams.live.messages import Endpoint

@@ -7,7 +7,8 @@
     `-- UnsupportedRecordVersion  a known record type in a version newer than Kafka 3.9's
 
 Every error says what is wrong, where, and what to do about it. A record type that Kafka 3.9 does
-not have is not an error: it is read as `migration.records.Unknown` and counted by the caller.
+not have is not an error: it is read as `migration.metadata.records.Unknown` and counted by the
+caller.
 """
 
 

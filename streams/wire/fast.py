@@ -1,4 +1,4 @@
-"""PartitionRecord and PartitionChangeRecord, straight from bytes to `migration.records`.
+"""PartitionRecord and PartitionChangeRecord, straight from bytes to `migration.metadata.records`.
 
 Nearly all of a large metadata log is these two types, and nearly all of them have one of a few
 shapes: no replicas being added or removed, lists shorter than 127 elements, no tag that is new.
@@ -13,7 +13,7 @@ from operator import itemgetter
 from struct import Struct
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from migration.records import Partition, PartitionChange, Record
+from migration.metadata.records import Partition, PartitionChange, Record
 from streams.wire.project import read_in_full
 
 Reader: TypeAlias = Callable[[bytes], Record]

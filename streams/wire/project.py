@@ -1,7 +1,8 @@
 """From the full value of a record to what `migration` works with.
 
-In: a dataclass of `streams.wire.schema`. Out: the named tuple of `migration.records`. A field that
-a version lacks takes the schema's default; ids become 16 raw bytes, and kio's None (the zero uuid)
+In: a dataclass of `streams.wire.schema`. Out: the named tuple of `migration.metadata.records`. A
+field that a version lacks takes the schema's default; ids become 16 raw bytes, and kio's None (the
+zero uuid)
 becomes what it is in Kafka: MIGRATING for a directory.
 """
 
@@ -9,9 +10,10 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from migration import quotas, records
-from migration.directory_ids import MIGRATING, DirectoryId
-from migration.sensitive import setting_digest
+from migration.comparison import quotas
+from migration.metadata import records
+from migration.metadata.directory_ids import MIGRATING, DirectoryId
+from migration.values.secret_settings import setting_digest
 from streams.wire import schema
 from streams.wire.schema import MetadataRecord
 from streams.wire.values import read_value

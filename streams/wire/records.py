@@ -1,13 +1,13 @@
 """From a record's bytes to the named tuple that `migration` works with.
 
-In: the value of a data record, or a whole batch. Out: `migration.records`. PartitionRecord and
-PartitionChangeRecord, nearly all of a log, go through `streams.wire.fast`.
+In: the value of a data record, or a whole batch. Out: `migration.metadata.records`. PartitionRecord
+and PartitionChangeRecord, nearly all of a log, go through `streams.wire.fast`.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from migration.records import LeaderChange, NoOp, Record, Unknown, Unrelated
+from migration.metadata.records import LeaderChange, NoOp, Record, Unknown, Unrelated
 from streams.wire.batches import Batch
 from streams.wire.control import LeaderChangeMessageV0, LeaderChangeMessageV1
 from streams.wire.fast import FAST_READERS

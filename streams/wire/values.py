@@ -11,7 +11,7 @@ from typing import Final
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 
-from migration.records import Unknown
+from migration.metadata.records import Unknown
 from streams.wire.errors import DamagedValue, UnknownFrameVersion, UnsupportedRecordVersion
 from streams.wire.schema import RECORDS, MetadataRecord
 from streams.wire.structure import normalize, read_uvarint, write_uvarint

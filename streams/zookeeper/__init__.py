@@ -1,6 +1,6 @@
 """What a real ZooKeeper shows: its znodes watched, and every notification read or counted.
 
-In: a connection string and what is already known. Out: facts (`migration.observations`), in the
+In: a connection string and what is already known. Out: facts (`migration.observed.facts`), in the
 order they were learned. Where to start, by errand:
 
 - the thread that joins everything, and when it is blind: `watcher.py`; what it watches in one

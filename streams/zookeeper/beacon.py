@@ -7,7 +7,7 @@ twice a second; only the offset and the epochs differ then (KRaftMigrationDriver
 from collections.abc import Mapping
 from typing import Any, Final
 
-from migration.foreign import Unreadable, load_object
+from migration.values.foreign import Unreadable, load_object
 
 COALESCE_MS: Final = 5000
 """Longest that a beat is held back."""

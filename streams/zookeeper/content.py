@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self, TypeAlias
 
-from migration.observations import ZkContentRead, ZkContentSeen
+from migration.observed.facts import ZkContentRead, ZkContentSeen
 from streams.running import Running
 from streams.zookeeper.content_facts import Content, facts_of
 from streams.zookeeper.content_reading import Abandoned, ContentReading

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from migration.observations import ZkConfig, ZkContentRead, ZkContentSeen, ZkTopic
+from migration.observed.facts import ZkConfig, ZkContentRead, ZkContentSeen, ZkTopic
 from streams.source.shards import SHARDS, place_of_name, shard_numbers
 
 

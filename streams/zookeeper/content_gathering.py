@@ -11,10 +11,9 @@ from typing import Final, TypeVar
 from kazoo.exceptions import NoAuthError
 from kazoo.protocol.states import ZnodeStat
 
-from migration.foreign import Unreadable
-from migration.observations import ZkConfig, ZkPartition, ZkTopic
-from migration.quotas import entity_of_path
-from migration.znodes import (
+from migration.comparison.quotas import entity_of_path
+from migration.observed.facts import ZkConfig, ZkPartition, ZkTopic
+from migration.observed.znodes import (
     BROKER_CONFIGS,
     BROKER_IDS,
     CONFIGS,
@@ -22,6 +21,7 @@ from migration.znodes import (
     TOPICS,
     config_name,
 )
+from migration.values.foreign import Unreadable
 from streams.zookeeper.content_facts import Content
 from streams.zookeeper.content_payloads import (
     StatePayload,

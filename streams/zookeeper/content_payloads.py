@@ -6,10 +6,10 @@ Nothing that is refused is quoted: a value of a configuration may be a secret.
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeGuard
 
-from migration import quotas
-from migration.directory_ids import InvalidDirectoryId, from_text
-from migration.foreign import INT32_MAX, Unreadable, load_object, whole
-from migration.sensitive import setting_digest
+from migration.comparison import quotas
+from migration.metadata.directory_ids import InvalidDirectoryId, from_text
+from migration.values.foreign import INT32_MAX, Unreadable, load_object, whole
+from migration.values.secret_settings import setting_digest
 
 _NO_LEADER: Final = -1
 

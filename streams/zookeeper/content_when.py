@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from migration.znodes import CONTROLLER, MIGRATION
-from migration.zookeeper import ZooKeeperImage, observe
+from migration.observed.znodes import CONTROLLER, MIGRATION
+from migration.observed.zookeeper import ZooKeeperImage, observe
 from streams.zookeeper.known import Known
 
 FROZEN_AFTER_MS: Final = 300_000

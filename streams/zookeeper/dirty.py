@@ -1,14 +1,15 @@
 """Which topics' content is to be read again: soon, and once more when a difference may count.
 
 A topic that was touched is read a moment later, so that what belongs together is read together, and
-again after that reading once a difference that it found may count (`migration.comparison`).
+again after that reading once a difference that it found may count
+(`migration.comparison.differences`).
 """
 
 import threading
 from collections.abc import Iterable
 from typing import Final
 
-from migration.comparison import LASTS_MS
+from migration.comparison.differences import LASTS_MS
 from streams.zookeeper.marks import NAMES_MAX, Names
 
 SOON_S: Final = 1.0

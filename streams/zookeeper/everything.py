@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable
 
-from migration import znodes
-from migration.observations import ZooKeeperSeen
+from migration.observed import znodes
+from migration.observed.facts import ZooKeeperSeen
 from streams.zookeeper.ledger import Ledger
 from streams.zookeeper.link import Link
 from streams.zookeeper.marks import Marks

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Self, TypeAlias
 
-from migration.observations import (
+from migration.observed.facts import (
     NotificationsMissed,
     Observation,
     ZnodeGone,
@@ -12,8 +12,8 @@ from migration.observations import (
     ZooKeeperFact,
     ZooKeeperSeen,
 )
-from migration.topic_observations import ZkConfigSeen, ZkTopicFact, ZkTopicsFound
-from migration.znodes import NOTIFICATIONS, parent
+from migration.observed.topic_facts import ZkConfigSeen, ZkTopicFact, ZkTopicsFound
+from migration.observed.znodes import NOTIFICATIONS, parent
 from streams.zookeeper.sequence import notification_number
 
 Znode: TypeAlias = ZnodeSeen | ZkConfigSeen

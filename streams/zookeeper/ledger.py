@@ -5,13 +5,8 @@ from typing import Protocol, TypeAlias
 
 from kazoo.protocol.states import ZnodeStat
 
-from migration.observations import (
-    NotificationsMissed,
-    ZnodeGone,
-    ZnodeSeen,
-    ZooKeeperFact,
-)
-from migration.znodes import MIGRATION, TOPIC_CONFIGS, parent
+from migration.observed.facts import NotificationsMissed, ZnodeGone, ZnodeSeen, ZooKeeperFact
+from migration.observed.znodes import MIGRATION, TOPIC_CONFIGS, parent
 from streams.zookeeper import topic_changes
 from streams.zookeeper.beacon import COALESCE_MS, is_beat
 from streams.zookeeper.known import Known, Znode

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kazoo.protocol.states import EventType
 
-from migration.znodes import TOPIC_CONFIGS, TOPICS
+from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
 from streams.zookeeper.ledger import Clock
 
 NAMES_MAX: Final = 1000

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from kazoo.protocol.states import ZnodeStat
 
-from migration.observations import NotificationsMissed, ZnodeSeen, ZooKeeperFact
-from migration.znodes import NOTIFICATIONS
+from migration.observed.facts import NotificationsMissed, ZnodeSeen, ZooKeeperFact
+from migration.observed.znodes import NOTIFICATIONS
 from streams.zookeeper.ledger import Ledger, is_another
 from streams.zookeeper.sequence import creations, notification_number, runs
 from streams.zookeeper.session import Session

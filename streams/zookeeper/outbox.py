@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from migration.observations import ZooKeeperFact
+from migration.observed.facts import ZooKeeperFact
 
 _RETRY_S: Final = 1.0
 _STOP_S: Final = 10.0

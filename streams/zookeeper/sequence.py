@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from migration.znodes import NOTIFICATIONS, parent
+from migration.observed.znodes import NOTIFICATIONS, parent
 
 _NAME: Final = re.compile(r"log_dir_event_([0-9]{10})")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from migration.source_status import SourceStatus
+from migration.observed.source_status import SourceStatus
 from streams.journal.source import JournalOptions, JournalReader, Watcher
 from streams.source.kraft_metadata import SCHEMA
 from streams.source.shards import ZOOKEEPER
@@ -84,8 +84,8 @@ class _Watching:
         self._content = content
 
     def status(self) -> SourceStatus:
-        from migration.cluster_id import in_znode
-        from migration.znodes import CLUSTER_ID
+        from migration.observed.cluster_id import in_znode
+        from migration.observed.znodes import CLUSTER_ID
         from streams.zookeeper.status import source_status
 
         watched, content = self._watcher.status(), self._content.status()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from migration.source_status import SourceStatus
+from migration.observed.source_status import SourceStatus
 
 
 class Reason(NamedTuple):

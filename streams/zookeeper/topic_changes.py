@@ -4,16 +4,16 @@ from typing import Final
 
 from kazoo.protocol.states import ZnodeStat
 
-from migration.directory_ids import to_text
-from migration.foreign import Unreadable
-from migration.observations import ZnodeSeen
-from migration.topic_observations import (
+from migration.metadata.directory_ids import to_text
+from migration.observed.facts import ZnodeSeen
+from migration.observed.topic_facts import (
     ZkConfigChanged,
     ZkConfigSeen,
     ZkTopicChanged,
     ZkTopicFact,
 )
-from migration.znodes import TOPICS, parent
+from migration.observed.znodes import TOPICS, parent
+from migration.values.foreign import Unreadable
 from streams.zookeeper.content_payloads import TopicPayload, config_of, topic_of
 from streams.zookeeper.known import Znode
 

@@ -13,9 +13,9 @@ from typing import Final, TypeAlias
 from kazoo.exceptions import UnimplementedError
 from kazoo.protocol.states import ZnodeStat
 
-from migration.foreign import Unreadable
-from migration.topic_observations import ZkStatesChanged, ZkTopicsFound
-from migration.znodes import TOPIC_CONFIGS, TOPICS
+from migration.observed.topic_facts import ZkStatesChanged, ZkTopicsFound
+from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
+from migration.values.foreign import Unreadable
 from streams.zookeeper.content_payloads import topic_of
 from streams.zookeeper.ledger import Ledger
 from streams.zookeeper.marks import NAMES_MAX, NONE, Marks, Names

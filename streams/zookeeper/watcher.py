@@ -17,7 +17,7 @@ from typing import Final, Self
 
 from kazoo.client import KazooState
 
-from migration.observations import ZooKeeperBlind, ZooKeeperFact
+from migration.observed.facts import ZooKeeperBlind, ZooKeeperFact
 from streams.running import Running
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.everything import Everything

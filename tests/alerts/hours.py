@@ -13,13 +13,13 @@ from typing import Final
 
 import pytest
 
-from migration.conditions import Verdict
-from migration.disks import BrokerDisks, DisksImage
-from migration.event import Event
-from migration.hazards import Action, Hazard, HazardKind, Severity
-from migration.observations import LogDirSeen
-from migration.source_status import SourceStatus
-from migration.summary import BrokerSummary, ClusterSummary, Phase, Progress, UnfencedEarly
+from migration.assessment.conditions import Verdict
+from migration.assessment.hazards import Action, Hazard, HazardKind, Severity
+from migration.image.summary import BrokerSummary, ClusterSummary, Phase, Progress, UnfencedEarly
+from migration.metadata.events import Event
+from migration.observed.facts import LogDirSeen
+from migration.observed.log_dirs import BrokerDisks, DisksImage
+from migration.observed.source_status import SourceStatus
 from orchestrator.conditions import view as view_module
 from orchestrator.config import parse_config
 from orchestrator.following import PHASE_CHANGED, Snapshot, Tally
@@ -63,7 +63,7 @@ DANGERS: Final = (
     (HazardKind.FINALIZE_TOO_EARLY, _W, Action.FINALIZE, None),
     (HazardKind.ONE_DIRECTORY_LEFT, _W, None, 1),
 )
-"""Each as `migration.hazards` gives it: severity, what it forbids, broker."""
+"""Each as `migration.assessment.hazards` gives it: severity, what it forbids, broker."""
 
 
 @dataclass

@@ -3,10 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from migration.alerts import NOTHING_STANDS, Scene, Standing, Standings, WalkSeen, advance
-from migration.conditions import DataSource, View
-from migration.hazards import Action, Hazard, HazardKind, Severity
-from migration.source_status import SourceStatus
+from migration.assessment.alerts import (
+    NOTHING_STANDS,
+    Scene,
+    Standing,
+    Standings,
+    WalkSeen,
+    advance,
+)
+from migration.assessment.conditions import DataSource, View
+from migration.assessment.hazards import Action, Hazard, HazardKind, Severity
+from migration.observed.source_status import SourceStatus
 from tests.conditions.views import NOW, view
 
 ANSWERED = SourceStatus(observed_ms=NOW, last_reply_ms=NOW - 400)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from migration.alerts import Alert, Severity
+from migration.assessment.alerts import Alert, Severity
 from orchestrator.alerts.book import (
     FORGET_MS,
     GIVE_UP_MS,

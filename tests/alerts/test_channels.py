@@ -6,7 +6,7 @@ from typing import Any, Final
 import jsonschema
 import pytest
 
-from migration.alerts import Severity
+from migration.assessment.alerts import Severity
 from orchestrator.alerts.channel import Channel
 from orchestrator.alerts.notice import Notice
 from orchestrator.alerts.post import Undelivered

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from migration.conditions import parse
-from migration.hazards import HazardKind
+from migration.assessment.conditions import parse
+from migration.assessment.hazards import HazardKind
 from orchestrator.cli import main
 from orchestrator.lab.jars import ensure_jars
 from orchestrator.lab.java import find_java

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from migration.alerts import Alert, Severity
+from migration.assessment.alerts import Alert, Severity
 from orchestrator.alerts import sender
 from orchestrator.alerts.book import OVER_MS, Manner
 from orchestrator.alerts.channels import channels

@@ -16,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from migration.summary import ClusterSummary, Phase
+from migration.image.summary import ClusterSummary, Phase
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.ports import LOOPBACK, Ports
 from tests.alerts.rules import RULES

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from migration.alerts import Severity
+from migration.assessment.alerts import Severity
 from orchestrator.alerts import post, sender
 from orchestrator.alerts.book import OVER_MS, Manner
 from orchestrator.alerts.channels import channels

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.summary import Phase
+from migration.image.summary import Phase
 from orchestrator.alerts import post, sending
 from orchestrator.alerts.to_heartbeat import Heart, ToHeartbeat
 from orchestrator.commands.run import follow_and_show

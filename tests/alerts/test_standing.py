@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.alerts import NOTHING_STANDS, Severity, Standings, WalkSeen, advance
-from migration.alerts.standing import GAP_MS_MAX
-from migration.conditions import DataSource, View
-from migration.hazards import Action, HazardKind
-from migration.summary import Phase, Progress
+from migration.assessment.alerts import NOTHING_STANDS, Severity, Standings, WalkSeen, advance
+from migration.assessment.alerts.lifecycle import GAP_MS_MAX
+from migration.assessment.conditions import DataSource, View
+from migration.assessment.hazards import Action, HazardKind
+from migration.image.summary import Phase, Progress
 from orchestrator.alerts.kept import WRITE_EVERY_MS, Keeper, read
 from tests.alerts.scenes import (
     MINUTE_MS,

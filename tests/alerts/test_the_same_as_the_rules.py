@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import pytest
 
-from migration.alerts import NOTHING_STANDS, RULES, Standing, Standings, advance
-from migration.durations import parse_duration
+from migration.assessment.alerts import NOTHING_STANDS, RULES, Standing, Standings, advance
+from migration.values.durations import parse_duration
 from orchestrator.alerts.scene_of import scene_of
 from orchestrator.conditions.view import view_of
 from orchestrator.metrics.board import Board, Look, Seen

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from migration.alerts import NOTHING_STANDS
-from migration.summary import Phase
+from migration.assessment.alerts import NOTHING_STANDS
+from migration.image.summary import Phase
 from orchestrator.alerts import kept
 from orchestrator.alerts.watch import Watch
 from orchestrator.cli import main

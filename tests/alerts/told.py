@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from migration.alerts import Alert, Severity, Standing
+from migration.assessment.alerts import Alert, Severity, Standing
 from orchestrator.alerts.book import Manner, Wanted
 
 HOUR_MS = 3_600_000

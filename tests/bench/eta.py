@@ -14,10 +14,10 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from migration.estimate import LEVEL, Estimate
-from migration.rates import etas
-from migration.source_status import SourceStatus
-from migration.summary import ClusterSummary
+from migration.assessment.eta.estimate import LEVEL, Estimate
+from migration.assessment.eta.rates import etas
+from migration.image.summary import ClusterSummary
+from migration.observed.source_status import SourceStatus
 from streams.source.offsets import StreamOffset
 from streams.source.plan import Slice
 from tests.bench.eta_migration import BROKER, Round, rounds

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from migration.records import PartitionChange, RegisterBroker
+from migration.metadata.records import PartitionChange, RegisterBroker
 from orchestrator.lab import Lab, LabError, LabSpec
 from tests.bench.live import ControllerLog, controller_log, wait_until
 from tests.bench.measure import MeasuringFailed

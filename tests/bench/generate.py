@@ -26,7 +26,7 @@ from typing import BinaryIO, Final, Literal, get_args
 from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i8, i16, i32, i64, u16
 
-from migration.directory_ids import MIGRATING, to_text
+from migration.metadata.directory_ids import MIGRATING, to_text
 from streams.wire import schema
 from streams.wire.build import write_batch, write_leader_change
 from streams.wire.schema.register_broker_record import BrokerEndpointV3, BrokerFeatureV3

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from migration.records import NoOp
+from migration.metadata.records import NoOp
 from tests.bench.live import controller_log, controllers_only, following
 from tests.bench.measure import MeasuringFailed, cpu_s, memory_mb, tree
 from tests.bench.result import Figure, say

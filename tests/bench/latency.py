@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from migration.records import PartitionChange
+from migration.metadata.records import PartitionChange
 from tests.bench.live import (
     ControllerLog,
     Following,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from migration.records import Record
+from migration.metadata.records import Record
 from orchestrator.lab import Lab, LabSpec
 from streams.wire.batches import read_batches
 from streams.wire.records import read_record

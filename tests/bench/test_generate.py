@@ -8,8 +8,8 @@ import pytest
 from kio.schema.types import BrokerId
 from kio.static.primitive import i32
 
-from migration.directory_ids import MIGRATING
-from migration.records import Partition, PartitionChange, Topic, ZkMigrationState
+from migration.metadata.directory_ids import MIGRATING
+from migration.metadata.records import Partition, PartitionChange, Topic, ZkMigrationState
 from streams.wire import schema
 from streams.wire.batches import read_batches
 from streams.wire.records import read_records

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from migration.summary import ClusterSummary, Mode, Phase
+from migration.image.summary import ClusterSummary, Mode, Phase
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.ports import LOOPBACK, Ports
 from orchestrator.runbook.load import load

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from migration.replica_state import ReplicaState
-from migration.summary import Mode
+from migration.image.summary import Mode
+from migration.metadata.replica_state import ReplicaState
 from tests.browser.desk import LAPTOP
 from tests.browser.night import Night, Scene, night
 from tests.job.killing import CLUSTER

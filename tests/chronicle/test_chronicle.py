@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from migration.alerts import NOTHING_STANDS, Alert, Standing, Standings
-from migration.hazards import Hazard, HazardKind, Severity, hazards
-from migration.source_status import SourceStatus
-from migration.summary import ClusterSummary, Phase
+from migration.assessment.alerts import NOTHING_STANDS, Alert, Standing, Standings
+from migration.assessment.hazards import Hazard, HazardKind, Severity, hazards
+from migration.image.summary import ClusterSummary, Phase
+from migration.observed.source_status import SourceStatus
 from orchestrator.audit import AuditLog
 from orchestrator.chronicle.chronicle import SETTLE_MS, Chronicle
 from orchestrator.chronicle.spans import NOT_RUNNING, Stood, stood

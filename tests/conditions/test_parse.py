@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from migration.conditions import ConditionError, DataSource, Finding, Verdict, known, parse
+from migration.assessment.conditions import (
+    ConditionError,
+    DataSource,
+    Finding,
+    Verdict,
+    known,
+    parse,
+)
 from tests.conditions.views import view
 
 

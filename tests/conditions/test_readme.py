@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from migration.conditions import known
+from migration.assessment.conditions import known
 
 README = Path(__file__).parents[2] / "README.md"
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from migration.conditions import Condition, DataSource, Verdict, View
-from migration.currency import Currency
-from migration.disks import DisksImage
-from migration.evidence import EVIDENCE_MAX
-from migration.hazards import hazards
-from migration.replica_state import ReplicaState
-from migration.summary import BrokerSummary, Mode
+from migration.assessment.conditions import Condition, DataSource, Verdict, View
+from migration.assessment.currency import Currency
+from migration.assessment.hazards import hazards
+from migration.image.summary import BrokerSummary, Mode
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.log_dirs import DisksImage
+from migration.values.evidence import EVIDENCE_MAX
 from tests.conditions.test_verdicts import CONDITIONS
 from tests.conditions.views import ALL_STALE, NOW, directory, view, views
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given, settings
 
-from migration.compared import Compared
-from migration.conditions import (
+from migration.assessment.conditions import (
     BlockingCheck,
     DataSource,
     PreflightSeen,
@@ -21,9 +20,10 @@ from migration.conditions import (
     parse,
     verdict_of,
 )
-from migration.jmx import JmxImage
-from migration.summary import Mode, Phase, Progress, UnfencedEarly
-from migration.znodes import CONTROLLER, CONTROLLER_EPOCH
+from migration.comparison.result import Compared
+from migration.image.summary import Mode, Phase, Progress, UnfencedEarly
+from migration.observed.jmx import JmxImage
+from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH
 from tests.conditions.views import (
     ALL_STALE,
     BROKERS,

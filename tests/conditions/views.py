@@ -5,9 +5,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from migration.compared import Compared
-from migration.comparison import Difference
-from migration.conditions import (
+from migration.assessment.conditions import (
     BlockingCheck,
     DataSource,
     PreflightSeen,
@@ -16,13 +14,11 @@ from migration.conditions import (
     TopicsSeen,
     View,
 )
-from migration.currency import CURRENT, Currency
-from migration.disks import BrokerDisks, CutOff, DisksImage
-from migration.hazards import hazards
-from migration.observations import LogDirSeen
-from migration.preflight.facts import Voter
-from migration.replica_state import ReplicaState
-from migration.summary import (
+from migration.assessment.currency import CURRENT, Currency
+from migration.assessment.hazards import hazards
+from migration.comparison.differences import Difference
+from migration.comparison.result import Compared
+from migration.image.summary import (
     BrokerSummary,
     ClusterSummary,
     ControllerSummary,
@@ -31,7 +27,11 @@ from migration.summary import (
     Phase,
     UnfencedEarly,
 )
-from migration.zookeeper import MigrationZnode, ZkBroker, ZkController, ZooKeeperImage
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.facts import LogDirSeen
+from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
+from migration.observed.probed import Voter
+from migration.observed.zookeeper import MigrationZnode, ZkBroker, ZkController, ZooKeeperImage
 
 NOW = 1_790_000_000_000
 STALL_MS = 300_000

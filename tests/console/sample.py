@@ -7,14 +7,8 @@ time.
 
 from dataclasses import dataclass, field
 
-from migration.compared import Compared, Identity
-from migration.directory_ids import DirectoryId, to_text
-from migration.disks import BrokerDisks, CutOff, DisksImage
-from migration.jmx import JmxImage, JmxNode
-from migration.observations import LogDirSeen
-from migration.progress import Step
-from migration.replica_state import ReplicaState
-from migration.summary import (
+from migration.comparison.result import Compared, Identity
+from migration.image.summary import (
     BrokerSummary,
     ClusterSummary,
     ControllerSummary,
@@ -23,7 +17,13 @@ from migration.summary import (
     Progress,
     UnfencedEarly,
 )
-from migration.zookeeper import MigrationZnode, ZkController, ZooKeeperImage
+from migration.metadata.directory_ids import DirectoryId, to_text
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.facts import LogDirSeen
+from migration.observed.jmx import JmxImage, JmxNode
+from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
+from migration.observed.zookeeper import MigrationZnode, ZkController, ZooKeeperImage
+from migration.shard.progress import Step
 
 STORAGE_ERROR = 56
 

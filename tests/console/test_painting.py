@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.conditions import Verdict
-from migration.disks import CutOff, DisksImage
-from migration.source_status import NO_STATUS
-from migration.summary import ClusterSummary, Phase
-from migration.waits import headline
+from migration.assessment.conditions import Verdict
+from migration.assessment.waits.cluster import headline
+from migration.image.summary import ClusterSummary, Phase
+from migration.observed.log_dirs import CutOff, DisksImage
+from migration.observed.source_status import NO_STATUS
 from orchestrator.audit.redact import Redactor
 from orchestrator.console import painting
 from orchestrator.console.clean import Cleaner

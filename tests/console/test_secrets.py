@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.event import Event
+from migration.metadata.events import Event
 from orchestrator.audit.configured_secrets import configured_files
 from orchestrator.config import parse_config
 from orchestrator.walk import entries, told

@@ -14,18 +14,13 @@ from typing import Literal
 
 import numpy as np
 
-from migration.directory_ids import MIGRATING, DirectoryId
-from migration.event import Event, Source
-from migration.image import ClusterImage
-from migration.progress import Step
-from migration.source_status import SourceStatus, to_json
-from migration.summary import ClusterSummary, Phase
-from migration.transitions import (
-    ABSENT,
-    ASSIGNED_STATE,
-    MIGRATING_STATE,
-    place,
-)
+from migration.image.cluster import ClusterImage
+from migration.image.summary import ClusterSummary, Phase
+from migration.metadata.directory_ids import MIGRATING, DirectoryId
+from migration.metadata.events import Event, Source
+from migration.observed.source_status import SourceStatus, to_json
+from migration.shard.progress import Step
+from migration.shard.transitions import ABSENT, ASSIGNED_STATE, MIGRATING_STATE, place
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.config import Config, load_config
 from orchestrator.runbook.load import load

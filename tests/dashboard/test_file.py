@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from migration.replica_state import ReplicaState
-from migration.summary import Phase
+from migration.image.summary import Phase
+from migration.metadata.replica_state import ReplicaState
 from orchestrator.metrics.collector import metrics
 from tests.alerts.rules import metrics_in
 from tests.dashboard.queries import FILE, Asked, dashboard, panels, queries

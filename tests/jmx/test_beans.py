@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.jmx_names import JmxName
+from migration.observed.jmx_names import JmxName
 from streams.jmx.beans import MAY_BE_KNOWN, METRIC_PATTERN, NAME_PATTERN, recognise
 
 CONTROLLER = "kafka_controller_KafkaController_Value"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.jmx_names import JmxName
+from migration.observed.jmx_names import JmxName
 from streams.jmx.errors import NotMetrics
 from streams.jmx.exposition import in_order, numbers_in, settled
 

@@ -7,9 +7,9 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from migration.jmx_names import JmxName
-from migration.observations import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
-from migration.source_status import is_current
+from migration.observed.facts import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
+from migration.observed.jmx_names import JmxName
+from migration.observed.source_status import is_current
 from streams.jmx.config import JmxConfig, PrometheusServer
 from streams.jmx.poller import JmxPoller
 from tests.jmx.server import serving, text

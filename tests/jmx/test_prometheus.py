@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from migration.jmx_names import JmxName
+from migration.observed.jmx_names import JmxName
 from streams.jmx.config import Access, PrometheusServer
 from streams.jmx.errors import NotMetrics, Unreachable
 from streams.jmx.http import Http

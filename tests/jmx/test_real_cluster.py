@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from migration.currency import CURRENT
-from migration.event import Event, Source
-from migration.hazards import HazardKind, hazards
-from migration.jmx import JmxNode
-from migration.jmx_names import JmxName
-from migration.summary import ClusterSummary, Mode, Phase
-from migration.wait import WaitKind
+from migration.assessment.currency import CURRENT
+from migration.assessment.hazards import HazardKind, hazards
+from migration.assessment.waits.wait import WaitKind
+from migration.image.summary import ClusterSummary, Mode, Phase
+from migration.metadata.events import Event, Source
+from migration.observed.jmx import JmxNode
+from migration.observed.jmx_names import JmxName
 from orchestrator.lab import Lab, LabSpec
 from streams.jmx.config import Access, PrometheusServer
 from streams.jmx.exposition import numbers_in

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.jmx_names import JmxName
-from migration.observations import JmxSeen
+from migration.observed.facts import JmxSeen
+from migration.observed.jmx_names import JmxName
 from streams.jmx.config import Access, JmxConfig, PrometheusServer
 from streams.jmx.errors import NotMetrics
 from streams.jmx.http import Http

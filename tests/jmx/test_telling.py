@@ -2,7 +2,7 @@
 
 import pytest
 
-from migration.observations import JmxSeen, JmxUnreachable
+from migration.observed.facts import JmxSeen, JmxUnreachable
 from streams.jmx.telling import AGAIN_MS, Told, is_news
 
 SEEN = JmxSeen(1000, 1, "e", 1000, (("ZkMigrationState", 1), ("ZkWriteBehindLag", 3)))

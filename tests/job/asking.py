@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from migration.conditions import SettingsSeen
-from migration.event import Event
-from migration.summary import Mode
+from migration.assessment.conditions import SettingsSeen
+from migration.image.summary import Mode
+from migration.metadata.events import Event
 from orchestrator.config import load_config
 from orchestrator.lab import Lab
 from orchestrator.targets import target_of

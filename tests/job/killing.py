@@ -11,8 +11,8 @@ from typing import Self
 
 import psutil
 
-from migration.event import Event
-from migration.summary import ClusterSummary
+from migration.image.summary import ClusterSummary
+from migration.metadata.events import Event
 from streams.store.store import Store, StoreError
 
 CLUSTER = "lab"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.hazards import HazardKind
-from migration.summary import Phase
+from migration.assessment.hazards import HazardKind
+from migration.image.summary import Phase
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.layout import Mode
 from tests.job.asking import asked_about

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
-from migration.event import Source
-from migration.hazards import HazardKind
-from migration.replica_state import ReplicaState
-from migration.summary import Phase
+from migration.assessment.hazards import HazardKind
+from migration.image.summary import Phase
+from migration.metadata.events import Source
+from migration.metadata.replica_state import ReplicaState
 from orchestrator.lab import Lab, LabSpec
 from tests.job.asking import all_hazards, asked, asked_about, directory_id, of, on_disk
 from tests.job.killing import Killed

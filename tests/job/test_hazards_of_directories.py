@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from migration.hazards import HazardKind
-from migration.replica_state import ReplicaState
-from migration.summary import BrokerSummary, Phase
+from migration.assessment.hazards import HazardKind
+from migration.image.summary import BrokerSummary, Phase
+from migration.metadata.replica_state import ReplicaState
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import ProcessDiedError, RequestRefusedError
 from tests.job.asking import all_hazards, asked, directory_id, of, on_disk

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.observations import ZnodeSeen
-from migration.znodes import CLUSTER_ID, CONTROLLER_EPOCH, NOTIFICATIONS, parent
+from migration.observed.facts import ZnodeSeen
+from migration.observed.znodes import CLUSTER_ID, CONTROLLER_EPOCH, NOTIFICATIONS, parent
 from orchestrator.lab import Lab, LabSpec
 from streams.journal.journal import Journal
 from tests.job.killing import CLUSTER, Killed

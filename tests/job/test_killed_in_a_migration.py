@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from migration.event import Event, Source
-from migration.summary import ClusterSummary, Mode, Phase
+from migration.image.summary import ClusterSummary, Mode, Phase
+from migration.metadata.events import Event, Source
 from orchestrator.lab import Lab, LabSpec
 from streams.job.query import ReplayOutcome, replay
 from streams.store.store import Store

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.summary import Phase
+from migration.image.summary import Phase
 from streams.job.query import ReplayOutcome, replay
 from streams.source.log_files import NotAMetadataLog
 from streams.wire.build import write_batch, write_checkpoint, write_leader_change

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from migration.event import Event, Source
-from migration.hazards import HazardKind
-from migration.preflight.facts import Unknown
-from migration.summary import Mode, Phase
+from migration.assessment.hazards import HazardKind
+from migration.image.summary import Mode, Phase
+from migration.metadata.events import Event, Source
+from migration.observed.probed import Unknown
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import WrongStateError
 from orchestrator.lab.operations import Operations

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.observations import ZooKeeperSeen
+from migration.observed.facts import ZooKeeperSeen
 from streams.job.query import follow
 from streams.job.settings import ClusterSources, JobSettings
 from streams.journal.journal import Journal

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from migration.observations import (
+from migration.observed.facts import (
     DisksSeen,
     DisksUnreachable,
     FactQuarantined,
@@ -31,7 +31,7 @@ from migration.observations import (
     ZooKeeperBlind,
     ZooKeeperSeen,
 )
-from migration.topic_observations import (
+from migration.observed.topic_facts import (
     ZkConfigChanged,
     ZkConfigSeen,
     ZkStatesChanged,
@@ -224,7 +224,7 @@ def test_nothing_is_kept_of_an_append_that_failed(tmp_path: Path) -> None:
 def test_what_was_appended_outlives_the_process(tmp_path: Path) -> None:
     script = (
         "import os, sys\nfrom pathlib import Path\n"
-        "from migration.observations import ZooKeeperBlind\n"
+        "from migration.observed.facts import ZooKeeperBlind\n"
         "from streams.journal.journal import Journal\n"
         "Journal(Path(sys.argv[1])).append([ZooKeeperBlind(7, 'x')])\n"
         "os.kill(os.getpid(), 9)\n"

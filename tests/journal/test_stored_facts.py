@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame
 
-from migration.observations import JmxSeen, Observation, ZnodeSeen
+from migration.observed.facts import JmxSeen, Observation, ZnodeSeen
 from streams.job.sink import StoreSink
 from streams.journal.codec import pack
 from streams.journal.journal import Journal, read

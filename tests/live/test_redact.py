@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kio.schema.types import TopicName
 from kio.static.primitive import i8, i32
 
-from migration.sensitive import is_sensitive, setting_digest
+from migration.values.secret_settings import is_sensitive, setting_digest
 from streams.live.continuity import Continuity, Found
 from streams.live.marks import Mark, mark_at
 from streams.live.messages import FetchReply, OffsetAndEpoch

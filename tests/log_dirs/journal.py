@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from migration.observations import Observation
+from migration.observed.facts import Observation
 
 T = TypeVar("T", bound=Observation)
 

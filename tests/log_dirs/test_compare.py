@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.observations import (
+from migration.observed.facts import (
     DiskFact,
     DisksSeen,
     DisksUnreachable,

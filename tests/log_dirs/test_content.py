@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from migration.observations import DiskContentSeen, ReplicaOnDisk, TopicOnDisk
+from migration.observed.facts import DiskContentSeen, ReplicaOnDisk, TopicOnDisk
 from streams.journal.codec import pack, unpack
 from streams.log_dirs.content import NO_ID, BrokerContent, contents, topic_ids_of
 from streams.log_dirs.values import ReplicaPlace

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.observations import OffsetsFell
+from migration.observed.facts import OffsetsFell
 from streams.log_dirs.ends import compare_ends, confirmed, count_replicas, is_suspect, told
 from streams.log_dirs.known import KnownPartition
 from streams.log_dirs.values import ClusterView, PartitionEnd, PartitionOffset, PartitionView

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from migration.observations import Observation, OffsetsFell, ReplicasBack, ReplicasCutOff
+from migration.observed.facts import Observation, OffsetsFell, ReplicasBack, ReplicasCutOff
 from streams.journal.codec import pack, unpack
 from streams.log_dirs import rows
 from streams.log_dirs.compare import answered

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.observations import (
+from migration.observed.facts import (
     DiskContentSeen,
     DisksSeen,
     DisksUnreachable,

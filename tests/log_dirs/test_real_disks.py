@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.observations import (
+from migration.observed.facts import (
     DiskContentSeen,
     DisksSeen,
     DisksUnreachable,

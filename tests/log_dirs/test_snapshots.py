@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from migration.observations import DiskContentSeen, Observation
+from migration.observed.facts import DiskContentSeen, Observation
 from streams.live.messages import Endpoint
 from streams.log_dirs.asking import LogDirsConfig
 from streams.log_dirs.compare import answered

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.observations import DiskFact, ReplicasBack, ReplicasCutOff, ReplicaSeen
+from migration.observed.facts import DiskFact, ReplicasBack, ReplicasCutOff, ReplicaSeen
 from streams.log_dirs.compare import Around, Compared, Hosted, answered, unanswered
 from streams.log_dirs.known import NOTHING, KnownBroker, KnownPartition
 from streams.log_dirs.values import LogDirAnswer

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Final
 
-from migration.alerts import Standings
-from migration.compared import Compared
-from migration.disks import BrokerDisks, DisksImage
-from migration.event import Event
-from migration.jmx import Contradiction, JmxImage, JmxNode
-from migration.jmx_names import JmxName
-from migration.observations import LogDirSeen
-from migration.source_status import SourceStatus
+from migration.assessment.alerts import Standings
+from migration.comparison.result import Compared
+from migration.metadata.events import Event
+from migration.observed.facts import LogDirSeen
+from migration.observed.jmx import Contradiction, JmxImage, JmxNode
+from migration.observed.jmx_names import JmxName
+from migration.observed.log_dirs import BrokerDisks, DisksImage
+from migration.observed.source_status import SourceStatus
 from orchestrator.alerts.sender import Figures
 from orchestrator.following import Journalled, Tally
 from orchestrator.metrics.board import Seen

@@ -10,7 +10,7 @@ from prometheus_client.exposition import generate_latest as plain
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from migration.alerts import NOTHING_STANDS, Standings
+from migration.assessment.alerts import NOTHING_STANDS, Standings
 from orchestrator.alerts.sender import Figures
 from orchestrator.config import parse_config
 from orchestrator.config_models import ClusterEntry

@@ -1,6 +1,6 @@
 """The alerts that stand, as they are scraped."""
 
-from migration.alerts import NOTHING_STANDS, RULES, Alert, Standing, Standings
+from migration.assessment.alerts import NOTHING_STANDS, RULES, Alert, Standing, Standings
 from orchestrator.metrics.alerts import tell_alerts
 from orchestrator.metrics.exposition import Exposition
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from migration.compared import Compared
-from migration.conditions import DataSource, View
-from migration.disks import BrokerDisks, DisksImage
-from migration.event import Event
-from migration.hazards import HazardKind
-from migration.source_status import NO_STATUS
-from migration.summary import BrokerSummary, Mode, Phase, UnfencedEarly
-from migration.waits import nothing_seen
+from migration.assessment.conditions import DataSource, View
+from migration.assessment.hazards import HazardKind
+from migration.assessment.waits.cluster import nothing_seen
+from migration.comparison.result import Compared
+from migration.image.summary import BrokerSummary, Mode, Phase, UnfencedEarly
+from migration.metadata.events import Event
+from migration.observed.log_dirs import BrokerDisks, DisksImage
+from migration.observed.source_status import NO_STATUS
 from orchestrator.following import NEVER_READ, Journalled, Snapshot, Tally
 from orchestrator.metrics.collector import metrics
 from tests.conditions.views import broker, migration, views, zookeeper

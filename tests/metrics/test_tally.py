@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.event import Event
-from migration.image import ClusterImage, summarize
+from migration.image.cluster import ClusterImage, summarize
+from migration.metadata.events import Event
 from orchestrator.commands.reading import Reader
 from orchestrator.config import Config, parse_config
 from orchestrator.errors import FollowingError

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from migration.conditions import Verdict
+from migration.assessment.conditions import Verdict
 from orchestrator.metrics.walk import WALK
 from orchestrator.walk.entries import Found
 from orchestrator.walk.state import Stage

@@ -2,15 +2,15 @@
 
 import pytest
 
-from migration.against_brokers import LASTS_MS, against_brokers
-from migration.brokers import Broker, Moment
-from migration.comparison import Difference, Last
-from migration.image import ClusterImage
-from migration.observations import ZkContentRead
-from migration.observe import compare
-from migration.phases import MIGRATION, MigrationState
-from migration.shard_report import ShardReport
-from migration.summary import Mode
+from migration.comparison.differences import Difference, Last
+from migration.image.broker_comparison import LASTS_MS, against_brokers
+from migration.image.brokers import Broker, Moment
+from migration.image.cluster import ClusterImage
+from migration.image.observe import compare
+from migration.image.phases import MIGRATION, MigrationState
+from migration.image.summary import Mode
+from migration.observed.facts import ZkContentRead
+from migration.shard.report import ShardReport
 from streams.store.codec import pack_image, unpack_image
 from tests.migration.test_comparison import part
 

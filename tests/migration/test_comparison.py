@@ -2,14 +2,21 @@
 
 from dataclasses import dataclass, field, replace
 
-from migration.against_disks import against_disks
-from migration.against_zookeeper import against_zookeeper
-from migration.compared import Compared, Comparing, identify, take
-from migration.comparison import LASTS_MS, Comparisons, Difference, Placed, ShardComparison
-from migration.directory_ids import DirectoryId, to_text
-from migration.disks import BrokerDisks, DisksImage
-from migration.event import Source
-from migration.observations import (
+from migration.comparison.differences import (
+    LASTS_MS,
+    Comparisons,
+    Difference,
+    Placed,
+    ShardComparison,
+)
+from migration.comparison.log_dirs import against_disks
+from migration.comparison.quotas import QUOTA_RESOURCE
+from migration.comparison.result import Compared, Comparing, identify, take
+from migration.comparison.zookeeper import against_zookeeper
+from migration.metadata.directory_ids import DirectoryId, to_text
+from migration.metadata.events import Source
+from migration.metadata.partitions import Numbers, Replicas
+from migration.observed.facts import (
     DiskContentSeen,
     LogDirSeen,
     ReplicaOnDisk,
@@ -19,8 +26,7 @@ from migration.observations import (
     ZkPartition,
     ZkTopic,
 )
-from migration.partitions import Numbers, Replicas
-from migration.quotas import QUOTA_RESOURCE
+from migration.observed.log_dirs import BrokerDisks, DisksImage
 
 A, B = (DirectoryId(bytes([0] * 15 + [200 + n])) for n in range(2))
 ID = bytes([7] * 16)

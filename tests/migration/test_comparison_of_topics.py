@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.against_zookeeper import against_zookeeper
-from migration.comparison import LASTS_MS, Comparisons, Difference
-from migration.observations import ZkConfig, ZkContentSeen, ZkPartition, ZkTopic
-from migration.partitions import Replicas
+from migration.comparison.differences import LASTS_MS, Comparisons, Difference
+from migration.comparison.zookeeper import against_zookeeper
+from migration.metadata.partitions import Replicas
+from migration.observed.facts import ZkConfig, ZkContentSeen, ZkPartition, ZkTopic
 from tests.migration.test_comparison import ID, Topic, logged, zk_topic, zookeeper
 
 

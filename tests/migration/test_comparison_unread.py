@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from migration.against_zookeeper import against_zookeeper
-from migration.compared import Comparing, take
-from migration.comparison import Comparisons, ShardComparison
-from migration.event import Source
-from migration.observations import ZkConfig, ZkContentSeen
+from migration.comparison.differences import Comparisons, ShardComparison
+from migration.comparison.result import Comparing, take
+from migration.comparison.zookeeper import against_zookeeper
+from migration.metadata.events import Source
+from migration.observed.facts import ZkConfig, ZkContentSeen
 from tests.migration.test_comparison import ID, Topic, logged, part, zk_topic, zookeeper
 
 WHY = "its content is not JSON"

@@ -1,9 +1,9 @@
 """Controllers by their registrations: what is told of one, and what a snapshot cannot say."""
 
-from migration.brokers import Moment
-from migration.controllers import Controller, from_snapshot, registered
-from migration.records import RegisterController
-from migration.summary import ControllerSummary
+from migration.image.brokers import Moment
+from migration.image.controllers import Controller, from_snapshot, registered
+from migration.image.summary import ControllerSummary
+from migration.metadata.records import RegisterController
 
 AT = Moment(offset=5, timestamp_ms=1000)
 LATER = Moment(offset=900, timestamp_ms=9000)

@@ -1,7 +1,6 @@
 """What disks say: directories that go and come, what was cut off, what was lost."""
 
-from migration.disks import NAMED_MAX, DisksImage, observe
-from migration.observations import (
+from migration.observed.facts import (
     DiskFact,
     DisksSeen,
     DisksUnreachable,
@@ -11,6 +10,7 @@ from migration.observations import (
     ReplicasCutOff,
     ReplicaSeen,
 )
+from migration.observed.log_dirs import NAMED_MAX, DisksImage, observe
 
 
 def log_dir(path: str = "/d0", error: int = 0, *, readable: bool | None = None) -> LogDirSeen:

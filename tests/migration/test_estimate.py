@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.estimate import LEVEL, Estimate, estimate
-from migration.progress import STEPS_MAX, Step, together
+from migration.assessment.eta.estimate import LEVEL, Estimate, estimate
+from migration.shard.progress import STEPS_MAX, Step, together
 
 START_MS: Final = 1_790_000_000_000
 MANY: Final = 1_200

@@ -6,13 +6,13 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.comparison import Difference
-from migration.conditions import TopicsSeen, Verdict, parse
-from migration.currency import CURRENT
-from migration.disks import BrokerDisks, CutOff, DisksImage
-from migration.evidence import EVIDENCE_MAX, bounded
-from migration.hazards import Hazard, HazardKind, hazards
-from migration.summary import Mode
+from migration.assessment.conditions import TopicsSeen, Verdict, parse
+from migration.assessment.currency import CURRENT
+from migration.assessment.hazards import Hazard, HazardKind, hazards
+from migration.comparison.differences import Difference
+from migration.image.summary import Mode
+from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
+from migration.values.evidence import EVIDENCE_MAX, bounded
 from orchestrator.contract import finding_json, hazard_json
 from tests.conditions.views import COMPARED, NOW, broker, directory, seen, view
 

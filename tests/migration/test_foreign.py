@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.foreign import DEPTH_MAX, INT64_MAX, Unreadable, load, load_object, whole
+from migration.values.foreign import DEPTH_MAX, INT64_MAX, Unreadable, load, load_object, whole
 
 _TEXT = st.text(st.characters())
 _WITHIN = st.recursive(

@@ -5,13 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from migration.compared import Compared
-from migration.comparison import Difference
-from migration.currency import CURRENT, Currency
-from migration.data_source import DataSource
-from migration.disks import BrokerDisks, CutOff, DisksImage, Loss
-from migration.evidence import EVIDENCE_MAX
-from migration.hazards import (
+from migration.assessment.currency import CURRENT, Currency
+from migration.assessment.data_source import DataSource
+from migration.assessment.hazards import (
     Action,
     Hazard,
     HazardKind,
@@ -20,10 +16,11 @@ from migration.hazards import (
     hazards,
     is_end_known,
 )
-from migration.hazards.sources import SOURCES
-from migration.observations import LogDirSeen, ReplicaSeen
-from migration.replica_state import ReplicaState
-from migration.summary import (
+from migration.assessment.hazards.sources import SOURCES
+from migration.assessment.waits.cluster import nothing_seen
+from migration.comparison.differences import Difference
+from migration.comparison.result import Compared
+from migration.image.summary import (
     BrokerSummary,
     ClusterSummary,
     DirectoriesGone,
@@ -31,8 +28,16 @@ from migration.summary import (
     Phase,
     UnfencedEarly,
 )
-from migration.waits import nothing_seen
-from migration.zookeeper import BEACON_STALE_MS, MigrationZnode, ZkController, ZooKeeperImage
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.facts import LogDirSeen, ReplicaSeen
+from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage, Loss
+from migration.observed.zookeeper import (
+    BEACON_STALE_MS,
+    MigrationZnode,
+    ZkController,
+    ZooKeeperImage,
+)
+from migration.values.evidence import EVIDENCE_MAX
 
 NOW = 1_000_000
 

@@ -4,16 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from migration.currency import CURRENT
-from migration.hazards import Action, Hazard, HazardKind, Severity, hazards
-from migration.hazards.jmx import FLAT_AFTER_MS
-from migration.jmx import JmxImage, JmxNode, QueueFloor
-from migration.jmx_names import JmxName
-from migration.summary import BrokerSummary, ClusterSummary, Phase
-from migration.wait import WaitKind
-from migration.waits import SourceStatus, waits
-from migration.znodes import CONTROLLER, CONTROLLER_EPOCH
-from migration.zookeeper import BEACON_STALE_MS, MigrationZnode, ZkController, ZooKeeperImage
+from migration.assessment.currency import CURRENT
+from migration.assessment.hazards import Action, Hazard, HazardKind, Severity, hazards
+from migration.assessment.hazards.jmx import FLAT_AFTER_MS
+from migration.assessment.waits.cluster import SourceStatus, waits
+from migration.assessment.waits.wait import WaitKind
+from migration.image.summary import BrokerSummary, ClusterSummary, Phase
+from migration.observed.jmx import JmxImage, JmxNode, QueueFloor
+from migration.observed.jmx_names import JmxName
+from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH
+from migration.observed.zookeeper import (
+    BEACON_STALE_MS,
+    MigrationZnode,
+    ZkController,
+    ZooKeeperImage,
+)
 from tests.migration.test_hazards import NOW, broker, cluster, counts
 
 QUEUE = str(JmxName.QUEUED_REPLICA_TO_DIR_ASSIGNMENTS)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.event import Event
-from migration.image import ClusterImage, summarize
-from migration.observations import FactQuarantined, JmxSeen, Observation, ZnodeGone, ZnodeSeen
-from migration.observe import observe
-from migration.summary import ClusterSummary
+from migration.image.cluster import ClusterImage, summarize
+from migration.image.observe import observe
+from migration.image.summary import ClusterSummary
+from migration.metadata.events import Event
+from migration.observed.facts import FactQuarantined, JmxSeen, Observation, ZnodeGone, ZnodeSeen
 from orchestrator.contract import cluster_json
 from orchestrator.view.words import event_fields, pairs
 from streams.store.codec import (

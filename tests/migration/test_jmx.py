@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.event import Event, Source
-from migration.jmx import READ_GAP_MS, JmxImage, JmxNode, QueueFloor, observe
-from migration.jmx_names import JmxName
-from migration.observations import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
+from migration.metadata.events import Event, Source
+from migration.observed.facts import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
+from migration.observed.jmx import READ_GAP_MS, JmxImage, JmxNode, QueueFloor, observe
+from migration.observed.jmx_names import JmxName
 
 QUEUE = str(JmxName.QUEUED_REPLICA_TO_DIR_ASSIGNMENTS)
 STATE = str(JmxName.ZK_MIGRATION_STATE)

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from migration.brokers import Broker, Moment
-from migration.currency import CURRENT
-from migration.disks import BrokerDisks, DisksImage
-from migration.event import Event
-from migration.hazards import Action, HazardKind, Severity, hazards
-from migration.image import ClusterImage, Provenance, summarize
-from migration.jmx_names import JmxName
-from migration.observations import JmxSeen, LogDirSeen
-from migration.observe import observe
-from migration.phases import MigrationState
-from migration.summary import Mode
+from migration.assessment.currency import CURRENT
+from migration.assessment.hazards import Action, HazardKind, Severity, hazards
+from migration.image.brokers import Broker, Moment
+from migration.image.cluster import ClusterImage, Provenance, summarize
+from migration.image.observe import observe
+from migration.image.phases import MigrationState
+from migration.image.summary import Mode
+from migration.metadata.events import Event
+from migration.observed.facts import JmxSeen, LogDirSeen
+from migration.observed.jmx_names import JmxName
+from migration.observed.log_dirs import BrokerDisks, DisksImage
 
 NOW = 1_000_000
 STATE = str(JmxName.ZK_MIGRATION_STATE)

@@ -2,8 +2,15 @@
 
 import pytest
 
-from migration.directory_ids import LOST, MIGRATING, UNASSIGNED, DirectoryId, from_text, to_text
-from migration.partitions import (
+from migration.metadata.directory_ids import (
+    LOST,
+    MIGRATING,
+    UNASSIGNED,
+    DirectoryId,
+    from_text,
+    to_text,
+)
+from migration.metadata.partitions import (
     ADDING,
     REMOVING,
     InvalidReplicaDirectories,
@@ -14,8 +21,8 @@ from migration.partitions import (
     moves,
     register,
 )
-from migration.records import Partition, PartitionChange
-from migration.replica_state import ReplicaState
+from migration.metadata.records import Partition, PartitionChange
+from migration.metadata.replica_state import ReplicaState
 
 A, B, C = (DirectoryId(bytes([each]) * 16) for each in (1, 2, 3))
 TOPIC = bytes(16)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from migration.quotas import digest_of, entity_of, entity_of_path
+from migration.comparison.quotas import digest_of, entity_of, entity_of_path
 
 
 @pytest.mark.parametrize(

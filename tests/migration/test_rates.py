@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from migration.rates import NoEstimate, cluster_eta, etas, rate_per_second
-from migration.source_status import NO_STATUS, SourceStatus
-from migration.summary import BrokerSummary, ClusterSummary, Phase
+from migration.assessment.eta.rates import NoEstimate, cluster_eta, etas, rate_per_second
+from migration.image.summary import BrokerSummary, ClusterSummary, Phase
+from migration.observed.source_status import NO_STATUS, SourceStatus
 from tests.orchestrator.night import (
     FIVE_MINUTES_MS,
     FRESH,

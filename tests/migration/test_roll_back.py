@@ -4,20 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from migration.advance import Batch, advance
-from migration.brokers import Broker, Moment
-from migration.currency import CURRENT, Currency
-from migration.data_source import DataSource
-from migration.hazards import Action, HazardKind, hazards
-from migration.image import ClusterImage, Provenance, summarize
-from migration.observations import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen
-from migration.phases import MIGRATION, PRE_MIGRATION, MigrationState
-from migration.records import RegisterBroker, Stamped, ZkMigrationState
-from migration.source_status import SourceStatus
-from migration.summary import Mode, Phase
-from migration.topic_observations import ZkTopicChanged
-from migration.transactions import Admission
-from migration.waits import WaitKind, is_log_over, waits
+from migration.assessment.currency import CURRENT, Currency
+from migration.assessment.data_source import DataSource
+from migration.assessment.hazards import Action, HazardKind, hazards
+from migration.assessment.waits.cluster import WaitKind, is_log_over, waits
+from migration.image.advance import Batch, advance
+from migration.image.brokers import Broker, Moment
+from migration.image.cluster import ClusterImage, Provenance, summarize
+from migration.image.phases import MIGRATION, PRE_MIGRATION, MigrationState
+from migration.image.summary import Mode, Phase
+from migration.metadata.records import RegisterBroker, Stamped, ZkMigrationState
+from migration.metadata.transactions import Admission
+from migration.observed.facts import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen
+from migration.observed.source_status import SourceStatus
+from migration.observed.topic_facts import ZkTopicChanged
 from tests.migration.test_zookeeper import controller, kinds_of, migration, told, znode
 
 NOW = 1_790_000_000_000

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.durations import duration_text
-from migration.source_status import (
+from migration.observed.source_status import (
     NO_STATUS,
     STALE_AFTER_MS,
     SourceStatus,
@@ -18,6 +17,7 @@ from migration.source_status import (
     stale_ms,
     to_json,
 )
+from migration.values.durations import duration_text
 from tests.migration.test_waits import NOW
 
 maybe = st.none() | st.integers(0, 2**62)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.timestamps import EARLIEST_MS, LATEST_MS, iso, nearest_datetime, within
+from migration.values.timestamps import EARLIEST_MS, LATEST_MS, iso, nearest_datetime, within
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INT64 = st.integers(-(2**63), 2**63 - 1)

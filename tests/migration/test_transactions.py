@@ -2,8 +2,8 @@
 
 import pytest
 
-from migration.records import AbortTransaction, BeginTransaction, EndTransaction, NoOp
-from migration.transactions import Admission, IllegalTransaction, Transaction, admit
+from migration.metadata.records import AbortTransaction, BeginTransaction, EndTransaction, NoOp
+from migration.metadata.transactions import Admission, IllegalTransaction, Transaction, admit
 
 OPEN = Transaction(begin_offset=5)
 

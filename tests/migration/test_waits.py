@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.disks import BrokerDisks, DisksImage
-from migration.replica_state import ReplicaState
-from migration.source_status import NO_STATUS, SourceStatus
-from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, Progress
-from migration.waits import WaitKind, headline, is_stalled, nothing_seen, waits
-from migration.zookeeper import ZooKeeperImage
+from migration.assessment.waits.cluster import WaitKind, headline, is_stalled, nothing_seen, waits
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase, Progress
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.log_dirs import BrokerDisks, DisksImage
+from migration.observed.source_status import NO_STATUS, SourceStatus
+from migration.observed.zookeeper import ZooKeeperImage
 
 NOW = 1_790_000_000_000
 STALL = 300_000

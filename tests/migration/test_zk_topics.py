@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from migration.event import Source
-from migration.image import ClusterImage
-from migration.observe import observe
-from migration.topic_observations import (
+from migration.image.cluster import ClusterImage
+from migration.image.observe import observe
+from migration.metadata.events import Source
+from migration.observed.topic_facts import (
     ZkConfigChanged,
     ZkConfigSeen,
     ZkStatesChanged,

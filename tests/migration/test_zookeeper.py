@@ -5,9 +5,12 @@ from collections.abc import Iterable
 
 import pytest
 
-from migration.event import Event, Source
-from migration.image import ClusterImage, summarize
-from migration.observations import (
+from migration.image.cluster import ClusterImage, summarize
+from migration.image.observe import observe
+from migration.image.phases import MIGRATION, PRE_MIGRATION, MigrationState
+from migration.image.summary import Mode, Phase
+from migration.metadata.events import Event, Source
+from migration.observed.facts import (
     NotificationsMissed,
     Observation,
     ZnodeGone,
@@ -15,9 +18,6 @@ from migration.observations import (
     ZooKeeperBlind,
     ZooKeeperSeen,
 )
-from migration.observe import observe
-from migration.phases import MIGRATION, PRE_MIGRATION, MigrationState
-from migration.summary import Mode, Phase
 
 _KAFKA = {"version": 2, "kraftControllerEpoch": -1}
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from migration.event import Event
-from migration.source_status import SourceStatus, to_json
-from migration.summary import ClusterSummary
+from migration.image.summary import ClusterSummary
+from migration.metadata.events import Event
+from migration.observed.source_status import SourceStatus, to_json
 from orchestrator.config import Config
 from orchestrator.following import Following, TransitionFile
 

@@ -3,11 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from migration.event import Event
-from migration.progress import Step
-from migration.replica_state import ReplicaState
-from migration.source_status import SourceStatus
-from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase, Progress, UnfencedEarly
+from migration.image.summary import (
+    BrokerSummary,
+    ClusterSummary,
+    Mode,
+    Phase,
+    Progress,
+    UnfencedEarly,
+)
+from migration.metadata.events import Event
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.source_status import SourceStatus
+from migration.shard.progress import Step
 from orchestrator.following import Snapshot
 
 NOW_MS = 1_790_000_000_000

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from migration.conditions import Verdict
-from migration.summary import Phase
+from migration.assessment.conditions import Verdict
+from migration.image.summary import Phase
 from orchestrator.following import Snapshot
 from orchestrator.view.live import LineView, Stop, TableView, View, drive, is_terminal
 from orchestrator.walk.entries import Found

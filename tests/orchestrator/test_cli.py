@@ -12,8 +12,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from migration.event import Event
-from migration.summary import ClusterSummary, Phase
+from migration.image.summary import ClusterSummary, Phase
+from migration.metadata.events import Event
 from orchestrator.cli import main
 from orchestrator.cli_types import LazyGroup
 from orchestrator.commands import replay as replay_command

@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from functools import partial
 
-from migration.alerts import Alert, Standing, Standings
-from migration.event import Event
-from migration.summary import ControllerSummary, Phase, UnfencedEarly
-from migration.waits import nothing_seen, waits
+from migration.assessment.alerts import Alert, Standing, Standings
+from migration.assessment.waits.cluster import nothing_seen, waits
+from migration.image.summary import ControllerSummary, Phase, UnfencedEarly
+from migration.metadata.events import Event
 from orchestrator.contract import cluster_json, several_json
 from orchestrator.contract import status_json as status_json_of
 from tests.orchestrator.night import (

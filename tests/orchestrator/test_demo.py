@@ -9,7 +9,7 @@ from unittest.mock import MagicMock, call
 
 import pytest
 
-from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
 from orchestrator import demo
 from orchestrator.demo_memory import PeakMemory, family_bytes
 from orchestrator.lab import Lab

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.durations import format_duration
+from migration.values.durations import format_duration
 from orchestrator.durations import parse_duration
 from orchestrator.errors import DurationError
 

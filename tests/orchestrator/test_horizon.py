@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from migration.conditions import DataSource
-from migration.summary import Phase
+from migration.assessment.conditions import DataSource
+from migration.image.summary import Phase
 from orchestrator.conditions.horizon import Horizon, Horizons
 from orchestrator.following import Journalled, Snapshot
 from tests.orchestrator.night import FRESH, HYBRID, NOW_MS, cluster

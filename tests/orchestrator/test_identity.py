@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.cluster_id import in_znode
-from migration.source_status import NO_STATUS, SourceStatus
+from migration.observed.cluster_id import in_znode
+from migration.observed.source_status import NO_STATUS, SourceStatus
 from orchestrator.commands.identity import require_one_cluster
 from orchestrator.commands.run import follow_and_show
 from orchestrator.config import load_config, parse_config

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from migration.conditions import Finding, Verdict
+from migration.assessment.conditions import Finding, Verdict
 from orchestrator.conditions.own import ask_own, own_askers
 from orchestrator.runbook.model import OwnCondition, PromqlCondition, ShellCondition
 from tests.jmx.server import serving, text

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from migration.alerts import Standings
-from migration.event import Event
-from migration.image import ClusterImage
-from migration.source_status import SourceStatus
-from migration.summary import ClusterSummary
+from migration.assessment.alerts import Standings
+from migration.image.cluster import ClusterImage
+from migration.image.summary import ClusterSummary
+from migration.metadata.events import Event
+from migration.observed.source_status import SourceStatus
 from orchestrator.alerts import kept
 from orchestrator.alerts.book import Told
 from orchestrator.alerts.ledger import Account, Ledger

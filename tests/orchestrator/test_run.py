@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from migration.conditions import parse
-from migration.summary import Phase
+from migration.assessment.conditions import parse
+from migration.image.summary import Phase
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.commands import job
 from orchestrator.commands.gate import Gate

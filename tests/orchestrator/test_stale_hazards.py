@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from migration.alerts import NOTHING_STANDS, advance
-from migration.conditions import DataSource, Verdict, View, parse
-from migration.disks import DisksImage
-from migration.hazards import HazardKind
-from migration.source_status import SourceStatus, to_json
-from migration.summary import ClusterSummary, Phase
-from migration.zookeeper import BEACON_STALE_MS, ZooKeeperImage
+from migration.assessment.alerts import NOTHING_STANDS, advance
+from migration.assessment.conditions import DataSource, Verdict, View, parse
+from migration.assessment.hazards import HazardKind
+from migration.image.summary import ClusterSummary, Phase
+from migration.observed.log_dirs import DisksImage
+from migration.observed.source_status import SourceStatus, to_json
+from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from orchestrator.alerts.scene_of import scene_of
 from orchestrator.audit import AuditLog
 from orchestrator.chronicle.chronicle import SETTLE_MS, Chronicle

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from migration.disks import DisksImage
-from migration.image import ClusterImage
-from migration.source_status import SourceStatus, to_json
-from migration.summary import ClusterSummary, Phase
-from migration.zookeeper import ZkBroker
+from migration.image.cluster import ClusterImage
+from migration.image.summary import ClusterSummary, Phase
+from migration.observed.log_dirs import DisksImage
+from migration.observed.source_status import SourceStatus, to_json
+from migration.observed.zookeeper import ZkBroker
 from orchestrator.cli import main
 from orchestrator.errors import ExitCode
 from streams.store.store import Outcome, Store

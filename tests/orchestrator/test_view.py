@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from migration.disks import BrokerDisks, DisksImage
-from migration.event import Event, Source, in_time_order
-from migration.observations import LogDirSeen
-from migration.replica_state import ReplicaState
-from migration.source_status import NO_STATUS
-from migration.summary import BrokerSummary, Mode, Phase, UnfencedEarly
-from migration.waits import nothing_seen
-from migration.zookeeper import ZooKeeperImage
+from migration.assessment.waits.cluster import nothing_seen
+from migration.image.summary import BrokerSummary, Mode, Phase, UnfencedEarly
+from migration.metadata.events import Event, Source, in_time_order
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.facts import LogDirSeen
+from migration.observed.log_dirs import BrokerDisks, DisksImage
+from migration.observed.source_status import NO_STATUS
+from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.following import Snapshot
 from orchestrator.view.bars import LETTERS, bar, cells
 from orchestrator.view.closing import closing, event_lines

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.conditions import (
+from migration.assessment.conditions import (
     DataSource,
     PreflightSeen,
     QuorumSeen,
@@ -16,10 +16,10 @@ from migration.conditions import (
     View,
     parse,
 )
-from migration.preflight.facts import Unknown
-from migration.source_status import NO_STATUS, SourceStatus
-from migration.summary import Phase
-from migration.zookeeper import ZooKeeperImage
+from migration.image.summary import Phase
+from migration.observed.probed import Unknown
+from migration.observed.source_status import NO_STATUS, SourceStatus
+from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.conditions.asked import Asked
 from orchestrator.conditions.together import Together
 from orchestrator.conditions.view import ASKED_MS_MAX, CHECKED_MS_MAX, view_of

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from migration.image import ClusterImage
-from migration.source_status import STALE_AFTER_MS
-from migration.summary import ClusterSummary, Phase
+from migration.image.cluster import ClusterImage
+from migration.image.summary import ClusterSummary, Phase
+from migration.observed.source_status import STALE_AFTER_MS
 from orchestrator.cli import main
 from orchestrator.commands import wait as command
 from orchestrator.conditions.waiting import Found

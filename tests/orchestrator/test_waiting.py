@@ -9,11 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from migration.conditions import DataSource, Finding, TopicsSeen, Verdict, external, parse
-from migration.disks import BrokerDisks, DisksImage
-from migration.observations import LogDirSeen
-from migration.preflight.facts import Unknown
-from migration.summary import ClusterSummary, Phase
+from migration.assessment.conditions import (
+    DataSource,
+    Finding,
+    TopicsSeen,
+    Verdict,
+    external,
+    parse,
+)
+from migration.image.summary import ClusterSummary, Phase
+from migration.observed.facts import LogDirSeen
+from migration.observed.log_dirs import BrokerDisks, DisksImage
+from migration.observed.probed import Unknown
 from orchestrator.conditions.asked import Asked
 from orchestrator.conditions.asking import EVERY_S, Asking
 from orchestrator.conditions.waiting import Found, Outcome, Waiting, World

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from migration.preflight.facts import Facts, Unknown, ZooKeeperServer
-from migration.preflight.result import Outcome
+from migration.assessment.checks.result import Outcome
+from migration.observed.probed import Facts, Unknown, ZooKeeperServer
 from tests.preflight.clusters import (
     BROKERS,
     CONTROLLERS,

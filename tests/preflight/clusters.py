@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from migration.preflight.facts import (
+from migration.observed.probed import (
     Broker,
     Controller,
     Facts,

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from migration.evidence import EVIDENCE_MAX, bounded
-from migration.preflight.facts import Facts, Partition, TopicPartition
-from migration.preflight.judge import CHECKS, judge, overall
-from migration.preflight.result import Check
+from migration.assessment.checks.result import Check
+from migration.assessment.checks.run import CHECKS, judge, overall
+from migration.observed.probed import Facts, Partition, TopicPartition
+from migration.values.evidence import EVIDENCE_MAX, bounded
 from tests.preflight.cases import CASES, FAIL, OFFLINE, PASS, UNKNOWN, WARN, Case
 from tests.preflight.clusters import (
     BROKERS,

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-from migration.preflight.facts import Facts, Unknown
-from migration.preflight.judge import CHECKS, judge, overall
+from migration.assessment.checks.run import CHECKS, judge, overall
+from migration.observed.probed import Facts, Unknown
 from orchestrator.cli import main
 from orchestrator.commands import preflight as command
 from orchestrator.errors import ExitCode

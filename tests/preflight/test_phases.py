@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from migration.preflight.facts import Facts, Unknown
-from migration.preflight.judge import CHECKS, judge, overall
-from migration.preflight.phase import NOT_UNDER_WAY, OVER, UNDER_WAY, phase_told
-from migration.preflight.result import Finding, Outcome
-from migration.summary import Phase
+from migration.assessment.checks.phase import NOT_UNDER_WAY, OVER, UNDER_WAY, phase_told
+from migration.assessment.checks.result import Finding, Outcome
+from migration.assessment.checks.run import CHECKS, judge, overall
+from migration.image.summary import Phase
+from migration.observed.probed import Facts, Unknown
 from orchestrator.commands import preflight as command
 from orchestrator.errors import ExitCode
 from tests.preflight.cases import KRAFT, migration

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 from kazoo.client import KazooClient
 
-from migration.conditions import PreflightSeen, QuorumSeen, SettingsSeen, TopicsSeen
-from migration.preflight.facts import Unknown
-from migration.summary import Mode, Phase
+from migration.assessment.conditions import PreflightSeen, QuorumSeen, SettingsSeen, TopicsSeen
+from migration.image.summary import Mode, Phase
+from migration.observed.probed import Unknown
 from orchestrator.cli import main
 from orchestrator.config import load_config
 from orchestrator.errors import ExitCode

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from migration.preflight.phase import OVER, UNDER_WAY
-from migration.summary import Phase
+from migration.assessment.checks.phase import OVER, UNDER_WAY
+from migration.image.summary import Phase
 from orchestrator.cli import main
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from migration.replica_state import ReplicaState
+from migration.metadata.replica_state import ReplicaState
 from orchestrator.walk import entries
 from tests.orchestrator.night import kraft
 from tests.report.making import Made, finalized

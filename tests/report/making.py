@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from migration.directory_ids import MIGRATING, UNASSIGNED, DirectoryId
-from migration.event import Event, Source
-from migration.image import ClusterImage
-from migration.replica_state import ReplicaState
-from migration.source_status import SourceStatus, to_json
-from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase
-from migration.transitions import ABSENT, STATES, place
+from migration.image.cluster import ClusterImage
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
+from migration.metadata.directory_ids import MIGRATING, UNASSIGNED, DirectoryId
+from migration.metadata.events import Event, Source
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.source_status import SourceStatus, to_json
+from migration.shard.transitions import ABSENT, STATES, place
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.chronicle import entries as chronicle
 from orchestrator.walk import entries

@@ -8,8 +8,8 @@ import hashlib
 from pathlib import Path
 from typing import Final
 
-from migration.replica_state import ReplicaState
-from migration.summary import BrokerSummary
+from migration.image.summary import BrokerSummary
+from migration.metadata.replica_state import ReplicaState
 from orchestrator.chronicle import entries as chronicle
 from orchestrator.walk import entries
 from tests.orchestrator.night import kraft

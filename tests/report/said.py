@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from migration.conditions import Verdict
+from migration.assessment.conditions import Verdict
 from orchestrator.walk import entries
 from orchestrator.walk.entries import Found
 

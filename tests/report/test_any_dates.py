@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.replica_state import ReplicaState
-from migration.timestamps import EARLIEST_MS, LATEST_MS
+from migration.metadata.replica_state import ReplicaState
+from migration.values.timestamps import EARLIEST_MS, LATEST_MS
 from orchestrator.errors import ExitCode
 from tests.report.making import Made, T
 from tests.report.night import night

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.directory_ids import MIGRATING, UNASSIGNED
-from migration.replica_state import ReplicaState
-from migration.transitions import ABSENT, STATES, Numbers
+from migration.metadata.directory_ids import MIGRATING, UNASSIGNED
+from migration.metadata.replica_state import ReplicaState
+from migration.shard.transitions import ABSENT, STATES, Numbers
 from orchestrator.report.assignments import MOMENTS_MAX, Assigned, series
 from streams.job.transitions import (
     Transitions,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.event import Event
-from migration.summary import Phase
+from migration.image.summary import Phase
+from migration.metadata.events import Event
 from orchestrator.report.model import ClusterReport
 from orchestrator.walk import entries
 from tests.report.making import Made, T, finalized

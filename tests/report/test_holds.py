@@ -2,7 +2,7 @@
 
 import pytest
 
-from migration.conditions import Verdict
+from migration.assessment.conditions import Verdict
 from orchestrator.report.holds import Holding
 from orchestrator.report.model_walk import Hold
 from orchestrator.walk import entries

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from migration.event import Event
-from migration.summary import BrokerSummary, Mode, UnfencedEarly
+from migration.image.summary import BrokerSummary, Mode, UnfencedEarly
+from migration.metadata.events import Event
 from orchestrator.report.incarnations import Life, lives
 from tests.orchestrator.night import held, kraft
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from migration.replica_state import ReplicaState
-from migration.transitions import ABSENT, STATES
+from migration.metadata.replica_state import ReplicaState
+from migration.shard.transitions import ABSENT, STATES
 from orchestrator.report.assignments import Assigned
 from orchestrator.report.incarnations import Life, lives
 from streams.job.transitions import Transitions

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.summary import Phase
+from migration.image.summary import Phase
 from orchestrator.chronicle import entries as chronicle
 from orchestrator.report.model import ClusterReport, HazardAccount
 from tests.orchestrator.night import cluster, held, kraft

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.summary import Phase
+from migration.image.summary import Phase
 from orchestrator.report.model_walk import WalkAccount
 from orchestrator.walk import entries, told
 from orchestrator.walk.state import Stage

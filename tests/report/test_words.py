@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.event import Event, Source
+from migration.metadata.events import Event, Source
 from orchestrator.report.words import BAD, PLAIN, SENTENCES, sentence, weight_of
 
 RULES = Path("migration")

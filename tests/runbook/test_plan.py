@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.preflight.facts import Broker, Controller, Facts, Quorum, Unknown, ZooKeeper
+from migration.observed.probed import Broker, Controller, Facts, Quorum, Unknown, ZooKeeper
 from orchestrator.config import parse_config
 from orchestrator.runbook.facts import ClusterFacts, facts_of
 from orchestrator.runbook.hooks_file import load_hooks

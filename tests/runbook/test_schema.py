@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from migration.conditions import known, parse
+from migration.assessment.conditions import known, parse
 from orchestrator.runbook.load import shipped
 from orchestrator.runbook.schema import schema, schema_text
 from orchestrator.runbook.schema_conditions import pattern_of

@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from migration.conditions import Verdict
-from migration.disks import STORAGE_ERROR, BrokerDisks, CutOff, DisksImage
-from migration.event import Event
-from migration.source_status import SourceStatus
-from migration.summary import BrokerSummary, ClusterSummary, Mode, Phase
+from migration.assessment.conditions import Verdict
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
+from migration.metadata.events import Event
+from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, CutOff, DisksImage
+from migration.observed.source_status import SourceStatus
 from orchestrator.walk.entries import Found
 from orchestrator.walk.state import Stage
 from orchestrator.walk.told import PlaceTold, WalkTold

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from migration.event import Event
-from migration.image import ClusterImage
-from migration.observations import ZooKeeperBlind
-from migration.source_status import SourceStatus
-from migration.summary import ClusterSummary
+from migration.image.cluster import ClusterImage
+from migration.image.summary import ClusterSummary
+from migration.metadata.events import Event
+from migration.observed.facts import ZooKeeperBlind
+from migration.observed.source_status import SourceStatus
 from orchestrator.walk import told
 from orchestrator.walk.told import WalkTold
 from streams.journal.journal import Journal

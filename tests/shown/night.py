@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from migration.summary import Phase
+from migration.image.summary import Phase
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.control import ControlServer
 from orchestrator.lab.operations import Operations

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from migration.advance import Batch, BatchOutOfOrder, advance
-from migration.disks import DisksImage
-from migration.image import ClusterImage, Provenance
-from migration.jmx import JmxImage
-from migration.summary import Phase
-from migration.zookeeper import ZooKeeperImage
+from migration.image.advance import Batch, BatchOutOfOrder, advance
+from migration.image.cluster import ClusterImage, Provenance
+from migration.image.summary import Phase
+from migration.observed.jmx import JmxImage
+from migration.observed.log_dirs import DisksImage
+from migration.observed.zookeeper import ZooKeeperImage
 from streams.job.packing import unpack_shard
 from streams.store.codec import unpack_image
 from tests.support.logs import Action, actions, values, write_segment

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from migration.directory_ids import PENDING
-from migration.image import ClusterImage
-from migration.partitions import classify
-from migration.records import BeginTransaction, Config, RemoveTopic, Topic
-from migration.replica_state import ReplicaState
-from migration.summary import Mode
+from migration.image.cluster import ClusterImage
+from migration.image.summary import Mode
+from migration.metadata.directory_ids import PENDING
+from migration.metadata.partitions import classify
+from migration.metadata.records import BeginTransaction, Config, RemoveTopic, Topic
+from migration.metadata.replica_state import ReplicaState
 from streams.job.packing import unpack_shard
 from streams.store.codec import unpack_image
 from streams.wire.records import read_record

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from kio.schema.types import BrokerId
 
-from migration.records import Unknown
-from migration.summary import BrokerSummary
+from migration.image.summary import BrokerSummary
+from migration.metadata.records import Unknown
 from orchestrator.contract import cluster_json
 from streams.job.packing import pack_shard, unpack_shard
 from streams.store.codec import broker_json, read_summary, summary_json

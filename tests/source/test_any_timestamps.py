@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from migration.currency import CURRENT
-from migration.directory_ids import MIGRATING
-from migration.hazards import hazards
-from migration.source_status import NO_STATUS
-from migration.timestamps import LATEST_MS, iso, within
-from migration.transitions import ABSENT, place
+from migration.assessment.currency import CURRENT
+from migration.assessment.hazards import hazards
+from migration.metadata.directory_ids import MIGRATING
+from migration.observed.source_status import NO_STATUS
+from migration.shard.transitions import ABSENT, place
+from migration.values.timestamps import LATEST_MS, iso, within
 from orchestrator.contract import status_json
 from orchestrator.view.closing import closing
 from orchestrator.view.words import event_fields, pairs

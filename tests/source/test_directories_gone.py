@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from migration.directory_ids import DirectoryId, to_text
-from migration.summary import BrokerSummary
+from migration.image.summary import BrokerSummary
+from migration.metadata.directory_ids import DirectoryId, to_text
 from tests.support.logs import Action, directory, values, write_segment
 from tests.support.pipeline import Run
 

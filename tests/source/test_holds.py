@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.progress import Step
-from migration.summary import BrokerSummary, Phase, Progress, UnfencedEarly
+from migration.image.summary import BrokerSummary, Phase, Progress, UnfencedEarly
+from migration.shard.progress import Step
 from tests.support.logs import Action, values, write_segment
 from tests.support.pipeline import Run
 

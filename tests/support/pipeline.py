@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from migration.advance import Batch, advance
-from migration.event import Event
-from migration.image import ClusterImage, Provenance, summarize
-from migration.shard import Shard, ShardBatch
-from migration.shard_report import ShardReport
-from migration.summary import ClusterSummary
-from migration.transitions import ABSENT, STATES
+from migration.image.advance import Batch, advance
+from migration.image.cluster import ClusterImage, Provenance, summarize
+from migration.image.summary import ClusterSummary
+from migration.metadata.events import Event
+from migration.shard.apply import Shard, ShardBatch
+from migration.shard.report import ShardReport
+from migration.shard.transitions import ABSENT, STATES
 from streams.job.packing import pack_report, pack_shard, unpack_report, unpack_shard
 from streams.job.tracking import take
 from streams.source.chunks import ClusterChunk, ShardChunk

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from migration.disks import BrokerDisks, DisksImage
-from migration.observations import LogDirSeen
-from migration.summary import Phase
+from migration.image.summary import Phase
+from migration.observed.facts import LogDirSeen
+from migration.observed.log_dirs import BrokerDisks, DisksImage
 from orchestrator.walk import approvals
 from orchestrator.walk.approvals import basis, changed, this_person
 from tests.orchestrator.night import cluster, held, kraft

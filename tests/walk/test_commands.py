@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from migration.source_status import to_json
-from migration.summary import Phase
-from migration.zookeeper import ZkController, ZooKeeperImage
+from migration.image.summary import Phase
+from migration.observed.source_status import to_json
+from migration.observed.zookeeper import ZkController, ZooKeeperImage
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.cli import main
 from orchestrator.commands import reading

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from migration.conditions import Finding, Verdict, external
-from migration.conditions.parse import parse
-from migration.source_status import SourceStatus
-from migration.summary import Phase
+from migration.assessment.conditions import Finding, Verdict, external
+from migration.assessment.conditions.parse import parse
+from migration.image.summary import Phase
+from migration.observed.source_status import SourceStatus
 from orchestrator.conditions.asking import EVERY_S, Asking
 from orchestrator.following import Snapshot
 from orchestrator.walk.facts import FactFinder

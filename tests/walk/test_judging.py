@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from migration.conditions import Condition, DataSource, Verdict, View
-from migration.conditions.condition import Answer
-from migration.summary import Phase
+from migration.assessment.conditions import Condition, DataSource, Verdict, View
+from migration.assessment.conditions.condition import Answer
+from migration.image.summary import Phase
 from orchestrator.walk.judging import Judge
 from orchestrator.walk.state import Place
 from tests.orchestrator.night import NOW_MS, cluster, kraft

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.conditions import Verdict
-from migration.summary import Mode, Phase
+from migration.assessment.conditions import Verdict
+from migration.image.summary import Mode, Phase
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec

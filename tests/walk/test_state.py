@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.conditions import Verdict
+from migration.assessment.conditions import Verdict
 from orchestrator.walk import entries
 from orchestrator.walk.entries import Body, Person, as_json, body_of
 from orchestrator.walk.state import Left, Place, Stage, Walk, fold

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from migration.conditions import Condition, DataSource, View
-from migration.currency import CURRENT
-from migration.hazards import hazards
-from migration.summary import BrokerSummary, Mode, Phase
-from migration.zookeeper import ZkController, ZooKeeperImage
+from migration.assessment.conditions import Condition, DataSource, View
+from migration.assessment.currency import CURRENT
+from migration.assessment.hazards import hazards
+from migration.image.summary import BrokerSummary, Mode, Phase
+from migration.observed.zookeeper import ZkController, ZooKeeperImage
 from orchestrator.audit import AuditLog
 from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import FencedOff

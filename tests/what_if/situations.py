@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from migration.directory_ids import MIGRATING, UNASSIGNED, to_text
-from migration.preflight.facts import (
+from migration.image.summary import Mode
+from migration.metadata.directory_ids import MIGRATING, UNASSIGNED, to_text
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.probed import (
     Broker,
     LogDir,
     MetaProperties,
@@ -13,8 +15,6 @@ from migration.preflight.facts import (
     Topics,
     Unknown,
 )
-from migration.replica_state import ReplicaState
-from migration.summary import Mode
 from migration.what_if import Assignment, Situation
 
 D0, D1 = "/d0", "/d1"

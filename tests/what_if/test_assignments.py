@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from migration.directory_ids import LOST, MIGRATING, UNASSIGNED, DirectoryId
-from migration.image import ClusterImage, summarize
-from migration.preflight.facts import TopicPartition, Unknown
-from migration.replica_state import ReplicaState
-from migration.transitions import ABSENT, ASSIGNED_STATE, MIGRATING_STATE, place
+from migration.image.cluster import ClusterImage, summarize
+from migration.metadata.directory_ids import LOST, MIGRATING, UNASSIGNED, DirectoryId
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.probed import TopicPartition, Unknown
+from migration.shard.transitions import ABSENT, ASSIGNED_STATE, MIGRATING_STATE, place
 from streams.job.transitions import write_transitions
 from streams.store.store import Outcome, Store, TransitionFile
 from streams.what_if.assignments import Row, assignments, latest

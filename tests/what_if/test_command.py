@@ -14,11 +14,11 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-from migration.directory_ids import MIGRATING
-from migration.image import ClusterImage, summarize
-from migration.preflight.facts import Broker, TopicPartition, Unknown
-from migration.source_status import SourceStatus, to_json
-from migration.transitions import ABSENT, MIGRATING_STATE, place
+from migration.image.cluster import ClusterImage, summarize
+from migration.metadata.directory_ids import MIGRATING
+from migration.observed.probed import Broker, TopicPartition, Unknown
+from migration.observed.source_status import SourceStatus, to_json
+from migration.shard.transitions import ABSENT, MIGRATING_STATE, place
 from migration.what_if import Situation, if_broker_fails, if_directory_fails
 from orchestrator.cli import main
 from orchestrator.commands import what_if as command

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from migration.preflight.facts import Partition, TopicPartition, Unknown
-from migration.replica_state import ReplicaState
-from migration.summary import Mode
+from migration.image.summary import Mode
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.probed import Partition, TopicPartition, Unknown
 from migration.what_if import (
     Basis,
     Fate,

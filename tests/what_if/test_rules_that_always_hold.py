@@ -6,9 +6,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.preflight.facts import Broker, LogDir, Maybe, Partition, TopicPartition, Unknown
-from migration.replica_state import ReplicaState
-from migration.summary import Mode
+from migration.image.summary import Mode
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.probed import Broker, LogDir, Maybe, Partition, TopicPartition, Unknown
 from migration.what_if import (
     SERIOUS,
     Assignment,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kio.static.constants import EntityType
 
-from migration.directory_ids import to_text
+from migration.metadata.directory_ids import to_text
 from streams.wire.batches import read_batches
 from streams.wire.control import (
     KnownControl,

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kio.static.primitive import f64
 
-from migration import records as domain
-from migration.directory_ids import MIGRATING
-from migration.quotas import QUOTA_RESOURCE, digest_of
+from migration.comparison.quotas import QUOTA_RESOURCE, digest_of
+from migration.metadata import records as domain
+from migration.metadata.directory_ids import MIGRATING
 from streams.wire.errors import UnsupportedRecordVersion, WireError
 from streams.wire.fast import FAST_READERS
 from streams.wire.project import PROJECTED, project, read_in_full

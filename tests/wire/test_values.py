@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kio.serial import entity_writer
 from kio.static.constants import EntityType
 
-from migration.records import Unknown
+from migration.metadata.records import Unknown
 from streams.wire.errors import (
     DamagedValue,
     UnknownFrameVersion,

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from migration.directory_ids import to_text
-from migration.observations import ZkContentRead, ZkContentSeen, ZkTopic
-from migration.znodes import TOPICS
+from migration.metadata.directory_ids import to_text
+from migration.observed.facts import ZkContentRead, ZkContentSeen, ZkTopic
+from migration.observed.znodes import TOPICS
 from streams.zookeeper.content import ContentFact, ContentReader, ContentStatus
 from streams.zookeeper.dirty import Dirty
 from streams.zookeeper.ensemble import Ensemble

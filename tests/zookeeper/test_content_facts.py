@@ -6,7 +6,7 @@ import zlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.observations import ZkConfig, ZkPartition, ZkTopic
+from migration.observed.facts import ZkConfig, ZkPartition, ZkTopic
 from streams.journal.codec import pack, unpack
 from streams.source.shards import SHARDS, place_of_name, shard_numbers
 from streams.zookeeper.content_facts import Content, facts_of, topic_place

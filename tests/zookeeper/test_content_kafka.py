@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from migration.observations import ZkPartition, ZkTopic
-from migration.topic_observations import ZkTopicChanged
-from migration.znodes import TOPICS
+from migration.observed.facts import ZkPartition, ZkTopic
+from migration.observed.topic_facts import ZkTopicChanged
+from migration.observed.znodes import TOPICS
 from orchestrator.lab import Lab, LabSpec
 from streams.zookeeper.content import ContentFact
 from streams.zookeeper.content_payloads import topic_of

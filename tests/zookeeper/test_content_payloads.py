@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.digests import DIGEST_BYTES, digest
-from migration.foreign import Unreadable
-from migration.sensitive import setting_digest
+from migration.values.digests import DIGEST_BYTES, digest
+from migration.values.foreign import Unreadable
+from migration.values.secret_settings import setting_digest
 from streams.zookeeper.content_payloads import (
     broker_of,
     config_of,

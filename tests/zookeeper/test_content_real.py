@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from migration.digests import digest
-from migration.observations import ZkContentRead, ZkPartition, ZkTopic
-from migration.quotas import digest_of
-from migration.znodes import BROKER_IDS, CONTROLLER, MIGRATION, TOPICS
+from migration.comparison.quotas import digest_of
+from migration.observed.facts import ZkContentRead, ZkPartition, ZkTopic
+from migration.observed.znodes import BROKER_IDS, CONTROLLER, MIGRATION, TOPICS
+from migration.values.digests import digest
 from streams.journal.codec import pack, unpack
 from streams.journal.journal import Journal, read
 from streams.journal.source import JournalOptions

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from kazoo.security import make_digest_acl
 
-from migration.digests import digest
-from migration.observations import ZkConfig, ZkContentRead, ZkContentSeen, ZkPartition, ZkTopic
-from migration.znodes import CLUSTER_ID, CONTROLLER, MIGRATION, TOPICS
+from migration.observed.facts import ZkConfig, ZkContentRead, ZkContentSeen, ZkPartition, ZkTopic
+from migration.observed.znodes import CLUSTER_ID, CONTROLLER, MIGRATION, TOPICS
+from migration.values.digests import digest
 from streams.journal.codec import unpack
 from streams.journal.journal import Journal, read
 from streams.journal.source import JournalOptions

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.observations import ZnodeGone, ZnodeSeen, ZooKeeperBlind, ZooKeeperSeen
-from migration.znodes import CONTROLLER, MIGRATION
+from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperBlind, ZooKeeperSeen
+from migration.observed.znodes import CONTROLLER, MIGRATION
 from streams.zookeeper.content_when import FROZEN_AFTER_MS, is_written_by_kraft
 from streams.zookeeper.known import Known
 

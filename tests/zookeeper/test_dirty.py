@@ -1,6 +1,6 @@
 """What was touched is read soon, and once more when what was found may count."""
 
-from migration.comparison import LASTS_MS
+from migration.comparison.differences import LASTS_MS
 from streams.zookeeper.dirty import AGAIN_S, SOON_S, Dirty
 from streams.zookeeper.marks import NAMES_MAX
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.observations import (
+from migration.observed.facts import (
     DisksUnreachable,
     NotificationsMissed,
     ZnodeGone,
@@ -14,8 +14,8 @@ from migration.observations import (
     ZooKeeperFact,
     ZooKeeperSeen,
 )
-from migration.topic_observations import ZkConfigSeen, ZkStatesChanged, ZkTopicsFound
-from migration.znodes import NOTIFICATIONS
+from migration.observed.topic_facts import ZkConfigSeen, ZkStatesChanged, ZkTopicsFound
+from migration.observed.znodes import NOTIFICATIONS
 from streams.zookeeper.known import Known
 from tests.zookeeper.watching import EVENT
 

@@ -2,8 +2,8 @@
 
 from kazoo.protocol.states import ZnodeStat
 
-from migration.observations import ZnodeGone, ZnodeSeen, ZooKeeperFact
-from migration.znodes import CONTROLLER, MIGRATION
+from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperFact
+from migration.observed.znodes import CONTROLLER, MIGRATION
 from streams.zookeeper.beacon import COALESCE_MS
 from streams.zookeeper.known import Known
 from streams.zookeeper.ledger import Ledger

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kazoo.protocol.states import EventType
 
-from migration.znodes import TOPIC_CONFIGS, TOPICS
+from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
 from streams.zookeeper.marks import NAMES_MAX, NONE, Marked, Marks, States
 
 CREATED, CHANGED, DELETED = EventType.CREATED, EventType.CHANGED, EventType.DELETED

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kazoo.protocol.states import ZnodeStat
 
-from migration.observations import ZnodeGone, ZooKeeperFact
-from migration.znodes import NOTIFICATIONS
+from migration.observed.facts import ZnodeGone, ZooKeeperFact
+from migration.observed.znodes import NOTIFICATIONS
 from streams.journal.codec import key
 from streams.zookeeper.known import Known
 from streams.zookeeper.ledger import Ledger

@@ -6,12 +6,8 @@ from contextlib import suppress
 import pytest
 from kazoo.exceptions import NoNodeError
 
-from migration import znodes
-from migration.observations import (
-    NotificationsMissed,
-    ZnodeGone,
-    ZnodeSeen,
-)
+from migration.observed import znodes
+from migration.observed.facts import NotificationsMissed, ZnodeGone, ZnodeSeen
 from orchestrator.lab import Lab
 from tests.zookeeper.test_beacon import migration
 from tests.zookeeper.watching import (

@@ -7,11 +7,11 @@ from contextlib import contextmanager, suppress
 import pytest
 from kazoo.exceptions import NoNodeError
 
-from migration.event import Event
-from migration.image import ClusterImage
-from migration.observations import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen
-from migration.observe import observe
-from migration.znodes import BROKER_IDS, CONTROLLER, NOTIFICATIONS, TOPICS
+from migration.image.cluster import ClusterImage
+from migration.image.observe import observe
+from migration.metadata.events import Event
+from migration.observed.facts import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen
+from migration.observed.znodes import BROKER_IDS, CONTROLLER, NOTIFICATIONS, TOPICS
 from orchestrator.lab import Lab, LabSpec
 from streams.zookeeper.watcher import ZooKeeperWatcher
 from tests.zookeeper.content import raw_id, topic_data

@@ -9,8 +9,8 @@ from unittest.mock import Mock
 import pytest
 from kazoo.security import make_acl, make_digest_acl
 
-from migration import znodes
-from migration.observations import (
+from migration.observed import znodes
+from migration.observed.facts import (
     NotificationsMissed,
     ZnodeGone,
     ZnodeSeen,

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from kazoo.security import make_acl, make_digest_acl
 
-from migration.observations import ZooKeeperSeen
-from migration.preflight.facts import Unknown, ZooKeeper
-from migration.znodes import CONTROLLER, MIGRATION, NOTIFICATIONS, TOPICS
+from migration.observed.facts import ZooKeeperSeen
+from migration.observed.probed import Unknown, ZooKeeper
+from migration.observed.znodes import CONTROLLER, MIGRATION, NOTIFICATIONS, TOPICS
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.ports import Ports
 from streams.live.security import Security

@@ -8,9 +8,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from migration.digests import digest
-from migration.preflight.facts import ZooKeeper
-from migration.znodes import BROKER_IDS
+from migration.observed.probed import ZooKeeper
+from migration.observed.znodes import BROKER_IDS
+from migration.values.digests import digest
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.ports import Ports
 from streams.live.security import Security

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 from kazoo.protocol.states import EventType
 
-from migration.observations import ZkPartition, ZkTopic, ZnodeSeen, ZooKeeperBlind
-from migration.topic_observations import (
+from migration.observed.facts import ZkPartition, ZkTopic, ZnodeSeen, ZooKeeperBlind
+from migration.observed.topic_facts import (
     ZkConfigChanged,
     ZkConfigSeen,
     ZkStatesChanged,
@@ -14,7 +14,7 @@ from migration.topic_observations import (
     ZkTopicFact,
     ZkTopicsFound,
 )
-from migration.znodes import CONTROLLER, TOPIC_CONFIGS, TOPICS
+from migration.observed.znodes import CONTROLLER, TOPIC_CONFIGS, TOPICS
 from streams.journal.codec import pack
 from streams.zookeeper import marks, topics
 from streams.zookeeper.marks import Names

@@ -3,10 +3,10 @@
 from types import SimpleNamespace
 from typing import Any
 
-from migration.directory_ids import to_text
-from migration.observations import ZnodeSeen
-from migration.topic_observations import ZkConfigChanged, ZkConfigSeen, ZkTopicChanged
-from migration.znodes import CONTROLLER, TOPIC_CONFIGS, TOPICS
+from migration.metadata.directory_ids import to_text
+from migration.observed.facts import ZnodeSeen
+from migration.observed.topic_facts import ZkConfigChanged, ZkConfigSeen, ZkTopicChanged
+from migration.observed.znodes import CONTROLLER, TOPIC_CONFIGS, TOPICS
 from streams.zookeeper.topic_changes import NAMED_MAX, change, config_kept, end
 from tests.zookeeper.content import config_data, raw_id, topic_data
 

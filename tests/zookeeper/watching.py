@@ -12,7 +12,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss, SessionExpiredError
 from kazoo.retry import KazooRetry
 
-from migration.observations import (
+from migration.observed.facts import (
     NotificationsMissed,
     ZnodeGone,
     ZnodeSeen,
@@ -20,7 +20,7 @@ from migration.observations import (
     ZooKeeperFact,
     ZooKeeperSeen,
 )
-from migration.znodes import NOTIFICATIONS
+from migration.observed.znodes import NOTIFICATIONS
 from streams.live.security import Security
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known

@@ -14,8 +14,8 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from migration.image import summarize
-from migration.transactions import IllegalTransaction
+from migration.image.cluster import summarize
+from migration.metadata.transactions import IllegalTransaction
 from streams.job.damage import first_damage
 from streams.live.errors import LiveError
 from streams.live.spool import Spool

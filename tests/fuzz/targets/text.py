@@ -9,11 +9,10 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from migration.foreign import Unreadable
-from migration.image import ClusterImage, summarize
-from migration.observations import ZnodeSeen
-from migration.observe import observe
-from migration.znodes import (
+from migration.image.cluster import ClusterImage, summarize
+from migration.image.observe import observe
+from migration.observed.facts import ZnodeSeen
+from migration.observed.znodes import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -22,6 +21,7 @@ from migration.znodes import (
     NOTIFICATIONS,
     REASSIGN_PARTITIONS,
 )
+from migration.values.foreign import Unreadable
 from orchestrator.conditions.own_promql import _samples as promql_samples
 from orchestrator.config import parse_config
 from orchestrator.errors import ProblemsError

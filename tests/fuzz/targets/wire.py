@@ -11,7 +11,7 @@ from kio.schema.snapshot_footer_record.v0.data import SnapshotFooterRecord
 from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
 from kio.schema.voters_record.v0.data import VotersRecord
 
-from migration.records import Record
+from migration.metadata.records import Record
 from streams.live.batches import committed, survey
 from streams.live.marks import mark_at
 from streams.wire.batches import read_batches

@@ -1,0 +1,1 @@
+"""What follows from a summary: currency, hazards, checks, waits, conditions, alerts, ETA."""

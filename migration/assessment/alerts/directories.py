@@ -1,0 +1,111 @@
+"""Log directories, and restarts that lose data: the rules' group `kraftgate-directories`."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from migration.assessment.alerts import from_hazards
+from migration.assessment.alerts.alert import Found, Rule, Severity
+from migration.assessment.alerts.scene import Scene
+from migration.assessment.conditions import DataSource
+from migration.assessment.hazards import Action, Hazard, HazardKind
+from migration.assessment.hazards import Severity as Grade
+from migration.observed.log_dirs import LogDirState, log_dir_state
+
+_SECONDS_MS: Final = 1000
+_MINUTE_MS: Final = 60_000
+
+
+def _states(scene: Scene) -> Iterator[tuple[int, str, LogDirState]]:
+    """Yield what is known of every directory: broker, path, state."""
+    for disks in scene.summary.disks.brokers.values() if scene.summary.disks else ():
+        for each in disks.log_dirs:
+            yield disks.id, each.path, log_dir_state(each, disks)
+
+
+def _offline(scene: Scene) -> Iterator[Found]:
+    if scene.is_current(DataSource.LOG_DIRS) is not True:
+        return
+    for broker, path, state in _states(scene):
+        if state is LogDirState.OFFLINE:
+            yield Found(
+                labels={"broker": str(broker), "log_dir": path},
+                description=(
+                    f"Log directory {path} of broker {broker} of {scene.cluster} is offline. Do not"
+                    " restart the broker before you know whether that loses data."
+                ),
+            )
+
+
+def _is_online(scene: Scene, labels: Mapping[str, str]) -> bool:
+    """Whether the directory is known to be online, or its broker not to be there any more."""
+    if scene.is_current(DataSource.LOG_DIRS) is not True:
+        return False
+    broker, path = int(labels["broker"]), labels["log_dir"]
+    if scene.log_is_current and all(each.id != broker for each in scene.summary.brokers):
+        return True
+    state = {(id_, where): state for id_, where, state in _states(scene)}.get((broker, path))
+    return state is not LogDirState.UNKNOWN
+
+
+def _who(hazard: Hazard) -> str:
+    return "any broker" if hazard.broker is None else f"broker {hazard.broker}"
+
+
+def _must_not(scene: Scene, hazard: Hazard) -> str:
+    return (
+        f"Do not restart {_who(hazard)} of {scene.cluster}: {hazard.kind}. `kraftgate hazards` has"
+        " the evidence and the way out."
+    )
+
+
+def _better_not(scene: Scene, hazard: Hazard) -> str:
+    return (
+        f"Do not start or restart {_who(hazard)} of {scene.cluster} before its log directories"
+        f" were looked at: {hazard.kind}. `kraftgate hazards` has the evidence and the way out."
+    )
+
+
+def _restart(severity: Grade, *but: HazardKind) -> from_hazards.Asked:
+    def asked(hazard: Hazard) -> bool:
+        blocks = hazard.blocks is Action.RESTART and hazard.severity is severity
+        return blocks and hazard.kind not in but
+
+    return asked
+
+
+RULES: Final = (
+    Rule(
+        name="KraftgateLogDirOffline",
+        severity=Severity.WARNING,
+        for_ms=30 * _SECONDS_MS,
+        summary="A log directory cannot be used.",
+        find=_offline,
+        is_over=_is_online,
+    ),
+    # Each of these rests on a recorded fact and not on silence, and a service manager restarts a
+    # broker within seconds: waiting only delays the pager.
+    Rule(
+        name="KraftgateHazardBlocksRestart",
+        severity=Severity.CRITICAL,
+        for_ms=0,
+        summary="A restart would lose data.",
+        find=from_hazards.of(_restart(Grade.CRITICAL), _must_not, "hazard", "blocks", "broker"),
+        is_over=from_hazards.is_over,
+    ),
+    # A broker that restarts into its next mode is gone for less than this. unfenced_early has its
+    # own alert.
+    Rule(
+        name="KraftgateHazardBlocksRestart",
+        severity=Severity.WARNING,
+        for_ms=5 * _MINUTE_MS,
+        summary="A restart may lose data.",
+        find=from_hazards.of(
+            _restart(Grade.WARNING, HazardKind.UNFENCED_EARLY),
+            _better_not,
+            "hazard",
+            "blocks",
+            "broker",
+        ),
+        is_over=from_hazards.is_over,
+    ),
+)

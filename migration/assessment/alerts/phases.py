@@ -1,0 +1,170 @@
+"""The migration as a whole: the rules' group `kraftgate-phases`."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from migration.assessment.alerts import from_hazards
+from migration.assessment.alerts.alert import Found, Rule, Severity
+from migration.assessment.alerts.scene import Scene
+from migration.assessment.conditions.authority import knows_phase
+from migration.assessment.hazards import Action, Hazard, HazardKind
+from migration.assessment.hazards import Severity as Grade
+from migration.image.summary import Phase
+from migration.values.durations import counted_text
+
+UNREGISTERED_MS: Final = 3_600_000
+HYBRID_MS: Final = 86_400_000
+_SECONDS_MS: Final = 1000
+_MINUTE_MS: Final = 60_000
+
+
+def _in_phase(scene: Scene, phase: Phase) -> bool:
+    return knows_phase(scene.view) and scene.summary.phase is phase
+
+
+def _not_registered(scene: Scene) -> Iterator[Found]:
+    if not _in_phase(scene, Phase.PRE_MIGRATION) or not scene.log_is_current:
+        return
+    registered = [
+        each.registered_ms
+        for each in scene.summary.brokers
+        if each.epoch is not None and each.registered_ms is not None
+    ]
+    since_ms = max(registered, default=scene.phase_began_ms)
+    if since_ms is None or scene.now_ms - since_ms <= UNREGISTERED_MS:
+        return
+    age = counted_text(scene.now_ms - since_ms)
+    yield Found(
+        description=(
+            f"{scene.cluster} is in pre-migration, and for {age} no broker registered for the"
+            " migration. Nothing is copied before all have."
+        ),
+        since_ms=since_ms,
+    )
+
+
+def _hybrid(scene: Scene) -> Iterator[Found]:
+    since_ms = scene.phase_began_ms
+    if since_ms is None or not _in_phase(scene, Phase.HYBRID) or not scene.log_is_current:
+        return
+    if scene.now_ms - since_ms > HYBRID_MS:
+        age = counted_text(scene.now_ms - since_ms)
+        yield Found(
+            description=(
+                f"{scene.cluster} is hybrid for {age}. Every broker in migration mode halts when"
+                " one of its log directories fails."
+            ),
+            since_ms=since_ms,
+        )
+
+
+def _is_over_in(phase: Phase) -> Callable[[Scene, Mapping[str, str]], bool]:
+    def is_over(scene: Scene, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
+        """Whether the phase is known to be another one, or when it began to be known."""
+        timed = scene.summary.phase is not phase or scene.phase_began_ms is not None
+        return scene.log_decides and timed
+
+    return is_over
+
+
+def _stuck(scene: Scene, hazard: Hazard) -> str:  # noqa: ARG001
+    return (
+        f"In {scene.cluster} changes no longer reach ZooKeeper. Brokers in ZooKeeper mode do not"
+        " see them, and a way back would lose them."
+    )
+
+
+def _forbidden(scene: Scene) -> Iterator[Found]:
+    """Find what forbids to finalize; that brokers are not ready for it, in dual write only."""
+    too_early = _in_phase(scene, Phase.DUAL_WRITE)
+
+    def asked(hazard: Hazard) -> bool:
+        if hazard.kind is HazardKind.FINALIZE_TOO_EARLY:
+            return too_early
+        return hazard.blocks is Action.FINALIZE and hazard.kind is not HazardKind.DUAL_WRITE_STUCK
+
+    yield from from_hazards.of(asked, _must_not_finalize, "hazard", "blocks", "broker")(scene)
+
+
+def _must_not_finalize(scene: Scene, hazard: Hazard) -> str:
+    return (
+        f"{scene.cluster} must not be finalized: {hazard.kind}. Kafka would not refuse it, and"
+        " there is no way back from it."
+    )
+
+
+def _stale_znode(scene: Scene, hazard: Hazard) -> str:  # noqa: ARG001
+    return (
+        f"/migration of {scene.cluster} says that the copy was made, and no controller that runs"
+        " has made it. Start no KRaft controller before it is deleted, and stop those that run:"
+        " they delete every topic from ZooKeeper."
+    )
+
+
+def _harm(scene: Scene, hazard: Hazard) -> str:
+    where = "" if hazard.broker is None else f", broker {hazard.broker}"
+    return (
+        f"{scene.cluster}{where}: {hazard.kind}. `kraftgate hazards` has the partitions and the way"
+        " out."
+    )
+
+
+RULES: Final = (
+    Rule(
+        name="KraftgateBrokersNotRegistered",
+        severity=Severity.WARNING,
+        for_ms=0,
+        summary="The migration waits for brokers to register, and none does.",
+        find=_not_registered,
+        is_over=_is_over_in(Phase.PRE_MIGRATION),
+    ),
+    Rule(
+        name="KraftgateHybridTooLong",
+        severity=Severity.WARNING,
+        for_ms=0,
+        summary="Brokers in ZooKeeper mode are left for too long after the copy.",
+        find=_hybrid,
+        is_over=_is_over_in(Phase.HYBRID),
+    ),
+    Rule(
+        name="KraftgateDualWriteStuck",
+        severity=Severity.CRITICAL,
+        for_ms=_MINUTE_MS,
+        summary="The controllers have stopped writing to ZooKeeper.",
+        find=from_hazards.of(
+            lambda each: each.kind is HazardKind.DUAL_WRITE_STUCK, _stuck, "hazard"
+        ),
+        is_over=from_hazards.is_over,
+    ),
+    Rule(
+        name="KraftgateFinalizeBlocked",
+        severity=Severity.WARNING,
+        for_ms=15 * _MINUTE_MS,
+        summary="The migration must not be finalized, and that will not end by itself.",
+        find=_forbidden,
+        is_over=from_hazards.is_over,
+    ),
+    Rule(
+        name="KraftgateStaleMigrationZnode",
+        severity=Severity.CRITICAL,
+        for_ms=30 * _SECONDS_MS,
+        summary="An earlier attempt's /migration would make a fresh quorum wipe ZooKeeper.",
+        find=from_hazards.of(
+            lambda each: each.kind is HazardKind.STALE_MIGRATION_ZNODE, _stale_znode, "hazard"
+        ),
+        is_over=from_hazards.is_over,
+    ),
+    Rule(
+        name="KraftgateHarmDone",
+        severity=Severity.CRITICAL,
+        for_ms=30 * _SECONDS_MS,
+        summary="Something happened that waiting does not undo.",
+        find=from_hazards.of(
+            lambda each: each.severity is Grade.CRITICAL and each.blocks is None,
+            _harm,
+            "hazard",
+            "broker",
+        ),
+        is_over=from_hazards.is_over,
+    ),
+)

@@ -1,0 +1,99 @@
+"""What is wrong with log directories: the rules of the hazards and of preflight's checks."""
+
+from collections.abc import Collection, Mapping
+
+from migration.image.summary import BrokerSummary, Mode, Phase
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage, is_bad
+
+
+def bad_paths(one: BrokerDisks) -> list[str]:
+    """The directories that cannot be read, and those whose replicas are cut off."""
+    return sorted({each.path for each in one.log_dirs if is_bad(each)} | set(one.cut_off))
+
+
+def state_of(one: BrokerDisks, path: str) -> str:
+    """What is wrong with a bad directory, in words."""
+    for each in one.log_dirs:
+        if each.path == path and each.error == STORAGE_ERROR:
+            return "offline"
+        if each.path == path and each.readable is False:
+            return "not readable on its host"
+    return "not among those that it reports"
+
+
+def danger(broker: BrokerSummary | None, phase: Phase) -> str | None:
+    """What a restart would do with the replicas of a bad directory (H1, H2, H3); None: nothing.
+
+    A broker that nobody knows the mode of is taken for one in ZooKeeper mode.
+    """
+    if broker is not None and broker.mode is Mode.KRAFT:
+        states = [
+            name
+            for state, name in (
+                (ReplicaState.UNASSIGNED, "created anew and empty elsewhere where unassigned (H2)"),
+                (ReplicaState.MIGRATING, "refused where migrating (H3)"),
+            )
+            if broker.replicas[state]
+        ]
+        return "would be " + " and ".join(states) if states else None
+    if phase is Phase.ZOOKEEPER or broker is None or broker.mode is Mode.ZOOKEEPER:
+        return (
+            "would be created anew and empty elsewhere once the broker restarts in migration mode"
+            " (H1)"
+        )
+    return "would be created anew and empty in its other directories (H1; in KRaft mode H2, H3)"
+
+
+def last_ones(one: BrokerDisks) -> tuple[str, ...] | None:
+    """What is left of several directories, where that is one or none; None: more are left."""
+    left = tuple(each.path for each in one.log_dirs if not is_bad(each))
+    return left if len(one.log_dirs) > 1 and len(left) < 2 else None
+
+
+def id_faults(
+    disks: DisksImage, need_ids: Collection[int], registered: Mapping[int, Collection[str]]
+) -> dict[int, list[str]]:
+    """Each broker's directories that cannot be told apart, as far as meta.properties were read.
+
+    With a directory.id that is there twice a broker does not start
+    (MetaPropertiesEnsemble.verify); with another broker's the controller refuses it
+    (INVALID_REGISTRATION). Where one is missing it makes a new one, and the controller has every
+    replica that it keeps there in a directory that is gone.
+
+    Args:
+        disks: a directory that was read is `readable`.
+        need_ids: brokers whose directories must have ids.
+        registered: ids that a broker registered last: those that no directory has are named.
+    """
+    read = {
+        (one.id, each.path): each.directory_id
+        for one in disks.brokers.values()
+        for each in one.log_dirs
+        if each.readable
+    }
+    places: dict[str | None, list[tuple[int, str]]] = {}
+    for at, id_ in read.items():
+        places.setdefault(id_, []).append(at)
+    found = {}
+    for one in disks.brokers.values():
+        own = {path: id_ for (broker, path), id_ in read.items() if broker == one.id}
+        lines = [
+            f"{path}: directory.id {id_}, as in {_others(places[id_], one.id, path)}"
+            for path, id_ in own.items()
+            if id_ is not None and len(places[id_]) > 1
+        ]
+        if one.id in need_ids:
+            without = [path for path, id_ in own.items() if id_ is None]
+            lines += [f"{path}: no directory.id in meta.properties" for path in without]
+        if lines and len(own) == len(one.log_dirs):
+            missed = [each for each in registered.get(one.id, ()) if each not in own.values()]
+            lines += [f"registered, and in none of them now: {each}" for each in missed]
+        if lines:
+            found[one.id] = lines
+    return found
+
+
+def _others(found: list[tuple[int, str]], broker: int, path: str) -> str:
+    others = [each for each in found if each != (broker, path)]
+    return ", ".join(p if b == broker else f"{p} of broker {b}" for b, p in others)

@@ -1,0 +1,210 @@
+"""The brokers' releases and settings: what a migration, and KRaft mode after it, demand."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from migration.assessment.checks.result import (
+    SEE_BROKERS,
+    Check,
+    Finding,
+    failed,
+    no_brokers,
+    passed,
+    unknown,
+    warned,
+    worse_first,
+)
+from migration.metadata.versions import (
+    JBOD_LEVEL,
+    JBOD_NAME,
+    MIGRATION_RELEASE,
+    SETTLED_RELEASE,
+    level_of,
+)
+from migration.observed.probed import Broker, Facts, Unknown
+
+PROTOCOL: Final = "inter.broker.protocol.version"
+_KRAFT_ONLY: Final = (4, 0)
+
+SETTINGS: Final = (
+    PROTOCOL,
+    "alter.config.policy.class.name",
+    "authorizer.class.name",
+    "control.plane.listener.name",
+    "controlled.shutdown.enable",
+    "controller.quorum.voters",
+    "create.topic.policy.class.name",
+    "inter.broker.listener.name",
+    "log.dirs",
+    "password.encoder.secret",
+    "process.roles",
+    "reserved.broker.max.id",
+    "security.inter.broker.protocol",
+    "unclean.leader.election.enable",
+    "zookeeper.connect",
+    "zookeeper.metadata.migration.enable",
+    "zookeeper.set.acl",
+)
+"""The server properties that the checks look at. `streams` asks for these and no others."""
+
+
+def settings_told(facts: Facts) -> Iterator[tuple[Broker, Mapping[str, str]]]:
+    """Yield the brokers whose settings are known."""
+    for broker in facts.brokers:
+        if not isinstance(broker.settings, Unknown):
+            yield broker, broker.settings
+
+
+def settings_untold(facts: Facts) -> list[str]:
+    """Say of which brokers they are not."""
+    return [
+        f"the settings of broker {broker.id}: {broker.settings.why}"
+        for broker in facts.brokers
+        if isinstance(broker.settings, Unknown)
+    ]
+
+
+def several_dirs(broker: Broker) -> bool:
+    """Whether a broker has, or is configured with, several log directories."""
+    if not isinstance(broker.log_dirs, Unknown):
+        return len(broker.log_dirs) > 1
+    if not isinstance(broker.settings, Unknown):
+        return "," in broker.settings.get("log.dirs", "")
+    return True
+
+
+def broker_versions(facts: Facts) -> Finding:
+    """Every broker runs one release that can migrate several directories."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    told = [(b.id, b.release) for b in facts.brokers if not isinstance(b.release, Unknown)]
+    missing = [
+        f"the release of broker {b.id}: {b.release.why}"
+        for b in facts.brokers
+        if isinstance(b.release, Unknown)
+    ]
+    lines = [f"broker {id_}: {_dotted(release)}" for id_, release in told]
+    releases = {release for _, release in told}
+    if any(release < MIGRATION_RELEASE for release in releases):
+        mend = (
+            f"upgrade every broker to {_dotted(SETTLED_RELEASE)} first: before"
+            f" {_dotted(MIGRATION_RELEASE)} a broker with several directories cannot migrate"
+        )
+        return failed("a broker is too old", worse_first(lines, missing), mend)
+    if any(release >= _KRAFT_ONLY for release in releases):
+        mend = (
+            "see whether brokers.bootstrap names the right cluster: Kafka 4 has no ZooKeeper mode"
+        )
+        return failed("a broker knows no ZooKeeper", worse_first(lines, missing), mend)
+    if len(releases) > 1:
+        mend = "end the rolling upgrade first, so that every broker runs the same release"
+        return failed("brokers run several releases", worse_first(lines, missing), mend)
+    if missing:
+        return unknown(missing, SEE_BROKERS)
+    if any(release < SETTLED_RELEASE for release in releases):
+        mend = (
+            f"upgrade to the latest {_dotted(SETTLED_RELEASE)} first: known defects of migrations"
+            " with several directories are fixed there"
+        )
+        return warned("the brokers run an early release", lines, mend)
+    return passed(f"all {len(told)} brokers run {_dotted(next(iter(releases)))}")
+
+
+def _dotted(release: tuple[int, ...]) -> str:
+    return ".".join(map(str, release))
+
+
+def inter_broker_protocol(facts: Facts) -> Finding:
+    """`inter.broker.protocol.version` is the same everywhere, and 3.7-IV2 or later."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    lines, levels, low = [], set(), []
+    missing = settings_untold(facts)
+    for broker, settings in settings_told(facts):
+        text = settings.get(PROTOCOL, "")
+        level = level_of(text)
+        if level is None:
+            missing.append(f"what version {text!r} of broker {broker.id} is")
+            continue
+        lines.append(f"broker {broker.id}: {PROTOCOL}={text}")
+        levels.add(level)
+        if level < JBOD_LEVEL and several_dirs(broker):
+            low.append(lines[-1])
+    if low:
+        mend = (
+            f"raise {PROTOCOL} to the brokers' own release and restart them one by one: with"
+            f" several log directories a broker below {JBOD_NAME} refuses to start in migration"
+            " mode. It cannot be changed any more during the migration"
+        )
+        return failed(f"{PROTOCOL} is below {JBOD_NAME}", worse_first(low, missing), mend)
+    if len(levels) > 1:
+        mend = f"set the same {PROTOCOL} everywhere and restart one by one, before the window"
+        return failed(f"{PROTOCOL} differs", worse_first(lines, missing), mend)
+    if missing:
+        return unknown(missing, SEE_BROKERS)
+    if any(level < JBOD_LEVEL for level in levels):
+        mend = f"raise {PROTOCOL} to the brokers' release: it is fixed once the migration begins"
+        return warned(f"{PROTOCOL} is early", lines, mend)
+    return passed(lines[0].partition(": ")[2] + " on every broker")
+
+
+def kraft_settings(facts: Facts) -> Finding:
+    """No broker has a setting that KRaft mode refuses or that means something else there."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    found = [
+        f"broker {broker.id}: {line}"
+        for broker, settings in settings_told(facts)
+        for line in _unfit(broker, settings)
+    ]
+    if found:
+        mend = (
+            "mend these in the KRaft-mode configuration before the window (brokers' and"
+            " controllers'), so that no restart fails half-way through it"
+        )
+        return warned("settings mean something else in KRaft mode", found, mend)
+    if missing := settings_untold(facts):
+        return unknown(missing, SEE_BROKERS)
+    return passed("no setting that KRaft mode refuses")
+
+
+def _unfit(broker: Broker, settings: Mapping[str, str]) -> Iterator[str]:
+    if settings.get("control.plane.listener.name"):
+        yield "control.plane.listener.name is set: KRaft mode refuses to start with it"
+    reserved = settings.get("reserved.broker.max.id", "")
+    if reserved.isdecimal() and broker.id > int(reserved):
+        yield "its id was generated: write it as node.id, KRaft mode generates none"
+    for name in ("alter.config.policy.class.name", "create.topic.policy.class.name"):
+        if settings.get(name):
+            yield f"{name} is set: in KRaft mode the controllers enforce it, so set it there"
+
+
+def restart_settings(facts: Facts) -> Finding:
+    """A broker's restart moves its leaders away first and elects no replica out of sync."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    found = []
+    for broker, settings in settings_told(facts):
+        if settings.get("controlled.shutdown.enable") == "false":
+            found.append(f"broker {broker.id}: controlled.shutdown.enable=false")
+        if settings.get("unclean.leader.election.enable") == "true":
+            found.append(f"broker {broker.id}: unclean.leader.election.enable=true")
+    if found:
+        mend = (
+            "set them to Kafka's defaults for the window: a restart then moves leaders away first,"
+            " and no acknowledged record is lost to a leader that was behind"
+        )
+        return warned("restarts are rougher than they need be", found, mend)
+    if missing := settings_untold(facts):
+        return unknown(missing, SEE_BROKERS)
+    return passed("restarts move leaders away first and elect only replicas in sync")
+
+
+CHECKS: Final = (
+    Check("broker-versions", "Every broker runs a release that can migrate", True, broker_versions),
+    Check(
+        "inter-broker-protocol", f"{PROTOCOL} is {JBOD_NAME} or later", True, inter_broker_protocol
+    ),
+    Check("kraft-settings", "No setting means something else in KRaft mode", False, kraft_settings),
+    Check("restart-settings", "Restarts are gentle", False, restart_settings),
+)

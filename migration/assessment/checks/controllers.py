@@ -1,0 +1,224 @@
+"""The controllers one by one: whether they are configured for this cluster and its migration.
+
+Before they exist every check here is skipped: that is a phase of the migration, not an error.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from migration.assessment.checks.brokers import PROTOCOL, settings_told
+from migration.assessment.checks.quorum import ASK
+from migration.assessment.checks.result import (
+    Check,
+    Finding,
+    failed,
+    listed,
+    passed,
+    phase_without_quorum,
+    skipped,
+    unknown,
+    warned,
+    worse_first,
+)
+from migration.metadata.versions import (
+    JBOD_LEVEL,
+    JBOD_NAME,
+    MIGRATION_RELEASE,
+    SETTLED_RELEASE,
+    level_of,
+    name_of,
+)
+from migration.observed.probed import Facts, Unknown
+
+
+def metadata_version(facts: Facts) -> Finding:
+    """The quorum's metadata.version knows directories, and is the brokers' protocol version.
+
+    A broker in migration mode offers its inter.broker.protocol.version as the one metadata.version
+    that it can; a quorum with another one refuses its registration.
+    """
+    if (phase := phase_without_quorum(facts)) is not None:
+        return phase
+    told: dict[str, int] = {}
+    missing = []
+    for one in facts.answering:
+        if isinstance(one.metadata_version, int):
+            told[one.endpoint] = one.metadata_version
+        else:
+            missing.append(f"metadata.version of {one.endpoint}: it has none yet or does not tell")
+    mend = (
+        "format the controllers anew with the brokers' release (kafka-storage format"
+        " --release-version 3.9) while nothing has been copied; it must be that of the brokers'"
+        f" {PROTOCOL}, and {JBOD_NAME} or later for several log directories"
+    )
+    bad = [f"{where}: {name_of(level)}" for where, level in told.items() if level < JBOD_LEVEL]
+    if bad:
+        return failed(f"metadata.version is below {JBOD_NAME}", worse_first(bad, missing), mend)
+    for broker, settings in settings_told(facts):
+        wanted = level_of(settings.get(PROTOCOL, ""))
+        for where, level in told.items():
+            if wanted is not None and level != wanted:
+                bad.append(
+                    f"broker {broker.id}: {PROTOCOL}={settings[PROTOCOL]},"
+                    f" {where}: {name_of(level)}"
+                )
+    if bad:
+        return failed("brokers could not register", worse_first(bad, missing), mend)
+    if missing:
+        return unknown(missing, ASK)
+    return passed(listed(sorted({name_of(level) for level in told.values()})))
+
+
+def controller_versions(facts: Facts) -> Finding:
+    """The controllers run the brokers' release."""
+    if (phase := phase_without_quorum(facts)) is not None:
+        return phase
+    told = {
+        one.endpoint: one.release for one in facts.answering if not isinstance(one.release, Unknown)
+    }
+    missing = [
+        f"the release of {one.endpoint}: {one.release.why}"
+        for one in facts.answering
+        if isinstance(one.release, Unknown)
+    ]
+    lines = [f"controller {where}: {_dotted(release)}" for where, release in told.items()]
+    if any(not MIGRATION_RELEASE <= release <= SETTLED_RELEASE for release in told.values()):
+        mend = f"run the controllers with Kafka {_dotted(SETTLED_RELEASE)}: Kafka 4 cannot migrate"
+        return failed("a controller's release cannot migrate", worse_first(lines, missing), mend)
+    if missing:
+        return unknown(missing, ASK)
+    brokers = {one.release for one in facts.brokers if not isinstance(one.release, Unknown)}
+    if brokers and set(told.values()) != brokers:
+        lines += [f"brokers: {_dotted(release)}" for release in sorted(brokers)]
+        return warned(
+            "controllers and brokers run different releases",
+            lines,
+            "run the same release everywhere before the window",
+        )
+    return passed(listed(sorted({_dotted(release) for release in told.values()})))
+
+
+def _dotted(release: tuple[int, ...]) -> str:
+    return ".".join(map(str, release))
+
+
+def migration_enabled(facts: Facts) -> Finding:
+    """Every controller has the migration enabled, and the brokers all have it or none has."""
+    flag = "zookeeper.metadata.migration.enable"
+    on = [b.id for b, settings in settings_told(facts) if settings.get(flag) == "true"]
+    off = [b.id for b, settings in settings_told(facts) if settings.get(flag) != "true"]
+    if not facts.answering and on:
+        return failed(
+            "brokers are in migration mode and no controller answers",
+            [f"broker {id_}: {flag}=true" for id_ in on],
+            "bring the controllers up: these brokers cannot register",
+        )
+    if (phase := phase_without_quorum(facts)) is not None:
+        return phase
+    wrong = [one.endpoint for one in facts.answering if one.migration_ready is False]
+    missing = [
+        f"{one.endpoint}: {one.migration_ready.why}"
+        for one in facts.answering
+        if isinstance(one.migration_ready, Unknown)
+    ]
+    if wrong:
+        mend = (
+            f"stop these controllers and start them with {flag}=true and zookeeper.connect. A"
+            " quorum that was first started without can never migrate: format it anew"
+        )
+        lines = worse_first([f"{where}: not ready to migrate" for where in wrong], missing)
+        return failed("a controller has no migration enabled", lines, mend)
+    if missing:
+        return unknown(missing, ASK)
+    if on and off:
+        lines = [f"broker {id_}: {flag}=true" for id_ in on]
+        lines += [f"broker {id_}: not yet" for id_ in off]
+        return warned(
+            "the migration has begun on some brokers",
+            lines,
+            "go on with `kraftgate run`; a failing directory now halts them",
+        )
+    brokers = "on every broker as well" if on else "on no broker yet"
+    return passed(f"on every controller, {brokers}")
+
+
+def inter_broker_listener(facts: Facts) -> Finding:
+    """The controllers know the listener by which brokers in ZooKeeper mode are to be told.
+
+    Until a broker is in KRaft mode the controllers send it LeaderAndIsr and UpdateMetadata over
+    their own inter.broker.listener.name; with another name than the brokers' they find no address.
+    """
+    if (phase := phase_without_quorum(facts)) is not None:
+        return phase
+    theirs = {b.id: _listener(settings) for b, settings in settings_told(facts)}
+    ours = {
+        one.endpoint: _listener(one.settings)
+        for one in facts.answering
+        if not isinstance(one.settings, Unknown)
+    }
+    lines = [f"broker {id_}: {name}" for id_, name in theirs.items()]
+    lines += [f"controller {where}: {name}" for where, name in ours.items()]
+    if len({*theirs.values(), *ours.values()}) > 1:
+        mend = (
+            "give the controllers the brokers' inter.broker.listener.name (or"
+            " security.inter.broker.protocol), with it in listener.security.protocol.map and the"
+            " credentials for it"
+        )
+        return failed("the controllers would not find the brokers", lines, mend)
+    missing = [
+        f"the settings of {one.endpoint}: {one.settings.why}"
+        for one in facts.answering
+        if isinstance(one.settings, Unknown)
+    ]
+    if missing or not theirs:
+        return unknown(missing or ["the brokers' settings"], "grant DESCRIBE_CONFIGS on CLUSTER")
+    return passed(next(iter(theirs.values())))
+
+
+def _listener(settings: Mapping[str, str]) -> str:
+    named = settings.get("inter.broker.listener.name")
+    return named or settings.get("security.inter.broker.protocol") or "PLAINTEXT"
+
+
+def authorizer_agrees(facts: Facts) -> Finding:
+    """Where brokers check ACLs, the controllers check them too."""
+    with_it = {
+        b.id: name
+        for b, settings in settings_told(facts)
+        if (name := settings.get("authorizer.class.name"))
+    }
+    if not with_it:
+        return skipped("no broker that told its settings has an authorizer")
+    lines = [f"broker {id_}: {name}" for id_, name in with_it.items()]
+    mend = (
+        "set authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer on the"
+        " controllers, and on the brokers in KRaft mode, with the same super.users; AclAuthorizer"
+        " reads ZooKeeper and does not start there"
+    )
+    told = [one for one in facts.answering if not isinstance(one.settings, Unknown)]
+    if not told:
+        return warned("the controllers will need an authorizer", lines, mend)
+    bare = [
+        f"controller {one.endpoint}: none"
+        for one in told
+        if not isinstance(one.settings, Unknown) and not one.settings.get("authorizer.class.name")
+    ]
+    if bare:
+        return failed("controllers do not check ACLs, brokers do", bare + lines, mend)
+    return passed("brokers and controllers have an authorizer")
+
+
+CHECKS: Final = (
+    Check(
+        "migration-enabled-everywhere",
+        "The migration is enabled where it must be",
+        True,
+        migration_enabled,
+    ),
+    Check("metadata-version", f"metadata.version is {JBOD_NAME} or later", True, metadata_version),
+    Check(
+        "controller-versions", "The controllers run the brokers' release", True, controller_versions
+    ),
+    Check("inter-broker-listener", "The controllers find the brokers", True, inter_broker_listener),
+    Check("authorizer-agrees", "Controllers check ACLs as brokers do", True, authorizer_agrees),
+)

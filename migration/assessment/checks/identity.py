@@ -1,0 +1,233 @@
+"""Who is who: cluster ids, broker and controller ids, and the directories' own ids."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from migration.assessment.bad_directories import id_faults
+from migration.assessment.checks.directories import disks_of
+from migration.assessment.checks.result import (
+    SEE_BROKERS,
+    SEE_ZOOKEEPER,
+    Check,
+    Finding,
+    failed,
+    listed,
+    passed,
+    phase_without_quorum,
+    skipped,
+    unknown,
+    worse_first,
+)
+from migration.observed.cluster_id import in_znode
+from migration.observed.probed import Broker, Facts, MetaProperties, Topics, Unknown, ZooKeeper
+
+
+def directory_ids(facts: Facts) -> Finding:
+    """Where `meta.properties` can be read: no id twice, none missing, all of one cluster.
+
+    A broker that was never in migration mode has no directory ids at all; it writes them then.
+    """
+    read = [(broker, broker.meta) for broker in facts.brokers if broker.meta]
+    if not read:
+        where = "run preflight on the brokers' hosts to have meta.properties read as well"
+        return skipped("Kraftgate runs on no broker's host, so it reads no meta.properties", where)
+    need_ids = {broker.id for broker, meta in read if _wants_ids(broker, meta)}
+    faults = id_faults(disks_of(facts), need_ids, {})
+    bad = [f"broker {broker}: {line}" for broker, lines in faults.items() for line in lines]
+    bad += [line for broker, meta in read for line in _one_broker(broker, meta)]
+    if bad:
+        mend = (
+            "do not start the migration with these: look at meta.properties in every directory"
+            " named here. A copied volume carries its source's directory.id; give back the right"
+            " volume, or remove the line, with the broker stopped, and let it write a new one"
+        )
+        return failed("meta.properties do not fit together", bad, mend)
+    count = sum(len(meta) for _, meta in read)
+    others = len(facts.brokers) - len(read)
+    rest = f"; {others} brokers are on other hosts and were not read" if others else ""
+    return passed(f"{count} meta.properties fit together{rest}")
+
+
+def _wants_ids(broker: Broker, meta: tuple[MetaProperties, ...]) -> bool:
+    settings = {} if isinstance(broker.settings, Unknown) else broker.settings
+    migrating = settings.get("zookeeper.metadata.migration.enable") == "true"
+    return migrating or any(one.directory_id is not None for one in meta)
+
+
+def _one_broker(broker: Broker, meta: tuple[MetaProperties, ...]) -> Iterator[str]:
+    for one in meta:
+        where = f"broker {broker.id}: {one.path}"
+        if one.old_ids:
+            yield f"{where} has directory.ids, which no Kafka that shipped writes or reads"
+        if one.node_id is not None and one.node_id != broker.id:
+            yield f"{where} belongs to broker {one.node_id}"
+    clusters = {one.cluster_id for one in meta if one.cluster_id is not None}
+    if len(clusters) > 1:
+        yield f"broker {broker.id}: its directories name several clusters: {listed(clusters)}"
+
+
+def cluster_id_agrees(facts: Facts) -> Finding:
+    """ZooKeeper, brokers, controllers, directories and the configuration name one cluster."""
+    told, missing = _cluster_ids(facts)
+    if len(set(told.values())) > 1:
+        lines = [f"{where}: {id_}" for where, id_ in told.items()]
+        mend = (
+            "give every address of one and the same cluster; controllers must be formatted with"
+            " the id that lies in /cluster/id (kafka-storage format -t ID), or brokers cannot"
+            " register with them"
+        )
+        return failed("several cluster ids are named", worse_first(lines, missing), mend)
+    if missing:
+        return unknown(missing, f"{SEE_BROKERS}; {SEE_ZOOKEEPER}; or see quorum-rights")
+    id_ = next(iter(told.values()))
+    return passed(f"{id_}, as told in {len(told)} places")
+
+
+def _cluster_ids(facts: Facts) -> tuple[dict[str, str], list[str]]:
+    told: dict[str, str] = {}
+    missing = []
+    if facts.wanted_id is not None:
+        told["the configuration"] = facts.wanted_id
+    if isinstance(facts.topics, Topics) and facts.topics.cluster_id:
+        told["the brokers"] = facts.topics.cluster_id
+    else:
+        missing.append("the brokers' cluster id")
+    in_zookeeper = _zookeeper_cluster_id(facts)
+    if in_zookeeper is not None:
+        told["/cluster/id"] = in_zookeeper
+    else:
+        missing.append("the cluster id in ZooKeeper (/cluster/id)")
+    for controller in facts.answering:
+        if isinstance(controller.cluster_id, Unknown):
+            missing.append(f"the cluster id of {controller.endpoint}: {controller.cluster_id.why}")
+        else:
+            told[f"controller {controller.endpoint}"] = controller.cluster_id
+    for broker in facts.brokers:
+        for one in broker.meta or ():
+            if one.cluster_id is not None:
+                told[f"{one.path} of broker {broker.id}"] = one.cluster_id
+    return told, missing
+
+
+def _zookeeper_cluster_id(facts: Facts) -> str | None:
+    if isinstance(facts.zookeeper, Unknown):
+        return None
+    return in_znode(facts.zookeeper.cluster_id)
+
+
+def broker_ids_agree(facts: Facts) -> Finding:
+    """ZooKeeper and the brokers name the same living brokers, and replicas only live on those.
+
+    The migration copies nothing before every id in /brokers/ids and every replica's id in
+    /brokers/topics has registered, so a replica on a broker that is gone makes it wait for ever.
+    """
+    if isinstance(facts.topics, Unknown):
+        return unknown([facts.topics.why], SEE_BROKERS)
+    if isinstance(facts.zookeeper, Unknown):
+        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+    in_metadata, in_zookeeper = facts.topics.broker_ids, facts.zookeeper.broker_ids
+    bad = [
+        f"broker {id_} is in /brokers/ids and not in the brokers' metadata"
+        for id_ in sorted(in_zookeeper - in_metadata)
+    ]
+    bad += [
+        f"broker {id_} is in the brokers' metadata and not in /brokers/ids"
+        for id_ in sorted(in_metadata - in_zookeeper)
+    ]
+    for id_, topics in sorted(_on_absent(facts.zookeeper, facts.topics).items()):
+        bad.append(f"broker {id_} is not alive, and has replicas of {_few(topics)}")
+    if bad:
+        mend = (
+            "bring these brokers back, or move their replicas to living ones"
+            " (kafka-reassign-partitions): the controllers wait for each of them before they copy"
+        )
+        return failed("the brokers that are needed are not all there", bad, mend)
+    return passed(f"{len(in_metadata)} brokers, and no replica on any other")
+
+
+def _on_absent(zookeeper: ZooKeeper, topics: Topics) -> dict[int, list[str]]:
+    alive = topics.broker_ids | zookeeper.broker_ids
+    by_topic: dict[str, set[int]] = {name: set(ids) for name, ids in zookeeper.assignments.items()}
+    for part in topics.partitions:
+        by_topic.setdefault(part.at.topic, set()).update(part.replicas)
+    found: dict[int, list[str]] = defaultdict(list)
+    for topic, ids in sorted(by_topic.items()):
+        for id_ in ids - alive:
+            found[id_].append(topic)
+    return found
+
+
+def _few(topics: list[str]) -> str:
+    more = f" and {len(topics) - 3} more topics" if len(topics) > 3 else ""
+    return listed(topics[:3]) + more
+
+
+def controller_ids_distinct(facts: Facts) -> Finding:
+    """No controller has the id of a broker: they share one space of node ids."""
+    controllers, missing = _controller_ids(facts)
+    if not controllers:
+        if (phase := phase_without_quorum(facts)) is not None:
+            return skipped(phase.summary, f"give them ids that no broker has: {_taken(facts)}")
+        return unknown(missing, "grant ALTER or DESCRIBE on CLUSTER at the controllers")
+    brokers = {broker.id for broker in facts.brokers}
+    bad = [
+        f"node id {id_} is a controller ({where}) and a broker"
+        for id_, where in sorted(controllers.items())
+        if id_ in brokers
+    ]
+    if bad:
+        mend = (
+            "format the controllers anew with ids that no broker has or ever had; a quorum that"
+            " holds no migrated metadata yet can be thrown away"
+        )
+        return failed("a controller has the id of a broker", bad, mend)
+    if not brokers:
+        return unknown(["the brokers' ids"], SEE_BROKERS)
+    if missing:
+        return unknown(missing, "grant ALTER or DESCRIBE on CLUSTER at the controllers")
+    return passed(f"controllers {listed(sorted(controllers))} share no id with a broker")
+
+
+def _controller_ids(facts: Facts) -> tuple[dict[int, str], list[str]]:
+    found: dict[int, str] = {}
+    for broker in facts.brokers:
+        if not isinstance(broker.settings, Unknown):
+            for id_ in voter_ids(broker.settings.get("controller.quorum.voters", "")):
+                found.setdefault(id_, f"controller.quorum.voters of broker {broker.id}")
+    for controller in facts.answering:
+        if isinstance(controller.node_id, int):
+            found[controller.node_id] = controller.endpoint
+        if controller.quorum is not None:
+            for id_ in controller.quorum.voters:
+                found.setdefault(id_, "a voter of the quorum")
+    missing = [
+        f"the node id of {one.endpoint}: {one.node_id.why}"
+        for one in facts.answering
+        if isinstance(one.node_id, Unknown)
+    ]
+    if any(one.quorum is not None for one in facts.answering):
+        missing = []  # the voters are all of them
+    return found, missing
+
+
+def voter_ids(text: str) -> Iterator[int]:
+    """Yield the ids of a `controller.quorum.voters`: `3000@c1:9093,3001@c2:9093`."""
+    for entry in text.split(","):
+        id_, at, _ = entry.strip().partition("@")
+        if at and id_.isdecimal():
+            yield int(id_)
+
+
+def _taken(facts: Facts) -> str:
+    return f"brokers have {listed(broker.id for broker in facts.brokers) or 'none yet'}"
+
+
+CHECKS: Final = (
+    Check("broker-ids-agree", "Every broker that holds replicas is alive", True, broker_ids_agree),
+    Check("cluster-id-agrees", "Everything named is one cluster", True, cluster_id_agrees),
+    Check(
+        "controller-ids-distinct", "No controller has a broker's id", True, controller_ids_distinct
+    ),
+    Check("directory-ids", "meta.properties fit together", True, directory_ids),
+)

@@ -1,0 +1,253 @@
+"""The brokers' log directories: where the migration of a JBOD cluster loses data (H1, H2, H3).
+
+A broker that restarts with a failed directory recreates the replicas that lay in it, empty, in a
+directory that is left: in migration mode (H1), and in KRaft mode for replicas that were created in
+the hybrid phase (H2); replicas from ZooKeeper's days stay out of the ISR for good (H3). With a
+replication factor of one that is the only copy. Kafka 3.9 neither refuses nor says so.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from migration.assessment.bad_directories import bad_paths, danger, last_ones, state_of
+from migration.assessment.checks.directories import disks_of
+from migration.assessment.checks.result import (
+    SEE_BROKERS,
+    Check,
+    Finding,
+    failed,
+    listed,
+    no_brokers,
+    passed,
+    skipped,
+    unknown,
+    warned,
+    worse_first,
+)
+from migration.image.summary import Phase
+from migration.observed.log_dirs import STORAGE_ERROR
+from migration.observed.probed import Broker, Facts, LogDir, TopicPartition, Topics, Unknown
+
+_FULL: Final = 0.03
+_FILLING: Final = 0.10
+_NAMED_MAX: Final = 5
+_DANGER: Final = f"these replicas {danger(None, Phase.ZOOKEEPER)}, without an error"
+
+
+def _told(facts: Facts) -> Iterator[tuple[Broker, tuple[LogDir, ...]]]:
+    for broker in facts.brokers:
+        if not isinstance(broker.log_dirs, Unknown):
+            yield broker, broker.log_dirs
+
+
+def _untold(facts: Facts) -> list[str]:
+    return [
+        f"the directories of broker {broker.id}: {broker.log_dirs.why}"
+        for broker in facts.brokers
+        if isinstance(broker.log_dirs, Unknown)
+    ]
+
+
+def hosted(facts: Facts, broker: int) -> dict[TopicPartition, int]:
+    """Return what the metadata places on a broker, with how many replicas each partition has."""
+    if not isinstance(facts.topics, Topics):
+        return {}
+    return {
+        part.at: len(part.replicas) for part in facts.topics.partitions if broker in part.replicas
+    }
+
+
+def unaccounted(facts: Facts, broker: Broker) -> dict[TopicPartition, int]:
+    """Return the replicas of a broker that lie in none of its directories that it can read."""
+    if isinstance(broker.log_dirs, Unknown):
+        return {}
+    seen = {at for one in broker.log_dirs if not one.error for at in one.replicas}
+    return {at: count for at, count in hosted(facts, broker.id).items() if at not in seen}
+
+
+def log_dirs_online(facts: Facts) -> Finding:
+    """No broker reports a directory in error; the evidence says what lay there, as far as known."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    disks = disks_of(facts)
+    bad = [
+        _offline(facts, broker, one, state_of(disks.brokers[broker.id], one.path))
+        for broker, dirs in _told(facts)
+        for one in dirs
+        if one.path in bad_paths(disks.brokers[broker.id])
+    ]
+    missing = _untold(facts)
+    if bad:
+        mend = (
+            "restart no broker that is named here. Mend its disk and bring the directory back as it"
+            " was; or, where every replica in it has another one in sync, move those to other"
+            " brokers and only then take the directory out of log.dirs, still in ZooKeeper mode."
+            f" Until then {_DANGER}"
+        )
+        return failed("a log directory is offline", worse_first(bad, missing), mend)
+    if missing:
+        return unknown(missing, f"{SEE_BROKERS}; a directory nobody can see counts as offline")
+    count = sum(len(dirs) for _, dirs in _told(facts))
+    return passed(f"all {count} log directories of {len(facts.brokers)} brokers are online")
+
+
+def _offline(facts: Facts, broker: Broker, one: LogDir, state: str) -> str:
+    reason = "KAFKA_STORAGE_ERROR" if one.error == STORAGE_ERROR else "Kafka's code"
+    lost = unaccounted(facts, broker)
+    alone = sorted(at for at, count in lost.items() if count == 1)
+    text = f"broker {broker.id}: {one.path} is {state} ({reason} {one.error})"
+    if not lost:
+        return text
+    text += f"; {len(lost)} replicas of the broker are in no readable directory"
+    if alone:
+        text += f", {len(alone)} of them the only copy: {_some(alone)}"
+    return text
+
+
+def _some(found: list[TopicPartition]) -> str:
+    more = f" and {len(found) - _NAMED_MAX} more" if len(found) > _NAMED_MAX else ""
+    return listed(found[:_NAMED_MAX]) + more
+
+
+def replicas_accounted(facts: Facts) -> Finding:
+    """Every replica that the metadata places on a broker lies in a directory the broker reads."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    alone: list[str] = []
+    others: list[str] = []
+    for broker, dirs in _told(facts):
+        offline = [one.path for one in dirs if one.error]
+        place = listed(offline) if offline else "none of its directories has it"
+        for at, count in sorted(unaccounted(facts, broker).items()):
+            into = alone if count == 1 else others
+            only = ", the only copy" if count == 1 else f", 1 of {count} replicas"
+            into.append(f"broker {broker.id}: {at}{only} ({place})")
+    missing = _untold(facts)
+    if alone or others:
+        mend = (
+            "bring the directory back that holds these replicas, or, where other replicas are in"
+            f" sync, move the partition away, before any restart: {_DANGER}"
+        )
+        what = f"replicas in no directory that is readable: {len(alone) + len(others)}"
+        if alone:
+            what += f", {len(alone)} of them the only copy of their partition"
+        return failed(what, worse_first(alone + others, missing), mend)
+    if missing:
+        return unknown(missing, SEE_BROKERS)
+    return passed("every replica lies in a directory that its broker reads")
+
+
+def stray_logs(facts: Facts) -> Finding:
+    """No broker holds a log that the metadata does not place on it (KAFKA-16120)."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    strays = [
+        f"broker {broker.id}: {at} in {one.path}"
+        for broker, dirs in _told(facts)
+        for placed in (hosted(facts, broker.id),)
+        for one in dirs
+        for at in sorted(one.replicas - placed.keys())
+    ]
+    if strays:
+        mend = (
+            "find out why they are there (a topic deleted while the broker was down, an aborted"
+            " move) and see that they are not needed: in KRaft mode the broker treats them as stray"
+            " and removes them"
+        )
+        return warned("logs on disk that the metadata does not place there", strays, mend)
+    if missing := _untold(facts):
+        return unknown(missing, SEE_BROKERS)
+    return passed("no broker holds a log that it should not have")
+
+
+def directory_moves(facts: Facts) -> Finding:
+    """No replica is moving between directories (KAFKA-16082, 16297, 16365)."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    moving = [
+        f"broker {broker.id}: {at} is moving into {one.path}"
+        for broker, dirs in _told(facts)
+        for one in dirs
+        for at in sorted(one.futures)
+    ]
+    missing = _untold(facts)
+    if moving:
+        mend = (
+            "wait for kafka-reassign-partitions --verify to say that they are complete: a move"
+            " that is cut off by a mode change can leave a future replica that is never promoted"
+        )
+        return failed("replicas are moving between directories", worse_first(moving, missing), mend)
+    if missing:
+        return unknown(missing, SEE_BROKERS)
+    return passed("no replica is moving between directories")
+
+
+def one_directory_left(facts: Facts) -> Finding:
+    """No broker with several directories is down to its last one."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    disks = disks_of(facts)
+    bad = []
+    for broker, dirs in _told(facts):
+        left = last_ones(disks.brokers[broker.id])
+        if left is not None:
+            kept = left[0] if left else "none"
+            bad.append(f"broker {broker.id}: {kept} is left of {len(dirs)} directories")
+    missing = _untold(facts)
+    if bad:
+        mend = (
+            "bring the other directories back first: the broker halts when its last one fails, and"
+            " in migration mode it halts when any one fails"
+        )
+        return failed("a broker is down to its last directory", worse_first(bad, missing), mend)
+    if missing:
+        return unknown(missing, SEE_BROKERS)
+    if all(len(dirs) == 1 for _, dirs in _told(facts)):
+        return skipped("every broker has a single directory: this is no JBOD cluster")
+    return passed("every broker with several directories has more than one online")
+
+
+def disk_space(facts: Facts) -> Finding:
+    """No volume is so full that a directory may fail during the window."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    full: list[str] = []
+    filling: list[str] = []
+    missing = _untold(facts)
+    for broker, dirs in _told(facts):
+        for one in (one for one in dirs if not one.error):
+            if not one.total_bytes or one.usable_bytes is None:
+                missing.append(f"the space of {one.path} on broker {broker.id}: it does not tell")
+                continue
+            free = one.usable_bytes / one.total_bytes
+            line = (
+                f"broker {broker.id}: {one.path} has {one.usable_bytes / 2**30:.1f} GiB free"
+                f" of {one.total_bytes / 2**30:.1f} ({free:.0%})"
+            )
+            if free < _FILLING:
+                (full if free < _FULL else filling).append(line)
+    mend = (
+        "make room: a directory that runs full fails, a broker in migration mode halts on it, and"
+        " the metadata log and the catching up after each restart need space as well"
+    )
+    if full:
+        return failed("a volume is full", worse_first(full + filling, missing), mend)
+    if missing:
+        return unknown(missing, SEE_BROKERS)
+    if filling:
+        return warned("a volume is filling", filling, mend)
+    return passed(f"every volume has at least {_FILLING:.0%} free")
+
+
+CHECKS: Final = (
+    Check("log-dirs-online", "Every log directory is online", True, log_dirs_online),
+    Check(
+        "replicas-accounted", "Every replica lies in a readable directory", True, replicas_accounted
+    ),
+    Check(
+        "one-directory-left", "No broker is down to its last directory", True, one_directory_left
+    ),
+    Check("directory-moves", "No replica moves between directories", True, directory_moves),
+    Check("disk-space", "Every volume has room", True, disk_space),
+    Check("stray-logs", "No log lies where it should not", False, stray_logs),
+)

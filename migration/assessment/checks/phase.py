@@ -1,0 +1,110 @@
+"""How far the migration is, by what the cluster itself answers, and which checks apply then.
+
+ZooKeeper says whether the KRaft controllers lead and whether they copied; the brokers' settings say
+in which mode each runs; the controllers say whether they have the migration enabled, which they
+lose when it is finalized. What is not known leaves the phase unknown: then every check applies.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from migration.assessment.checks.takeover import image_of
+from migration.image.summary import Mode, Phase
+from migration.observed.probed import Facts, Unknown
+
+_NOTHING: Final = "nothing to migrate"
+OVER: Final[Mapping[Phase, str]] = {
+    Phase.FINALIZED: f"already finalized: {_NOTHING}",
+    Phase.KRAFT: f"in KRaft mode, with no migration enabled: {_NOTHING}",
+}
+"""Phases in which no check of a migration applies, and what is said instead."""
+
+UNDER_WAY: Final = frozenset({Phase.COPYING, Phase.HYBRID, Phase.DUAL_WRITE})
+_COPIED: Final = "the migration is under way: "
+NOT_UNDER_WAY: Final[Mapping[str, str]] = {
+    "metadata-version": _COPIED + "the quorum that made the copy must not be formatted",
+    "migration-enabled-everywhere": _COPIED + "brokers in KRaft mode no longer enable it",
+    "inter-broker-protocol": _COPIED + "brokers in KRaft mode go by metadata.version",
+    "kraft-settings": _COPIED + "brokers in KRaft mode have accepted their settings",
+    "broker-ids-agree": _COPIED + "brokers in KRaft mode do not register in ZooKeeper",
+    "topics-visible": _COPIED + "the metadata log has the topics",
+    "topic-deletions-pending": _COPIED + "the controllers delete topics by the metadata log",
+    "znode-payloads": _COPIED + "the content of ZooKeeper was read for the copy",
+    "dynamic-secrets": _COPIED + "the content of ZooKeeper was read for the copy",
+}
+"""Checks whose advice is for the time before the copy, and why they do not apply after it."""
+
+
+def not_applicable(check: str, phase: Phase | None) -> str | None:
+    """Return why a check does not apply in a phase; None: it applies."""
+    if phase is None:
+        return None
+    if phase in OVER:
+        return OVER[phase]
+    return NOT_UNDER_WAY.get(check) if phase in UNDER_WAY else None
+
+
+def phase_told(facts: Facts) -> Phase | None:
+    """Return the phase that the answers agree on; None: it is not known."""
+    modes = _modes(facts)
+    if modes is None:
+        return None
+    if modes == {Mode.KRAFT}:
+        return _without_zookeeper_brokers(facts)
+    if Mode.KRAFT in modes:
+        return Phase.HYBRID
+    return _led_by(facts, migrating=Mode.MIGRATING in modes)
+
+
+def _modes(facts: Facts) -> set[Mode] | None:
+    """The modes of all brokers that are known of; None: one does not tell."""
+    found = set()
+    for broker in facts.brokers:
+        if isinstance(broker.settings, Unknown):
+            return None
+        found.add(mode_of(broker.settings))
+    return found or None
+
+
+def mode_of(settings: Mapping[str, str]) -> Mode:
+    """What a broker's settings make of it (KafkaConfig: without roles it is ZooKeeper's)."""
+    if settings.get("process.roles"):
+        return Mode.KRAFT
+    enabled = settings.get("zookeeper.metadata.migration.enable") == "true"
+    return Mode.MIGRATING if enabled else Mode.ZOOKEEPER
+
+
+def _without_zookeeper_brokers(facts: Facts) -> Phase | None:
+    """All brokers are in KRaft mode: dual write lasts as long as the controllers enable it."""
+    enabled = {one.migration_ready for one in facts.answering}
+    if len(facts.answering) != len(facts.controllers) or len(enabled) != 1:
+        return None
+    match enabled.pop():
+        case True:
+            return Phase.DUAL_WRITE
+        case False:
+            return _which_end(facts)
+        case _:
+            return None
+
+
+def _which_end(facts: Facts) -> Phase:
+    """Finalized leaves what the copy wrote in ZooKeeper, as long as that is there."""
+    if isinstance(facts.zookeeper, Unknown):
+        return Phase.KRAFT
+    return Phase.FINALIZED if image_of(facts.zookeeper).migration is not None else Phase.KRAFT
+
+
+def _led_by(facts: Facts, *, migrating: bool) -> Phase | None:
+    """No broker is in KRaft mode: ZooKeeper says who leads, and whether it was copied."""
+    if isinstance(facts.zookeeper, Unknown):
+        return None
+    image = image_of(facts.zookeeper)
+    if image.controller is None:
+        return None
+    copied = image.migration is not None and image.migration.is_copied
+    if image.controller.is_kraft:
+        return Phase.HYBRID if copied else Phase.COPYING
+    if copied:
+        return Phase.ROLLED_BACK
+    return Phase.PRE_MIGRATION if migrating or facts.answering else Phase.ZOOKEEPER

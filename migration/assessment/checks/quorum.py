@@ -1,0 +1,112 @@
+"""The quorum of KRaft controllers, once it exists: reachable, redundant, willing to tell us.
+
+Before they exist every check here is skipped: that is a phase of the migration, not an error.
+"""
+
+from typing import Final
+
+from migration.assessment.checks.result import (
+    Check,
+    Finding,
+    failed,
+    listed,
+    passed,
+    phase_without_quorum,
+    skipped,
+    unknown,
+    warned,
+    worse_first,
+)
+from migration.observed.probed import Controller, Facts, Quorum, Unknown
+
+ASK: Final = "see that controllers.bootstrap names every controller and that it can be reached"
+
+
+def quorum_of(facts: Facts) -> Quorum | None:
+    """Return the quorum as a leader tells it; the one of the latest epoch."""
+    told = [one.quorum for one in facts.answering if one.quorum is not None]
+    return max(told, key=lambda quorum: quorum.epoch, default=None)
+
+
+def quorum_reachable(facts: Facts) -> Finding:
+    """A majority of the voters answers and one of them leads."""
+    if not facts.controllers:
+        return skipped(
+            "the configuration names no controllers: nothing to ask yet",
+            "once they are provisioned, write controllers.bootstrap and run preflight again",
+        )
+    silent = [f"{one.endpoint}: {one.unreachable}" for one in facts.controllers if one.unreachable]
+    if not facts.answering:
+        mend = "provision them, or bring them up, and run preflight again before the first broker"
+        return warned("no controller answers yet", silent, mend)
+    quorum = quorum_of(facts)
+    if quorum is None:
+        if any(one.may_describe is not True for one in facts.answering):
+            why = [f"{one.endpoint}: {_why(one)}" for one in facts.answering]
+            return unknown([*why, *silent], f"grant DESCRIBE on CLUSTER, or {ASK}")
+        mend = "bring up a majority of the voters, and look at their logs for the election"
+        return failed("no controller leads", [*silent, *_names(facts)], mend)
+    if 2 * len(facts.answering) <= len(quorum.voters):
+        what = f"{len(facts.answering)} of {len(quorum.voters)} voters answer here"
+        return failed(what, silent or _names(facts), ASK)
+    if silent:
+        return warned("a controller does not answer", silent, ASK)
+    leader = f"controller {quorum.leader} leads in epoch {quorum.epoch}"
+    return passed(f"{leader}, voters {listed(quorum.voters)}")
+
+
+def _why(one: Controller) -> str:
+    told = one.may_describe
+    return told.why if isinstance(told, Unknown) else "it may not be asked for the quorum"
+
+
+def _names(facts: Facts) -> list[str]:
+    return [f"{one.endpoint} answers" for one in facts.answering]
+
+
+def quorum_redundancy(facts: Facts) -> Finding:
+    """The quorum bears the loss of a controller."""
+    if (phase := phase_without_quorum(facts)) is not None:
+        return phase
+    quorum = quorum_of(facts)
+    if quorum is None:
+        return unknown(["the voters"], ASK)
+    count = len(quorum.voters)
+    if count >= 3 and count % 2:
+        return passed(f"{count} voters")
+    mend = "run 3 controllers, or 5: one is lost with its host, two or four bear no more than less"
+    return warned(
+        f"the quorum has {count} voter" + ("s" if count > 1 else ""),
+        [f"voters: {listed(quorum.voters)}"],
+        mend,
+    )
+
+
+def quorum_rights(facts: Facts) -> Finding:
+    """Kraftgate may follow the metadata log, which is what it does in the window."""
+    if (phase := phase_without_quorum(facts)) is not None:
+        return phase
+    refused, missing = [], []
+    for one in facts.answering:
+        for may, what in ((one.may_fetch, "CLUSTER_ACTION"), (one.may_describe, "DESCRIBE")):
+            if isinstance(may, Unknown):
+                missing.append(f"{one.endpoint}, {what}: {may.why}")
+            elif not may:
+                refused.append(f"{one.endpoint} refuses {what} on CLUSTER")
+    if refused:
+        mend = (
+            "grant the principal ClusterAction and Describe on the cluster (kafka-acls --cluster,"
+            " or super.users of the controllers) before the window: without CLUSTER_ACTION the"
+            " metadata log cannot be followed"
+        )
+        return failed("the controllers refuse what is needed", worse_first(refused, missing), mend)
+    if missing:
+        return unknown(missing, ASK)
+    return passed("the metadata log may be followed and the quorum described")
+
+
+CHECKS: Final = (
+    Check("quorum-reachable", "A quorum of controllers answers", True, quorum_reachable),
+    Check("quorum-rights", "We may follow the metadata log", True, quorum_rights),
+    Check("quorum-redundancy", "The quorum bears a loss", False, quorum_redundancy),
+)

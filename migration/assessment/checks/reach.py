@@ -1,0 +1,64 @@
+"""Whether the brokers can be asked at all, and whether they tell us what we ask."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from migration.assessment.checks.result import (
+    REACH_BROKERS,
+    Check,
+    Finding,
+    listed,
+    no_brokers,
+    passed,
+    unknown,
+)
+from migration.observed.probed import Broker, Facts, Topics, Unknown
+
+
+def brokers_reachable(facts: Facts) -> Finding:
+    """Every broker that is known of answers on its listener."""
+    if isinstance(facts.topics, Unknown):
+        return unknown([facts.topics.why], REACH_BROKERS)
+    silent = [
+        f"broker {broker.id}: {broker.release.why}"
+        for broker in facts.brokers
+        if isinstance(broker.release, Unknown)
+    ]
+    if silent:
+        return unknown(
+            silent,
+            "bring the broker up, and see that its listener can be reached from here. What lies on"
+            " a broker that does not answer is not known: nothing says that its restart is safe",
+        )
+    return passed(f"brokers {listed(broker.id for broker in facts.brokers)} answer")
+
+
+def broker_rights(facts: Facts) -> Finding:
+    """Every broker that answers also tells what it is asked."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    refused = [line for broker in facts.brokers for line in _refusals(broker)]
+    if isinstance(facts.topics, Topics):
+        asked = (facts.topics.min_isr, facts.topics.reassignments)
+        refused.extend(what.why for what in asked if isinstance(what, Unknown))
+    if refused:
+        return unknown(
+            refused,
+            "grant the principal DESCRIBE and DESCRIBE_CONFIGS on CLUSTER, and on all topics"
+            " (kafka-acls --add --allow-principal User:NAME --operation Describe --cluster)",
+        )
+    return passed("the brokers tell what they are asked")
+
+
+def _refusals(broker: Broker) -> Iterator[str]:
+    if isinstance(broker.release, Unknown):
+        return  # it does not answer, which is the other check's
+    for what in (broker.settings, broker.log_dirs):
+        if isinstance(what, Unknown):
+            yield f"broker {broker.id}: {what.why}"
+
+
+CHECKS: Final = (
+    Check("brokers-reachable", "Every broker answers", True, brokers_reachable),
+    Check("broker-rights", "The brokers tell us what we ask", True, broker_rights),
+)

@@ -1,0 +1,142 @@
+"""Who has the controller in ZooKeeper, and whether an earlier attempt lies in wait there."""
+
+from typing import Final
+
+from migration.assessment.checks.quorum import quorum_of
+from migration.assessment.checks.result import (
+    SEE_ZOOKEEPER,
+    Check,
+    Finding,
+    failed,
+    passed,
+    unknown,
+    warned,
+)
+from migration.assessment.hazards.phases import left_behind
+from migration.observed.facts import ZnodeSeen
+from migration.observed.probed import Facts, Quorum, Unknown, ZooKeeper
+from migration.observed.znodes import CONTROLLER, MIGRATION
+from migration.observed.zookeeper import MigrationZnode, ZooKeeperImage, observe
+
+_CLEAR: Final = (
+    "stop the controllers, see that no broker needs the old quorum any more, and delete /migration"
+    " (zookeeper-shell: delete /migration) before a fresh quorum starts"
+)
+_AWAITED: Final = (
+    "bring the controllers of that quorum up again, with their own disks, and go on with"
+    " `kraftgate run`. Start no fresh quorum on this ZooKeeper: it would skip the copy and wipe it"
+)
+
+
+def controller_elected(facts: Facts) -> Finding:
+    """A broker is ZooKeeper's controller, and /controller and /controller_epoch can be read."""
+    if isinstance(facts.zookeeper, Unknown):
+        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+    holder = image_of(facts.zookeeper).controller
+    epoch = facts.zookeeper.controller_epoch
+    if holder is None:
+        shown = [f"/controller: {_shown(facts.zookeeper.controller)}"]
+        return failed(
+            "there is no controller that can be read",
+            shown,
+            "see that the brokers are up and connected to ZooKeeper",
+        )
+    if epoch is None or not epoch.isdigit() or int(epoch) == 0:
+        return failed(
+            "there is no controller epoch",
+            [f"/controller_epoch: {_shown(epoch)}"],
+            "the takeover checks this znode: look at what wrote it",
+        )
+    if holder.is_kraft:
+        lines = [f"/controller: KRaft controller {holder.id}, epoch {epoch.decode()}"]
+        mend = (
+            "go on with `kraftgate run`: the KRaft controllers have taken over, this is no cluster"
+            " before its window"
+        )
+        return warned("the migration has begun", lines, mend)
+    if holder.id not in facts.zookeeper.broker_ids:
+        return failed(
+            "the controller is no broker that lives",
+            [f"/controller names broker {holder.id}, which is not in /brokers/ids"],
+            "wait for an election, or look at why there is none",
+        )
+    return passed(f"broker {holder.id}, controller epoch {epoch.decode()}")
+
+
+def migration_znode_stale(facts: Facts) -> Finding:
+    """No /migration of an earlier attempt is left."""
+    if isinstance(facts.zookeeper, Unknown):
+        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+    raw = facts.zookeeper.migration
+    if raw is None:
+        return passed("there is no /migration")
+    image = image_of(facts.zookeeper)
+    if image.migration is None:
+        mend = (
+            "the controllers' migration driver hangs on such content (KAFKA-19480; the null one"
+            f" comes from zookeeper-security-migration): {_CLEAR}"
+        )
+        return failed("/migration is not what Kafka writes", [f"/migration: {_shown(raw)}"], mend)
+    if not image.migration.is_copied:
+        offset = image.migration.offset
+        return passed(f"/migration is there and says that nothing was copied (offset {offset})")
+    return _copied(facts, image, image.migration)
+
+
+def _copied(facts: Facts, image: ZooKeeperImage, found: MigrationZnode) -> Finding:
+    evidence = [
+        f"/migration: kraft_metadata_offset {found.offset}, by controller {found.controller_id}"
+    ]
+    quorum, holder = quorum_of(facts), image.controller
+    if holder is None or not holder.is_kraft:
+        return _left_behind(found, "/controller is a broker's, so no quorum leads this cluster")
+    if quorum is None:
+        evidence.append(f"/controller: KRaft controller {holder.id}, and none leads")
+        return failed(
+            "a migration is under way, and its quorum does not answer", evidence, _AWAITED
+        )
+    if not _is_its_own(quorum, found):
+        voters = ", ".join(map(str, quorum.voters))
+        whose = f"the quorum that runs ends at {quorum.high_watermark}, voters {voters}"
+        return _left_behind(found, whose)
+    evidence.append(f"the quorum's log reaches to {quorum.high_watermark}")
+    return warned(
+        "the copy was made, by the quorum that runs now",
+        evidence,
+        "go on with `kraftgate run`; do not replace that quorum",
+    )
+
+
+def _is_its_own(quorum: Quorum, found: MigrationZnode) -> bool:
+    return quorum.high_watermark >= found.offset and found.controller_id in quorum.voters
+
+
+def _left_behind(found: MigrationZnode, whose: str) -> Finding:
+    hazard = left_behind(found, whose)
+    return failed(hazard.text, hazard.shown, hazard.way_out)
+
+
+def image_of(found: ZooKeeper) -> ZooKeeperImage:
+    """The two znodes as `kraftgate run` reads them."""
+    image = ZooKeeperImage()
+    for path, data in ((CONTROLLER, found.controller), (MIGRATION, found.migration)):
+        if data is not None:
+            image, _ = observe(image, ZnodeSeen(0, path, data, 0, 0, 0, 0))
+    return image
+
+
+def _shown(raw: bytes | None) -> str:
+    if raw is None:
+        return "there is none"
+    return f"{raw[:60]!r}" + (f" and {len(raw) - 60} bytes more" if len(raw) > 60 else "")
+
+
+CHECKS: Final = (
+    Check(
+        "migration-znode-stale",
+        "No earlier attempt is left in /migration",
+        True,
+        migration_znode_stale,
+    ),
+    Check("controller-elected", "ZooKeeper has a controller", True, controller_elected),
+)

@@ -1,0 +1,220 @@
+"""Topics and partitions: what must be whole before brokers are restarted one by one."""
+
+from typing import Final
+
+from migration.assessment.checks.result import (
+    SEE_BROKERS,
+    SEE_ZOOKEEPER,
+    Check,
+    Finding,
+    failed,
+    listed,
+    no_brokers,
+    passed,
+    unknown,
+    warned,
+    worse_first,
+)
+from migration.observed.probed import Facts, Partition, Topics, Unknown, ZooKeeper
+from migration.values.foreign import load_object
+
+
+def _partitions(facts: Facts) -> tuple[Partition, ...]:
+    return facts.topics.partitions if isinstance(facts.topics, Topics) else ()
+
+
+def topics_visible(facts: Facts) -> Finding:
+    """The brokers tell us of every topic that ZooKeeper has.
+
+    A broker leaves out what the principal may not describe, without an error: all that is said of
+    partitions would then be said of a part.
+    """
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    if isinstance(facts.zookeeper, Unknown):
+        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+    seen = {part.at.topic for part in _partitions(facts)}
+    hidden = sorted(facts.zookeeper.assignments.keys() - seen - set(facts.zookeeper.deletions))
+    if hidden:
+        mend = (
+            "grant the principal DESCRIBE on all topics (kafka-acls --topic '*'): what it cannot"
+            " see is not checked. A topic created or deleted this second shows up here too"
+        )
+        return failed(
+            f"topics in ZooKeeper that the brokers do not show: {len(hidden)}", hidden, mend
+        )
+    return passed(f"all {len(seen)} topics are shown")
+
+
+def leaders(facts: Facts) -> Finding:
+    """Every partition has a leader."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    bad = [
+        f"{part.at} has no leader; its replicas: {listed(part.replicas)}"
+        for part in _partitions(facts)
+        if part.leader is None
+    ]
+    if bad:
+        mend = (
+            "bring the replicas' brokers and directories back: nothing can be read from or written"
+            " to these partitions, and a migration does not mend that"
+        )
+        return failed(f"partitions without a leader: {len(bad)}", bad, mend)
+    return passed(f"all {len(_partitions(facts))} partitions have a leader")
+
+
+def under_replicated(facts: Facts) -> Finding:
+    """Every replica is in sync: the restarts take one broker after the other out of the ISR."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    bad = [
+        f"{part.at}: in sync {listed(part.isr) or 'none'} of {listed(part.replicas)}"
+        for part in _partitions(facts)
+        if set(part.isr) < set(part.replicas)
+    ]
+    if bad:
+        mend = (
+            "wait for the replicas to catch up, or bring their brokers and directories back; the"
+            " migration restarts every broker twice and each time one more replica is missing"
+        )
+        return failed(f"partitions that are under-replicated: {len(bad)}", bad, mend)
+    return passed(f"all replicas of {len(_partitions(facts))} partitions are in sync")
+
+
+def replication_factor_one(facts: Facts) -> Finding:
+    """No partition has a single copy: it is away during each restart, and lost with its disk."""
+    if (nothing := no_brokers(facts)) is not None:
+        return nothing
+    counts: dict[str, int] = {}
+    for part in _partitions(facts):
+        if len(part.replicas) == 1:
+            counts[part.at.topic] = counts.get(part.at.topic, 0) + 1
+    if counts:
+        found = [f"{topic}: {count} of its partitions" for topic, count in sorted(counts.items())]
+        mend = (
+            "add a replica (kafka-reassign-partitions) before the window, or accept that these"
+            " partitions are away during every restart of their broker, and lost for good when"
+            " their directory fails before one (hazards H1, H2, H3)"
+        )
+        return warned(f"partitions with a single replica: {sum(counts.values())}", found, mend)
+    return passed("every partition has more than one replica")
+
+
+def min_insync_replicas(facts: Facts) -> Finding:
+    """A broker can be restarted without stopping those who produce with acks=all."""
+    if isinstance(facts.topics, Unknown):
+        return unknown([facts.topics.why], SEE_BROKERS)
+    known = facts.topics.min_isr
+    if isinstance(known, Unknown):
+        return unknown([known.why], "grant DESCRIBE_CONFIGS on all topics")
+    tight: dict[str, tuple[int, int]] = {}
+    for part in facts.topics.partitions:
+        wanted, count = known.get(part.at.topic), len(part.replicas)
+        if wanted is not None and count > 1 and count <= wanted:
+            tight[part.at.topic] = (wanted, count)
+    if tight:
+        found = [
+            f"{topic}: min.insync.replicas {wanted} of {count} replicas"
+            for topic, (wanted, count) in sorted(tight.items())
+        ]
+        mend = (
+            "lower min.insync.replicas for the window or add a replica: with one broker down"
+            " producers with acks=all are refused (NOT_ENOUGH_REPLICAS)"
+        )
+        return warned(f"topics that take no records in each restart: {len(tight)}", found, mend)
+    return passed("every topic keeps enough replicas in sync while one broker restarts")
+
+
+def open_reassignments(facts: Facts) -> Finding:
+    """No partition is moving between brokers."""
+    in_zookeeper, zookeeper_missing = _reassigned_in_zookeeper(facts)
+    moving = list(in_zookeeper)
+    missing = list(zookeeper_missing)
+    if isinstance(facts.topics, Unknown):
+        missing.append(facts.topics.why)
+    elif isinstance(facts.topics.reassignments, Unknown):
+        missing.append(facts.topics.reassignments.why)
+    else:
+        moving += facts.topics.reassignments
+    if moving:
+        mend = (
+            "wait for them (kafka-reassign-partitions --verify) or cancel them (--cancel), and"
+            " stop whoever starts them, such as Cruise Control, for the window"
+        )
+        return failed("partitions are being reassigned", worse_first(moving, missing), mend)
+    if missing:
+        return unknown(missing, f"{SEE_BROKERS}; {SEE_ZOOKEEPER}")
+    return passed("no partition is being reassigned")
+
+
+def _reassigned_in_zookeeper(facts: Facts) -> tuple[list[str], list[str]]:
+    """Read /admin/reassign_partitions: what moves, what could not be told."""
+    if isinstance(facts.zookeeper, Unknown):
+        return [], [facts.zookeeper.why]
+    raw = facts.zookeeper.reassign_partitions
+    if raw is None:
+        return [], []
+    try:
+        listing = load_object(raw)["partitions"]
+        found = [
+            f"{one['topic']}-{one['partition']} in /admin/reassign_partitions" for one in listing
+        ]
+    except (ValueError, KeyError, TypeError):
+        return [f"/admin/reassign_partitions is there and not readable ({len(raw)} bytes)"], []
+    return found or ["/admin/reassign_partitions is there, with no partition in it"], []
+
+
+def topic_deletions_pending(facts: Facts) -> Finding:
+    """No topic waits to be deleted: the copy leaves those out."""
+    if isinstance(facts.zookeeper, Unknown):
+        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+    pending = facts.zookeeper.deletions
+    if pending:
+        mend = (
+            "let the deletions end: bring the brokers and directories back that hold replicas of"
+            " these topics, and see that delete.topic.enable is not false. The copy skips such"
+            " topics, and their logs stay behind as strays"
+        )
+        found = [f"/admin/delete_topics/{topic}" for topic in pending]
+        return failed(f"topics that wait to be deleted: {len(pending)}", found, mend)
+    return passed("no topic waits to be deleted")
+
+
+def notifications_pending(facts: Facts) -> Finding:
+    """No log directory notification lies unread: the ZooKeeper controller takes them at once."""
+    if isinstance(facts.zookeeper, Unknown):
+        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+    found = _notified(facts.zookeeper)
+    if found:
+        mend = (
+            "ask again in a moment. If they stay, the controller is not working: look at its log."
+            " After the takeover nobody reads them, and a failed directory goes unnoticed"
+        )
+        return warned("log directory notifications lie unread", found, mend)
+    return passed("no log directory notification lies unread")
+
+
+def _notified(zookeeper: ZooKeeper) -> list[str]:
+    return [f"/log_dir_event_notification/{name}" for name in zookeeper.notifications]
+
+
+CHECKS: Final = (
+    Check("topics-visible", "Every topic is shown to us", True, topics_visible),
+    Check("partition-leaders", "Every partition has a leader", True, leaders),
+    Check("under-replicated", "Every replica is in sync", True, under_replicated),
+    Check("open-reassignments", "No partition is being reassigned", True, open_reassignments),
+    Check("topic-deletions-pending", "No topic waits to be deleted", True, topic_deletions_pending),
+    Check(
+        "replication-factor-one", "No partition has a single replica", False, replication_factor_one
+    ),
+    Check(
+        "min-insync-replicas", "Producers go on while a broker restarts", False, min_insync_replicas
+    ),
+    Check(
+        "notifications-pending",
+        "No directory notification lies unread",
+        False,
+        notifications_pending,
+    ),
+)

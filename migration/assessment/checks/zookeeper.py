@@ -1,0 +1,186 @@
+"""ZooKeeper itself: that it is there, is whole, and will let the controllers in."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from migration.assessment.checks.brokers import settings_told
+from migration.assessment.checks.result import (
+    REACH_ZOOKEEPER,
+    SEE_ZOOKEEPER,
+    Check,
+    Finding,
+    failed,
+    passed,
+    skipped,
+    unknown,
+    warned,
+)
+from migration.observed.probed import Facts, Unknown
+from migration.values.secret_settings import is_sensitive
+
+_OLDEST: Final = (3, 5)
+
+
+def zookeeper_reachable(facts: Facts) -> Finding:
+    """ZooKeeper answers, and Kafka lives below the path that is configured."""
+    if isinstance(facts.zookeeper, Unknown):
+        return unknown([facts.zookeeper.why], REACH_ZOOKEEPER)
+    if facts.zookeeper.cluster_id is None:
+        return failed(
+            "there is no Kafka below this path",
+            [f"{facts.zookeeper_connect}: no znode /cluster/id"],
+            "write zookeeper.connect as the brokers have it, chroot included",
+        )
+    return passed(f"{facts.zookeeper_connect} answers")
+
+
+def zookeeper_ensemble(facts: Facts) -> Finding:
+    """Every server of the ensemble answers, with a version that Kafka 3.9 speaks to."""
+    if not facts.ensemble:
+        return unknown(["no server of an ensemble is known"], SEE_ZOOKEEPER)
+    bad, told = [], []
+    for server in facts.ensemble:
+        if isinstance(server.version, Unknown):
+            bad.append(f"{server.endpoint}: {server.version.why}")
+            continue
+        version = ".".join(map(str, server.version))
+        told.append(f"{server.endpoint} {version} {server.mode}".strip())
+        if server.version < _OLDEST:
+            bad.append(f"{server.endpoint}: version {version}, before 3.5")
+    if bad:
+        mend = (
+            "bring the server back, upgrade it (3.8 is what Kafka 3.9 is tested with), or let it"
+            " answer srvr (4lw.commands.whitelist): ZooKeeper must last until the migration is"
+            " finalized"
+        )
+        return warned("the ensemble is not all there, or does not tell", bad, mend)
+    return passed("; ".join(told))
+
+
+def znode_payloads(facts: Facts) -> Finding:
+    """The znodes that the copy reads are JSON as Kafka writes it."""
+    if isinstance(facts.zookeeper, Unknown):
+        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+    if facts.zookeeper.unreadable:
+        lines = [f"{path}: {why}" for path, why in facts.zookeeper.unreadable]
+        mend = (
+            "look at these znodes (zookeeper-shell get) and at who wrote them. The copy stops on"
+            " them, or takes such a topic for one without partitions"
+        )
+        return failed(f"znodes that are not what Kafka writes: {len(lines)}", lines, mend)
+    return passed("every znode that was read is as Kafka writes it")
+
+
+def zookeeper_acl(facts: Facts) -> Finding:
+    """The controllers will be allowed to write to ZooKeeper."""
+    if isinstance(facts.zookeeper, Unknown):
+        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+    found = [f"{path} is not open to everyone" for path in facts.zookeeper.restricted]
+    found += [
+        f"broker {broker.id}: zookeeper.set.acl=true"
+        for broker, settings in settings_told(facts)
+        if settings.get("zookeeper.set.acl") == "true"
+    ]
+    if found:
+        mend = (
+            "give the controllers the brokers' own way into ZooKeeper (the same JAAS login or TLS"
+            " identity, and zookeeper.set.acl); otherwise the takeover ends in NoAuth"
+        )
+        return warned("ZooKeeper's ACLs are restricted", found, mend)
+    return passed("ZooKeeper's ACLs let anyone write, the controllers too")
+
+
+def zookeeper_lock(facts: Facts) -> Finding:
+    """Only Kraftgate can change the lock that lets one orchestrator act at a time."""
+    if facts.zookeeper_connect is None:
+        return skipped("no ZooKeeper is configured, so no lock is written there")
+    if facts.zookeeper_identity:
+        return passed("/kraftgate is writable by the configured identity only")
+    return skipped(
+        "Kraftgate does not authenticate to ZooKeeper: any client can change its lock, /kraftgate",
+        "set `security` of `zookeeper` to a user or a certificate, if the ensemble supports it",
+    )
+
+
+def dynamic_secrets(facts: Facts) -> Finding:
+    """No encrypted value lies in /config/brokers that the controllers could not read."""
+    if isinstance(facts.zookeeper, Unknown):
+        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+    found = [
+        f"{path}: {key}"
+        for path, keys in sorted(facts.zookeeper.dynamic_keys.items())
+        for key in keys
+        if is_sensitive(key)
+    ]
+    if facts.zookeeper.closed:
+        lines = [f"{path}: {why}" for path, why in facts.zookeeper.closed]
+        return unknown(
+            lines, "give Kraftgate the brokers' way into ZooKeeper (`security`), or look there"
+        )
+    if not found:
+        return skipped("no secret was set dynamically")
+    if any(
+        not isinstance(one.settings, Unknown) and one.settings.get("password.encoder.secret")
+        for one in facts.answering
+    ):
+        return passed(f"{len(found)} encrypted values, and the controllers have a secret for them")
+    mend = "give the controllers the brokers' password.encoder.secret: the copy decrypts with it"
+    return warned("secrets were set dynamically and lie encrypted in ZooKeeper", found, mend)
+
+
+def zookeeper_connect_agrees(facts: Facts) -> Finding:
+    """Brokers, controllers and the configuration name one ensemble and one chroot."""
+    if facts.zookeeper_connect is None:
+        return unknown(["zookeeper.connect in the configuration"], SEE_ZOOKEEPER)
+    ours = _chroot(facts.zookeeper_connect)
+    named = list(_named(facts))
+    wrong = [f"{who}: {text}" for who, text in named if _chroot(text) != ours]
+    if wrong:
+        mend = (
+            "give controllers and brokers the same zookeeper.connect, chroot included: a quorum"
+            " that looks elsewhere copies another cluster, or nothing"
+        )
+        return failed(f"another chroot than {ours or '/'} is named", wrong, mend)
+    if not named:
+        return unknown(["zookeeper.connect of the brokers"], "grant DESCRIBE_CONFIGS on CLUSTER")
+    others = [f"{who}: {text}" for who, text in named if _hosts(text) != _hosts(named[0][1])]
+    if others:
+        mend = "see that all of these are servers of the same ensemble"
+        return warned("ZooKeeper's servers are named differently", others, mend)
+    return passed(f"{len(named)} brokers and controllers name the chroot {ours or '/'}")
+
+
+def _named(facts: Facts) -> Iterator[tuple[str, str]]:
+    for broker, settings in settings_told(facts):
+        if text := settings.get("zookeeper.connect"):
+            yield f"broker {broker.id}", text
+    for one in facts.answering:
+        if not isinstance(one.settings, Unknown) and (
+            text := one.settings.get("zookeeper.connect")
+        ):
+            yield f"controller {one.endpoint}", text
+
+
+def _chroot(connect: str) -> str:
+    _, slash, path = connect.partition("/")
+    return (slash + path).rstrip("/")
+
+
+def _hosts(connect: str) -> frozenset[str]:
+    return frozenset(part.strip() for part in connect.partition("/")[0].split(","))
+
+
+CHECKS: Final = (
+    Check("zookeeper-reachable", "ZooKeeper answers", True, zookeeper_reachable),
+    Check("znode-payloads", "Znodes are as Kafka writes them", True, znode_payloads),
+    Check(
+        "zookeeper-connect-agrees",
+        "All name one ensemble and chroot",
+        True,
+        zookeeper_connect_agrees,
+    ),
+    Check("zookeeper-ensemble", "Every server of the ensemble answers", False, zookeeper_ensemble),
+    Check("zookeeper-acl", "The controllers may write to ZooKeeper", False, zookeeper_acl),
+    Check("zookeeper-lock", "Only Kraftgate can change its lock", False, zookeeper_lock),
+    Check("dynamic-secrets", "The controllers can read what is encrypted", False, dynamic_secrets),
+)

@@ -1,0 +1,40 @@
+"""Conditions on a cluster: named, typed, pure functions of what is known of it."""
+
+from migration.assessment.conditions.authority import hazards_not_known
+from migration.assessment.conditions.condition import (
+    Condition,
+    ConditionDoc,
+    ConditionError,
+    judge_all,
+)
+from migration.assessment.conditions.parse import external, known, parse
+from migration.assessment.conditions.verdict import DataSource, Finding, Verdict, verdict_of
+from migration.assessment.conditions.view import (
+    BlockingCheck,
+    PreflightSeen,
+    QuorumSeen,
+    SettingsSeen,
+    TopicsSeen,
+    View,
+)
+
+__all__ = [
+    "BlockingCheck",
+    "Condition",
+    "ConditionDoc",
+    "ConditionError",
+    "DataSource",
+    "Finding",
+    "PreflightSeen",
+    "QuorumSeen",
+    "SettingsSeen",
+    "TopicsSeen",
+    "Verdict",
+    "View",
+    "external",
+    "hazards_not_known",
+    "judge_all",
+    "known",
+    "parse",
+    "verdict_of",
+]

@@ -1,0 +1,248 @@
+"""Conditions on how brokers take part: their mode, and whether Kafka lets them serve."""
+
+from typing import Final
+
+from migration.assessment.conditions.arguments import BROKER, LEVEL, MODE
+from migration.assessment.conditions.authority import (
+    broker_of,
+    brokers_not_known,
+    count,
+    ids,
+    in_use,
+    not_known,
+    ruler_not_known,
+    satisfied,
+    unknown,
+    waiting,
+    zookeeper_of,
+)
+from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.verdict import DataSource
+from migration.assessment.conditions.view import View
+from migration.image.summary import BrokerSummary, Mode
+from migration.metadata.versions import name_of
+
+_LOG: Final = DataSource.METADATA_LOG
+_ZOOKEEPER: Final = DataSource.ZOOKEEPER
+_SETTINGS: Final = DataSource.SETTINGS
+
+
+def _broker_mode(view: View, broker: int, text: str) -> Answer:
+    mode = Mode(text)
+    if mode is Mode.ZOOKEEPER:
+        return _in_zookeeper_mode(view, [broker])
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    found = broker_of(view, broker)
+    if found is None:
+        return waiting(f"broker {broker} is not registered")
+    told = f"broker {broker} is in {found.mode} mode"
+    evidence = _registration(found)
+    return satisfied(told, *evidence) if found.mode is mode else waiting(told, *evidence)
+
+
+def _registration(broker: BrokerSummary) -> tuple[str, ...]:
+    if broker.epoch is None:
+        return ("it is in /brokers/ids, and no controller knows it",)
+    return (f"registered at metadata offset {broker.registered_offset}, epoch {broker.epoch}",)
+
+
+def _all_brokers(view: View, text: str) -> Answer:
+    mode = Mode(text)
+    if (unseen := brokers_not_known(view)) is not None:
+        return unseen
+    known = [each.id for each in view.summary.brokers]
+    if not known:
+        return waiting("no broker is known yet")
+    if mode is Mode.ZOOKEEPER:
+        return _in_zookeeper_mode(view, known)
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    others = [each for each in view.summary.brokers if each.mode is not mode]
+    if others:
+        lines = [f"broker {each.id} is in {each.mode} mode" for each in others]
+        told = f"{len(others)} of {count(len(known), 'broker')} not in {mode} mode"
+        return waiting(f"{told}: {ids([each.id for each in others])}", *lines)
+    return satisfied(f"all in {mode} mode: {ids(known)}")
+
+
+def _in_zookeeper_mode(view: View, brokers: list[int]) -> Answer:
+    """By the brokers' own word: `/brokers/ids` looks the same in migration mode.
+
+    The metadata log cannot tell, for a broker that leaves the migration stays registered in it.
+    """
+    if (unseen := not_known(view, _ZOOKEEPER, _SETTINGS)) is not None:
+        return unseen
+    zookeeper, settings = zookeeper_of(view), view.settings
+    there = zookeeper.brokers if zookeeper is not None else {}
+    modes = settings.modes if settings is not None else {}
+    silent = settings.silent if settings is not None else {}
+    absent = [each for each in brokers if each not in there]
+    if absent:
+        return waiting(f"not in /brokers/ids: {ids(absent)}")
+    untold = [each for each in brokers if each not in modes]
+    if untold:
+        lines = [f"broker {each}: {silent.get(each, 'not polled yet')}" for each in untold]
+        return unknown(f"no settings of {ids(untold)}", *lines)
+    restarted = [each for each in brokers if settings and there[each].since_ms > settings.at_ms]
+    if restarted:
+        return unknown(f"started after its settings were told: {ids(restarted)}")
+    others = [each for each in brokers if modes[each] is not Mode.ZOOKEEPER]
+    if others:
+        lines = [f"broker {each} is configured for {modes[each]} mode" for each in others]
+        return waiting(f"not in zookeeper mode: {ids(others)}", *lines)
+    return satisfied(f"in zookeeper mode, and in /brokers/ids: {ids(brokers)}")
+
+
+def _no_zookeeper_broker(view: View) -> Answer:
+    sources = (_LOG, _ZOOKEEPER) if in_use(view, _ZOOKEEPER) else (_LOG,)
+    if (unseen := not_known(view, *sources)) is not None:
+        return unseen
+    if not view.summary.brokers:
+        return waiting("no broker is known yet")
+    others = [each.id for each in view.summary.brokers if each.mode is not Mode.KRAFT]
+    if others:
+        return waiting(f"not in kraft mode: {ids(others)}")
+    zookeeper = zookeeper_of(view)
+    left = sorted(zookeeper.brokers) if zookeeper is not None else []
+    if left:
+        return waiting(f"still in /brokers/ids: {ids(left)}")
+    return satisfied("every broker is in kraft mode, and /brokers/ids is not used any more")
+
+
+def _no_kraft_broker(view: View) -> Answer:
+    """By the brokers' own word, and by the metadata log.
+
+    A registration in KRaft mode counts also once the log is not followed any more: a way back leads
+    through one in migration mode.
+    """
+    if (unseen := not_known(view, _SETTINGS)) is not None:
+        return unseen
+    if not view.summary.brokers:
+        return waiting("no broker is known yet")
+    settings = view.settings
+    told = dict(settings.modes) if settings is not None else {}
+    log_followed = not_known(view, _LOG) is None
+    for each in view.summary.brokers:
+        counts = each.mode is Mode.KRAFT or (log_followed and each.id not in told)
+        if each.epoch is not None and counts:
+            told[each.id] = each.mode
+    found = [each for each, mode in told.items() if mode is Mode.KRAFT]
+    if found:
+        return waiting(f"in kraft mode: {ids(found)}")
+    untold = [each.id for each in view.summary.brokers if each.id not in told]
+    if untold:
+        return unknown(f"no settings of {ids(untold)}, and no registration")
+    return satisfied(f"not in kraft mode: {ids(list(told))}")
+
+
+def _broker_supports(view: View, broker: int, wanted: int) -> Answer:
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    found = broker_of(view, broker)
+    if found is None or found.epoch is None:
+        return waiting(f"broker {broker} is not registered with the controllers")
+    if found.supports is None:
+        return unknown(f"broker {broker} did not say which metadata.version it supports")
+    told = f"broker {broker} supports metadata.version {name_of(found.supports)}"
+    evidence = _registration(found)
+    return satisfied(told, *evidence) if found.supports >= wanted else waiting(told, *evidence)
+
+
+def _broker_unfenced(view: View, broker: int) -> Answer:
+    if (unseen := ruler_not_known(view)) is not None:
+        return unseen
+    if not in_use(view, _LOG):
+        return _up_in_zookeeper(view, broker)
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    found = broker_of(view, broker)
+    if found is None or found.epoch is None:
+        return waiting(f"broker {broker} is not registered with the controllers")
+    if (trouble := _trouble(found)) is not None:
+        return waiting(trouble, *_registration(found))
+    return satisfied(f"broker {broker} is unfenced", *_registration(found))
+
+
+def _up_in_zookeeper(view: View, broker: int) -> Answer:
+    """While there is no KRaft controller nobody fences: to be up is to be in /brokers/ids."""
+    zookeeper = zookeeper_of(view)
+    if zookeeper is not None and broker in zookeeper.brokers:
+        return satisfied(f"broker {broker} is in /brokers/ids, and no KRaft controller is there")
+    return waiting(f"not in /brokers/ids: broker {broker}")
+
+
+def _no_broker_fenced(view: View) -> Answer:
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    registered = [each for each in view.summary.brokers if each.epoch is not None]
+    if not registered:
+        return waiting("no broker is registered with the controllers")
+    troubles = [told for each in registered if (told := _trouble(each)) is not None]
+    if troubles:
+        return waiting(
+            f"{len(troubles)} of {count(len(registered), 'broker')}: {troubles[0]}",
+            *troubles,
+        )
+    return satisfied(f"unfenced: {ids([each.id for each in registered])}")
+
+
+def _trouble(broker: BrokerSummary) -> str | None:
+    if broker.fenced:
+        return f"broker {broker.id} is fenced"
+    if broker.in_controlled_shutdown:
+        return f"broker {broker.id} is shutting down"
+    return None
+
+
+KINDS: Final = (
+    Kind(
+        name="broker_mode",
+        explains="The broker is registered in this mode; in zookeeper mode, by its own settings,"
+        " and in /brokers/ids.",
+        sources=frozenset({_LOG, _ZOOKEEPER, _SETTINGS}),
+        rule=_broker_mode,
+        parameters=(BROKER, MODE),
+    ),
+    Kind(
+        name="all_brokers",
+        explains="Every broker that is known is in this mode.",
+        sources=frozenset({_LOG, _ZOOKEEPER, _SETTINGS}),
+        rule=_all_brokers,
+        parameters=(MODE,),
+    ),
+    Kind(
+        name="no_zookeeper_broker",
+        explains="No broker uses ZooKeeper any more.",
+        sources=frozenset({_LOG, _ZOOKEEPER}),
+        rule=_no_zookeeper_broker,
+    ),
+    Kind(
+        name="no_kraft_broker",
+        explains="No broker is in kraft mode, by its own settings or as it is registered.",
+        sources=frozenset({_LOG, _SETTINGS}),
+        rule=_no_kraft_broker,
+    ),
+    Kind(
+        name="broker_supports",
+        explains="The broker's software can work with this metadata.version, as it is registered.",
+        sources=frozenset({_LOG}),
+        rule=_broker_supports,
+        parameters=(BROKER, LEVEL),
+    ),
+    Kind(
+        name="broker_unfenced",
+        explains="Kafka lets the broker serve, and it is not shutting down; while there is no KRaft"
+        " controller, it is in /brokers/ids.",
+        sources=frozenset({_LOG, _ZOOKEEPER}),
+        rule=_broker_unfenced,
+        parameters=(BROKER,),
+    ),
+    Kind(
+        name="no_broker_fenced",
+        explains="That holds for every broker that is registered with the controllers.",
+        sources=frozenset({_LOG}),
+        rule=_no_broker_fenced,
+    ),
+)

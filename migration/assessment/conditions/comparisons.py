@@ -1,0 +1,89 @@
+"""Conditions on the comparisons of the metadata log with ZooKeeper and with the disks."""
+
+from typing import Final
+
+from migration.assessment.conditions.authority import (
+    count,
+    not_known,
+    satisfied,
+    unknown,
+    unread,
+    violated,
+    waiting,
+)
+from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.verdict import DataSource
+from migration.assessment.conditions.view import View
+from migration.comparison.differences import Difference
+from migration.comparison.result import Compared
+from migration.values.durations import duration_text
+
+COMPARED_MS_MAX: Final = 180_000
+"""A comparison is made every half a minute, and may take a while in a large cluster."""
+_CLOSED: Final = {"quotas": "quotas of users, clients and IPs"}
+_LOG: Final = DataSource.METADATA_LOG
+_ZOOKEEPER: Final = DataSource.ZOOKEEPER
+_DISKS: Final = DataSource.LOG_DIRS
+
+
+def _content_equal(view: View) -> Answer:
+    if (unseen := not_known(view, _LOG, _ZOOKEEPER)) is not None:
+        return unseen
+    return _equal(view, view.summary.content, "ZooKeeper's content")
+
+
+def _disks_agree(view: View) -> Answer:
+    if (unseen := not_known(view, _LOG, _DISKS)) is not None:
+        return unseen
+    return _equal(view, view.summary.places, "what lies on the disks")
+
+
+def _equal(view: View, compared: Compared, what: str) -> Answer:
+    if compared.at_ms is None:
+        return unknown(f"{what} was not compared with the metadata log yet")
+    if view.now_ms - compared.at_ms > COMPARED_MS_MAX:
+        limit = duration_text(COMPARED_MS_MAX)
+        return unknown(f"{what} was not compared with the metadata log for more than {limit}")
+    if compared.lasting:
+        kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(compared.lasting.items()))
+        lines = [_line(each) for each in compared.named]
+        counted = sum(compared.lasting.values())
+        return violated(f"{what} and the metadata log differ: {kinds}", *lines, counted=counted)
+    if compared.unreadable:
+        told = count(compared.unreadable, "znode")
+        why = f"{told} cannot be read, so {what} is not wholly compared"
+        return unknown(why, *unread(compared), counted=compared.unreadable)
+    if compared.differing:
+        told = count(compared.differing, "difference")
+        return waiting(f"{told} that the next comparison may not find again")
+    closed = [
+        f"not compared, as they are closed to us: {_CLOSED.get(each, f'settings of {each}')}"
+        for each in compared.closed
+    ]
+    return satisfied(
+        f"{what} is as the metadata log says", f"{compared.compared} compared", *closed
+    )
+
+
+def _line(each: Difference) -> str:
+    where = f" on broker {each.broker} in {each.path}" if each.path else ""
+    return f"{each.kind} of {each.subject}{where}: {each.seen or 'none'}, logged {each.logged}"
+
+
+KINDS: Final = (
+    Kind(
+        name="content_equal",
+        explains="The last comparison of ZooKeeper's content with the metadata log found no"
+        " difference.",
+        sources=frozenset({_LOG, _ZOOKEEPER}),
+        rule=_content_equal,
+    ),
+    Kind(
+        name="disks_agree",
+        explains="The last comparison of what lies on the disks with the metadata log found no"
+        " difference.",
+        sources=frozenset({_LOG, _DISKS}),
+        rule=_disks_agree,
+    ),
+)

@@ -1,0 +1,172 @@
+"""Conditions on the KRaft controllers: the quorum, and what each registered as."""
+
+from typing import Final
+
+from migration.assessment.conditions.arguments import CONTROLLER, COUNT, one_of
+from migration.assessment.conditions.authority import (
+    count,
+    not_known,
+    satisfied,
+    unknown,
+    violated,
+    waiting,
+)
+from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.verdict import DataSource
+from migration.assessment.conditions.view import QuorumSeen, View
+from migration.image.summary import ControllerSummary
+from migration.observed.probed import Voter
+from migration.values.durations import duration_text
+
+CAUGHT_UP_MS_MAX: Final = 10_000
+"""A voter fetches every 500 ms at the least; the leader resigns without a majority after 3 s."""
+_LOG: Final = DataSource.METADATA_LOG
+_QUORUM: Final = DataSource.QUORUM
+
+
+def _quorum_healthy(view: View) -> Answer:
+    if (unseen := not_known(view, _QUORUM)) is not None:
+        return unseen
+    quorum = view.quorum
+    if quorum is None or not (quorum.answering or quorum.refused):
+        return unknown("no controller answered")
+    if quorum.leader is None:
+        return waiting("no controller leads the quorum", *_unanswered(quorum))
+    leads = f"controller {quorum.leader} leads in epoch {quorum.epoch}"
+    evidence = [leads, f"high watermark {quorum.high_watermark}", *map(_voter, quorum.voters)]
+    now_ms = next((v.last_caught_up_ms for v in quorum.voters if v.id == quorum.leader), None)
+    if now_ms is None:
+        return unknown(f"{leads}, and does not tell of itself as a voter", *evidence)
+    lagging = [each for each in quorum.voters if _lags(each, now_ms)]
+    if lagging:
+        named = ", ".join(str(each.id) for each in lagging)
+        return waiting(f"{leads}; behind or not there: {named}", *evidence)
+    if quorum.refused or quorum.silent:
+        return waiting(f"{leads}, and not every controller answers", *_unanswered(quorum))
+    return satisfied(f"{leads}, and all {count(len(quorum.voters), 'voter')} follow", *evidence)
+
+
+def _lags(voter: Voter, now_ms: int) -> bool:
+    # By the leader's clock alone: it tells its own time as that of its own catching up.
+    caught_up = voter.last_caught_up_ms
+    return caught_up is None or now_ms - caught_up > CAUGHT_UP_MS_MAX
+
+
+def _voter(voter: Voter) -> str:
+    return f"voter {voter.id}: log end offset {voter.log_end_offset}"
+
+
+def _unanswered(quorum: QuorumSeen) -> list[str]:
+    refused = [f"{each}: nobody listens" for each in quorum.refused]
+    return [*refused, *(f"{endpoint}: {why}" for endpoint, why in quorum.silent.items())]
+
+
+def _controllers_stopped(view: View) -> Answer:
+    """Only by what is seen: a host that is away may still have a controller that runs."""
+    if (unseen := not_known(view, _QUORUM)) is not None:
+        return unseen
+    quorum = view.quorum
+    if quorum is None or not (quorum.answering or quorum.refused or quorum.silent):
+        return unknown("no controller was asked")
+    if quorum.answering:
+        return waiting(f"{count(quorum.answering, 'controller')} still answering")
+    if quorum.silent:
+        return unknown("a controller that gives no answer may still run", *_unanswered(quorum))
+    told = f"nobody listens at {', '.join(quorum.refused)}"
+    return satisfied(told)
+
+
+def _controllers_registered(view: View, wanted: int) -> Answer:
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    found = view.summary.controllers
+    if found is None:
+        return unknown("registrations of controllers were not counted yet")
+    named = ", ".join(str(each.id) for each in found) or "none"
+    told = f"{len(found)} of {count(wanted, 'controller')} registered: {named}"
+    evidence = tuple(map(_registration, found))
+    return satisfied(told, *evidence) if len(found) >= wanted else waiting(told, *evidence)
+
+
+def _controller_mode(view: View, controller: int, mode: str) -> Answer:
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    known = view.summary.controllers
+    if known is None:
+        return unknown("registrations of controllers were not counted yet")
+    found = next((each for each in known if each.id == controller), None)
+    if found is None:
+        return waiting(f"controller {controller} is not registered")
+    now = "migration" if found.zk_migration_ready else "kraft"
+    told = f"controller {controller} is in {now} mode"
+    return (
+        satisfied(told, _registration(found))
+        if now == mode
+        else waiting(told, _registration(found))
+    )
+
+
+def _registration(controller: ControllerSummary) -> str:
+    ready = "ready" if controller.zk_migration_ready else "not ready"
+    return (
+        f"controller {controller.id}: registered at metadata offset"
+        f" {controller.registered_offset}, {ready} for the migration"
+    )
+
+
+def _controller_caught_up(view: View, controller: int) -> Answer:
+    if (unseen := not_known(view, _QUORUM)) is not None:
+        return unseen
+    quorum = view.quorum
+    if quorum is None or quorum.leader is None:
+        return waiting("no controller leads the quorum")
+    voters = {each.id: each for each in quorum.voters}
+    leader, found = voters.get(quorum.leader), voters.get(controller)
+    if found is None:
+        return violated(f"controller {controller} is no voter", *map(_voter, quorum.voters))
+    if leader is None or leader.last_caught_up_ms is None:
+        return unknown(f"controller {quorum.leader} does not tell of itself as a voter")
+    if _lags(found, leader.last_caught_up_ms):
+        return waiting(f"controller {controller} has not caught up", _voter(leader), _voter(found))
+    limit = duration_text(CAUGHT_UP_MS_MAX)
+    return satisfied(f"controller {controller} caught up within {limit}", _voter(found))
+
+
+KINDS: Final = (
+    Kind(
+        name="quorum_healthy",
+        explains="A controller leads, every voter has caught up with it within 10 s, and every"
+        " configured controller answers.",
+        sources=frozenset({_QUORUM}),
+        rule=_quorum_healthy,
+    ),
+    Kind(
+        name="controllers_stopped",
+        explains="At every configured controller's address nobody listens any more.",
+        sources=frozenset({_QUORUM}),
+        rule=_controllers_stopped,
+    ),
+    Kind(
+        name="controllers_registered",
+        explains="At least so many controllers are registered.",
+        sources=frozenset({_LOG}),
+        rule=_controllers_registered,
+        parameters=(COUNT,),
+    ),
+    Kind(
+        name="controller_mode",
+        explains="The controller's latest start was with zookeeper.metadata.migration.enable, or"
+        " without it.",
+        sources=frozenset({_LOG}),
+        rule=_controller_mode,
+        parameters=(CONTROLLER, one_of("migration", "kraft")),
+    ),
+    Kind(
+        name="controller_caught_up",
+        explains="The controller is a voter and has caught up with the leader within 10 s.",
+        sources=frozenset({_QUORUM}),
+        rule=_controller_caught_up,
+        parameters=(CONTROLLER,),
+    ),
+)

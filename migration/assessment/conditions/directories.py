@@ -1,0 +1,197 @@
+"""Conditions on log directories: where replicas are assigned, who is held, which are online."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from migration.assessment.conditions.arguments import BROKER, COUNT
+from migration.assessment.conditions.authority import (
+    broker_of,
+    brokers_not_known,
+    count,
+    ids,
+    not_known,
+    satisfied,
+    unknown,
+    violated,
+    waiting,
+)
+from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.verdict import DataSource, Verdict
+from migration.assessment.conditions.view import View
+from migration.image.holds import is_stalled
+from migration.image.summary import BrokerSummary, Mode
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, is_bad
+
+_LOG: Final = DataSource.METADATA_LOG
+_DISKS: Final = DataSource.LOG_DIRS
+_PENDING: Final = (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED)
+_GONE: Final = (ReplicaState.OFFLINE, ReplicaState.LOST)
+
+
+def _assignments_complete(view: View, broker: int) -> Answer:
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    found = broker_of(view, broker)
+    if found is None:
+        return waiting(f"broker {broker} is not registered")
+    if found.mode is not Mode.KRAFT:
+        return waiting(f"broker {broker} is still in ZooKeeper mode", f"its mode: {found.mode}")
+    if lost := found.replicas[ReplicaState.LOST]:
+        return violated(f"broker {broker} has {count(lost, 'replica')} in a directory that is lost")
+    if found.held or found.pending:
+        return _pending(view, found)
+    told = f"every replica of broker {broker} has a directory"
+    return satisfied(told, count(sum(found.replicas.values()), "replica"), *_gone(found))
+
+
+def _pending(view: View, broker: BrokerSummary) -> Answer:
+    evidence = [f"{broker.replicas[each]} {each}" for each in _PENDING if broker.replicas[each]]
+    told = f"broker {broker.id} has {count(broker.pending, 'replica')} without a directory"
+    if is_stalled(broker, view.now_ms, view.stall_after_ms):
+        return violated(f"{told}, and makes no progress", *evidence)
+    return waiting(told, *evidence)
+
+
+def _gone(broker: BrokerSummary) -> list[str]:
+    return [
+        f"broker {broker.id}: {count(broker.replicas[each], 'replica')} {each}"
+        for each in _GONE
+        if broker.replicas[each]
+    ]
+
+
+def _nothing_held(view: View) -> Answer:
+    return _not_held(view, None)
+
+
+def _nothing_held_but(view: View, broker: int) -> Answer:
+    return _not_held(view, broker)
+
+
+def _not_held(view: View, but: int | None) -> Answer:
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    if not view.summary.brokers:
+        return waiting("no broker yet")
+    held = [each for each in view.summary.brokers if each.held and each.id != but]
+    other = "" if but is None else f" but broker {but}"
+    if not held:
+        return satisfied(f"no broker{other} is held")
+    told = [_pending(view, each) for each in held]
+    lines = [each.reason for each in told]
+    named = f"held{other}: {', '.join(str(each.id) for each in held)}"
+    stalled = any(each.verdict is Verdict.VIOLATED for each in told)
+    return violated(named, *lines) if stalled else waiting(named, *lines)
+
+
+def _log_dirs_online(view: View, broker: int | None = None) -> Answer:
+    """Bad ones are told whatever else is not known: what is well must be seen now."""
+    disks = view.summary.disks
+    known = {each.id: each for each in view.summary.brokers}
+    told = disks.brokers if disks is not None else {}
+    asked = [broker] if broker is not None else sorted(known.keys() | told.keys())
+    bad = [line for each in asked for line in _bad(known.get(each), told.get(each))]
+    if bad:
+        return violated(bad[0], *bad)
+    if (unseen := not_known(view, _DISKS)) is not None:
+        return unseen
+    if broker is None and (unseen := brokers_not_known(view)) is not None:
+        return unseen
+    if not asked:
+        return waiting("no broker is known yet")
+    silent = [line for each in asked for line in _untold(each, told.get(each))]
+    if silent:
+        return unknown(silent[0], *silent)
+    paths = [
+        f"broker {each}: {', '.join(one.path for one in told[each].log_dirs)}" for each in asked
+    ]
+    total = sum(len(told[each].log_dirs) for each in asked)
+    online = count(total, "log directory", "log directories")
+    return satisfied(f"{online} online, of {ids(asked)}", *paths)
+
+
+def _bad(broker: BrokerSummary | None, disks: BrokerDisks | None) -> Iterator[str]:
+    for each in disks.log_dirs if disks is not None else ():
+        if is_bad(each) and disks is not None:
+            why = "offline" if each.error == STORAGE_ERROR else "not readable on its host"
+            yield f"broker {disks.id}: {each.path} is {why}"
+    if disks is not None:
+        paths = {each.path for each in disks.log_dirs if is_bad(each)}
+        for path, lost in disks.cut_off.items():
+            if path not in paths:
+                what = count(lost.replicas, "replica")
+                yield f"broker {disks.id}: {path} is not among its directories, with {what}"
+    if broker is None:
+        return
+    yield from _gone(broker)
+    if broker.gone is not None:
+        missing = ", ".join(broker.gone.directories)
+        yield f"broker {broker.id}: it came back without directory id {missing}"
+    if broker.failed is not None:
+        missing = ", ".join(broker.failed.directories)
+        yield f"broker {broker.id}: directory id {missing} failed"
+
+
+def _untold(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
+    if disks is None or disks.answered_ms is None:
+        yield f"broker {broker} has not described its log directories yet"
+    elif disks.unreachable is not None:
+        yield f"broker {broker} does not describe its log directories: {disks.unreachable}"
+    else:
+        if not disks.log_dirs:
+            yield f"broker {broker} names no log directory"
+        for each in disks.log_dirs:
+            if each.error:
+                yield f"broker {broker}: {each.path} is told with error code {each.error}"
+
+
+def _log_dirs_registered(view: View, broker: int, wanted: int) -> Answer:
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    found = broker_of(view, broker)
+    if found is None or found.epoch is None:
+        return waiting(f"broker {broker} is not registered with the controllers")
+    told = f"broker {broker} registered {count(len(found.log_dirs), 'directory id')}"
+    enough = len(found.log_dirs) >= wanted
+    return satisfied(told, *found.log_dirs) if enough else waiting(told, *found.log_dirs)
+
+
+KINDS: Final = (
+    Kind(
+        name="assignments_complete",
+        explains="The broker is in KRaft mode and each of its replicas has a real directory id.",
+        sources=frozenset({_LOG}),
+        rule=_assignments_complete,
+        parameters=(BROKER,),
+    ),
+    Kind(
+        name="nothing_held",
+        explains="No broker is held.",
+        sources=frozenset({_LOG}),
+        rule=_nothing_held,
+    ),
+    Kind(
+        name="nothing_held_but",
+        explains="No broker is held, this one left aside.",
+        sources=frozenset({_LOG}),
+        rule=_nothing_held_but,
+        parameters=(BROKER,),
+    ),
+    Kind(
+        name="log_dirs_online",
+        explains="Every log directory of the broker, or of all, is told to be online.",
+        sources=frozenset({_DISKS, _LOG, DataSource.ZOOKEEPER}),
+        rule=_log_dirs_online,
+        parameters=(BROKER,),
+        optional=1,
+    ),
+    Kind(
+        name="log_dirs_registered",
+        explains="The broker's registration names at least so many log directories.",
+        sources=frozenset({_LOG}),
+        rule=_log_dirs_registered,
+        parameters=(BROKER, COUNT),
+    ),
+)

@@ -1,0 +1,51 @@
+"""Whether the broker or controller that a condition names exists."""
+
+from migration.assessment.conditions.authority import brokers_not_known, not_known, unknown, waiting
+from migration.assessment.conditions.condition import Answer, Condition
+from migration.assessment.conditions.verdict import Verdict
+from migration.assessment.conditions.view import View
+from migration.assessment.data_source import DataSource
+from migration.image.known_ids import known_brokers, known_controllers, no_such
+
+
+def absent(condition: Condition, view: View) -> str | None:
+    """Say that the condition's broker or controller does not exist; None: it does, or not known.
+
+    It does not exist when no source knows it and all that would know it are current.
+    """
+    if condition.broker is not None:
+        return absent_broker(condition.broker, view)
+    if condition.controller is not None:
+        return _absent_controller(condition.controller, view)
+    return None
+
+
+def absent_broker(broker: int, view: View) -> str | None:
+    """The same of a broker."""
+    known = known_brokers(view.summary)
+    if broker in known or brokers_not_known(view) is not None:
+        return None
+    return no_such("broker", broker, view.summary.cluster, known)
+
+
+def of_a_broker(view: View, broker: int, answer: Answer) -> Answer:
+    """Limit an answer about one broker by what is known of its existence.
+
+    No condition holds for a broker that no source knows. While the sources that would know it are
+    not current, only a violation is reported.
+    """
+    known = known_brokers(view.summary)
+    if broker in known or answer.verdict is Verdict.VIOLATED:
+        return answer
+    reason = absent_broker(broker, view)
+    if reason is None:
+        return unknown(no_such("broker", broker, view.summary.cluster, known))
+    return waiting(reason) if answer.verdict is Verdict.SATISFIED else answer
+
+
+def _absent_controller(controller: int, view: View) -> str | None:
+    voters = view.quorum.voters if view.quorum is not None else ()
+    known = known_controllers(view.summary, (each.id for each in voters))
+    if controller in known or not_known(view, DataSource.METADATA_LOG, DataSource.QUORUM):
+        return None
+    return no_such("controller", controller, view.summary.cluster, known)

@@ -1,0 +1,112 @@
+"""Conditions that keep a step from being taken: hazards, the checks before the window; the soak."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+from migration.assessment.conditions.arguments import BROKER, DURATION, one_of
+from migration.assessment.conditions.authority import (
+    FOLLOWED,
+    count,
+    hazards_not_known,
+    not_known,
+    satisfied,
+    unknown,
+    violated,
+    waiting,
+)
+from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.verdict import DataSource
+from migration.assessment.conditions.view import View
+from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
+from migration.values.durations import format_duration
+from migration.values.timestamps import iso
+
+_PASSING: Final = frozenset({HazardKind.UNFENCED_EARLY, HazardKind.FINALIZE_TOO_EARLY})
+"""These end without a person: the assignments complete, the other brokers follow."""
+_SUBJECT: Final = one_of(
+    *map(str, Action), *map(str, HazardKind), name="restart|migrate|finalize|HAZARD"
+)
+
+
+def _no_hazard(view: View, subject: str, broker: int | None = None) -> Answer:
+    """What is known to be dangerous is told whatever else is not known."""
+    found = [each for each in view.hazards if _concerns(each, subject, broker)]
+    lasting = [each for each in found if each.kind not in _PASSING]
+    if lasting:
+        return _told(violated, lasting)
+    if unseen := hazards_not_known(view, subject, broker):
+        return unknown("; ".join(unseen))
+    if found:
+        return _told(waiting, found)
+    about = "" if broker is None else f", of broker {broker}"
+    what = f"that forbids to {subject}" if subject in set(Action) else f"of the kind {subject}"
+    return satisfied(f"no hazard is known {what}{about}")
+
+
+def _concerns(hazard: Hazard, subject: str, broker: int | None) -> bool:
+    if subject not in (hazard.blocks, hazard.kind):
+        return False
+    return broker is None or hazard.broker in (None, broker)
+
+
+def _told(answer: Callable[..., Answer], found: list[Hazard]) -> Answer:
+    """Answer with what to do and the other hazards first: the facts behind one may be many."""
+    first = found[0]
+    lines = [f"way out: {first.way_out}", *(f"also: {each.text}" for each in found[1:])]
+    counted = len(lines) + first.evidence_total
+    return answer(first.text, *lines, *first.evidence, counted=counted)
+
+
+def _preflight_passed(view: View) -> Answer:
+    if (unseen := not_known(view, DataSource.PREFLIGHT)) is not None:
+        return unseen
+    seen = view.preflight
+    if seen is None or not seen.checks:
+        return unknown("the checks before the window were not made")
+    if seen.blocking:
+        named = ", ".join(each.id for each in seen.blocking)
+        lines = [f"{each.id}: {each.text}" for each in seen.blocking]
+        return violated(f"{count(len(seen.blocking), 'check')} of {seen.checks}: {named}", *lines)
+    return satisfied(f"none of {count(seen.checks, 'check')} blocks")
+
+
+def _soak(view: View, duration: timedelta) -> Answer:
+    if all(each in view.not_current for each in FOLLOWED):
+        return unknown("nothing is being observed")
+    since = view.satisfied_since_ms
+    wanted = format_duration(duration)
+    if since is None:
+        return waiting(f"the other conditions must hold for {wanted}, and do not hold yet")
+    told = f"the other conditions hold since {iso(since)}"
+    if view.now_ms - since < duration / timedelta(milliseconds=1):
+        return waiting(f"{told}, and must for {wanted}")
+    return satisfied(f"{told}, longer than {wanted}")
+
+
+KINDS: Final = (
+    Kind(
+        name="no_hazard",
+        explains="No hazard is known that forbids this step, or of this kind, for the broker or"
+        " for all.",
+        sources=frozenset({*FOLLOWED, DataSource.JMX}),
+        rule=_no_hazard,
+        parameters=(_SUBJECT, BROKER),
+        optional=1,
+    ),
+    Kind(
+        name="preflight_passed",
+        explains="No check of `kraftgate preflight` blocks.",
+        sources=frozenset({DataSource.PREFLIGHT}),
+        rule=_preflight_passed,
+    ),
+    Kind(
+        name="soak",
+        explains="All other conditions of the same guards or gate have held for so long without a"
+        " break.",
+        sources=frozenset(),
+        rule=_soak,
+        parameters=(DURATION,),
+    ),
+)

@@ -1,0 +1,147 @@
+"""Conditions from text: `finalized`, `broker_mode(3, kraft)`, `soak(10m)`; and all there are."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Final
+
+from migration.assessment.conditions import (
+    brokers,
+    comparisons,
+    controllers,
+    directories,
+    guards,
+    phases,
+    replication,
+    zookeeper,
+)
+from migration.assessment.conditions.authority import unknown
+from migration.assessment.conditions.condition import (
+    Answer,
+    Condition,
+    ConditionDoc,
+    ConditionError,
+)
+from migration.assessment.conditions.existence import of_a_broker
+from migration.assessment.conditions.kind import Kind, Refused
+from migration.assessment.conditions.verdict import DataSource
+from migration.assessment.conditions.view import View
+from migration.image.summary import Phase
+from migration.values.nearest import did_you_mean
+
+_KINDS: Final[Mapping[str, Kind]] = {
+    each.name: each
+    for subject in (
+        phases,
+        brokers,
+        directories,
+        replication,
+        controllers,
+        zookeeper,
+        comparisons,
+        guards,
+    )
+    for each in subject.KINDS
+}
+_PHASES: Final = frozenset(map(str, Phase))
+_CALL: Final = re.compile(
+    r"\s*(?P<name>[A-Za-z][A-Za-z0-9_-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*"
+)
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+def known() -> Sequence[ConditionDoc]:
+    """All kinds of conditions; a phase's bare name stands for `phase(PHASE)`."""
+    return [each.doc for each in _KINDS.values()]
+
+
+def parse(text: str, *, bind: Mapping[str, str] = _NOTHING, own: Collection[str] = ()) -> Condition:
+    """Read a condition.
+
+    Args:
+        text: As a person writes it.
+        bind: What stands for an argument that is this very word: `{"broker": "3"}`.
+        own: Names of the users' own conditions, which take no argument.
+
+    Raises:
+        ConditionError: it is none; names the nearest that is.
+    """
+    match = _CALL.fullmatch(text)
+    if match is None:
+        raise ConditionError(f"{text!r} is no condition: write one like finalized or offset(1439)")
+    name, given = match["name"], match["arguments"]
+    arguments = [each.strip() for each in (given or "").split(",")] if (given or "").strip() else []
+    arguments = [bind.get(each, each) for each in arguments]
+    if name in _KINDS:
+        return _of_kind(_KINDS[name], arguments)
+    if name in _PHASES:
+        if given is not None:
+            raise ConditionError(f"the phase `{name}` takes no argument: write {name}")
+        return _of_kind(_KINDS["phase"], [name])
+    if name in own:
+        if arguments:
+            raise ConditionError(f"the condition `{name}` takes no argument")
+        return external(name)
+    raise ConditionError(
+        f"unknown condition `{name}`; {did_you_mean(name, (*_KINDS, *_PHASES, *own))}"
+    )
+
+
+def _of_kind(kind: Kind, arguments: Sequence[str]) -> Condition:
+    if arguments and not kind.parameters:
+        raise ConditionError(f"the condition `{kind.name}` takes no argument")
+    needed = len(kind.parameters) - kind.optional
+    if len(arguments) < needed:
+        what = "an argument" if len(kind.parameters) == 1 else f"{needed} arguments"
+        raise ConditionError(f"the condition `{kind.name}` needs {what}: write {kind.example}")
+    if len(arguments) > len(kind.parameters):
+        raise ConditionError(f"too many arguments of `{kind.name}`: write {kind.signature}")
+    values, texts = [], []
+    broker: int | None = None
+    controller: int | None = None
+    for parameter, argument in zip(kind.parameters, arguments, strict=False):
+        try:
+            value = parameter.read(argument)
+        except Refused as error:
+            raise ConditionError(_refused(kind, argument, error)) from error
+        values.append(value)
+        texts.append(parameter.text(value))
+        if parameter.broker and isinstance(value, int):
+            broker = value
+        if parameter.controller and isinstance(value, int):
+            controller = value
+    return Condition(
+        text=f"{kind.name}({', '.join(texts)})" if texts else kind.name,
+        name=kind.name,
+        needs=kind.sources,
+        rule=partial(_judge, kind, tuple(values), broker),
+        broker=broker,
+        controller=controller,
+    )
+
+
+def _refused(kind: Kind, argument: str, error: Refused) -> str:
+    if kind.name == "phase":
+        return f"unknown phase `{argument}`; {did_you_mean(argument, _PHASES)}"
+    example = f": write {kind.example}" if error.example else ""
+    return f"`{kind.name}` {error}{example}"
+
+
+def _judge(kind: Kind, values: tuple[object, ...], broker: int | None, view: View) -> Answer:
+    answer = kind.rule(view, *values)
+    return answer if broker is None else of_a_broker(view, broker, answer)
+
+
+def external(name: str) -> Condition:
+    """A condition that is judged elsewhere; the view has what came of it, by this name."""
+
+    def rule(view: View) -> Answer:
+        if DataSource.EXTERNAL in view.not_current:
+            return unknown(view.not_current[DataSource.EXTERNAL])
+        found = view.external.get(name)
+        if found is None:
+            return unknown(f"`{name}` has not been evaluated yet")
+        return Answer(verdict=found.verdict, reason=found.reason, evidence=found.evidence)
+
+    return Condition(text=name, name=name, needs=frozenset({DataSource.EXTERNAL}), rule=rule)

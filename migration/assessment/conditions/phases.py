@@ -1,0 +1,158 @@
+"""Conditions on where the migration stands: phase, metadata offset, metadata.version, the copy."""
+
+from typing import Final
+
+from migration.assessment.conditions.arguments import LEVEL, OFFSET, one_of
+from migration.assessment.conditions.authority import (
+    not_known,
+    satisfied,
+    violated,
+    waiting,
+    zookeeper_of,
+    zookeeper_rules,
+)
+from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.verdict import DataSource
+from migration.assessment.conditions.view import View
+from migration.image.summary import WAY, Phase
+from migration.metadata.versions import name_of
+
+_LOG: Final = DataSource.METADATA_LOG
+_ZOOKEEPER: Final = DataSource.ZOOKEEPER
+_TWO_WAY: Final = (Phase.HYBRID, Phase.DUAL_WRITE)
+PHASE: Final = one_of(*map(str, Phase), name="PHASE")
+
+
+def _not_seen(view: View, wanted: Phase) -> Answer | None:
+    if wanted is not Phase.ROLLED_BACK:
+        return not_known(view, _LOG)
+    # Only ZooKeeper can tell, and the controllers whose log it was may be gone by then.
+    if view.summary.phase is Phase.ROLLED_BACK and zookeeper_rules(view):
+        return None
+    return not_known(view, _LOG, _ZOOKEEPER)
+
+
+def _phase(view: View, text: str) -> Answer:
+    wanted, now = Phase(text), view.summary.phase
+    if (unseen := _not_seen(view, wanted)) is not None:
+        return unseen
+    if wanted in WAY and now in WAY and WAY.index(now) > WAY.index(wanted):
+        return satisfied(f"the phase is {now}, which comes after {wanted}")
+    return _is_or_will_be(wanted, now)
+
+
+def _phase_is(view: View, text: str) -> Answer:
+    wanted, now = Phase(text), view.summary.phase
+    if (unseen := _not_seen(view, wanted)) is not None:
+        return unseen
+    if wanted in WAY and now in WAY and WAY.index(now) > WAY.index(wanted):
+        return violated(f"the phase is {now}, which comes after {wanted}")
+    return _is_or_will_be(wanted, now)
+
+
+def _is_or_will_be(wanted: Phase, now: Phase) -> Answer:
+    told = f"the phase is {now}"
+    if wanted is now:
+        return satisfied(told)
+    if wanted is Phase.ROLLED_BACK and now is Phase.FINALIZED:
+        return violated(f"{told}: there is no way back from it")
+    if wanted is Phase.KRAFT and now is not Phase.ZOOKEEPER:
+        return violated(f"{told}: this cluster had a ZooKeeper")
+    if now in WAY:
+        return waiting(told)
+    why = "the next attempt is yet to begin" if now is Phase.ROLLED_BACK else "it does not migrate"
+    return violated(f"{told}: {why}")
+
+
+def _offset(view: View, wanted: int) -> Answer:
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    now = view.summary.metadata_offset
+    told = f"the metadata offset is {now}"
+    reached = now is not None and now >= wanted
+    return satisfied(told) if reached else waiting(told)
+
+
+def _metadata_version(view: View, wanted: int) -> Answer:
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    level = view.summary.metadata_version
+    if level is None:
+        return waiting("the metadata log has no metadata.version yet")
+    told = f"the metadata.version is {name_of(level)}"
+    evidence = (f"level {level}, {wanted} is wanted",)
+    return satisfied(told, *evidence) if level >= wanted else waiting(told, *evidence)
+
+
+def _kraft_only(view: View) -> Answer:
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    phase = view.summary.phase
+    told = f"the phase is {phase}"
+    return satisfied(told) if phase in (Phase.FINALIZED, Phase.KRAFT) else waiting(told)
+
+
+def _copied(view: View) -> Answer:
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    phase = view.summary.phase
+    told = f"the phase is {phase}"
+    if phase is Phase.FINALIZED:
+        return satisfied(told)
+    if phase not in _TWO_WAY:
+        return _is_or_will_be(Phase.HYBRID, phase)
+    if (unseen := not_known(view, _ZOOKEEPER)) is not None:
+        return unseen
+    seen = zookeeper_of(view)
+    znode = None if seen is None else seen.migration
+    if znode is None:
+        return violated(f"{told}, and there is no /migration: ZooKeeper is not being written")
+    evidence = f"/migration: metadata offset {znode.offset} of controller {znode.controller_id}"
+    if znode.offset <= 0:
+        return waiting(f"{told}, and /migration does not say yet that the copy is done", evidence)
+    return satisfied(f"{told}, and /migration says that the copy is done", evidence)
+
+
+KINDS: Final = (
+    Kind(
+        name="phase",
+        explains="The migration has reached this phase, or passed it.",
+        sources=frozenset({_LOG, _ZOOKEEPER}),
+        rule=_phase,
+        parameters=(PHASE,),
+    ),
+    Kind(
+        name="phase_is",
+        explains="The migration is in this phase now.",
+        sources=frozenset({_LOG, _ZOOKEEPER}),
+        rule=_phase_is,
+        parameters=(PHASE,),
+    ),
+    Kind(
+        name="kraft_only",
+        explains="The cluster is in KRaft mode without ZooKeeper: finalized, or never migrated.",
+        sources=frozenset({_LOG}),
+        rule=_kraft_only,
+    ),
+    Kind(
+        name="copied",
+        explains="ZooKeeper's content is in the metadata log, and both logs say so.",
+        sources=frozenset({_LOG, _ZOOKEEPER}),
+        rule=_copied,
+    ),
+    Kind(
+        name="offset",
+        explains="The metadata log was read up to this offset.",
+        sources=frozenset({_LOG}),
+        rule=_offset,
+        parameters=(OFFSET,),
+    ),
+    Kind(
+        name="metadata_version",
+        explains="The finalized metadata.version is this one or a later one.",
+        sources=frozenset({_LOG}),
+        rule=_metadata_version,
+        parameters=(LEVEL,),
+    ),
+)

@@ -1,0 +1,165 @@
+"""Conditions on partitions: full ISRs, and no reassignment under way.
+
+Before the copy the metadata log knows no topics, so that the brokers' own answer counts alone;
+from then on both must say so: each may lag behind the other.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from migration.assessment.conditions.arguments import BROKER
+from migration.assessment.conditions.authority import (
+    broker_of,
+    brokers_alone_not_known,
+    brokers_not_known,
+    count,
+    log_has_topics,
+    not_known,
+    ruler_not_known,
+    satisfied,
+    unknown,
+    waiting,
+    zookeeper_of,
+    zookeeper_rules,
+)
+from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.verdict import DataSource
+from migration.assessment.conditions.view import TopicsSeen, View
+
+_LOG: Final = DataSource.METADATA_LOG
+_ZOOKEEPER: Final = DataSource.ZOOKEEPER
+_TOPICS: Final = DataSource.TOPICS
+
+
+def _isr_full(view: View, broker: int | None = None) -> Answer:
+    if (unseen := ruler_not_known(view)) is not None:
+        return unseen
+    logged = log_has_topics(view)
+    if not logged and (unseen := brokers_alone_not_known(view)) is not None:
+        return unseen
+    if (unseen := not_known(view, _TOPICS, *((_LOG,) if logged else ()))) is not None:
+        return unseen
+    topics = view.topics
+    if topics is None:
+        return unknown("the partition state: not polled from the brokers yet")
+    if broker is not None:
+        if (unseen := brokers_not_known(view)) is not None:
+            return unseen
+        if broker_of(view, broker) is None:
+            return waiting(f"broker {broker} is not known")
+    if (untold := _untold(view, topics, broker, logged=logged)) is not None:
+        return untold
+    behind = [*_by_the_log(view, broker)] if logged else []
+    behind += _by_the_brokers(topics, broker)
+    if behind:
+        return waiting(behind[0], *behind, *topics.named, counted=len(behind) + topics.odd)
+    whose = "every partition has" if broker is None else f"broker {broker} is in"
+    isr = "all its replicas in the ISR" if broker is None else "the ISR of all its partitions"
+    who = ["the brokers"] + (["the metadata log"] if logged else [])
+    return satisfied(f"{whose} {isr}", f"{topics.partitions} partitions, by {' and '.join(who)}")
+
+
+def _untold(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -> Answer | None:
+    """Say why full ISRs could not be told from what is not there to be seen."""
+    summary = view.summary
+    if not logged:
+        if topics.partitions == 0:
+            return unknown("the brokers name no partition at all: may it be DESCRIBE on topics?")
+        return None
+    counted = summary.under_replicated is not None and summary.leaderless is not None
+    found = None if broker is None else broker_of(view, broker)
+    if not counted or (found is not None and found.epoch and found.under_replicated is None):
+        return unknown("the metadata log's partitions were not counted yet")
+    if topics.partitions < summary.partitions:
+        return unknown(
+            f"the brokers name {topics.partitions} of {summary.partitions} partitions",
+            "either they have not caught up, or DESCRIBE on all topics is needed",
+        )
+    return None
+
+
+def _by_the_log(view: View, broker: int | None) -> Iterator[str]:
+    summary = view.summary
+    found = None if broker is None else broker_of(view, broker)
+    if found is not None and found.under_replicated:
+        yield _out_of_isr(found.id, found.under_replicated)
+    if broker is None and summary.under_replicated:
+        yield f"{_under_replicated(summary.under_replicated)}, by the metadata log"
+        for each in summary.brokers:
+            if each.under_replicated:
+                yield _out_of_isr(each.id, each.under_replicated)
+    if summary.leaderless:
+        yield f"{_leaderless(summary.leaderless)}, by the metadata log"
+
+
+def _by_the_brokers(topics: TopicsSeen, broker: int | None) -> Iterator[str]:
+    if broker is not None and topics.missing.get(broker):
+        yield f"{_out_of_isr(broker, topics.missing[broker])}, by the brokers"
+    if broker is None and topics.under_replicated:
+        yield f"{_under_replicated(topics.under_replicated)}, by the brokers"
+        for each, number in sorted(topics.missing.items()):
+            yield f"{_out_of_isr(each, number)}, by the brokers"
+    if topics.leaderless:
+        yield f"{_leaderless(topics.leaderless)}, by the brokers"
+
+
+def _under_replicated(number: int) -> str:
+    return f"{count(number, 'partition')} under-replicated"
+
+
+def _leaderless(number: int) -> str:
+    return f"{count(number, 'partition')} without a leader"
+
+
+def _out_of_isr(broker: int, number: int) -> str:
+    return f"broker {broker} is not in the ISR of {count(number, 'partition')}"
+
+
+def _no_reassignment(view: View) -> Answer:
+    if (unseen := ruler_not_known(view)) is not None:
+        return unseen
+    if log_has_topics(view):
+        if (unseen := not_known(view, _LOG)) is not None:
+            return unseen
+        open_ones = view.summary.reassigning
+        if open_ones is None:
+            return unknown("the metadata log's partitions were not counted yet")
+        who = "by the metadata log"
+    else:
+        if (unseen := brokers_alone_not_known(view)) is not None:
+            return unseen
+        if (unseen := not_known(view, _TOPICS)) is not None:
+            return unseen
+        open_ones = None if view.topics is None else view.topics.reassigning
+        if open_ones is None:
+            return unknown("the ZooKeeper controller did not tell of open reassignments")
+        who = "by the controller"
+        zookeeper = zookeeper_of(view)
+        if zookeeper_rules(view) and zookeeper is not None and zookeeper.reassigning:
+            told = f"{count(zookeeper.reassigning, 'partition')} in /admin/reassign_partitions"
+            return waiting(told)
+    if open_ones:
+        named, odd = ((), 0) if view.topics is None else (view.topics.named, view.topics.odd)
+        told = f"{count(open_ones, 'partition')} being reassigned, {who}"
+        return waiting(told, *named, counted=odd)
+    return satisfied(f"no partition is being reassigned, {who}")
+
+
+KINDS: Final = (
+    Kind(
+        name="isr_full",
+        explains="Every partition has a leader, and the broker, or every replica, is in the ISR:"
+        " by the brokers' word, and after the copy by the metadata log's too.",
+        sources=frozenset({_TOPICS, _LOG, _ZOOKEEPER}),
+        rule=_isr_full,
+        parameters=(BROKER,),
+        optional=1,
+    ),
+    Kind(
+        name="no_reassignment",
+        explains="No partition is being moved to other brokers.",
+        sources=frozenset({_LOG, _TOPICS, _ZOOKEEPER}),
+        rule=_no_reassignment,
+    ),
+)

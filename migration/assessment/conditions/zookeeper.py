@@ -1,0 +1,161 @@
+"""Conditions on ZooKeeper: whether it is seen, who is its controller, `/migration`."""
+
+from typing import Final
+
+from migration.assessment.conditions.arguments import one_of
+from migration.assessment.conditions.authority import (
+    ids,
+    not_known,
+    satisfied,
+    unknown,
+    violated,
+    waiting,
+    zookeeper_of,
+)
+from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.verdict import DataSource
+from migration.assessment.conditions.view import View
+from migration.assessment.hazards.dual_write import silence, unheard, unwritable
+from migration.image.known_ids import member_brokers
+from migration.image.summary import Phase
+from migration.observed.log_dirs import DisksImage
+from migration.observed.znodes import CONTROLLER, MIGRATION
+from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
+from migration.values.durations import duration_text
+from migration.values.timestamps import iso
+
+_LOG: Final = DataSource.METADATA_LOG
+_ZOOKEEPER: Final = DataSource.ZOOKEEPER
+_DISKS: Final = DataSource.LOG_DIRS
+
+
+def _seen(view: View, path: str | None = None) -> ZooKeeperImage | Answer:
+    """ZooKeeper as it is now, or why it cannot be told."""
+    if (unseen := not_known(view, _ZOOKEEPER)) is not None:
+        return unseen
+    seen = zookeeper_of(view)
+    if seen is None:
+        return unknown("ZooKeeper: no data yet")
+    if path is not None and path in seen.unreadable:
+        return unknown(f"{path} cannot be read: {seen.unreadable[path]}")
+    return seen
+
+
+def _zookeeper_seen(view: View) -> Answer:
+    seen = _seen(view)
+    if isinstance(seen, Answer):
+        return seen
+    limits = view.limits.get(_ZOOKEEPER, ())
+    if limits:
+        return unknown("not every change of ZooKeeper is seen", *limits)
+    if (unseen := _missed(view, seen)) is not None:
+        return unseen
+    return satisfied("every change of ZooKeeper is seen", f"by {seen.server}")
+
+
+def _missed(view: View, seen: ZooKeeperImage) -> Answer | None:
+    """Say that a notification was missed, as long as not every broker's disks were seen since.
+
+    It said that a log directory of some broker failed; which one, only its disks can show.
+    """
+    missed_ms = seen.missed_ms
+    if missed_ms is None:
+        return None
+    told = f"a log directory notification was deleted before it was read, at {iso(missed_ms)}"
+    if (unseen := not_known(view, _DISKS)) is not None:
+        return unknown(f"{told}; {unseen.reason}")
+    disks = (view.summary.disks or DisksImage()).brokers
+    members = member_brokers(view.summary)
+    since = {each for each, one in disks.items() if (one.answered_ms or 0) > missed_ms}
+    if members <= since:
+        return None
+    left = sorted(members - since)
+    return unknown(f"{told}; log directories not described since: {ids(left)}")
+
+
+def _zk_controller(view: View, wanted: str) -> Answer:
+    seen = _seen(view, CONTROLLER)
+    if isinstance(seen, Answer):
+        return seen
+    found = seen.controller
+    if found is None:
+        return waiting("there is no /controller: nobody controls the cluster")
+    now = "kraft" if found.is_kraft else "zookeeper"
+    who = f"KRaft controller {found.id}" if found.is_kraft else f"broker {found.id}"
+    epoch = f", of KRaft epoch {found.kraft_epoch}" if found.is_kraft else ""
+    evidence = f"/controller: broker id {found.id}{epoch}"
+    told = f"{who} holds /controller"
+    return satisfied(told, evidence) if now == wanted else waiting(told, evidence)
+
+
+def _no_migration_znode(view: View) -> Answer:
+    seen = _seen(view)
+    if isinstance(seen, Answer):
+        return seen
+    if MIGRATION in seen.unreadable:
+        return waiting(f"/migration is there, and cannot be read: {seen.unreadable[MIGRATION]}")
+    found = seen.migration
+    if found is None:
+        return satisfied("there is no /migration")
+    return waiting(
+        "/migration is there",
+        f"metadata offset {found.offset} of controller {found.controller_id}",
+    )
+
+
+def _dual_write_alive(view: View) -> Answer:
+    if (unseen := not_known(view, _LOG)) is not None:
+        return unseen
+    seen = _seen(view, MIGRATION)
+    if isinstance(seen, Answer):
+        return seen
+    phase = view.summary.phase
+    if phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
+        told = f"the phase is {phase}: ZooKeeper is not written"
+        over = phase in (Phase.FINALIZED, Phase.ROLLED_BACK, Phase.KRAFT)
+        return violated(told) if over else waiting(told)
+    if (stop := unwritable(seen, view.now_ms)) is not None:
+        return violated(stop.text, stop.evidence)
+    found = seen.migration
+    if found is None:
+        return violated(f"the phase is {phase}, and there is no /migration")
+    evidence = f"/migration: metadata offset {found.offset} of controller {found.controller_id}"
+    if (why := unheard(seen, view.now_ms)) is not None:
+        return unknown(why, evidence)
+    if silence(seen, view.now_ms) is not None:
+        limit = duration_text(BEACON_STALE_MS)
+        return violated(f"ZooKeeper has not been written for more than {limit}", evidence)
+    return satisfied("the KRaft controller writes to ZooKeeper", evidence)
+
+
+KINDS: Final = (
+    Kind(
+        name="zookeeper_seen",
+        explains="Every change of ZooKeeper is seen: it is current, nothing limits what is seen of"
+        " it (`limits` in `status`), and after a missed log directory notification every broker has"
+        " described its log directories.",
+        sources=frozenset({_ZOOKEEPER, _DISKS}),
+        rule=_zookeeper_seen,
+    ),
+    Kind(
+        name="zk_controller",
+        explains="A KRaft controller, or a broker in ZooKeeper mode, holds /controller.",
+        sources=frozenset({_ZOOKEEPER}),
+        rule=_zk_controller,
+        parameters=(one_of("kraft", "zookeeper"),),
+    ),
+    Kind(
+        name="no_migration_znode",
+        explains="There is no /migration.",
+        sources=frozenset({_ZOOKEEPER}),
+        rule=_no_migration_znode,
+    ),
+    Kind(
+        name="dual_write_alive",
+        explains="In hybrid or dual-write, ZooKeeper was written within 30 s, and nobody touched"
+        " what the controller's writes depend on.",
+        sources=frozenset({_LOG, _ZOOKEEPER}),
+        rule=_dual_write_alive,
+    ),
+)

@@ -1,0 +1,1 @@
+"""How long the assignment of directories takes."""

@@ -1,0 +1,99 @@
+"""How fast held brokers' replicas get their directories, and how long the rest will take.
+
+The same estimate stands on every screen, in the JSON and in the metrics, or the same reason why
+there is none.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from migration.assessment.eta.estimate import LEVEL, Estimate, estimate
+from migration.assessment.waits.cluster import is_present
+from migration.image.holds import is_stalled
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.observed.source_status import SourceStatus
+from migration.shard.progress import Step
+
+_LOG_SILENT_MS: Final = 10_000
+"""An idle controller writes a no-op record each half a second, unless it is told not to."""
+
+
+class NoEstimate(enum.StrEnum):
+    """Why there is none, in words."""
+
+    NOT_CURRENT = "none: what is known is not the present"
+    STALLED = "none: it made no progress for too long"
+    NO_RATE = "none yet: no two moments at which replicas got a directory"
+
+
+Eta: TypeAlias = Estimate | NoEstimate
+
+
+def rate(assigned: int, first_ms: int, last_ms: int) -> float | None:
+    """Return replicas per second from the first assignment to the last; None: at one moment.
+
+    This is what "rate" means on every screen, in the JSON, the metrics and the report.
+    """
+    return assigned * 1000 / (last_ms - first_ms) if last_ms > first_ms else None
+
+
+def rate_per_second(broker: BrokerSummary) -> float | None:
+    """Return the rate over the latest steps of a held broker; None before two of them."""
+    steps = _steps(broker)
+    if not steps:
+        return None
+    return rate(sum(step.assigned for step in steps), steps[0].at_ms, steps[-1].at_ms)
+
+
+def etas(
+    summary: ClusterSummary, source: SourceStatus, now_ms: int, stall_after_ms: int
+) -> dict[int, Eta]:
+    """Of each held broker: how long until its last replica has a directory, or why not known."""
+    held = [broker for broker in summary.brokers if broker.held]
+    if not is_present(summary, source, now_ms):
+        return {broker.id: NoEstimate.NOT_CURRENT for broker in held}
+    at_ms = _log_time_ms(summary, now_ms)
+    return {
+        broker.id: NoEstimate.STALLED
+        if is_stalled(broker, now_ms, stall_after_ms)
+        else estimate(broker.id, _steps(broker), broker.pending, at_ms) or NoEstimate.NO_RATE
+        for broker in held
+    }
+
+
+def cluster_eta(summary: ClusterSummary, found: Mapping[int, Eta]) -> Eta | None:
+    """How long until no broker is held; None: none is. `found`: what `etas` gave.
+
+    It is over when the last one is. That is late when any of them is, so each one's chance to be
+    late is a share of what the level leaves for all.
+    """
+    lasting: Estimate | None = None
+    low = high = 0.0
+    level = 1 - (1 - LEVEL) / max(1, len(found))
+    for broker in summary.brokers:
+        one = found.get(broker.id)
+        if isinstance(one, NoEstimate):
+            return one
+        if one is None:
+            continue
+        steps = _steps(broker)
+        wider = estimate(broker.id, steps, broker.pending, steps[0].at_ms + one.over_ms, level)
+        low, high = max(low, one.low), max(high, one.high, wider.high if wider else 0.0)
+        if lasting is None or one.seconds > lasting.seconds:
+            lasting = one
+    return None if lasting is None else replace(lasting, low=low, high=high)
+
+
+def _steps(broker: BrokerSummary) -> tuple[Step, ...]:
+    return broker.progress.recent if broker.progress else ()
+
+
+def _log_time_ms(summary: ClusterSummary, now_ms: int) -> int:
+    """Up to when the log is known, by the controllers' clock, which the steps go by, too.
+
+    Where no no-op records are written, only this clock tells how long nothing came.
+    """
+    log_ms = summary.observed_ms
+    return now_ms if log_ms is None or now_ms - log_ms > _LOG_SILENT_MS else log_ms

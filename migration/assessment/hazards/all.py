@@ -1,0 +1,87 @@
+"""All hazards of one cluster, most important first."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from migration.assessment.currency import Currency
+from migration.assessment.hazards import contents, directories, dual_write, jmx, phases
+from migration.assessment.hazards.hazard import Hazard, HazardKind, Severity
+from migration.assessment.hazards.sources import dated
+from migration.image.summary import ClusterSummary
+from migration.observed.log_dirs import DisksImage, Loss
+from migration.observed.zookeeper import ZooKeeperImage
+
+_RANK: Final = {kind: rank for rank, kind in enumerate(HazardKind)}
+
+
+def hazards(
+    summary: ClusterSummary,
+    now_ms: int,
+    currency: Currency,
+    *,
+    finalize_is_near: bool | None = None,
+) -> tuple[Hazard, ...]:
+    """Everything that is dangerous in what is known. What is not known is not safe: see waits.
+
+    Args:
+        summary: What is known.
+        now_ms: By the wall clock.
+        currency: Which sources show the present; `migration.assessment.hazards.sources` has the
+        rule.
+        finalize_is_near: Whether the runbook is about to finalize; None: none is executed.
+    """
+    found = sorted(
+        _all(summary, now_ms, currency, finalize_is_near),
+        key=lambda each: (_RANK[each.kind], each.broker or 0, each.text),
+    )
+    return tuple(dated(each, currency) for each in found)
+
+
+def _all(
+    summary: ClusterSummary, now_ms: int, currency: Currency, finalize_is_near: bool | None
+) -> Iterator[Hazard]:
+    disks = summary.disks or DisksImage()
+    zookeeper = summary.zookeeper or ZooKeeperImage()
+    yield from _records_lost(disks.losses)
+    yield from directories.restart_loses_replicas(summary, disks)
+    yield from directories.halted_in_migration(summary, disks)
+    yield from directories.replicas_recreated(summary)
+    yield from directories.directory_failed_under_pending(summary)
+    yield from directories.one_directory_left(disks)
+    yield from directories.directory_ids(summary, disks)
+    yield from phases.finalize(summary, is_near=finalize_is_near)
+    yield from phases.zookeeper_wiped(summary)
+    yield from phases.stale_migration_znode(summary, zookeeper, currency)
+    yield from phases.metadata_version(summary, disks)
+    yield from dual_write.stuck(summary, zookeeper, now_ms, currency)
+    yield from jmx.assignment_queue_flat(summary, now_ms, currency)
+    yield from jmx.contradicts(summary)
+    yield from phases.unfenced_early(summary)
+    yield from contents.on_disk(summary)
+    yield from contents.content_differs(summary)
+
+
+def _records_lost(losses: tuple[Loss, ...]) -> Iterator[Hazard]:
+    if not losses:
+        return
+    lines = [
+        f"{each.topic}-{each.partition}: offsets {each.now_end} to {each.was_end - 1}"
+        for each in reversed(losses)
+    ]
+    yield Hazard(
+        kind=HazardKind.RECORDS_LOST,
+        severity=Severity.CRITICAL,
+        blocks=None,
+        text=f"acknowledged records are gone, of {_partitions(losses)}",
+        evidence=tuple(lines),
+        way_out=(
+            "Stop producers to these partitions and keep the failed directory: the records may"
+            " still be in it. Restore them from there or from a backup."
+        ),
+        since_ms=losses[0].seen_ms,
+    )
+
+
+def _partitions(losses: tuple[Loss, ...]) -> str:
+    count = len({(each.topic, each.partition) for each in losses})
+    return "one partition" if count == 1 else f"{count} partitions"

@@ -1,0 +1,128 @@
+"""Hazards that the comparisons find: the metadata log says one thing, ZooKeeper or a disk another.
+
+The classes of KAFKA-16297 (in another directory than assigned), 16365 (a future replica that is
+never promoted), 16082 and 16120 (logs that the metadata does not know), and of H3 (replicas that a
+broker refuses to create).
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
+
+from migration.assessment.hazards.hazard import Action, Hazard, HazardKind, Severity
+from migration.comparison.differences import Difference
+from migration.image.summary import ClusterSummary, Phase
+
+
+class _Rule(NamedTuple):
+    kind: HazardKind
+    severity: Severity
+    blocks: Action | None
+    text: str
+    way_out: str
+
+
+_ON_DISK: Final = {
+    "missing": _Rule(
+        HazardKind.REPLICA_NOT_ON_DISK,
+        Severity.CRITICAL,
+        Action.FINALIZE,
+        "{count} replicas are in no log directory of their broker, although all can be read",
+        "Look into the broker's log for 'Skipping creation of log': after a start with a directory"
+        " that was offline it refuses to create replicas whose directory is not known. Bring that"
+        " directory back and restart the broker; if it is lost, reassign these partitions.",
+    ),
+    "misplaced": _Rule(
+        HazardKind.REPLICA_MISPLACED,
+        Severity.WARNING,
+        Action.FINALIZE,
+        "{count} replicas lie in another log directory than the metadata log says: if that one"
+        " fails, their leaders are not moved",
+        "Restart the broker once all its log directories are well: it then tells the controller"
+        " where each replica is (KAFKA-16297).",
+    ),
+    "stray": _Rule(
+        HazardKind.REPLICA_NOT_IN_METADATA,
+        Severity.WARNING,
+        None,
+        "{count} logs on disk are of partitions that the metadata log does not have on that broker",
+        "Find out which topic they were of before the broker deletes them (KAFKA-16120); if they"
+        " hold data that is missed, copy the folders away first.",
+    ),
+    "future": _Rule(
+        HazardKind.FUTURE_REPLICA_STUCK,
+        Severity.WARNING,
+        None,
+        "{count} replicas that move between log directories have caught up and are not promoted",
+        "Restart the broker when nothing else is wrong with it (KAFKA-16365, KAFKA-16082).",
+    ),
+}
+
+
+def on_disk(summary: ClusterSummary) -> Iterator[Hazard]:
+    """What lies elsewhere than the metadata log says."""
+    places = summary.places
+    for kind, rule in _ON_DISK.items():
+        count = places.lasting.get(kind, 0)
+        if count:
+            named = [_where(each) for each in places.named if each.kind == kind]
+            yield Hazard(
+                kind=rule.kind,
+                severity=rule.severity,
+                blocks=rule.blocks,
+                text=rule.text.format(count=count),
+                evidence=tuple(named),
+                way_out=rule.way_out,
+                since_ms=places.at_ms,
+                counted=count,
+            )
+
+
+def content_differs(summary: ClusterSummary) -> Iterator[Hazard]:
+    """In dual write the two must be the same, or the way back leads to another cluster."""
+    content = summary.content
+    if summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE) or not content.lasting:
+        return
+    count = sum(content.lasting.values())
+    kinds = ", ".join(f"{content.lasting[kind]} {kind}" for kind in sorted(content.lasting))
+    named = [
+        f"{each.kind} of {each.subject}: ZooKeeper {each.seen}, metadata log {each.logged}"
+        for each in content.named
+    ]
+    yield Hazard(
+        kind=HazardKind.CONTENT_DIFFERS,
+        severity=Severity.CRITICAL,
+        blocks=Action.FINALIZE,
+        text=(
+            f"ZooKeeper and the metadata log differ ({kinds}): brokers in ZooKeeper mode, and a way"
+            " back, see another cluster"
+        ),
+        evidence=tuple(named),
+        way_out=_content_way_out(content.lasting),
+        since_ms=content.at_ms,
+        counted=count,
+    )
+
+
+def _content_way_out(kinds: Collection[str]) -> str:
+    ways = []
+    if {*kinds} - {"registration"}:
+        ways.append(
+            "Restart the active controller: the next one reconciles ZooKeeper with the metadata"
+            " log (KRaftMigrationDriver, SYNC_KRAFT_TO_ZK). What somebody wrote to ZooKeeper"
+            " itself is overwritten by that."
+        )
+    if "registration" in kinds:
+        ways.append(
+            "A broker that only one of them has, or that is in another mode than its znode says,"
+            " is not told everything by the controller: see how it is configured and whether it"
+            " lives, and restart it in the mode that it is to be in, once its log directories are"
+            " well."
+        )
+    return " ".join(ways)
+
+
+def _where(each: Difference) -> str:
+    what = f"broker {each.broker}: {each.subject}"
+    if each.kind == "misplaced":
+        return f"{what} lies in {each.path} ({each.seen}), assigned to {each.logged}"
+    return f"{what} in {each.path}" if each.path else what

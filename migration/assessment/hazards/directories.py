@@ -1,0 +1,215 @@
+"""Hazards of a broker's directories: those that Kafka 3.9 lets happen without a word (H1-H3).
+
+A broker that restarts while one of its directories is gone creates the replicas of that directory
+anew, empty, in the others, as long as the controller does not know where they were: in migration
+mode all of them (H1), in KRaft mode those `unassigned` (H2); those `migrating` it refuses to create
+at all (H3). See LogManager.getOrCreateLog and MigrationPropagator.
+"""
+
+from collections.abc import Iterator
+
+from migration.assessment.bad_directories import bad_paths, danger, id_faults, last_ones, state_of
+from migration.assessment.hazards.hazard import Action, Hazard, HazardKind, Severity
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
+
+_WAY_BACK = (
+    "Stop the broker and do not start it before {path} is back as it was: repair or mount it, check"
+    " that its meta.properties and the partitions' folders are there; this hazard ends when it can"
+    " be read on its host. If the disk is lost for good, move its partitions to other brokers or"
+    " accept the loss first: those of one replica are lost, the others are filled again from their"
+    " leaders."
+)
+
+
+def restart_loses_replicas(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
+    """A directory cannot be read and a restart is next (H1, H2, H3, before)."""
+    brokers = {each.id: each for each in summary.brokers}
+    for one in disks.brokers.values():
+        broker = brokers.get(one.id)
+        does = danger(broker, summary.phase)
+        if does is not None:
+            for path in bad_paths(one):
+                yield _restart_hazard(one, path, broker, does)
+
+
+def _restart_hazard(one: BrokerDisks, path: str, broker: BrokerSummary | None, does: str) -> Hazard:
+    cut_off = one.cut_off.get(path)
+    held = "its replicas" if cut_off is None else _count(cut_off)
+    lines = _evidence(one, path, cut_off, broker)
+    unnamed = 0 if cut_off is None else cut_off.replicas - len(cut_off.named)
+    return Hazard(
+        kind=HazardKind.RESTART_LOSES_REPLICAS,
+        severity=Severity.CRITICAL,
+        blocks=Action.RESTART,
+        broker=one.id,
+        text=(
+            f"broker {one.id} must not be restarted: its log directory {path} is"
+            f" {state_of(one, path)}, and {held} {does}"
+        ),
+        evidence=tuple(lines),
+        way_out=_WAY_BACK.format(path=path),
+        since_ms=None if cut_off is None else cut_off.since_ms,
+        counted=len(lines) + unnamed,
+    )
+
+
+def _count(cut_off: CutOff) -> str:
+    sole = f", {cut_off.sole} of them the only one of their partition," if cut_off.sole else ""
+    return f"the {cut_off.replicas} replicas in it{sole}"
+
+
+def _evidence(
+    one: BrokerDisks, path: str, cut_off: CutOff | None, broker: BrokerSummary | None
+) -> list[str]:
+    lines = [f"{each.path}: {state_of(one, path)}" for each in one.log_dirs if each.path == path]
+    if one.unreachable is not None:
+        lines.append(f"the broker does not answer: {one.unreachable}")
+    if broker is not None and broker.pending:
+        states = (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED)
+        lines.append(", ".join(f"{broker.replicas[each]} replicas {each}" for each in states))
+    for each in cut_off.named if cut_off is not None else ():
+        end = "" if each.end_offset is None else f", log end offset {each.end_offset}"
+        copies = "the only replica" if each.replicas == 1 else f"one of {each.replicas} replicas"
+        lines.append(f"{each.topic}-{each.partition}: {copies}, {each.bytes} bytes{end}")
+    return lines
+
+
+def halted_in_migration(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
+    """A broker in migration mode is gone: a failed directory halts it, and leaves no other trace.
+
+    Kafka does not say why it went (KAFKA-16431), so unless its host was looked at it stays open.
+    """
+    for broker in summary.brokers:
+        one = disks.brokers.get(broker.id)
+        if broker.mode is not Mode.MIGRATING or one is None or one.unreachable is None:
+            continue
+        unseen = [each.path for each in one.log_dirs if each.readable is None]
+        if not unseen:
+            continue
+        yield Hazard(
+            kind=HazardKind.HALTED_IN_MIGRATION,
+            severity=Severity.WARNING,
+            blocks=Action.RESTART,
+            broker=broker.id,
+            text=(
+                f"broker {broker.id} is gone in migration mode, in which a failed log directory"
+                " halts it; whether its directories are well is not known"
+            ),
+            evidence=tuple(f"not looked at: {each}" for each in unseen),
+            way_out=(
+                "Look at each directory on the broker's host (is it mounted, can meta.properties"
+                " and the partitions' folders be read, what do the broker's and the kernel's log"
+                " say?) before you start it."
+            ),
+            since_ms=one.unreachable_since_ms,
+        )
+
+
+def replicas_recreated(summary: ClusterSummary) -> Iterator[Hazard]:
+    """A broker came back with fewer directories while replicas had none (H1, H2, H3, after)."""
+    for broker in summary.brokers:
+        gone = broker.gone
+        if gone is None:
+            continue
+        yield Hazard(
+            kind=HazardKind.REPLICAS_RECREATED,
+            severity=Severity.CRITICAL,
+            blocks=None,
+            broker=broker.id,
+            text=(
+                f"broker {broker.id} came back without {len(gone.directories)} of its log"
+                f" directories while {gone.pending} of its replicas had no known one: they may"
+                " have been created anew, empty"
+            ),
+            evidence=tuple(f"directory id {each} is gone" for each in gone.directories),
+            way_out=(
+                "Stop the broker before more is overwritten, bring the directory back as it was,"
+                " and compare its partitions' log end offsets with those of the new logs."
+            ),
+            since_ms=gone.at_ms,
+        )
+
+
+def directory_failed_under_pending(summary: ClusterSummary) -> Iterator[Hazard]:
+    """A directory failed while replicas had none: the controller does not know that they lay in it.
+
+    Their leaders stay, and so do they in the ISR, although nobody can read or write them.
+    """
+    for broker in summary.brokers:
+        failed = broker.failed
+        if failed is None:
+            continue
+        yield Hazard(
+            kind=HazardKind.DIRECTORY_FAILED_UNDER_PENDING,
+            severity=Severity.CRITICAL,
+            blocks=Action.RESTART,
+            broker=broker.id,
+            text=(
+                f"a log directory of broker {broker.id} failed while {failed.pending} of its"
+                " replicas had no known one: where they lay in it, their leaders are not moved"
+            ),
+            evidence=(
+                *(f"directory id {each} failed" for each in failed.directories),
+                f"{broker.pending} replicas have no known directory still",
+            ),
+            way_out=(
+                "Do not restart the broker. See that it reaches the active controller: once it has"
+                " told where its replicas are, Kafka moves their leaders by itself. Those that"
+                " stay without a directory lie in one that was gone when the broker started: bring"
+                " that back as it was."
+            ),
+            since_ms=failed.at_ms,
+        )
+
+
+def one_directory_left(disks: DisksImage) -> Iterator[Hazard]:
+    """The next failure ends the broker: with no directory left it halts."""
+    for one in disks.brokers.values():
+        left = last_ones(one)
+        if left is None:
+            continue
+        count = f"one log directory left: {left[0]}" if left else "no log directory left"
+        yield Hazard(
+            kind=HazardKind.ONE_DIRECTORY_LEFT,
+            severity=Severity.WARNING,
+            blocks=None,
+            broker=one.id,
+            text=f"broker {one.id} has {count}",
+            evidence=tuple(f"{e.path}: offline" for e in one.log_dirs if e.path not in left),
+            way_out="Bring the others back before anything else is done to this broker.",
+        )
+
+
+def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
+    """A directory.id that is there twice, or missing where the broker needs one."""
+    registered = {each.id: each.log_dirs for each in summary.brokers}
+    for broker, lines in id_faults(disks, _with_ids(summary, disks), registered).items():
+        yield Hazard(
+            kind=HazardKind.DIRECTORY_IDS,
+            severity=Severity.CRITICAL,
+            blocks=Action.RESTART,
+            broker=broker,
+            text=(
+                f"a directory.id of broker {broker} is there twice, or missing: it would not start,"
+                " or not be let in, or give the directory a new id, and partitions whose only"
+                " replica is assigned to the old one would be without a leader"
+            ),
+            evidence=tuple(lines),
+            way_out=(
+                "With the broker stopped, write into each meta.properties the directory.id that"
+                " the directory had (what is registered and in none of them is named above)."
+                " Remove the line, so that the broker makes a new one, only where no replica lies."
+            ),
+        )
+
+
+def _with_ids(summary: ClusterSummary, disks: DisksImage) -> set[int]:
+    """Whose directories were looked at after they got ids: just before the broker registered."""
+    looked_at = {one.id: one.answered_ms or 0 for one in disks.brokers.values()}
+    return {
+        each.id
+        for each in summary.brokers
+        if each.mode is not Mode.ZOOKEEPER and looked_at.get(each.id, 0) > (each.registered_ms or 0)
+    }

@@ -1,0 +1,191 @@
+"""Dual write that does not happen, while the active controller runs on and says nothing of it.
+
+Every write to ZooKeeper is made on conditions: that /controller_epoch is the one the controller
+claimed, that /migration is the one it wrote last. Who touches one of them by hand ends dual write
+until a controller takes over anew; the controller logs it and goes on. ZkWriteBehindLag reads 0
+meanwhile: KRaftMigrationDriver brings it up to date before it writes. All of it was seen on 3.9.1.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from migration.assessment.currency import Currency
+from migration.assessment.data_source import DataSource
+from migration.assessment.hazards.hazard import Action, Hazard, HazardKind, Severity
+from migration.image.summary import ClusterSummary, Phase
+from migration.observed.jmx import JmxImage
+from migration.observed.jmx_names import JmxName
+from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH
+from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
+from migration.values.durations import duration_text
+
+_HEALTHY_LAG: Final = 100
+"""So many records behind is the present: a controller writes two no-ops a second."""
+_UNSEEN: Final = "brokers in ZooKeeper mode, and a way back, see none of the changes since"
+_RESTART: Final = (
+    "Look into the active controller's log for KRaftMigrationDriver; restarting that controller"
+    " makes the next one take over and write everything again."
+)
+_PUT_BACK: Final = (
+    "Do not restart the active controller first: it would find no copy in ZooKeeper, leave"
+    " /migration empty and never write again. Stop whoever writes there, {put} with {content}, and"
+    " then restart the active controller: the next one writes everything again."
+)
+
+
+class Stop(NamedTuple):
+    """Why ZooKeeper is not written, as a hazard says it."""
+
+    text: str
+    evidence: str
+    way_out: str
+    since_ms: int | None
+
+
+def stuck(
+    summary: ClusterSummary, zookeeper: ZooKeeperImage, now_ms: int, currency: Currency
+) -> Iterator[Hazard]:
+    """The metadata log goes on, and ZooKeeper is not written, or not what it must be."""
+    if summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE) or zookeeper.seen_ms is None:
+        return
+    seen = zookeeper.blind_since_ms is None and currency.is_current(DataSource.ZOOKEEPER)
+    at_ms = now_ms if seen else _known_until_ms(zookeeper)
+    stop = unwritable(zookeeper, at_ms)
+    if stop is None and seen and currency.is_current(DataSource.METADATA_LOG):
+        stop = silence(zookeeper, now_ms)
+    if stop is not None:
+        yield Hazard(
+            kind=HazardKind.DUAL_WRITE_STUCK,
+            severity=Severity.CRITICAL,
+            blocks=Action.FINALIZE,
+            text=stop.text,
+            evidence=(stop.evidence, *_lag(summary)),
+            way_out=stop.way_out,
+            since_ms=stop.since_ms,
+        )
+
+
+def _known_until_ms(zookeeper: ZooKeeperImage) -> int:
+    """Up to when the image is known to show ZooKeeper, while it is not seen: no later silence."""
+    if zookeeper.blind_since_ms is not None:
+        return zookeeper.blind_since_ms
+    beat_ms = 0 if zookeeper.migration is None else zookeeper.migration.written_ms
+    return max(beat_ms, zookeeper.seen_ms or 0)
+
+
+def unwritable(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
+    """Why no controller can write to ZooKeeper, whatever else it shows; None: one can.
+
+    Only while a KRaft controller holds /controller: in a rollback an operator deletes both znodes.
+
+    Args:
+        zookeeper: As last seen.
+        at_ms: Up to when it is known to be so.
+    """
+    if zookeeper.controller is None or not zookeeper.controller.is_kraft:
+        return None
+    return _emptied(zookeeper, at_ms) or _overtaken(zookeeper, at_ms)
+
+
+def silence(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
+    """Why dual write counts as stopped: `/migration` was watched, and not written, for so long.
+
+    To be asked while ZooKeeper is current. None: it was written, or `unheard` says what is missing.
+    """
+    found = zookeeper.migration
+    if found is None or now_ms - found.written_ms <= BEACON_STALE_MS:
+        return None
+    if unheard(zookeeper, now_ms) is not None:
+        return None
+    age = duration_text(now_ms - found.written_ms)
+    return Stop(
+        text=f"ZooKeeper has not been written for {age}: {_UNSEEN}",
+        evidence=f"/migration: last written up to metadata offset {found.offset}",
+        way_out=_RESTART,
+        since_ms=found.written_ms,
+    )
+
+
+def unheard(zookeeper: ZooKeeperImage, now_ms: int) -> str | None:
+    """Why it is not known whether ZooKeeper is written; None: it is known.
+
+    What was read after a break (a restart, a lost session) is of before it: a controller that
+    writes does so within `BEACON_STALE_MS`.
+    """
+    found, seen_ms = zookeeper.migration, zookeeper.seen_ms
+    if found is None or now_ms - found.written_ms <= BEACON_STALE_MS:
+        return None
+    if seen_ms is not None and now_ms - seen_ms > BEACON_STALE_MS:
+        return None
+    limit = duration_text(BEACON_STALE_MS)
+    return (
+        f"whether ZooKeeper is written: it has been watched for less than {limit} without a break"
+    )
+
+
+def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
+    """`/migration` is gone, or says that nothing was copied, which no controller makes of it."""
+    now, was = zookeeper.migration, zookeeper.migration_copied
+    if now is not None and now.is_copied:
+        return None
+    if now is not None and was is None and at_ms - now.written_ms <= BEACON_STALE_MS:
+        return None  # the copy has just ended, and its offset is about to be written
+    state = "is gone" if now is None else "says that nothing was copied"
+    last = "what it held is not known" if was is None else f"it last held {was.text}"
+    content = "kraft_metadata_offset above 0, as it last was" if was is None else was.text
+    put = "create it" if now is None else "set it"
+    return Stop(
+        text=f"/migration {state}, so that no controller writes to ZooKeeper: {_UNSEEN}",
+        evidence=f"/migration {state}; {last}",
+        way_out=_PUT_BACK.format(put=f"{put} again", content=content),
+        since_ms=None if was is None else was.written_ms,
+    )
+
+
+def _overtaken(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
+    """Somebody wrote `/controller_epoch` after the controller claimed both it and `/controller`.
+
+    The controller writes both in one transaction (KafkaZkClient, claimControllerLeadership), and
+    later checks the former's version in each write of metadata, but not in those of `/migration`.
+    """
+    controller, versions = zookeeper.controller, zookeeper.versions
+    written_ms = zookeeper.controller_epoch_ms
+    if controller is None or written_ms is None or at_ms - written_ms <= BEACON_STALE_MS:
+        return None
+    if not {CONTROLLER, CONTROLLER_EPOCH} <= versions.keys():
+        return None
+    (_, claimed), (_, epoch) = versions[CONTROLLER], versions[CONTROLLER_EPOCH]
+    if epoch <= claimed:
+        return None
+    return Stop(
+        text=(
+            "no change reaches ZooKeeper, although /migration goes on: /controller_epoch was"
+            f" written by somebody else than controller {controller.id}, whose every write of"
+            f" metadata fails since: {_UNSEEN}"
+        ),
+        evidence=(
+            f"/controller_epoch is {zookeeper.controller_epoch}, written in transaction"
+            f" 0x{epoch:x}; controller {controller.id} took over in 0x{claimed:x}"
+        ),
+        way_out=_RESTART,
+        since_ms=written_ms,
+    )
+
+
+def _lag(summary: ClusterSummary) -> list[str]:
+    """What ZkWriteBehindLag reads meanwhile: where it is known, and on which controller."""
+    jmx = summary.jmx or JmxImage()
+    lines = []
+    for node in jmx.nodes.values():
+        lag = node.numbers.get(JmxName.ZK_WRITE_BEHIND_LAG)
+        if lag is None:
+            continue
+        active = node.numbers.get(JmxName.ACTIVE_CONTROLLER_COUNT)
+        role = "" if active is None else " (active)" if active else " (not active)"
+        healthy = ", as if all were well" if lag <= _HEALTHY_LAG else ""
+        lines.append(
+            f"{JmxName.ZK_WRITE_BEHIND_LAG} of controller {node.id}{role} reads {lag}{healthy}"
+        )
+    if summary.jmx is not None and not lines:
+        lines.append(f"{JmxName.ZK_WRITE_BEHIND_LAG} is not known of any controller")
+    return lines

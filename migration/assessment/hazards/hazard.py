@@ -1,0 +1,92 @@
+"""One hazard: its name for scripts and alerts, its words for a person."""
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from migration.values import evidence
+
+
+class HazardKind(enum.StrEnum):
+    """Which hazard; the name stays when its words change. In order of importance."""
+
+    RECORDS_LOST = "records_lost"
+    ZOOKEEPER_WIPED = "zookeeper_wiped"
+    REPLICAS_RECREATED = "replicas_recreated"
+    FINALIZED_TOO_EARLY = "finalized_too_early"
+    RESTART_LOSES_REPLICAS = "restart_loses_replicas"
+    HALTED_IN_MIGRATION = "halted_in_migration"
+    STALE_MIGRATION_ZNODE = "stale_migration_znode"
+    DIRECTORY_FAILED_UNDER_PENDING = "directory_failed_under_pending"
+    REPLICA_NOT_ON_DISK = "replica_not_on_disk"
+    CONTENT_DIFFERS = "content_differs"
+    DUAL_WRITE_STUCK = "dual_write_stuck"
+    ASSIGNMENT_QUEUE_FLAT = "assignment_queue_flat"
+    DIRECTORY_IDS = "directory_ids"
+    METADATA_VERSION = "metadata_version"
+    UNFENCED_EARLY = "unfenced_early"
+    REPLICA_MISPLACED = "replica_misplaced"
+    REPLICA_NOT_IN_METADATA = "replica_not_in_metadata"
+    FUTURE_REPLICA_STUCK = "future_replica_stuck"
+    ONE_DIRECTORY_LEFT = "one_directory_left"
+    JMX_CONTRADICTS = "jmx_contradicts"
+    FINALIZE_TOO_EARLY = "finalize_too_early"
+
+
+class Severity(enum.StrEnum):
+    """How bad: data is lost or about to be, or a guard is missing."""
+
+    CRITICAL = "critical"
+    WARNING = "warning"
+
+
+class Action(enum.StrEnum):
+    """What a hazard forbids."""
+
+    RESTART = "restart"
+    MIGRATE = "migrate"
+    FINALIZE = "finalize"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hazard:
+    """One hazard.
+
+    Attributes:
+        blocks: what must not be done while it is active; None: it reports what is.
+        broker: the broker it is about, if it is about one.
+        text: what is wrong and what it leads to, in a sentence.
+        evidence: the facts behind it, as far as they are named; first, for each source that is
+            not current, that it is not.
+        way_out: what to do.
+        since_ms: since when, as well as is known.
+        counted: how many facts there are; 0: all of them are named.
+        is_due: whether it is dangerous now; False: only once the step that it blocks is near.
+            Conditions see both; screens, metrics, alerts and the audit trail show what is due.
+    """
+
+    kind: HazardKind
+    severity: Severity
+    blocks: Action | None
+    broker: int | None = None
+    text: str
+    evidence: tuple[str, ...]
+    way_out: str
+    since_ms: int | None = None
+    counted: int = 0
+    is_due: bool = True
+
+    @property
+    def evidence_total(self) -> int:
+        """How many facts are behind it, named or not."""
+        return evidence.total_of(self.evidence, self.counted)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The facts that are shown, and how many more there are."""
+        return evidence.bounded(self.evidence, self.counted)
+
+
+def due(found: Iterable[Hazard]) -> tuple[Hazard, ...]:
+    """Those that are dangerous now."""
+    return tuple(each for each in found if each.is_due)

@@ -1,0 +1,137 @@
+"""Hazards that only the JMX numbers show, and doubts that they raise.
+
+A number never lifts a hazard. What was read last of a node is used until it can be read again,
+while the other nodes' numbers show that the source is current.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from migration.assessment.currency import Currency
+from migration.assessment.data_source import DataSource
+from migration.assessment.hazards.hazard import Action, Hazard, HazardKind, Severity
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.observed.jmx import Contradiction, JmxImage, JmxNode, QueueFloor
+from migration.observed.jmx_names import JmxName
+from migration.values.durations import duration_text
+
+FLAT_AFTER_MS: Final = 60_000
+"""So long the broker waits for one answer of the controller (BrokerServer, retryTimeoutMs of the
+channel directory-assignments). An error of a single assignment it does not even log for twice as
+long (AssignmentsManager.MIN_NOISY_FAILURE_INTERVAL_NS)."""
+
+
+def assignment_queue_flat(
+    summary: ClusterSummary, now_ms: int, currency: Currency
+) -> Iterator[Hazard]:
+    """A broker has assignments to send that the controller does not confirm.
+
+    Derived from silence, of the queue and of the metadata log.
+
+    KAFKA-16886 and KAFKA-17190 are of this kind, and so is a controller that does not answer.
+    """
+    if not all(map(currency.is_current, (DataSource.JMX, DataSource.METADATA_LOG))):
+        return
+    brokers = {each.id: each for each in summary.brokers}
+    for node in (summary.jmx or JmxImage()).nodes.values():
+        queue, broker = node.queue, brokers.get(node.id)
+        if queue is None or node.read_ms is None:
+            continue
+        if node.read_ms - queue.since_ms < FLAT_AFTER_MS:
+            continue
+        if broker is not None and _progresses(broker, node.read_ms):
+            continue
+        yield _flat(node, queue, node.read_ms, broker, now_ms)
+
+
+def _progresses(broker: BrokerSummary, read_ms: int) -> bool:
+    """Whether the metadata log shows that assignments of the broker were confirmed meanwhile."""
+    return broker.assigned_ms is not None and broker.assigned_ms > read_ms - FLAT_AFTER_MS
+
+
+def _flat(
+    node: JmxNode, queue: QueueFloor, read_ms: int, broker: BrokerSummary | None, now_ms: int
+) -> Hazard:
+    flat = duration_text(read_ms - queue.since_ms)
+    name = JmxName.QUEUED_REPLICA_TO_DIR_ASSIGNMENTS
+    reads = node.numbers.get(name, queue.value)
+    filled = duration_text(read_ms - queue.filled_ms)
+    evidence = [f"{name} reads {reads}, not below {queue.value} for {flat}, above 0 for {filled}"]
+    if broker is not None and broker.assigned_ms is not None:
+        age = duration_text(now_ms - broker.assigned_ms)
+        evidence.append(f"metadata log: a replica was last assigned {age} ago")
+    else:
+        evidence.append("metadata log: no replica was seen to be assigned")
+    if broker is not None:
+        evidence.append(f"metadata log: {broker.pending} replicas without a directory")
+    if node.unreachable is not None:
+        age = duration_text(now_ms - read_ms)
+        evidence.append(f"last read {age} ago; the broker's JMX is away: {node.unreachable}")
+    return Hazard(
+        kind=HazardKind.ASSIGNMENT_QUEUE_FLAT,
+        severity=Severity.WARNING,
+        blocks=Action.FINALIZE,
+        broker=node.id,
+        text=(
+            f"broker {node.id} has {reads} assignments that the controller has not confirmed for"
+            f" {flat}: if the directory of such a replica fails now, its leaders are not moved"
+        ),
+        evidence=tuple(evidence),
+        way_out=(
+            "Look into the broker's log for AssignmentsManager, and whether the active controller"
+            " answers. If it does, and all log directories of the broker are well, restart the"
+            " broker: it then sends all its assignments anew."
+        ),
+        since_ms=queue.since_ms,
+    )
+
+
+class _Doubt(NamedTuple):
+    """What a contradiction forbids, what it means, what to do."""
+
+    blocks: Action
+    means: str
+    way_out: str
+
+
+_DOUBTS: Final = {
+    JmxName.ZK_MIGRATION_STATE: _Doubt(
+        Action.FINALIZE,
+        "the node does not see the migration where the metadata log has it",
+        "Look whether the node follows this cluster's metadata log: is it behind, is it of another"
+        " cluster, does `jmx` in the configuration name the right address for it?",
+    ),
+    JmxName.MIGRATING_ZK_BROKER_COUNT: _Doubt(
+        Action.FINALIZE,
+        "the controller counts other registrations in migration mode than the metadata log holds",
+        "Look whether the controller follows this cluster's metadata log, and whether `jmx` in the"
+        " configuration names the right address for it.",
+    ),
+    JmxName.OFFLINE_LOG_DIRECTORY_COUNT: _Doubt(
+        Action.RESTART,
+        "the broker counts other directories as offline than it describes",
+        "Look at each log directory on the broker's host before anything is done to it, and whether"
+        " `jmx` in the configuration names the right address for it.",
+    ),
+}
+
+
+def contradicts(summary: ClusterSummary) -> Iterator[Hazard]:
+    """A number that two readings have shown to contradict what is known otherwise."""
+    for each in (summary.jmx or JmxImage()).contradictions:
+        if each.lasting:
+            yield _doubt(each, {broker.id for broker in summary.brokers})
+
+
+def _doubt(each: Contradiction, brokers: set[int]) -> Hazard:
+    doubt = _DOUBTS[JmxName(each.name)]
+    return Hazard(
+        kind=HazardKind.JMX_CONTRADICTS,
+        severity=Severity.WARNING,
+        blocks=doubt.blocks,
+        broker=each.node if each.node in brokers else None,
+        text=f"{each.name} of node {each.node} contradicts the {each.against}: {doubt.means}",
+        evidence=(f"it reads {each.reads}; by the {each.against} it is {each.expected}",),
+        way_out=doubt.way_out,
+        since_ms=each.since_ms,
+    )

@@ -1,0 +1,227 @@
+"""Hazards of the migration as a whole: done too early, or begun on what an earlier one left."""
+
+from collections.abc import Iterator
+
+from migration.assessment.currency import Currency
+from migration.assessment.data_source import DataSource
+from migration.assessment.hazards.hazard import Action, Hazard, HazardKind, Severity
+from migration.image.summary import ClusterSummary, Mode, Phase
+from migration.image.wipe import skipped_at
+from migration.metadata.replica_state import ReplicaState
+from migration.metadata.versions import JBOD_LEVEL, JBOD_NAME, name_of
+from migration.observed.log_dirs import DisksImage
+from migration.observed.zookeeper import MigrationZnode, ZooKeeperImage
+
+
+def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazard]:
+    """Nothing keeps Kafka from finalizing while brokers need ZooKeeper (KAFKA-20960).
+
+    On the way there brokers are always not ready: that is dangerous once finalizing is near. No
+    runbook says so (`is_near` None): once every broker is in KRaft mode, and no other step is left.
+    """
+    done = summary.phase is Phase.FINALIZED
+    if not done and summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
+        return
+    lines = [
+        f"broker {each.id} is in {each.mode} mode"
+        for each in summary.brokers
+        if each.mode is not Mode.KRAFT
+    ]
+    for each in summary.brokers:
+        counts = [
+            f"{each.replicas[state]} {state}"
+            for state in (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED, ReplicaState.OFFLINE)
+            if each.replicas[state]
+        ]
+        if counts:
+            lines.append(f"broker {each.id} has replicas {', '.join(counts)}")
+    if not lines:
+        return
+    if done:
+        yield Hazard(
+            kind=HazardKind.FINALIZED_TOO_EARLY,
+            severity=Severity.CRITICAL,
+            blocks=None,
+            text="the migration was finalized although brokers or replicas were not ready for it",
+            evidence=tuple(lines),
+            way_out=(
+                "There is no way back to ZooKeeper. Restart the brokers that are not in KRaft mode"
+                " in KRaft mode, each only when all its log directories are well."
+            ),
+        )
+        return
+    yield Hazard(
+        kind=HazardKind.FINALIZE_TOO_EARLY,
+        severity=Severity.WARNING,
+        blocks=Action.FINALIZE,
+        text="the migration must not be finalized yet, and Kafka would not refuse it",
+        evidence=tuple(lines),
+        way_out="Wait until every broker is in KRaft mode and every replica has a directory.",
+        is_due=summary.phase is Phase.DUAL_WRITE if is_near is None else is_near,
+    )
+
+
+def stale_migration_znode(
+    summary: ClusterSummary, zookeeper: ZooKeeperImage, currency: Currency
+) -> Iterator[Hazard]:
+    """`/migration` of an earlier attempt makes a fresh quorum wipe ZooKeeper."""
+    found = zookeeper.migration
+    if found is None or not found.is_copied:
+        return
+    offset = skipped_at(zookeeper, summary.phase)
+    if offset is not None:
+        if summary.wiped is None:
+            yield _about_to_wipe(summary, found, offset)
+        return
+    nothing_copied = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.ROLLED_BACK)
+    if summary.phase in nothing_copied and _no_quorum_made_it(zookeeper, currency):
+        yield left_behind(found, f"the metadata log is in phase {summary.phase}")
+
+
+def _no_quorum_made_it(zookeeper: ZooKeeperImage, currency: Currency) -> bool:
+    """Whether the phase tells so: a log that was not read to its end has no record of the copy.
+
+    Without it ZooKeeper tells: a broker in ZooKeeper mode was the last to hold /controller.
+    """
+    held_by = zookeeper.held_by or zookeeper.controller
+    ruled_by_broker = held_by is not None and not held_by.is_kraft
+    return currency.is_current(DataSource.METADATA_LOG) or ruled_by_broker
+
+
+def left_behind(found: MigrationZnode, whose: str) -> Hazard:
+    """The hazard of a `/migration` that tells of a copy which no quorum that runs has made.
+
+    A quorum that starts with it skips the copy (KRaftMigrationDriver; strimzi#11262). `whose`: why
+    it is nobody's, for the evidence.
+    """
+    return Hazard(
+        kind=HazardKind.STALE_MIGRATION_ZNODE,
+        severity=Severity.CRITICAL,
+        blocks=Action.MIGRATE,
+        text=(
+            "/migration says that the copy is complete, and no controller made it: a fresh quorum"
+            " would skip the copy and overwrite ZooKeeper with its own empty metadata"
+        ),
+        evidence=(
+            f"/migration: kraft_metadata_offset {found.offset} of controller {found.controller_id}",
+            whose,
+        ),
+        way_out=(
+            "With all KRaft controllers stopped and a ZooKeeper broker as controller, delete"
+            " /migration (zookeeper-shell: delete /migration) before any controller starts again."
+        ),
+        since_ms=found.written_ms,
+    )
+
+
+def _about_to_wipe(summary: ClusterSummary, found: MigrationZnode, offset: int) -> Hazard:
+    return Hazard(
+        kind=HazardKind.STALE_MIGRATION_ZNODE,
+        severity=Severity.CRITICAL,
+        blocks=Action.MIGRATE,
+        text=(
+            "a quorum has taken the cluster over and skipped the copy: as soon as its metadata log"
+            f" has passed offset {offset} it deletes every topic from ZooKeeper"
+        ),
+        evidence=(
+            f"/migration said kraft_metadata_offset {offset} when it took over",
+            f"its metadata log is at {summary.metadata_offset}, and grows by 2 a second at least",
+        ),
+        way_out=(
+            "Stop all KRaft controllers now, before that offset. Then delete /controller and"
+            " /migration (zookeeper-shell), and restart the brokers in ZooKeeper mode. Format the"
+            " controllers anew before the next attempt."
+        ),
+        since_ms=found.written_ms,
+    )
+
+
+def zookeeper_wiped(summary: ClusterSummary) -> Iterator[Hazard]:
+    """The topics are gone from ZooKeeper; the logs are on the disks still."""
+    wiped = summary.wiped
+    if wiped is None:
+        return
+    gone = wiped.gone
+    yield Hazard(
+        kind=HazardKind.ZOOKEEPER_WIPED,
+        severity=Severity.CRITICAL,
+        blocks=Action.RESTART,
+        text=(
+            f"KRaft controller {wiped.controller} deleted {gone.topics} topics from ZooKeeper,"
+            " which it had never copied"
+        ),
+        evidence=tuple(f"topic {each} is gone from /brokers/topics" for each in gone.named),
+        way_out=(
+            "Stop all KRaft controllers, and restart no broker: the partitions' logs are on the"
+            " disks still, and a broker that starts in migration mode takes them for strays."
+            " Restore ZooKeeper's data directory from before, delete /controller and /migration,"
+            " and only then restart the brokers, in ZooKeeper mode."
+        ),
+        since_ms=gone.since_ms,
+        counted=gone.topics,
+    )
+
+
+def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
+    """Below 3.7-IV2 no directory is ever assigned, so that nothing can be waited for.
+
+    A broker in migration mode offers its inter.broker.protocol.version as the only one it can: such
+    a quorum refuses it, or it does not even start, so what it registers is never seen.
+    """
+    level = summary.metadata_version
+    if level is None or level >= JBOD_LEVEL:
+        return
+    told = [(each.id, len(each.log_dirs)) for each in summary.brokers]
+    told += [(each.id, len(each.log_dirs)) for each in disks.brokers.values()]
+    several = sorted({id_ for id_, number in told if number > 1})
+    if not several:
+        return
+    nothing_copied = summary.phase in (Phase.ZOOKEEPER, Phase.PRE_MIGRATION)
+    yield Hazard(
+        kind=HazardKind.METADATA_VERSION,
+        severity=Severity.CRITICAL,
+        blocks=Action.MIGRATE,
+        text=(
+            f"the metadata.version is {name_of(level)}, and log directories are known from"
+            f" {JBOD_NAME} on: "
+            + (
+                "brokers with several of them cannot register, and nothing would be copied"
+                if nothing_copied
+                else "no replica is ever assigned to one"
+            )
+        ),
+        evidence=(
+            f"metadata.version level {level}, {JBOD_LEVEL} is needed",
+            f"brokers with several log directories: {', '.join(map(str, several))}",
+        ),
+        way_out=(
+            "Nothing has been copied yet: take brokers out of migration mode (one that holds the"
+            " old quorum's log dies of the new one's), stop the controllers, format them anew with"
+            " the brokers' release (kafka-storage.sh format --release-version 3.9), and begin"
+            " again. In this phase kafka-features.sh cannot raise it."
+            if nothing_copied
+            else "Raise it before brokers with several directories go on:"
+            " kafka-features.sh --bootstrap-server ... upgrade --metadata 3.9"
+        ),
+    )
+
+
+def unfenced_early(summary: ClusterSummary) -> Iterator[Hazard]:
+    """Kafka lets a broker serve before its directories are known."""
+    for broker in summary.brokers:
+        early = broker.unfenced_early
+        if not broker.held or early is None:
+            continue
+        yield Hazard(
+            kind=HazardKind.UNFENCED_EARLY,
+            severity=Severity.WARNING,
+            blocks=Action.RESTART,
+            broker=broker.id,
+            text=(
+                f"broker {broker.id} serves although {broker.pending} of its replicas have no known"
+                " log directory: if one fails now, Kafka does not move their leaders"
+            ),
+            evidence=(f"unfenced with {early.pending} pending, {broker.pending} are left",),
+            way_out="Leave the broker alone until its assignments are complete.",
+            since_ms=broker.unfenced_ms,
+        )

@@ -1,0 +1,1 @@
+"""What the migration waits for, with a name for each reason."""

@@ -1,0 +1,279 @@
+"""What is being waited for, in words: every wait of the migration has a named reason.
+
+`waits` reads one cluster's summary and what its source says of itself, and gives the reasons, most
+important first: the source (what is not current tells nothing of the present, so then nothing else
+is said and no step is advised), then the brokers that are not in order, then the step that the
+phase asks for. Screens, `status` and alerts all print these words. The result is empty only when
+the migration is finalized, or there was none to do, and nothing is pending.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from migration.assessment.waits.brokers import broker_waits
+from migration.assessment.waits.wait import Wait, WaitKind
+from migration.image.holds import is_stalled
+from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary, Mode, Phase
+from migration.observed.source_status import (
+    BEHIND_RECORDS,
+    NO_STATUS,
+    STALE_AFTER_MS,
+    SourceStatus,
+    behind,
+    from_json,
+    is_current,
+    is_silent,
+    stale_ms,
+    to_json,
+)
+from migration.values.durations import duration_text
+
+__all__ = [
+    "NO_STATUS",
+    "STALE_AFTER_MS",
+    "SourceStatus",
+    "Wait",
+    "WaitKind",
+    "from_json",
+    "headline",
+    "is_current",
+    "is_log_over",
+    "is_present",
+    "is_stalled",
+    "nothing_seen",
+    "stale_ms",
+    "to_json",
+    "waits",
+]
+
+
+_RANK: Final = {kind: rank for rank, kind in enumerate(WaitKind)}
+_RESTARTS: Final = (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED, Phase.KRAFT)
+"""The phases in which a broker in ZooKeeper mode is what the migration waits for."""
+
+
+def nothing_seen(cluster: str) -> ClusterSummary:
+    """Make the summary of a cluster of which no record was read: ZooKeeper's, as far as known."""
+    return ClusterSummary(
+        cluster=cluster,
+        metadata_offset=None,
+        observed_ms=None,
+        leader_epoch=None,
+        active_controller=None,
+        phase=Phase.ZOOKEEPER,
+        metadata_version=None,
+        topics=0,
+        partitions=0,
+        unknown_records=0,
+        brokers=(),
+    )
+
+
+def waits(
+    summary: ClusterSummary, source: SourceStatus, now_ms: int, stall_after_ms: int
+) -> tuple[Wait, ...]:
+    """Everything that is being waited for, most important first."""
+    blocked = tuple(_source_waits(summary, source, now_ms))
+    if blocked:
+        return blocked
+    return tuple(_migration_waits(summary, now_ms, stall_after_ms))
+
+
+def is_present(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> bool:
+    """Whether what is known of the metadata log is the present: all of it, and not old."""
+    return next(_source_waits(summary, source, now_ms), None) is None
+
+
+def _migration_waits(summary: ClusterSummary, now_ms: int, stall_after_ms: int) -> Iterator[Wait]:
+    """Yield what the migration waits for, given data that is current."""
+    troubles = sorted(
+        (t for b in summary.brokers for t in broker_waits(b, now_ms, stall_after_ms)),
+        key=lambda wait: (_RANK[wait.kind], wait.broker),
+    )
+    blind = tuple(_zookeeper_waits(summary, now_ms))
+    troubles.extend(_disk_waits(summary, {wait.broker for wait in troubles}))
+    unsettled = sorted({wait.broker for wait in troubles if wait.broker is not None})
+    restarts = tuple(_zookeeper_mode_waits(summary, unsettled))
+    yield from blind
+    yield from troubles
+    yield from restarts
+    yield from _phase_wait(summary, unsettled)
+    if summary.phase is Phase.HYBRID and not troubles and not restarts and not blind:
+        yield Wait(kind=WaitKind.REGISTRATIONS, text="the brokers to register in KRaft mode")
+    yield from _jmx_waits(summary)
+
+
+def headline(summary: ClusterSummary, reasons: tuple[Wait, ...]) -> str:
+    """Say in one line what is being waited for, also when it is nothing."""
+    if reasons:
+        more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+        return reasons[0].text + more
+    if summary.phase is Phase.KRAFT:
+        return "nothing: this cluster is in KRaft mode and does not migrate"
+    return "nothing: the migration is finalized"
+
+
+def _source_waits(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> Iterator[Wait]:
+    """Yield why what is known is not the present; nothing when it is."""
+    if source.error is not None:
+        yield Wait(kind=WaitKind.SOURCE_ERROR, text=f"the source to be mended: {source.error}")
+    elif source == NO_STATUS:
+        text = "kraftgate run: nothing has been observed yet"
+        yield Wait(kind=WaitKind.NOT_RUNNING, text=text)
+    elif is_silent(source, now_ms):
+        age = duration_text(now_ms - source.observed_ms)
+        text = f"kraftgate run: it last reported {age} ago"
+        yield Wait(kind=WaitKind.NOT_RUNNING, text=text, since_ms=source.observed_ms)
+    elif is_current(source, now_ms):
+        yield from _catching_up(summary, source)
+    elif not is_log_over(summary):
+        yield _unanswered(summary, source, now_ms)
+
+
+def _catching_up(summary: ClusterSummary, source: SourceStatus) -> Iterator[Wait]:
+    unread = behind(source, summary.metadata_offset)
+    if source.log != summary.metadata_log:
+        text = f"the metadata log to be read: another one has begun, number {source.log}"
+        yield Wait(kind=WaitKind.CATCHING_UP, text=text)
+    elif unread > BEHIND_RECORDS:
+        read = "none" if summary.metadata_offset is None else str(summary.metadata_offset + 1)
+        count = f"{read} of {source.high_watermark} records, {unread} to go"
+        text = f"the metadata log to be read: {count}"
+        yield Wait(kind=WaitKind.CATCHING_UP, text=text)
+
+
+def is_log_over(summary: ClusterSummary) -> bool:
+    """Whether nobody writes the metadata log any more, as ZooKeeper shows now."""
+    seen = summary.zookeeper
+    shown = seen is not None and seen.seen_ms is not None and seen.blind_since_ms is None
+    return shown and summary.phase is Phase.ROLLED_BACK
+
+
+def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> Wait:
+    because = f" ({source.waiting})" if source.waiting else ""
+    age = stale_ms(source, now_ms)
+    if age is not None:
+        told = f" from {source.endpoint}" if source.endpoint else ""
+        text = f"a controller to answer: the last reply{told} is {duration_text(age)} old{because}"
+        return Wait(kind=WaitKind.STALE_DATA, text=text, since_ms=source.last_reply_ms)
+    if summary.phase is Phase.ZOOKEEPER:
+        text = f"the KRaft controllers to be provisioned: none has answered yet{because}"
+        return Wait(kind=WaitKind.CONTROLLERS, text=text)
+    text = f"a controller to answer: none has since kraftgate started{because}"
+    return Wait(kind=WaitKind.NO_CONTROLLER, text=text)
+
+
+def _zookeeper_waits(summary: ClusterSummary, now_ms: int) -> Iterator[Wait]:
+    """Yield that ZooKeeper is not seen, as long as the migration needs it."""
+    zookeeper = summary.zookeeper
+    if zookeeper is None or zookeeper.blind_since_ms is None or summary.phase in WITHOUT_ZOOKEEPER:
+        return
+    age = duration_text(now_ms - zookeeper.blind_since_ms)
+    yield Wait(
+        kind=WaitKind.ZOOKEEPER_BLIND,
+        text=f"ZooKeeper to be seen again: what happened in it for {age} is not known",
+        since_ms=zookeeper.blind_since_ms,
+    )
+
+
+def _disk_waits(summary: ClusterSummary, named: set[int | None]) -> Iterator[Wait]:
+    """Yield the brokers whose directories cannot be told, unless they are waited for already."""
+    for one in summary.disks.brokers.values() if summary.disks else ():
+        if one.unreachable is not None and one.id not in named:
+            yield Wait(
+                kind=WaitKind.DISKS_UNKNOWN,
+                text=f"broker {one.id} to describe its log directories: {one.unreachable}",
+                broker=one.id,
+                since_ms=one.unreachable_since_ms,
+            )
+
+
+def _jmx_waits(summary: ClusterSummary) -> Iterator[Wait]:
+    """Yield the nodes whose JMX numbers cannot be read; no step waits for them."""
+    for node in summary.jmx.nodes.values() if summary.jmx else ():
+        if node.unreachable is not None:
+            yield Wait(
+                kind=WaitKind.JMX_UNKNOWN,
+                text=f"the JMX numbers of node {node.id} to be read: {node.unreachable}",
+                broker=node.id if any(each.id == node.id for each in summary.brokers) else None,
+                since_ms=node.unreachable_since_ms,
+            )
+
+
+def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
+    """Yield the brokers to restart in KRaft mode, where the phase asks for it.
+
+    Once a broker has left KRaft mode for migration mode, no broker is to go there: that is how a
+    rollback begins, which only an operator can end or undo.
+    """
+    if summary.phase not in _RESTARTS:
+        return
+    reverted = [each.id for each in summary.brokers if each.reverted]
+    if reverted and summary.phase is Phase.HYBRID:
+        yield _rolling_back(reverted)
+        return
+    although = " although the migration is finalized" if summary.phase in WITHOUT_ZOOKEEPER else ""
+    for broker in summary.brokers:
+        if broker.mode is Mode.KRAFT:
+            continue
+        first = _not_before([other for other in unsettled if other != broker.id])
+        if broker.id in unsettled:
+            first = ", not before its log directories are known to be well"
+        where = f"broker {broker.id} is still in ZooKeeper mode{although}"
+        text = f"{where}: restart it in KRaft mode{first}"
+        yield Wait(kind=WaitKind.BROKER_IN_ZOOKEEPER_MODE, text=text, broker=broker.id)
+
+
+def _rolling_back(reverted: list[int]) -> Wait:
+    noun, verb = ("brokers", "are") if len(reverted) > 1 else ("broker", "is")
+    text = (
+        f"the rollback to end: {noun} {_ids(reverted)} {verb} back in migration mode from KRaft"
+        " mode. To migrate after all, restart every broker in KRaft mode"
+    )
+    return Wait(kind=WaitKind.ROLLING_BACK, text=text)
+
+
+def _phase_wait(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
+    """Yield what the phase itself waits for; in `hybrid` that is its brokers, named one by one."""
+    if summary.phase is Phase.ZOOKEEPER:
+        text = "the KRaft controllers to be provisioned: their log holds no migration state yet"
+        yield Wait(kind=WaitKind.CONTROLLERS, text=text)
+    elif summary.phase is Phase.PRE_MIGRATION:
+        yield Wait(kind=WaitKind.REGISTRATIONS, text=_registrations_text(summary))
+    elif summary.phase is Phase.COPYING:
+        text = "the copy from ZooKeeper: the ZK Migration transaction is open"
+        yield Wait(kind=WaitKind.COPY, text=text)
+    elif summary.phase is Phase.DUAL_WRITE:
+        text = (
+            "the migration to be finalized: restart the controllers without"
+            f" zookeeper.metadata.migration.enable{_not_before(unsettled)}"
+        )
+        yield Wait(kind=WaitKind.FINALIZE, text=text)
+    elif summary.phase is Phase.ROLLED_BACK:
+        seen = summary.zookeeper
+        clear = seen is not None and (seen.migration is None or not seen.migration.is_copied)
+        left = "" if clear else "; delete /migration before it"
+        text = f"the next attempt: ZooKeeper has the controller again{left}"
+        yield Wait(kind=WaitKind.ROLLED_BACK, text=text)
+
+
+def _registrations_text(summary: ClusterSummary) -> str:
+    known = _ids(b.id for b in summary.brokers if b.mode is not Mode.ZOOKEEPER)
+    missing = _ids(b.id for b in summary.brokers if b.mode is Mode.ZOOKEEPER)
+    others = missing or ("the others" if known else "all")
+    return (
+        f"broker registrations: {known or 'none'} registered for migration;"
+        f" waiting for {others} and then the copy"
+    )
+
+
+def _not_before(unsettled: list[int]) -> str:
+    if not unsettled:
+        return ""
+    verb = "is" if len(unsettled) == 1 else "are"
+    noun = "broker" if len(unsettled) == 1 else "brokers"
+    return f", not before {noun} {_ids(unsettled)} {verb} in order"
+
+
+def _ids(ids: Iterable[int]) -> str:
+    return ", ".join(str(i) for i in sorted(ids))

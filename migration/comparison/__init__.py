@@ -1,0 +1,1 @@
+"""Compares the metadata log with ZooKeeper and with the log directories."""

@@ -1,0 +1,253 @@
+"""What the comparisons of all shards come to: lasting differences, and which path is which id.
+
+A comparison counts once every shard has told its part. The image keeps the last one that did. What
+was found of the brokers last counts with it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from migration.comparison.differences import Difference, Last, Placed, ShardComparison
+from migration.metadata.directory_ids import PENDING, to_text
+from migration.metadata.events import Event, Source, Told
+from migration.observed.log_dirs import DisksImage
+
+_NAMED_MAX: Final = 200
+_TOLD_MAX: Final = 50
+_KINDS: Final = {
+    "stray": "replica_not_in_metadata",
+    "missing": "replica_not_on_disk",
+    "future": "future_replica_not_promoted",
+    "misplaced": "replica_misplaced",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Which directory id a broker's path has, and how that is known.
+
+    Attributes:
+        by: `meta.properties`, or `replicas`: those in it that are assigned to the id.
+        agreeing: replicas in the path that are assigned to the id.
+        others: replicas in it that are assigned to another one.
+    """
+
+    broker: int
+    path: str
+    directory: str
+    by: str
+    agreeing: int
+    others: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """The last comparison that every shard took part in.
+
+    Attributes:
+        at_ms: when all of the other side was read last; None: it never was. Topics that were read
+            alone since are in the rest, too.
+        compared: partitions, or replicas, that were there on both sides then.
+        differing: differences, the passing ones included.
+        lasting: those that two comparisons found, by kind.
+        named: the first of them.
+        unreadable: how many of ZooKeeper's znodes say nothing, so that not all was compared.
+        unread: the first of those: path and reason.
+        closed: what ZooKeeper does not show to us, of `topics`, `brokers` and `quotas`.
+        misplaced: what this comparison found of replicas in other directories than assigned.
+        identities: for the disks.
+    """
+
+    at_ms: int | None = None
+    compared: int = 0
+    differing: int = 0
+    lasting: Mapping[str, int] = field(default_factory=dict)
+    named: tuple[Difference, ...] = ()
+    unreadable: int = 0
+    unread: tuple[tuple[str, str], ...] = ()
+    closed: tuple[str, ...] = ()
+    misplaced: frozenset[Difference] = frozenset()
+    identities: tuple[Identity, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparing:
+    """Comparisons of one kind: the last whole one, and the parts of the one under way.
+
+    Attributes:
+        brokers: what the last reading of ZooKeeper said of them; None: there was none.
+        brokers_last: what to compare the next one with.
+    """
+
+    last: Compared = field(default_factory=Compared)
+    parts: Mapping[int, ShardComparison] = field(default_factory=dict)
+    brokers: ShardComparison | None = None
+    brokers_last: Last = field(default_factory=Last)
+
+
+def take(
+    before: Comparing,
+    parts: Iterable[tuple[int, ShardComparison]],
+    shards: int,
+    source: Source,
+    disks: DisksImage | None = None,
+) -> tuple[Comparing, tuple[Event, ...]]:
+    """Take the shards' parts in; once all `shards` have told theirs, the comparison counts.
+
+    Parts of an older comparison are dropped: it will not be whole any more.
+    """
+    events: tuple[Event, ...] = ()
+    for shard, part in parts:
+        newest = max((each.comparison for each in before.parts.values()), default=part.comparison)
+        if part.comparison < newest:
+            continue
+        known = {s: each for s, each in before.parts.items() if each.comparison == part.comparison}
+        together = known | {shard: part}
+        if len(together) < shards:
+            before = replace(before, parts=together)
+            continue
+        told_all = [*together.values(), *([before.brokers] if before.brokers else [])]
+        whole = _whole(before.last, told_all, disks)
+        told = Told(source, part.seen_ms)
+        _tell(before.last, whole, told)
+        events += told.events
+        before = replace(before, last=whole, parts={})
+    return before, events
+
+
+def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | None) -> Compared:
+    lasting: dict[str, int] = {}
+    for part in parts:
+        for kind, count in part.lasting.items():
+            lasting[kind] = lasting.get(kind, 0) + count
+    placed = [each for part in parts for each in part.placed]
+    identities = identify(placed, disks) if disks is not None else ()
+    misplaced = frozenset(_misplaced(placed, identities)) | _unseen(before, disks)
+    again = sorted(misplaced & before.misplaced)
+    if again:
+        lasting["misplaced"] = len(again)
+    named = sorted(each for part in parts for each in part.named)
+    wholes = [part.whole_ms for part in parts if part.whole_ms is not None]
+    return Compared(
+        at_ms=min(wholes) if len(wholes) == len(parts) else None,
+        compared=sum(part.compared for part in parts),
+        differing=sum(part.differing for part in parts) + len(misplaced),
+        lasting=lasting,
+        named=tuple([*again, *named][:_NAMED_MAX]),
+        # Every shard is told of all of them.
+        unreadable=max(part.unreadable for part in parts),
+        unread=tuple(sorted({each for part in parts for each in part.unread})),
+        closed=tuple(sorted({each for part in parts for each in part.closed})),
+        misplaced=misplaced,
+        identities=identities,
+    )
+
+
+def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...]:
+    """Match paths with directory ids: by `meta.properties`, else by where most replicas are.
+
+    A path whose replicas are assigned to two ids alike has none: nothing is guessed.
+    """
+    counts: dict[tuple[int, str], dict[str, int]] = {}
+    for each in placed:
+        if each.directory not in PENDING:
+            of_path = counts.setdefault((each.broker, each.path), {})
+            id_ = to_text(each.directory)
+            of_path[id_] = of_path.get(id_, 0) + each.replicas
+    known = {
+        (one.id, log_dir.path): log_dir.directory_id
+        for one in disks.brokers.values()
+        for log_dir in one.log_dirs
+        if log_dir.directory_id is not None
+    }
+    found = []
+    for broker, path in sorted(counts.keys() | known.keys()):
+        of_path = counts.get((broker, path), {})
+        total = sum(of_path.values())
+        written = known.get((broker, path))
+        by, id_ = "meta.properties", written or ""
+        if written is None:
+            by, id_ = "replicas", max(of_path, key=lambda each: of_path[each])
+            if 2 * of_path[id_] <= total:
+                continue
+        agreeing = of_path.get(id_, 0)
+        found.append(
+            Identity(
+                broker=broker,
+                path=path,
+                directory=id_,
+                by=by,
+                agreeing=agreeing,
+                others=total - agreeing,
+            )
+        )
+    return tuple(found)
+
+
+def _unseen(before: Compared, disks: DisksImage | None) -> frozenset[Difference]:
+    """What stands until its broker answers again."""
+    brokers = disks.brokers if disks is not None else {}
+    return frozenset(
+        each
+        for each in before.misplaced
+        if each.broker in brokers and brokers[each.broker].unreachable is not None
+    )
+
+
+def _misplaced(placed: Iterable[Placed], identities: tuple[Identity, ...]) -> Iterable[Difference]:
+    ids = {(each.broker, each.path): each.directory for each in identities}
+    for each in placed:
+        lies_in = ids.get((each.broker, each.path))
+        if lies_in is None or each.directory in PENDING:
+            continue
+        assigned = to_text(each.directory)
+        if assigned != lies_in:
+            for subject in each.named:
+                yield Difference("misplaced", subject, lies_in, assigned, each.broker, each.path)
+
+
+def _tell(before: Compared, now: Compared, told: Told) -> None:
+    known = {(each.broker, each.path): each.directory for each in before.identities}
+    for one in now.identities:
+        if known.get((one.broker, one.path)) != one.directory:
+            told.tell(
+                "log_dir_identified",
+                one.broker,
+                path=one.path,
+                directory=one.directory,
+                by=one.by,
+                replicas=one.agreeing,
+            )
+    was = set(before.named)
+    new = [each for each in now.named if each not in was]
+    for each in new[:_TOLD_MAX]:
+        if each.kind in _KINDS:
+            topic, _, partition = each.subject.rpartition("-")
+            told.tell(
+                _KINDS[each.kind],
+                each.broker,
+                topic=topic,
+                partition=int(partition),
+                path=each.path,
+                lies_in=each.seen,
+                assigned_to=each.logged,
+            )
+        else:
+            told.tell(
+                "zookeeper_differs",
+                what=each.kind,
+                subject=each.subject,
+                zookeeper=each.seen,
+                metadata_log=each.logged,
+            )
+    if len(new) > _TOLD_MAX:
+        told.tell("differences_not_told", count=len(new) - _TOLD_MAX)
+    unread = dict(before.unread)
+    for path, why in now.unread:
+        if unread.get(path) != why:
+            told.tell("znode_not_compared", path=path, reason=why)
+    if before.unreadable and not now.unreadable:
+        told.tell("znodes_compared_again")
+    if before.lasting and not now.lasting:
+        told.tell("differences_over", compared=now.compared)

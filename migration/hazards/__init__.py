@@ -1,7 +1,0 @@
-"""Hazards: what would lose data, or has, with its evidence and the way out. All pure."""
-
-from migration.hazards.all import hazards
-from migration.hazards.hazard import Action, Hazard, HazardKind, Severity, due
-from migration.hazards.sources import is_end_known
-
-__all__ = ["Action", "Hazard", "HazardKind", "Severity", "due", "hazards", "is_end_known"]

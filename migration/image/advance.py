@@ -1,0 +1,302 @@
+"""The next image: cluster-wide records and the shards' reports of one batch, in metadata order.
+
+Exactly what happens between two records of a broker matters here: how many of its replicas were
+pending when Kafka unfenced it, and with which record the last one got its directory. Shards tell
+the former as movements before each barrier, the latter as crossings; both are merged by offset.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+
+from migration.image import controllers, new_log
+from migration.image.batch_events import Events
+from migration.image.broker_updates import BrokerSteps
+from migration.image.brokers import Moment
+from migration.image.cluster import ClusterImage, Provenance
+from migration.image.phases import COPY_TRANSACTION, phase_of
+from migration.image.summary import Phase
+from migration.metadata.directory_ids import DirectoryId
+from migration.metadata.events import Event
+from migration.metadata.records import (
+    AbortTransaction,
+    BeginTransaction,
+    EndTransaction,
+    FeatureLevel,
+    LeaderChange,
+    RegisterBroker,
+    RegisterController,
+    Stamped,
+    Unknown,
+    ZkMigrationState,
+)
+from migration.metadata.transactions import Admission
+from migration.shard.report import ShardReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """One batch of a cluster's log, as the shards and the source tell it.
+
+    Attributes:
+        log: which of the cluster's metadata logs it is of; the first batch of another one than the
+            image's is empty, and steps to it.
+        start: offset of the first record that the batch may hold.
+        end: the last record of the batch.
+        records: cluster-wide records with what becomes of each, in metadata order; for a snapshot
+            all stand at `end`.
+        reports: by shard.
+        snapshot: the records are a snapshot's, which replaces what was known.
+    """
+
+    log: int
+    start: int
+    end: Provenance
+    records: Sequence[tuple[Stamped, Admission]]
+    reports: Mapping[int, ShardReport]
+    snapshot: bool = False
+
+
+class BatchOutOfOrder(Exception):
+    """A batch does not follow the image: the store and the checkpoint do not belong together."""
+
+
+def advance(image: ClusterImage, batch: Batch) -> tuple[ClusterImage, tuple[Event, ...]]:
+    """Make the next image, and tell the events on the way, in metadata order.
+
+    Raises:
+        BatchOutOfOrder: the batch starts before the image's end, or is not of its log.
+    """
+    if batch.log != image.log:
+        if batch.log != image.log + 1 or batch.records:
+            raise BatchOutOfOrder(
+                f"the batch is of metadata log number {batch.log}, the image of {image.log}"
+            )
+        return new_log.begun(image, batch.log, batch.end.timestamp_ms)
+    at = image.provenance
+    if at is not None and not batch.snapshot and batch.start <= at.offset:
+        raise BatchOutOfOrder(
+            f"the batch starts at metadata offset {batch.start}, "
+            f"the image already holds up to {at.offset}"
+        )
+    step = _Step(image, batch)
+    if batch.snapshot:
+        step.load_snapshot()
+    else:
+        step.follow_log()
+    return step.finish()
+
+
+class _Step:
+    """The mutable working copy between two images."""
+
+    def __init__(self, image: ClusterImage, batch: Batch) -> None:
+        self._before = image
+        self._batch = batch
+        self._events = Events()
+        self._brokers = BrokerSteps(image, batch.reports, self._events)
+        self._unknown = dict(image.unknown_records)
+        self._held_back = list(image.held_back)
+        self._migration_state = image.migration_state
+        self._active_controller = image.active_controller
+        self._metadata_version = image.metadata_version
+        self._controllers = dict(image.controllers)
+        self._told_phase = image.phase
+
+    def follow_log(self) -> None:
+        """Merge records, the shards' movements, crossings and notes, by offset."""
+        barriers = list(self._brokers.barriers)
+        for offset, _, take in sorted(self._to_take(), key=lambda each: each[:2]):
+            while barriers and barriers[0] <= offset:
+                self._brokers.pass_(barriers.pop(0))
+            take()
+        for barrier in barriers:
+            self._brokers.pass_(barrier)
+
+    def load_snapshot(self) -> None:
+        """Replace what was known; what a snapshot cannot say (when, how long) stays unknown.
+
+        A snapshot is one event: what changed before it did not happen at its end.
+        """
+        end = self._batch.end
+        at = Moment(offset=end.offset, timestamp_ms=end.timestamp_ms)
+        came_from = self._before.provenance
+        for barrier in self._brokers.barriers:
+            self._brokers.pass_(barrier)
+        for shard, report in self._batch.reports.items():
+            for crossing in report.crossings:
+                self._brokers.note_pending(shard, crossing)
+        records = [stamped.record for stamped, _ in self._batch.records]
+        gone = self._brokers.replace(
+            at, (record for record in records if isinstance(record, RegisterBroker))
+        )
+        quiet, self._events = self._events, Events()
+        self._controllers = {}
+        for stamped, _ in self._batch.records:
+            self._cluster_wide(stamped)
+        self._controllers = controllers.from_snapshot(self._controllers, self._before.controllers)
+        self._events = quiet
+        self._held_back = []
+        self._migration_state = replace(self._migration_state, copying=False)
+        brokers = self._brokers.brokers.values()
+        self._told_phase = self._phase()
+        self._events.tell(
+            at,
+            "snapshot_loaded",
+            skipped=at.offset - came_from.offset if came_from else None,
+            phase=str(self._told_phase),
+            held=[each.id for each in brokers if each.held],
+            unfenced_early=[each.id for each in brokers if each.early],
+            unregistered=gone,
+        )
+        for report in self._batch.reports.values():
+            for note in report.notes:
+                if note.kind == "record_contradicts":
+                    self._events.note(note)
+
+    def finish(self) -> tuple[ClusterImage, tuple[Event, ...]]:
+        """The next image, and the events told."""
+        reports = self._batch.reports.values()
+        # A copy that was made begins with what ZooKeeper holds: what was wiped before is settled.
+        copied = self._phase() in (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED)
+        image = replace(
+            self._before,
+            provenance=self._batch.end,
+            wiped=None if copied else self._before.wiped,
+            migration_state=self._migration_state,
+            held_back=tuple(self._held_back),
+            active_controller=self._active_controller,
+            metadata_version=self._metadata_version,
+            topics=self._before.topics + sum(report.topics for report in reports),
+            partitions=self._before.partitions + sum(report.partitions for report in reports),
+            brokers=self._brokers.brokers,
+            directories=_recounted(self._before.directories, reports),
+            pending_shards={
+                broker: frozenset(shards)
+                for broker, shards in self._brokers.shards.items()
+                if shards
+            },
+            replication=self._before.replication.plus(each.replication for each in reports),
+            controllers=self._controllers,
+            unknown_records=self._unknown,
+            assigned_ms=self._assigned_ms(),
+        )
+        return image, self._events.in_order()
+
+    def _assigned_ms(self) -> Mapping[int, int]:
+        """When a replica of each broker was last assigned; a snapshot does not say."""
+        latest = dict(self._before.assigned_ms)
+        for report in self._batch.reports.values() if not self._batch.snapshot else ():
+            for broker, at_ms in report.assigned_ms.items():
+                latest[broker] = max(at_ms, latest.get(broker, 0))
+        return latest
+
+    def _to_take(self) -> Iterable[tuple[int, int, Callable[[], None]]]:
+        """What to take in: offset, rank among what stands at one offset, how."""
+        for stamped, what in self._batch.records:
+            yield stamped.offset, 1, partial(self._admit, stamped, what)
+        crossings = sorted(
+            (crossing.offset, shard, crossing)
+            for shard, report in self._batch.reports.items()
+            for crossing in report.crossings
+        )
+        for offset, same in groupby(crossings, key=lambda each: each[0]):
+            yield offset, 2, partial(self._brokers.cross, [each[1:] for each in same])
+        for report in self._batch.reports.values():
+            for note in report.notes:
+                yield note.offset, 3, partial(self._events.note, note)
+
+    def _admit(self, stamped: Stamped, what: Admission) -> None:
+        if isinstance(stamped.record, BeginTransaction):
+            name = stamped.record.name or ""
+            copying = name == COPY_TRANSACTION
+            self._migration_state = replace(self._migration_state, copying=copying)
+            self._events.tell(_moment(stamped), "transaction_opened", name=name)
+        elif what is Admission.HELD:
+            self._held_back.append(stamped)
+        elif what is Admission.NOW:
+            self._apply(stamped)
+        else:
+            self._transaction_over(stamped, what)
+        self._phase_check(stamped)
+
+    def _transaction_over(self, stamped: Stamped, what: Admission) -> None:
+        held_back, self._held_back = self._held_back, []
+        self._migration_state = replace(self._migration_state, copying=False)
+        if what is Admission.RELEASE:
+            for each in held_back:
+                self._apply(each)
+        record = stamped.record
+        if isinstance(record, AbortTransaction):
+            self._events.tell(
+                _moment(stamped),
+                "transaction_aborted",
+                reason=record.reason or "",
+                dropped=len(held_back),
+            )
+        elif isinstance(record, EndTransaction):
+            self._events.tell(_moment(stamped), "transaction_ended")
+
+    def _apply(self, stamped: Stamped) -> None:
+        if not self._brokers.apply(_moment(stamped), stamped.record):
+            self._cluster_wide(stamped)
+
+    def _cluster_wide(self, stamped: Stamped) -> None:
+        at, record = _moment(stamped), stamped.record
+        match record:
+            case ZkMigrationState():
+                self._migration_state = self._migration_state.now(
+                    record.zk_migration_state, at.timestamp_ms
+                )
+            case FeatureLevel(name="metadata.version"):
+                if record.feature_level != self._metadata_version:
+                    self._metadata_version = record.feature_level
+                    self._events.tell(at, "metadata_version", level=record.feature_level)
+            case LeaderChange():
+                self._active_controller = record.leader_id
+                self._events.tell(at, "controller_elected", controller=record.leader_id)
+            case RegisterController():
+                self._controllers[record.controller_id] = controllers.registered(record, at)
+                self._events.tell(
+                    at,
+                    "controller_registered",
+                    controller=record.controller_id,
+                    zk_migration_ready=record.zk_migration_ready,
+                )
+            case Unknown():
+                if record.api_key not in self._unknown:
+                    self._events.tell(at, "unknown_record", api_key=record.api_key)
+                self._unknown[record.api_key] = self._unknown.get(record.api_key, 0) + 1
+            case _:
+                pass
+
+    def _phase(self) -> Phase:
+        brokers = self._brokers.brokers.values()
+        return phase_of(self._migration_state, brokers, self._before.zk_controller)
+
+    def _phase_check(self, stamped: Stamped) -> None:
+        phase = self._phase()
+        if phase is not self._told_phase:
+            at = _moment(stamped)
+            self._events.tell(at, "phase_changed", was=str(self._told_phase), now=str(phase))
+            self._told_phase = phase
+
+
+def _moment(stamped: Stamped) -> Moment:
+    return Moment(offset=stamped.offset, timestamp_ms=stamped.timestamp_ms)
+
+
+def _recounted(
+    before: Mapping[int, Mapping[DirectoryId, int]], reports: Iterable[ShardReport]
+) -> dict[int, dict[DirectoryId, int]]:
+    counts = {broker: dict(directories) for broker, directories in before.items()}
+    for report in reports:
+        for (broker, directory), change in report.directories.items():
+            of_broker = counts.setdefault(broker, {})
+            of_broker[directory] = of_broker.get(directory, 0) + change
+    return {
+        broker: kept
+        for broker, directories in counts.items()
+        if (kept := {each: count for each, count in directories.items() if count})
+    }

@@ -1,0 +1,220 @@
+"""The image of one cluster: brokers, counts of replicas by broker and directory, phase, provenance.
+
+The per-replica truth is in the shards (`migration.shard.apply`); the image joins their reports with
+the cluster-wide records, in metadata order. An image is a value: `migration.image.advance` makes
+the next.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from migration.comparison.result import Comparing
+from migration.image.brokers import Broker
+from migration.image.controllers import Controller
+from migration.image.phases import MigrationState, phase_of
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase, Vanished, Wiped
+from migration.metadata.directory_ids import LOST, PENDING, DirectoryId, to_text
+from migration.metadata.partitions import classify
+from migration.metadata.records import Stamped
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.jmx import JmxImage
+from migration.observed.log_dirs import DisksImage
+from migration.observed.zookeeper import ZkBroker, ZkController, ZooKeeperImage
+from migration.shard.replication import Replication
+
+_RESERVED: Final = PENDING | {LOST}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Up to where the log is known (MetadataProvenance): the last record seen."""
+
+    offset: int
+    epoch: int
+    timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterImage:
+    """One cluster at one metadata offset.
+
+    Attributes:
+        log: which of the cluster's metadata logs the rest is of, counted from 1: controllers that
+            are provisioned anew begin another one.
+        provenance: None before the first record.
+        held_back: cluster-wide records of an open transaction, in order.
+        directories: broker -> directory -> number of replicas in it, never zero.
+        pending_shards: broker -> shards in which replicas of it are pending.
+        replication: counts of what lacks replicas, leaders, or the end of a reassignment.
+        controllers: by id.
+        unknown_records: api key -> how many were skipped.
+        zookeeper: as last seen; None: it is not followed.
+        vanished: topics that went from ZooKeeper last, before the copy; None: none did.
+        wiped: topics that a quorum without a copy deleted from ZooKeeper; None: none.
+        disks: as last seen; None: they are not followed.
+        content: comparisons of ZooKeeper's content with the metadata log.
+        places: comparisons of what lies on the disks with the same.
+        jmx: the nodes' JMX numbers as last seen; None: they are not followed.
+        assigned_ms: broker -> timestamp of the last record seen that assigned a replica of it to
+            a directory.
+    """
+
+    log: int = 1
+    provenance: Provenance | None = None
+    migration_state: MigrationState = field(default_factory=MigrationState)
+    held_back: tuple[Stamped, ...] = ()
+    active_controller: int | None = None
+    metadata_version: int | None = None
+    topics: int = 0
+    partitions: int = 0
+    brokers: Mapping[int, Broker] = field(default_factory=dict)
+    directories: Mapping[int, Mapping[DirectoryId, int]] = field(default_factory=dict)
+    pending_shards: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    replication: Replication = field(default_factory=Replication)
+    controllers: Mapping[int, Controller] = field(default_factory=dict)
+    unknown_records: Mapping[int, int] = field(default_factory=dict)
+    zookeeper: ZooKeeperImage | None = None
+    vanished: Vanished | None = None
+    wiped: Wiped | None = None
+    disks: DisksImage | None = None
+    content: Comparing = field(default_factory=Comparing)
+    places: Comparing = field(default_factory=Comparing)
+    jmx: JmxImage | None = None
+    assigned_ms: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def phase(self) -> Phase:
+        """Where the migration stands."""
+        return phase_of(self.migration_state, self.brokers.values(), self.zk_controller)
+
+    @property
+    def zk_controller(self) -> ZkController | None:
+        """Who held /controller last, as far as it was seen."""
+        return None if self.zookeeper is None else self.zookeeper.held_by
+
+    def pending(self, broker: int) -> int:
+        """The broker's replicas without a real directory id."""
+        counts = self.directories.get(broker, {})
+        return sum(counts.get(each, 0) for each in PENDING)
+
+
+def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
+    """Tell one broker of the image."""
+    replicas = dict.fromkeys(ReplicaState, 0)
+    online = frozenset(broker.log_dirs)
+    hosted = image.directories.get(broker.id, {})
+    for directory, count in hosted.items():
+        replicas[classify(directory, online)] += count
+    unfenced, complete = broker.unfenced, broker.complete
+    return BrokerSummary(
+        id=broker.id,
+        epoch=broker.epoch,
+        mode=broker.mode,
+        fenced=broker.fenced,
+        in_controlled_shutdown=broker.in_controlled_shutdown,
+        held=broker.held,
+        log_dirs=tuple(to_text(each) for each in broker.log_dirs),
+        replicas=replicas,
+        registered_offset=broker.registered.offset,
+        registered_ms=broker.registered.timestamp_ms or None,
+        unfenced_offset=unfenced.offset if unfenced else None,
+        unfenced_ms=unfenced.timestamp_ms if unfenced else None,
+        assignments_complete_offset=complete.offset if complete else None,
+        assignments_complete_ms=complete.timestamp_ms if complete else None,
+        unfenced_early=broker.early.told() if broker.early else None,
+        progress=broker.progress,
+        gone=broker.gone.told() if broker.gone else None,
+        failed=broker.failed.told() if broker.failed else None,
+        host=broker.host,
+        rack=broker.rack,
+        supports=broker.supports,
+        under_replicated=image.replication.missing.get(broker.id, 0),
+        assigned_ms=image.assigned_ms.get(broker.id),
+        reverted=broker.reverted,
+        directories={
+            to_text(each): count for each, count in hosted.items() if each not in _RESERVED
+        },
+    )
+
+
+def only_in_zookeeper(broker: ZkBroker) -> BrokerSummary:
+    """The summary of a broker of which only ZooKeeper's registration counts."""
+    return BrokerSummary(
+        id=broker.id,
+        epoch=None,
+        mode=Mode.ZOOKEEPER,
+        fenced=False,
+        in_controlled_shutdown=False,
+        held=False,
+        log_dirs=(),
+        replicas=dict.fromkeys(ReplicaState, 0),
+        registered_offset=None,
+        registered_ms=None,
+        unfenced_offset=None,
+        unfenced_ms=None,
+        assignments_complete_offset=None,
+        assignments_complete_ms=None,
+        unfenced_early=None,
+        progress=None,
+        host=broker.host,
+        rack=broker.rack,
+    )
+
+
+def _mode_after_rollback(image: ClusterImage, broker: ZkBroker) -> Mode:
+    """The mode of a broker in /brokers/ids, of which the metadata log knows no newer registration.
+
+    It is the process that was registered in migration mode if its znode was written while the
+    controllers still wrote the log; it wrote another one when it restarted.
+    """
+    known, at = image.brokers.get(broker.id), image.provenance
+    registered = known is not None and known.mode is Mode.MIGRATING
+    restarted = at is None or broker.since_ms > at.timestamp_ms
+    return Mode.MIGRATING if registered and not restarted else Mode.ZOOKEEPER
+
+
+def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
+    """The summary of the whole image, brokers in the order of their ids.
+
+    After a rollback nobody writes the metadata log: of a broker that was in migration mode it only
+    shows that mode, until the broker restarts.
+    """
+    at = image.provenance
+    void = image.phase is Phase.ROLLED_BACK
+    there = image.zookeeper.brokers if image.zookeeper else {}
+    brokers = {each: only_in_zookeeper(broker) for each, broker in there.items()}
+    if void:
+        brokers = {
+            each: replace(brokers[each], mode=_mode_after_rollback(image, broker))
+            for each, broker in there.items()
+        }
+    for each in image.brokers.values():
+        if not void or (each.mode is Mode.KRAFT and each.id not in there):
+            brokers[each.id] = broker_summary(image, each)
+    return ClusterSummary(
+        cluster=cluster,
+        metadata_log=image.log,
+        metadata_offset=at.offset if at else None,
+        observed_ms=at.timestamp_ms if at else None,
+        leader_epoch=at.epoch if at else None,
+        active_controller=image.active_controller,
+        phase=image.phase,
+        metadata_version=image.metadata_version,
+        topics=image.topics,
+        partitions=image.partitions,
+        unknown_records=sum(image.unknown_records.values()),
+        brokers=tuple(brokers[each] for each in sorted(brokers)),
+        zookeeper=image.zookeeper,
+        disks=image.disks,
+        content=image.content.last,
+        places=image.places.last,
+        wiped=image.wiped,
+        under_replicated=image.replication.under_replicated if at else None,
+        leaderless=image.replication.leaderless if at else None,
+        reassigning=image.replication.reassigning if at else None,
+        controllers=tuple(image.controllers[each].told() for each in sorted(image.controllers))
+        if at
+        else None,
+        jmx=image.jmx,
+    )

@@ -1,0 +1,132 @@
+"""JMX numbers held against the metadata log and the disks.
+
+A number is believed to contradict when two readings do, and the traps of
+`migration.observed.jmx_names` are no contradictions. What is known otherwise is what counts: a
+number only ever adds a doubt.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from migration.image.cluster import ClusterImage
+from migration.image.summary import Mode, Phase
+from migration.metadata.events import Event, Source, Told
+from migration.observed.facts import JmxSeen
+from migration.observed.jmx import Contradiction, JmxImage
+from migration.observed.jmx_names import JmxName
+from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks
+
+METADATA_LOG: Final = "metadata log"
+DISKS: Final = "disks"
+_ZK_BROKER_STATE: Final = 4
+_UNPUBLISHED_STATE: Final = -1
+_FRESH_MS: Final = 60_000
+"""An idle controller's records come in every 10 s; older ones do not speak of the present."""
+_DISKS_FRESH_MS: Final = 120_000
+"""A broker that answers is told of every minute (`streams.log_dirs.telling`)."""
+
+_STATES: Final = {
+    Phase.PRE_MIGRATION: 2,
+    Phase.COPYING: 2,
+    Phase.HYBRID: 1,
+    Phase.DUAL_WRITE: 1,
+    Phase.FINALIZED: 3,
+    Phase.KRAFT: 0,
+}
+"""What a controller's ZkMigrationState reads. Before there are controllers, and after a roll-back,
+nobody writes the metadata log, so there is nothing to compare with."""
+
+
+class _Expected(NamedTuple):
+    """What a number should read; None: that cannot be said at present."""
+
+    name: JmxName
+    value: int | None
+    against: str
+
+
+def check(image: ClusterImage, jmx: JmxImage, fact: JmxSeen) -> tuple[JmxImage, tuple[Event, ...]]:
+    """Hold one node's numbers against the rest of the image.
+
+    What cannot be compared at present leaves what was found before as it stands.
+    """
+    told = Told(Source.JMX, fact.seen_ms)
+    before = {each.name: each for each in jmx.contradictions if each.node == fact.node}
+    numbers = dict(fact.numbers)
+    found = dict(before)
+    if image.phase not in _STATES:
+        for name in (JmxName.ZK_MIGRATION_STATE, JmxName.MIGRATING_ZK_BROKER_COUNT):
+            _over(found.pop(name, None), told)
+    for name, value, against in _expectations(image, fact):
+        reads = numbers.get(name)
+        if value is None:
+            continue
+        if reads is None or reads == value or _is_trap(image, fact.node, name, reads):
+            _over(found.pop(name, None), told)
+        else:
+            found[name] = _found(before.get(name), fact, (name, reads, value, against), told)
+    others = [each for each in jmx.contradictions if each.node != fact.node]
+    return replace(jmx, contradictions=(*others, *found.values())), told.events
+
+
+def _expectations(image: ClusterImage, fact: JmxSeen) -> Iterator[_Expected]:
+    state, migrating = None, None
+    at = image.provenance
+    if at is not None and fact.read_ms - at.timestamp_ms <= _FRESH_MS:
+        state = _STATES.get(image.phase)
+        if state is not None:
+            migrating = sum(each.mode is Mode.MIGRATING for each in image.brokers.values())
+    yield _Expected(JmxName.ZK_MIGRATION_STATE, state, METADATA_LOG)
+    yield _Expected(JmxName.MIGRATING_ZK_BROKER_COUNT, migrating, METADATA_LOG)
+    disks = image.disks.brokers.get(fact.node) if image.disks is not None else None
+    offline = None if disks is None else _offline(disks, fact)
+    yield _Expected(JmxName.OFFLINE_LOG_DIRECTORY_COUNT, offline, DISKS)
+
+
+def _offline(disks: BrokerDisks, fact: JmxSeen) -> int | None:
+    """The directories that the broker itself calls offline; Kraftgate's own look may be ahead."""
+    if disks.unreachable is not None or disks.answered_ms is None:
+        return None
+    if abs(fact.read_ms - disks.answered_ms) > _DISKS_FRESH_MS:
+        return None
+    return sum(each.error == STORAGE_ERROR for each in disks.log_dirs)
+
+
+def _is_trap(image: ClusterImage, node: int, name: JmxName, reads: int) -> bool:
+    """Whether the number says nothing, as Kafka's code has it."""
+    if name is not JmxName.ZK_MIGRATION_STATE:
+        return False
+    broker = image.brokers.get(node)
+    if broker is None:
+        in_zookeeper = node != image.active_controller
+    else:
+        in_zookeeper = broker.mode is not Mode.KRAFT
+    return reads == _UNPUBLISHED_STATE or (reads == _ZK_BROKER_STATE and in_zookeeper)
+
+
+def _found(
+    before: Contradiction | None,
+    fact: JmxSeen,
+    what: tuple[JmxName, int, int, str],
+    told: Told,
+) -> Contradiction:
+    name, reads, expected, against = what
+    if before is None or (before.reads, before.expected) != (reads, expected):
+        return Contradiction(
+            node=fact.node,
+            name=str(name),
+            reads=reads,
+            expected=expected,
+            against=against,
+            since_ms=fact.read_ms,
+        )
+    if before.lasting or fact.read_ms <= before.since_ms:
+        return before
+    told.tell("jmx_contradicts", node=fact.node, name=str(name), reads=reads, expected=expected)
+    return replace(before, lasting=True)
+
+
+def _over(before: Contradiction | None, told: Told) -> None:
+    if before is not None and before.lasting:
+        told.tell("jmx_agrees_again", node=before.node, name=before.name)

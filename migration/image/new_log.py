@@ -1,0 +1,42 @@
+"""The image when a cluster's next metadata log begins: nothing of the one before it holds any more.
+
+Controllers that were provisioned anew write their log from offset 0 on. What is known beside the
+log, of ZooKeeper, the disks and by JMX, stays.
+"""
+
+from migration.image.cluster import ClusterImage
+from migration.metadata.events import Event
+
+
+def begun(image: ClusterImage, log: int, at_ms: int) -> tuple[ClusterImage, tuple[Event, ...]]:
+    """Step to the log of that number, before its first record.
+
+    `at_ms`: when it began, by its first record; 0: that is not known.
+    """
+    after = ClusterImage(
+        log=log,
+        zookeeper=image.zookeeper,
+        vanished=image.vanished,
+        wiped=image.wiped,
+        disks=image.disks,
+        jmx=image.jmx,
+    )
+    known = image.provenance
+    moment = at_ms or None
+    restarted = Event(
+        offset=None,
+        timestamp_ms=moment,
+        kind="metadata_log_restarted",
+        fields={
+            "log": log,
+            "was_offset": None if known is None else known.offset,
+            "was_phase": str(image.phase),
+            "topics": image.topics,
+            "partitions": image.partitions,
+        },
+    )
+    if after.phase is image.phase:
+        return after, (restarted,)
+    fields = {"was": str(image.phase), "now": str(after.phase)}
+    changed = Event(offset=None, timestamp_ms=moment, kind="phase_changed", fields=fields)
+    return after, (restarted, changed)

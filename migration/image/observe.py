@@ -1,0 +1,113 @@
+"""The next image from what was seen beside the metadata log: in ZooKeeper, on disks, by JMX."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from migration.comparison import result
+from migration.comparison.result import Comparing
+from migration.image import jmx_check, wipe
+from migration.image.broker_comparison import against_brokers
+from migration.image.cluster import ClusterImage
+from migration.image.summary import Phase
+from migration.metadata.events import Event, Source, Told
+from migration.observed import jmx, quarantine, zookeeper
+from migration.observed import log_dirs as disks
+from migration.observed.facts import (
+    DiskFact,
+    FactQuarantined,
+    JmxFact,
+    JmxSeen,
+    Observation,
+    ZkContentRead,
+    ZnodeSeen,
+    ZooKeeperFact,
+)
+from migration.observed.jmx import JmxImage
+from migration.observed.log_dirs import DisksImage
+from migration.observed.zookeeper import ZooKeeperImage
+from migration.shard.report import ShardReport
+
+_NOT_COMPARABLE: Final = (
+    Phase.ZOOKEEPER,
+    Phase.PRE_MIGRATION,
+    Phase.COPYING,
+    Phase.ROLLED_BACK,
+)
+
+
+def observe(
+    image: ClusterImage, facts: Iterable[Observation]
+) -> tuple[ClusterImage, tuple[Event, ...]]:
+    """Take facts in, in the order they were seen, and tell the events on the way."""
+    events: list[Event] = []
+    for fact in facts:
+        if isinstance(fact, FactQuarantined):
+            events += quarantine.tell(fact)
+        elif (why := quarantine.flaw(fact)) is not None and not isinstance(fact, ZnodeSeen):
+            events += quarantine.tell(quarantine.quarantined(fact, why))
+        elif isinstance(fact, ZooKeeperFact):
+            before = image
+            seen, told = zookeeper.observe(image.zookeeper or ZooKeeperImage(), fact)
+            image = replace(image, zookeeper=seen)
+            events += told
+            if image.phase is not before.phase:
+                phase = Told(Source.ZOOKEEPER, fact.seen_ms)
+                phase.tell("phase_changed", was=str(before.phase), now=str(image.phase))
+                events += phase.events
+            image, told = wipe.observe(before, image, fact)
+            events += told
+        elif isinstance(fact, DiskFact):
+            known, told = disks.observe(image.disks or DisksImage(), fact)
+            image = replace(image, disks=known)
+            events += told
+        elif isinstance(fact, JmxFact):
+            numbers, told = jmx.observe(image.jmx or JmxImage(), fact)
+            events += told
+            if isinstance(fact, JmxSeen):
+                numbers, told = jmx_check.check(image, numbers, fact)
+                events += told
+            image = replace(image, jmx=numbers)
+    return image, tuple(events)
+
+
+def compare(
+    image: ClusterImage,
+    reports: Mapping[int, ShardReport],
+    facts: Iterable[Observation],
+    shards: int,
+) -> tuple[ClusterImage, tuple[Event, ...]]:
+    """Take in what the shards found against ZooKeeper and the disks; all `shards` must tell.
+
+    `facts`: those of the same batch; what they say of the brokers is compared here.
+
+    Before the copy the metadata log holds no topic, and after a roll-back nobody writes it any
+    more: then there is nothing to compare with.
+    """
+    if image.phase in _NOT_COMPARABLE:
+        return replace(image, content=Comparing(), places=Comparing()), ()
+    events: list[Event] = []
+    for fact in facts:
+        if isinstance(fact, ZkContentRead):
+            content = image.content
+            part, last = against_brokers(image.brokers, content.brokers_last, fact)
+            image = replace(image, content=replace(content, brokers=part, brokers_last=last))
+    for source, before in ((Source.ZOOKEEPER, image.content), (Source.LOG_DIRS, image.places)):
+        parts = [
+            (shard, each)
+            for shard, report in reports.items()
+            for each in report.comparisons
+            if each.of is source
+        ]
+        if not parts:
+            continue
+        parts.sort(key=lambda part: part[1].comparison)
+        disks = image.disks if source is Source.LOG_DIRS else None
+        after, told = result.take(before, parts, shards, source, disks)
+        events += told
+        image = (
+            replace(image, content=after)
+            if source is Source.ZOOKEEPER
+            else replace(image, places=after)
+        )
+    return image, tuple(events)

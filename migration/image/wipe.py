@@ -1,0 +1,66 @@
+"""A quorum that skips the copy, and what it then does to ZooKeeper.
+
+A fresh quorum that finds a `/migration` of an earlier attempt takes the copy for done. It claims
+/controller, waits until its own metadata log has passed the offset that `/migration` names
+(KRaftMigrationDriver: "does not contain a superset of the metadata in ZK"), and then makes
+ZooKeeper equal to that log, which has no topics: it deletes them all. Seen on 3.9.1, two minutes
+after the takeover for an offset of 287; its ZkMigrationState stays PRE_MIGRATION all the while.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from migration.image.cluster import ClusterImage
+from migration.image.summary import Phase, Vanished, Wiped
+from migration.metadata.events import Event, Source, Told
+from migration.observed.facts import ZooKeeperFact
+from migration.observed.topic_facts import ZkTopicChanged
+from migration.observed.zookeeper import ZooKeeperImage
+
+_NAMED_MAX: Final = 20
+_LATE_MS: Final = 5_000
+"""That a topic went is heard of by a watch, who holds /controller by reading it: the first may be
+known before the second, though it came after."""
+
+
+def skipped_at(zookeeper: ZooKeeperImage | None, phase: Phase) -> int | None:
+    """The offset at which a quorum that skipped the copy wipes ZooKeeper; None: none did."""
+    if phase is not Phase.PRE_MIGRATION or zookeeper is None or zookeeper.controller is None:
+        return None
+    found = zookeeper.found_at_takeover
+    return found if found is not None and found > 0 else None
+
+
+def observe(
+    before: ClusterImage, after: ClusterImage, fact: ZooKeeperFact
+) -> tuple[ClusterImage, tuple[Event, ...]]:
+    """Take one fact in, which made `after` of `before`, and tell what it says of a wipe."""
+    if after.phase is not Phase.PRE_MIGRATION:
+        return after, ()
+    if isinstance(fact, ZkTopicChanged) and fact.what == "vanished":
+        after = replace(after, vanished=_vanished(after.vanished, fact))
+    offset, zookeeper = skipped_at(after.zookeeper, after.phase), after.zookeeper
+    if offset is None or zookeeper is None or zookeeper.controller is None:
+        return after, ()
+    told = Told(Source.ZOOKEEPER, fact.seen_ms)
+    controller = zookeeper.controller.id
+    if skipped_at(before.zookeeper, before.phase) is None:
+        told.tell("copy_skipped", controller=controller, metadata_offset=offset)
+    gone = after.vanished
+    if gone is not None and fact.seen_ms - gone.last_ms <= _LATE_MS:
+        if after.wiped is None:
+            told.tell("zookeeper_wiped", controller=controller, metadata_offset=offset)
+        after = replace(after, wiped=Wiped(controller=controller, gone=gone))
+    return after, told.events
+
+
+def _vanished(known: Vanished | None, fact: ZkTopicChanged) -> Vanished:
+    """Count one more; what went long before went for another reason."""
+    if known is None or fact.seen_ms - known.last_ms > _LATE_MS:
+        known = Vanished(since_ms=fact.seen_ms, last_ms=fact.seen_ms, topics=0, named=())
+    return Vanished(
+        since_ms=known.since_ms,
+        last_ms=fact.seen_ms,
+        topics=known.topics + 1,
+        named=(*known.named, fact.topic)[:_NAMED_MAX],
+    )

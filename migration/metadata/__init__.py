@@ -1,0 +1,1 @@
+"""Kafka's metadata: records, transactions, partitions, directory ids, versions, events."""

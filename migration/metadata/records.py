@@ -1,0 +1,215 @@
+"""The metadata records that say where replicas are and which brokers may serve, as plain values.
+
+Field for field Kafka 3.9's `metadata/src/main/resources/common/metadata/*.json`, without the
+wire's versions: a field that a version lacks carries the schema's default. Ids are 16 raw bytes.
+`None` on a change record means "did not change", as in Kafka. Named tuples, because a million of
+them are made in one replay.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+from migration.metadata.directory_ids import DirectoryId
+
+
+class Topic(NamedTuple):
+    """TopicRecord (2)."""
+
+    name: str
+    topic_id: bytes
+
+
+class RemoveTopic(NamedTuple):
+    """RemoveTopicRecord (9)."""
+
+    topic_id: bytes
+
+
+class Partition(NamedTuple):
+    """PartitionRecord (3). `directories` None: absent or empty, every replica MIGRATING."""
+
+    partition_id: int
+    topic_id: bytes
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    removing_replicas: tuple[int, ...]
+    adding_replicas: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    leader_recovery_state: int = 0
+    directories: tuple[DirectoryId, ...] | None = None
+
+
+class PartitionChange(NamedTuple):
+    """PartitionChangeRecord (5). `leader` -2, `leader_recovery_state` -1: did not change."""
+
+    partition_id: int
+    topic_id: bytes
+    isr: tuple[int, ...] | None = None
+    leader: int = -2
+    replicas: tuple[int, ...] | None = None
+    removing_replicas: tuple[int, ...] | None = None
+    adding_replicas: tuple[int, ...] | None = None
+    leader_recovery_state: int = -1
+    directories: tuple[DirectoryId, ...] | None = None
+
+
+class RegisterBroker(NamedTuple):
+    """RegisterBrokerRecord (0). `log_dirs`: the directories that were online at registration.
+
+    `host`: of its first listener; None when it names none. `supports`: the highest
+    metadata.version that it can work with.
+    """
+
+    broker_id: int
+    is_migrating_zk_broker: bool
+    incarnation_id: bytes
+    broker_epoch: int
+    rack: str | None
+    fenced: bool
+    in_controlled_shutdown: bool
+    log_dirs: tuple[DirectoryId, ...]
+    host: str | None = None
+    supports: int | None = None
+
+
+class UnregisterBroker(NamedTuple):
+    """UnregisterBrokerRecord (1)."""
+
+    broker_id: int
+    broker_epoch: int
+
+
+class FenceBroker(NamedTuple):
+    """FenceBrokerRecord (7), written below metadata.version 3.3-IV2."""
+
+    broker_id: int
+    broker_epoch: int
+
+
+class UnfenceBroker(NamedTuple):
+    """UnfenceBrokerRecord (8), written below metadata.version 3.3-IV2."""
+
+    broker_id: int
+    broker_epoch: int
+
+
+class BrokerRegistrationChange(NamedTuple):
+    """BrokerRegistrationChangeRecord (17). `fenced`: 1 fence, -1 unfence, 0 no change.
+
+    `in_controlled_shutdown`: 1 in controlled shutdown, 0 no change (it never goes back without a
+    new registration). `log_dirs` empty: no change (BrokerRegistrationChangeRecord.json).
+    """
+
+    broker_id: int
+    broker_epoch: int
+    fenced: int = 0
+    in_controlled_shutdown: int = 0
+    log_dirs: tuple[DirectoryId, ...] = ()
+
+
+class FeatureLevel(NamedTuple):
+    """FeatureLevelRecord (12), `metadata.version` among them."""
+
+    name: str
+    feature_level: int
+
+
+class ZkMigrationState(NamedTuple):
+    """ZkMigrationStateRecord (21), in order: 0 none, 2 pre-, 1 in and 3 post-migration."""
+
+    zk_migration_state: int
+
+
+class BeginTransaction(NamedTuple):
+    """BeginTransactionRecord (23)."""
+
+    name: str | None
+
+
+class EndTransaction(NamedTuple):
+    """EndTransactionRecord (24)."""
+
+
+class AbortTransaction(NamedTuple):
+    """AbortTransactionRecord (25)."""
+
+    reason: str | None
+
+
+class RegisterController(NamedTuple):
+    """RegisterControllerRecord (27). `host`: of its first listener; None when it names none."""
+
+    controller_id: int
+    incarnation_id: bytes
+    zk_migration_ready: bool
+    host: str | None = None
+
+
+class NoOp(NamedTuple):
+    """NoOpRecord (20): the controller is alive, nothing else."""
+
+
+class LeaderChange(NamedTuple):
+    """The control record a new active controller writes first (LeaderChangeMessage)."""
+
+    leader_id: int
+
+
+class Config(NamedTuple):
+    """ConfigRecord (4), without the value, which may be a secret; also a ClientQuotaRecord (14).
+
+    Attributes:
+        resource_type: 2 a topic, 4 a broker (ConfigResource.Type); or
+        `migration.comparison.quotas`.
+        digest: of the value (`migration.values.digests`); None: the key is deleted.
+    """
+
+    resource_type: int
+    resource_name: str
+    name: str
+    digest: bytes | None
+
+
+class Unrelated(NamedTuple):
+    """A record type of Kafka 3.9 that says nothing of what is followed (ACLs, quotas, ...)."""
+
+    api_key: int
+
+
+class Unknown(NamedTuple):
+    """A record type that Kafka 3.9 does not have: counted and skipped."""
+
+    api_key: int
+
+
+Record: TypeAlias = (
+    Topic
+    | RemoveTopic
+    | Partition
+    | PartitionChange
+    | RegisterBroker
+    | UnregisterBroker
+    | FenceBroker
+    | UnfenceBroker
+    | BrokerRegistrationChange
+    | FeatureLevel
+    | ZkMigrationState
+    | BeginTransaction
+    | EndTransaction
+    | AbortTransaction
+    | RegisterController
+    | NoOp
+    | LeaderChange
+    | Config
+    | Unrelated
+    | Unknown
+)
+
+
+class Stamped(NamedTuple):
+    """A committed record with its place in the log (ms since the epoch)."""
+
+    offset: int
+    timestamp_ms: int
+    record: Record

@@ -1,0 +1,73 @@
+"""Metadata transactions: which records take effect, and when (KIP-868, MetadataBatchLoader).
+
+Between BeginTransaction and EndTransaction the controller may write many batches; none of their
+records counts before the End, and an Abort drops them all. The state is one value, so that a log
+can be cut at any batch and taken up again.
+"""
+
+import enum
+from typing import Final, NamedTuple
+
+from migration.metadata.records import AbortTransaction, BeginTransaction, EndTransaction, Record
+
+
+class IllegalTransaction(Exception):
+    """The log breaks the order Begin ... End | Abort; what follows cannot be trusted.
+
+    Attributes:
+        offset: metadata offset of the offending record.
+    """
+
+    def __init__(self, offset: int, reason: str) -> None:
+        super().__init__(f"metadata offset {offset}: {reason}")
+        self.offset = offset
+
+
+class Transaction(NamedTuple):
+    """An open metadata transaction, named by the offset of its BeginTransactionRecord."""
+
+    begin_offset: int
+
+
+NO_TRANSACTION: Final = None
+
+
+class Admission(enum.Enum):
+    """What becomes of a record."""
+
+    NOW = "takes effect at once"
+    HELD = "waits for the transaction's end"
+    RELEASE = "the held records take effect"
+    DROP = "the held records are void"
+
+
+def admit(
+    transaction: Transaction | None, offset: int, record: Record
+) -> tuple[Transaction | None, Admission]:
+    """Say what becomes of `record`, and which transaction is open after it.
+
+    A BeginTransaction is itself HELD and an End or Abort is the RELEASE or DROP.
+
+    Raises:
+        IllegalTransaction: a Begin inside a transaction, or an End or Abort outside of one
+            (MetadataBatchLoader throws on the same orders).
+    """
+    match record:
+        case BeginTransaction():
+            if transaction is not None:
+                raise IllegalTransaction(
+                    offset,
+                    f"BeginTransaction inside the transaction begun at {transaction.begin_offset}",
+                )
+            return Transaction(offset), Admission.HELD
+        case EndTransaction():
+            if transaction is None:
+                raise IllegalTransaction(offset, "EndTransaction without an open transaction")
+            return NO_TRANSACTION, Admission.RELEASE
+        case AbortTransaction():
+            if transaction is None:
+                raise IllegalTransaction(offset, "AbortTransaction without an open transaction")
+            return NO_TRANSACTION, Admission.DROP
+        case _:
+            held = transaction is not None
+            return transaction, Admission.HELD if held else Admission.NOW

@@ -1,0 +1,1 @@
+"""Facts from the other sources: ZooKeeper, log directories, JMX, probes."""

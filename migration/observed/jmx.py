@@ -1,0 +1,156 @@
+"""What the nodes' JMX beans read, as last seen: numbers, since when a queue is not empty.
+
+Interprets the facts of `migration.observed.facts`; `migration.observed.jmx_names` says what each
+number means, `migration.image.jmx_check` holds them against what is known otherwise.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from migration.metadata.events import Event, Source, Told
+from migration.observed.facts import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
+from migration.observed.jmx_names import JmxName
+
+_TOLD: Final = (
+    JmxName.ZK_MIGRATION_STATE,
+    JmxName.MIGRATING_ZK_BROKER_COUNT,
+    JmxName.ACTIVE_CONTROLLER_COUNT,
+    JmxName.OFFLINE_LOG_DIRECTORY_COUNT,
+)
+"""Each change of these is an event; the others move all the time."""
+READ_GAP_MS: Final = 90_000
+"""A node that answers is read every 10 s, and a fact comes every 30 s at the least: what its queue
+did in a longer gap, such as a restart of Kraftgate, is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueFloor:
+    """What a broker's queue of assignments has not fallen below.
+
+    Attributes:
+        value: the smallest number since `since_ms`, above 0.
+        since_ms: when it was first read.
+        filled_ms: since when the queue was never read as empty.
+    """
+
+    value: int
+    since_ms: int
+    filled_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JmxNode:
+    """One node's numbers.
+
+    Attributes:
+        endpoint: who told them last.
+        read_ms: when they were read; None: never.
+        numbers: by bean; one that is absent is not known.
+        unreachable: why they cannot be had now; None: they can.
+        unreachable_since_ms: since when.
+        queue: None: the queue is empty, or not known.
+    """
+
+    id: int
+    endpoint: str | None = None
+    read_ms: int | None = None
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    unreachable: str | None = None
+    unreachable_since_ms: int | None = None
+    queue: QueueFloor | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """A number that says another thing than what is known otherwise.
+
+    Attributes:
+        reads: the number.
+        expected: what it should read by `against`.
+        against: `metadata log` or `disks`.
+        since_ms: when the number was read that was the first to say so.
+        lasting: a second reading said the same.
+    """
+
+    node: int
+    name: str
+    reads: int
+    expected: int
+    against: str
+    since_ms: int
+    lasting: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JmxImage:
+    """All nodes' numbers; `contradictions`: passing ones included."""
+
+    nodes: Mapping[int, JmxNode] = field(default_factory=dict)
+    contradictions: tuple[Contradiction, ...] = ()
+
+
+def observe(image: JmxImage, fact: JmxFact) -> tuple[JmxImage, tuple[Event, ...]]:
+    """Take one fact in, and tell what it means."""
+    if isinstance(fact, JmxNodes):
+        return _asked(image, fact), ()
+    told = Told(Source.JMX, fact.seen_ms)
+    before = image.nodes.get(fact.node, JmxNode(id=fact.node))
+    after = _read(before, fact, told) if isinstance(fact, JmxSeen) else _silent(before, fact, told)
+    return replace(image, nodes={**image.nodes, fact.node: after}), told.events
+
+
+def _asked(image: JmxImage, fact: JmxNodes) -> JmxImage:
+    """Forget the nodes that are not asked any more: nothing of them would ever change."""
+    return replace(
+        image,
+        nodes={id_: each for id_, each in image.nodes.items() if id_ in fact.nodes},
+        contradictions=tuple(each for each in image.contradictions if each.node in fact.nodes),
+    )
+
+
+def _read(before: JmxNode, fact: JmxSeen, told: Told) -> JmxNode:
+    if before.unreachable_since_ms is not None:
+        silent_ms = fact.seen_ms - before.unreachable_since_ms
+        told.tell("jmx_answers_again", node=fact.node, silent_ms=silent_ms)
+    numbers = dict(fact.numbers)
+    for name in _TOLD:
+        was, now = before.numbers.get(name), numbers.get(name)
+        if was is not None and now is not None and was != now:
+            told.tell("jmx_changed", node=fact.node, name=str(name), was=was, now=now)
+    return JmxNode(
+        id=fact.node,
+        endpoint=fact.endpoint,
+        read_ms=fact.read_ms,
+        numbers=numbers,
+        queue=_queue(before, numbers, fact, told),
+    )
+
+
+def _silent(before: JmxNode, fact: JmxUnreachable, told: Told) -> JmxNode:
+    if before.unreachable is None:
+        told.tell("jmx_unreachable", node=fact.node, reason=fact.why)
+    since_ms = before.unreachable_since_ms
+    return replace(
+        before,
+        unreachable=fact.why,
+        unreachable_since_ms=fact.seen_ms if since_ms is None else since_ms,
+    )
+
+
+def _queue(
+    before: JmxNode, numbers: Mapping[str, int], fact: JmxSeen, told: Told
+) -> QueueFloor | None:
+    was, now = before.queue, numbers.get(JmxName.QUEUED_REPLICA_TO_DIR_ASSIGNMENTS)
+    if not now or now < 0:
+        if was is not None:
+            full_ms = fact.read_ms - was.filled_ms
+            told.tell("assignment_queue_empty", fact.node, full_ms=full_ms, known=now is not None)
+        return None
+    if was is None:
+        told.tell("assignments_queued", fact.node, queued=now)
+    if was is None or fact.read_ms - (before.read_ms or 0) > READ_GAP_MS:
+        return QueueFloor(value=now, since_ms=fact.read_ms, filled_ms=fact.read_ms)
+    if now < was.value:
+        return QueueFloor(value=now, since_ms=fact.read_ms, filled_ms=was.filled_ms)
+    return was

@@ -1,0 +1,248 @@
+"""What the brokers' disks say: directories, what lies in them, what was cut off, what was lost.
+
+Interprets the facts of `migration.observed.facts`.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from migration.metadata.events import Event, Source, Told
+from migration.observed.facts import (
+    DiskFact,
+    DisksSeen,
+    DisksUnreachable,
+    LogDirSeen,
+    OffsetsFell,
+    ReplicasBack,
+    ReplicasCutOff,
+    ReplicaSeen,
+)
+
+
+class LogDirState(enum.StrEnum):
+    """What is known of a directory."""
+
+    ONLINE = "online"
+    OFFLINE = "offline"
+    UNKNOWN = "unknown"
+
+
+STORAGE_ERROR: Final = 56
+"""KAFKA_STORAGE_ERROR: the directory is offline."""
+NAMED_MAX: Final = 200
+"""So many replicas of a directory are kept by name; all are counted."""
+_TOLD_MAX: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutOff:
+    """The replicas that lay in a directory when it was last readable.
+
+    Attributes:
+        replicas: how many, and `sole` of them the only replica of their partition.
+        named: the sole ones first, then the others, up to `NAMED_MAX`.
+    """
+
+    since_ms: int
+    replicas: int
+    sole: int
+    bytes: int
+    named: tuple[ReplicaSeen, ...]
+
+    def sole_names(self) -> tuple[str, ...]:
+        """The partitions of which this is the only replica, as far as they are named."""
+        return tuple(name(each) for each in self.named if each.replicas == 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """Records that were acknowledged and are gone (`OffsetsFell`)."""
+
+    topic: str
+    partition: int
+    was_end: int
+    now_end: int
+    seen_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerDisks:
+    """One broker's directories.
+
+    Attributes:
+        answered_ms: when it last answered; None: never.
+        unreachable: why it does not answer now, None: it does.
+        unreachable_since_ms: since when.
+        log_dirs: as last told, in the broker's order; `readable` is of the last look.
+        cut_off: path -> what cannot be reached in it.
+    """
+
+    id: int
+    answered_ms: int | None = None
+    unreachable: str | None = None
+    unreachable_since_ms: int | None = None
+    log_dirs: tuple[LogDirSeen, ...] = ()
+    cut_off: Mapping[str, CutOff] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisksImage:
+    """All brokers' disks; `losses`: the latest ones, newest last."""
+
+    brokers: Mapping[int, BrokerDisks] = field(default_factory=dict)
+    losses: tuple[Loss, ...] = ()
+
+
+def name(replica: ReplicaSeen) -> str:
+    """A replica's partition as Kafka prints it."""
+    return f"{replica.topic}-{replica.partition}"
+
+
+def is_bad(log_dir: LogDirSeen) -> bool:
+    """Whether a directory is known not to be usable."""
+    return log_dir.error == STORAGE_ERROR or log_dir.readable is False
+
+
+def log_dir_state(log_dir: LogDirSeen, disks: BrokerDisks) -> LogDirState:
+    """What is known of one of a broker's directories now."""
+    if is_bad(log_dir):
+        return LogDirState.OFFLINE
+    if disks.unreachable is None or log_dir.readable:
+        return LogDirState.ONLINE
+    return LogDirState.UNKNOWN
+
+
+def observe(image: DisksImage, fact: DiskFact) -> tuple[DisksImage, tuple[Event, ...]]:
+    """Take one fact in, and tell what it means."""
+    told = Told(Source.LOG_DIRS, fact.seen_ms)
+    if isinstance(fact, OffsetsFell):
+        return _lost(image, fact, told), told.events
+    before = image.brokers.get(fact.broker, BrokerDisks(id=fact.broker))
+    match fact:
+        case DisksSeen():
+            after = _answered(before, fact, told)
+        case DisksUnreachable():
+            after = _unreachable(before, fact, told)
+        case ReplicasCutOff():
+            after = _cut_off(before, fact, told)
+        case ReplicasBack():
+            after = _back(before, fact, told)
+    return replace(image, brokers={**image.brokers, fact.broker: after}), told.events
+
+
+def _answered(before: BrokerDisks, fact: DisksSeen, told: Told) -> BrokerDisks:
+    if before.unreachable is not None and before.unreachable_since_ms is not None:
+        told.tell(
+            "disks_answer_again", fact.broker, silent_ms=fact.seen_ms - before.unreachable_since_ms
+        )
+    _compare(before, fact.log_dirs, told)
+    return replace(
+        before,
+        answered_ms=fact.seen_ms,
+        unreachable=None,
+        unreachable_since_ms=None,
+        log_dirs=fact.log_dirs,
+    )
+
+
+def _unreachable(before: BrokerDisks, fact: DisksUnreachable, told: Told) -> BrokerDisks:
+    if before.unreachable is None:
+        told.tell("disks_unreachable", fact.broker, reason=fact.why)
+    since = before.unreachable_since_ms
+    looked_at = {each.path: each for each in fact.log_dirs}
+    # Only what was looked at on the host itself is news; the rest is as old as it was.
+    known = before.log_dirs or fact.log_dirs
+    log_dirs = tuple(_looked_at(each, looked_at.get(each.path)) for each in known)
+    _compare(before, log_dirs, told)
+    return replace(
+        before,
+        unreachable=fact.why,
+        unreachable_since_ms=fact.seen_ms if since is None else since,
+        log_dirs=log_dirs,
+    )
+
+
+def _looked_at(known: LogDirSeen, now: LogDirSeen | None) -> LogDirSeen:
+    """A directory of a broker that is down, with what a look on its host adds.
+
+    One that was offline and can be read again has been mended: a broker that runs does not take it
+    back, but one that starts does.
+    """
+    if now is None:
+        return known
+    return known._replace(
+        readable=now.readable,
+        directory_id=now.directory_id if now.readable else known.directory_id,
+        error=0 if now.readable else known.error,
+    )
+
+
+def _compare(before: BrokerDisks, log_dirs: tuple[LogDirSeen, ...], told: Told) -> None:
+    was = {each.path: each for each in before.log_dirs}
+    for each in log_dirs:
+        known = was.pop(each.path, None)
+        if known is None and before.log_dirs:
+            told.tell("log_dir_appeared", before.id, path=each.path)
+        if is_bad(each) and (known is None or not is_bad(known)):
+            why = "offline" if each.error == STORAGE_ERROR else "not readable on its host"
+            told.tell("log_dir_offline", before.id, path=each.path, reason=why, error=each.error)
+        elif known is not None and is_bad(known) and not is_bad(each):
+            told.tell("log_dir_online", before.id, path=each.path)
+    for path in was:
+        told.tell("log_dir_vanished", before.id, path=path)
+
+
+def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, told: Told) -> BrokerDisks:
+    ordered = sorted(fact.replicas, key=lambda each: (each.replicas, each.topic, each.partition))
+    sole = sum(each.replicas == 1 for each in ordered)
+    cut_off = CutOff(
+        since_ms=fact.seen_ms,
+        replicas=len(ordered),
+        sole=sole,
+        bytes=sum(each.bytes for each in ordered),
+        named=tuple(ordered[:NAMED_MAX]),
+    )
+    told.tell(
+        "replicas_cut_off",
+        fact.broker,
+        path=fact.path,
+        replicas=cut_off.replicas,
+        bytes=cut_off.bytes,
+        sole=sole,
+        sole_replicas=list(cut_off.sole_names()[:_TOLD_MAX]),
+    )
+    return replace(before, cut_off={**before.cut_off, fact.path: cut_off})
+
+
+def _back(before: BrokerDisks, fact: ReplicasBack, told: Told) -> BrokerDisks:
+    if fact.path not in before.cut_off:
+        return before
+    # A broker that runs without the directory has made its replicas anew in the others.
+    given_up = any(each.path == fact.path and is_bad(each) for each in before.log_dirs)
+    kind = "replicas_given_up" if given_up else "replicas_reachable_again"
+    told.tell(kind, fact.broker, path=fact.path)
+    left = {path: each for path, each in before.cut_off.items() if path != fact.path}
+    return replace(before, cut_off=left)
+
+
+def _lost(image: DisksImage, fact: OffsetsFell, told: Told) -> DisksImage:
+    told.tell(
+        "records_lost",
+        fact.broker,
+        topic=fact.topic,
+        partition=fact.partition,
+        first_lost_offset=fact.now_end,
+        last_lost_offset=fact.was_end - 1,
+        start_offset_now=fact.now_start,
+        end_offset_seen_ms=fact.was_seen_ms,
+    )
+    loss = Loss(
+        topic=fact.topic,
+        partition=fact.partition,
+        was_end=fact.was_end,
+        now_end=fact.now_end,
+        seen_ms=fact.seen_ms,
+    )
+    return replace(image, losses=(*image.losses, loss)[-NAMED_MAX:])

@@ -1,0 +1,383 @@
+"""What ZooKeeper says of a cluster: who controls it, how far the copy is, which brokers it knows.
+
+Interprets the facts of `migration.observed.facts`; the shapes of the znodes are those of Kafka's
+ZkData.scala. What cannot be read is named, never guessed.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from migration.metadata.events import Event, Source, Told
+from migration.observed import zookeeper_topics
+from migration.observed.facts import (
+    NotificationsMissed,
+    ZnodeGone,
+    ZnodeSeen,
+    ZooKeeperBlind,
+    ZooKeeperFact,
+    ZooKeeperSeen,
+)
+from migration.observed.quarantine import flaw
+from migration.observed.topic_facts import ZkTopicFact
+from migration.observed.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    DELETE_TOPICS,
+    MIGRATION,
+    NOTIFICATIONS,
+    REASSIGN_PARTITIONS,
+    parent,
+)
+from migration.values.foreign import INT32_MAX, INT64_MAX, TEXT_MAX, Unreadable, load_object, whole
+from migration.values.timestamps import within
+
+BEACON_STALE_MS: Final = 30_000
+"""In dual write `/migration` is written twice a second; its facts come every 5 s."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZkController:
+    """The znode /controller.
+
+    Attributes:
+        kraft_epoch: the KRaft controller's leader epoch; -1: a ZooKeeper broker controls.
+        claimed_ms: by the clock of whoever claimed it.
+    """
+
+    id: int
+    kraft_epoch: int
+    claimed_ms: int
+
+    @property
+    def is_kraft(self) -> bool:
+        """Whether a KRaft controller has taken the cluster over."""
+        return self.kraft_epoch >= 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigrationZnode:
+    """The znode /migration (ZkMigrationLeadershipState).
+
+    Attributes:
+        offset: metadata offset up to which ZooKeeper was written; positive once copied.
+        written_ms: ZooKeeper's time of the last write that was seen.
+    """
+
+    offset: int
+    controller_id: int
+    controller_epoch: int
+    metadata_epoch: int
+    written_ms: int
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether it says that ZooKeeper's content was copied."""
+        return self.offset > 0
+
+    @property
+    def text(self) -> str:
+        """The znode's content as Kafka writes it (MigrationZNode.encode)."""
+        content = {
+            "version": 0,
+            "kraft_metadata_offset": self.offset,
+            "kraft_controller_id": self.controller_id,
+            "kraft_metadata_epoch": self.metadata_epoch,
+            "kraft_controller_epoch": self.controller_epoch,
+        }
+        return json.dumps(content, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZkBroker:
+    """A znode of /brokers/ids: the broker is up, and in ZooKeeper or migration mode."""
+
+    id: int
+    host: str | None
+    rack: str | None
+    since_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZooKeeperImage:
+    """ZooKeeper as it was last seen.
+
+    Attributes:
+        seen_ms: when everything was last read; None: not yet.
+        blind_since_ms: when the view was lost; None: it is there.
+        held_by: who held /controller last, also when it is gone since.
+        found_at_takeover: the offset that /migration had when a KRaft controller took /controller
+            from a broker; None: that was not seen, or a broker has it.
+        controller_epoch_ms: ZooKeeper's time of its last write.
+        migration_copied: the last content of /migration that said that the copy is complete, also
+            when the znode is gone, or says another thing, since then.
+        brokers: by id.
+        ever: every id that was in /brokers/ids, also when its broker is down now.
+        notifications: directory failures told under pure ZooKeeper mode, whose content was read.
+        missed: those whose content was gone when it was to be read.
+        missed_ms: when the last of them was noticed; None: none was.
+        reassigning: partitions in /admin/reassign_partitions.
+        deleting: topics in /admin/delete_topics.
+        unreadable: path -> why its content says nothing.
+        versions: path -> version of its data and mzxid, of the znodes that decisions rest on.
+    """
+
+    seen_ms: int | None = None
+    server: str | None = None
+    session: int = 0
+    blind_since_ms: int | None = None
+    controller: ZkController | None = None
+    held_by: ZkController | None = None
+    found_at_takeover: int | None = None
+    controller_epoch: int | None = None
+    controller_epoch_ms: int | None = None
+    migration: MigrationZnode | None = None
+    migration_copied: MigrationZnode | None = None
+    brokers: Mapping[int, ZkBroker] = field(default_factory=dict)
+    ever: frozenset[int] = frozenset()
+    notifications: int = 0
+    missed: int = 0
+    missed_ms: int | None = None
+    reassigning: int = 0
+    deleting: tuple[str, ...] = ()
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+
+_VERSIONED: Final = (CONTROLLER, CONTROLLER_EPOCH, MIGRATION, REASSIGN_PARTITIONS)
+
+
+def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage, tuple[Event, ...]]:
+    """Take one fact in, and tell what it means."""
+    told = Told(Source.ZOOKEEPER, fact.seen_ms)
+    match fact:
+        case ZooKeeperBlind():
+            if image.blind_since_ms is None:
+                told.tell("zookeeper_blind", reason=fact.why)
+                image = replace(image, blind_since_ms=fact.seen_ms)
+        case ZooKeeperSeen():
+            image = _seen(image, fact, told)
+        case NotificationsMissed() if fact.number:
+            told.tell("notifications_missed", first=fact.first, count=fact.number)
+            missed = image.missed + fact.number
+            image = replace(image, missed=missed, missed_ms=fact.seen_ms)
+        case ZnodeSeen():
+            image = _znode(image, fact, told)
+        case NotificationsMissed():
+            pass  # none: it only says where counting begins
+        case ZnodeGone():
+            image = _gone(image, fact.path, told)
+        case _ if isinstance(fact, ZkTopicFact):
+            zookeeper_topics.tell(fact, told)
+    return image, told.events
+
+
+def _seen(image: ZooKeeperImage, fact: ZooKeeperSeen, told: Told) -> ZooKeeperImage:
+    if image.seen_ms is None:
+        told.tell("zookeeper_seen", server=fact.server)
+    elif fact.blind_since_ms is not None:
+        told.tell(
+            "zookeeper_seen_again",
+            server=fact.server,
+            blind_ms=fact.seen_ms - fact.blind_since_ms,
+            blind_since_ms=fact.blind_since_ms,
+            session_expired=fact.session != image.session,
+        )
+    return replace(
+        image,
+        seen_ms=fact.seen_ms,
+        server=fact.server,
+        session=fact.session,
+        blind_since_ms=None,
+    )
+
+
+def _znode(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+    if (why := flaw(fact)) is not None:
+        return _unreadable(image, fact.path, why, told)
+    told.at_ms = within(fact.mtime_ms)
+    if fact.path in _VERSIONED or parent(fact.path) == BROKER_IDS:
+        version = (fact.version, fact.mzxid)
+        image = replace(image, versions={**image.versions, fact.path: version})
+    try:
+        after = _read(image, fact, told)
+    except Unreadable as error:
+        return _unreadable(image, fact.path, str(error), told)
+    return _readable(after, fact.path)
+
+
+def _unreadable(image: ZooKeeperImage, path: str, why: str, told: Told) -> ZooKeeperImage:
+    if image.unreadable.get(path) != why:
+        told.tell("znode_unreadable", path=path, reason=why)
+    return replace(image, unreadable={**image.unreadable, path: why})
+
+
+def _read(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+    path = fact.path
+    if path == CONTROLLER:
+        return _controller(image, fact, told)
+    if path == CONTROLLER_EPOCH:
+        epoch = whole(fact.data.decode("utf-8", "replace"), "content", 0, INT32_MAX)
+        return replace(image, controller_epoch=epoch, controller_epoch_ms=fact.mtime_ms)
+    if path == MIGRATION:
+        return _migration(image, fact, told)
+    if path == REASSIGN_PARTITIONS:
+        partitions = len(_list(load_object(fact.data), "partitions"))
+        if partitions != image.reassigning:
+            told.tell("reassignment_requested", partitions=partitions)
+        return replace(image, reassigning=partitions)
+    if parent(path) == BROKER_IDS:
+        return _broker(image, fact, told)
+    if parent(path) == DELETE_TOPICS:
+        topic = path.rpartition("/")[2]
+        told.tell("topic_deletion_requested", topic=topic)
+        return replace(image, deleting=tuple(sorted({*image.deleting, topic})))
+    if parent(path) == NOTIFICATIONS:
+        return _notification(image, fact, told)
+    return image
+
+
+def _controller(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+    content = load_object(fact.data)
+    now = ZkController(
+        id=_id(content, "brokerid"),
+        kraft_epoch=_int32(content, "kraftControllerEpoch", -1),
+        claimed_ms=within(_int64(content, "timestamp", fact.mtime_ms)),
+    )
+    was = image.controller
+    if was is None or (was.id, was.kraft_epoch) != (now.id, now.kraft_epoch):
+        told.tell(
+            "zk_controller_changed",
+            controller=now.id,
+            kraft=now.is_kraft,
+            was=None if was is None else was.id,
+            was_kraft=None if was is None else was.is_kraft,
+        )
+    # A ZooKeeper broker in control: whatever was copied is of an attempt that is over.
+    copied = image.migration_copied if now.is_kraft else None
+    return replace(
+        image,
+        controller=now,
+        held_by=now,
+        found_at_takeover=_found(image, now),
+        migration_copied=copied,
+    )
+
+
+def _found(image: ZooKeeperImage, now: ZkController) -> int | None:
+    if image.held_by is not None and image.held_by.is_kraft == now.is_kraft:
+        return image.found_at_takeover
+    # What was not watched all the while may have been written before the takeover, or after.
+    watched = image.seen_ms is not None and image.blind_since_ms is None
+    if not (now.is_kraft and watched and image.migration is not None):
+        return None
+    return image.migration.offset
+
+
+def _migration(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+    content = load_object(fact.data)
+    now = MigrationZnode(
+        offset=_int64(content, "kraft_metadata_offset"),
+        controller_id=_int32(content, "kraft_controller_id"),
+        controller_epoch=_int32(content, "kraft_controller_epoch"),
+        metadata_epoch=_int32(content, "kraft_metadata_epoch"),
+        written_ms=fact.mtime_ms,
+    )
+    was = image.migration
+    if was is None:
+        told.tell("migration_znode_found", metadata_offset=now.offset)
+    elif now.is_copied and not was.is_copied:
+        told.tell("zookeeper_copied", metadata_offset=now.offset)
+    copied = now if now.is_copied else image.migration_copied
+    return replace(image, migration=now, migration_copied=copied)
+
+
+def _broker(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+    id_ = whole(fact.path.rpartition("/")[2], "name", 0, INT32_MAX)
+    content = load_object(fact.data)
+    now = ZkBroker(
+        id=id_,
+        host=_name(content, "host"),
+        rack=_name(content, "rack"),
+        since_ms=fact.mtime_ms,
+    )
+    if id_ not in image.brokers:
+        told.tell("zk_broker_appeared", id_)
+    return replace(image, brokers={**image.brokers, id_: now}, ever=image.ever | {id_})
+
+
+def _notification(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+    sequence = fact.path.rpartition("/")[2]
+    broker = _id(load_object(fact.data), "broker")
+    # LogDirEventNotificationZNode knows one event: 1, a directory failed.
+    told.tell("log_dir_failure_notified", broker, notification=sequence)
+    return replace(image, notifications=image.notifications + 1)
+
+
+def _gone(image: ZooKeeperImage, path: str, told: Told) -> ZooKeeperImage:
+    image = _readable(image, path)
+    if path in image.versions:
+        left_versions = {each: known for each, known in image.versions.items() if each != path}
+        image = replace(image, versions=left_versions)
+    if path == CONTROLLER and image.controller is not None:
+        told.tell("zk_controller_gone", was=image.controller.id)
+        return replace(image, controller=None)
+    if path == CONTROLLER_EPOCH:
+        return replace(image, controller_epoch=None, controller_epoch_ms=None)
+    if path == MIGRATION and image.migration is not None:
+        told.tell("migration_znode_deleted", metadata_offset=image.migration.offset)
+        return replace(image, migration=None)
+    if path == REASSIGN_PARTITIONS:
+        return replace(image, reassigning=0)
+    if parent(path) == DELETE_TOPICS:
+        topic = path.rpartition("/")[2]
+        return replace(image, deleting=tuple(each for each in image.deleting if each != topic))
+    if parent(path) == BROKER_IDS:
+        id_ = path.rpartition("/")[2]
+        left = {each: broker for each, broker in image.brokers.items() if str(each) != id_}
+        if len(left) < len(image.brokers):
+            told.tell("zk_broker_gone", int(id_))
+        return replace(image, brokers=left)
+    return image
+
+
+def _readable(image: ZooKeeperImage, path: str) -> ZooKeeperImage:
+    if path not in image.unreadable:
+        return image
+    left = {each: why for each, why in image.unreadable.items() if each != path}
+    return replace(image, unreadable=left)
+
+
+def _id(content: Mapping[str, Any], name: str) -> int:
+    return whole(_of(content, name), name, 0, INT32_MAX)
+
+
+def _int32(content: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    return whole(_of(content, name, default), name, -INT32_MAX - 1, INT32_MAX)
+
+
+def _int64(content: Mapping[str, Any], name: str, default: int | None = None) -> int:
+    return whole(_of(content, name, default), name, -INT64_MAX - 1, INT64_MAX)
+
+
+def _of(content: Mapping[str, Any], name: str, default: int | None = None) -> object:
+    value = content.get(name, default)
+    if value is None:
+        raise Unreadable(f"it has no {name}")
+    return value
+
+
+def _name(content: Mapping[str, Any], name: str) -> str | None:
+    value = content.get(name)
+    if isinstance(value, str) and len(value) > TEXT_MAX:
+        raise Unreadable(f"its {name} is longer than {TEXT_MAX} characters")
+    return value if isinstance(value, str) else None
+
+
+def _list(content: Mapping[str, Any], name: str) -> list[object]:
+    value = content.get(name)
+    if not isinstance(value, list):
+        raise Unreadable(f"it has no list of {name}")
+    return value

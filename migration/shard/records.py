@@ -1,0 +1,52 @@
+"""What a shard takes: the records of its topics and settings, and of brokers what it must know."""
+
+from typing import NamedTuple, TypeAlias
+
+from migration.metadata.directory_ids import DirectoryId
+from migration.metadata.records import (
+    BrokerRegistrationChange,
+    Config,
+    FenceBroker,
+    Partition,
+    PartitionChange,
+    Record,
+    RegisterBroker,
+    RemoveTopic,
+    Topic,
+    UnfenceBroker,
+    UnregisterBroker,
+)
+
+
+class Barrier(NamedTuple):
+    """A record about a broker, as far as a shard cares; `log_dirs` None: they did not change."""
+
+    broker_id: int
+    log_dirs: tuple[DirectoryId, ...] | None
+
+
+class TopicName(NamedTuple):
+    """A topic's name, for the shard that keeps the settings of that name; None: it was removed."""
+
+    topic_id: bytes
+    name: str | None
+
+
+def barrier(record: Record) -> Barrier | None:
+    """What a shard must know of a cluster-wide record; None: nothing."""
+    match record:
+        case RegisterBroker():
+            return Barrier(record.broker_id, record.log_dirs)
+        case BrokerRegistrationChange():
+            return Barrier(record.broker_id, record.log_dirs or None)
+        case UnregisterBroker():
+            return Barrier(record.broker_id, ())
+        case FenceBroker() | UnfenceBroker():
+            return Barrier(record.broker_id, None)
+        case _:
+            return None
+
+
+ShardRecord: TypeAlias = (
+    Topic | RemoveTopic | Partition | PartitionChange | Barrier | Config | TopicName
+)

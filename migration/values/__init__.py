@@ -1,0 +1,1 @@
+"""Small types and functions that all packages share: durations, timestamps, bounds, digests."""
