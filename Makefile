@@ -6,6 +6,8 @@ SHELL := bash
 .ONESHELL:
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+# Without bytecode every process compiles the whole house, and the tests start hundreds.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,6 +19,7 @@ NPM_LOCKS := orchestrator/console/package-lock.json
 NPM_LOCK := npm update --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error && \
 	sed -i '/"funding": {/,/}/d' package-lock.json
 PYTEST_ARGS ?=
+NEEDS_NOTHING := not spark and not lab and not prometheus and not browser
 FUZZ_ARGS ?=
 
 .PHONY: help venv node console java prometheus chromium jars warm test test-fast lint types imports demo fuzz bench lock clean
@@ -30,8 +33,9 @@ demo: console jars warm ## migrate a small real cluster from ZooKeeper to KRaft 
 test: lint types imports console jars warm prometheus chromium ## everything: tools, then all tests
 	@exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-fast: console ## the tests that need no Spark, no cluster, no Prometheus and no Chromium
-	@exec $(BIN)/python -m pytest -m "not spark and not lab and not prometheus and not browser" $(PYTEST_ARGS)
+test-fast: console ## a minute: what needs no Spark, cluster, Prometheus or Chromium, with few examples
+	@exec $(BIN)/python -m pytest --numprocesses 2 --dist worksteal --hypothesis-profile fast \
+		-m "not slow and $(NEEDS_NOTHING)" $(PYTEST_ARGS)
 
 FUZZ ?= 1000000
 fuzz: venv ## damage input of every parser, FUZZ times each (a million: days); Ctrl-C ends it

@@ -19,6 +19,9 @@ from orchestrator.console import third_party
 hypothesis.settings.register_profile(
     "kraftgate", deadline=None, derandomize="KRAFTGATE_CI_RUN" in os.environ
 )
+hypothesis.settings.register_profile(
+    "fast", hypothesis.settings.get_profile("kraftgate"), max_examples=10
+)
 hypothesis.settings.load_profile("kraftgate")
 
 _UMASK = 0o077

@@ -96,7 +96,9 @@ def served(
         where = f"{config.path}: `metrics.listen` {wanted}"
         raise ConfigError([f"{where}: {error.strerror}: {mend}"]) from error
     at = HostPort(wanted.host, server.server_port)
-    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, args=(_LOOK_S,), name="metrics", daemon=True
+    )
     thread.start()
     echo(f"kraftgate: metrics at http://{at}/metrics", err=True)
     try:
@@ -164,6 +166,8 @@ class _Server(ThreadingWSGIServer):
     """Answers each request in a thread of its own, of which there are not too many."""
 
     crowd: Crowd
+    request_queue_size = 2 * _CONNECTIONS_MAX
+    """Connections that come at once wait here, not for TCP to try again a second later."""
 
     def server_bind(self) -> None:
         """Bind, and have every connection admitted."""

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -83,6 +84,7 @@ def read_text(path: Path) -> tuple[bytes, str]:
         raise RunbookError([f"{path}: byte {error.start} is not UTF-8: save it as such"]) from error
 
 
+@lru_cache(maxsize=8)
 def parse(text: str, path: Path, *, sha256: str | None = None) -> Loaded:
     """Check the text of a runbook that lies at `path`; `sha256` is of its bytes, when known.
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.assessment.alerts import Alert, Severity
@@ -20,6 +20,7 @@ from orchestrator.alerts.book import (
 )
 from orchestrator.alerts.notice import Notice
 from tests.alerts.told import HOUR_MS, MANNER, alert, of, standing, wanted
+from tests.support.examples import examples
 
 
 def told_of(*alerts: Alert, at_ms: int = 0) -> Book:
@@ -192,7 +193,7 @@ STEP = st.tuples(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(st.tuples(STEP, st.lists(st.sampled_from(OUTCOMES), max_size=4)), max_size=25))
 def test_whatever_fails_nothing_is_lost_and_nothing_overtakes(
     steps: list[tuple[tuple[int, int, bool], list[str]]],

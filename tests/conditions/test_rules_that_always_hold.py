@@ -15,6 +15,7 @@ from migration.observed.log_dirs import DisksImage
 from migration.values.evidence import EVIDENCE_MAX
 from tests.conditions.test_verdicts import CONDITIONS
 from tests.conditions.views import ALL_STALE, NOW, directory, view, views
+from tests.support.examples import examples
 
 _RANK = {
     verdict: rank
@@ -86,7 +87,7 @@ def test_losing_a_source_satisfies_nothing(any_view: View, source: DataSource) -
             assert condition.judge(any_view).verdict is Verdict.SATISFIED, condition
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     views().filter(lambda each: bool(each.summary.brokers)),
     st.integers(0, 2),

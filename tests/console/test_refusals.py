@@ -29,8 +29,15 @@ READING = [
 CHANGING = [f"/api/clusters/prod/{each}" for each in ("approve", "pause", "resume", "abort")]
 
 
+@pytest.fixture(scope="module")
+def served(begin_shared: Start) -> Served:
+    """For what is refused: that changes nothing."""
+    return begin_shared()
+
+
 @pytest.fixture
-def served(start: Start) -> Served:
+def fresh(start: Start) -> Served:
+    """For what is accepted, for wrong tokens, which are counted, and for its end."""
     return start()
 
 
@@ -48,27 +55,27 @@ def pause(served: Served, token: str | None = "", **headers: str) -> httpx.Respo
         return http.post(PAUSE, json=SAY, headers=named)
 
 
-def test_what_is_right_in_everything_is_taken(served: Served) -> None:
-    before = told(served)
-    assert pause(served, Origin=served.url, Sec_Fetch_Site="same-origin").status_code == 200
-    assert told(served) == before + 1
+def test_what_is_right_in_everything_is_taken(fresh: Served) -> None:
+    before = told(fresh)
+    assert pause(fresh, Origin=fresh.url, Sec_Fetch_Site="same-origin").status_code == 200
+    assert told(fresh) == before + 1
 
 
 @pytest.mark.parametrize("path", CHANGING)
-def test_nothing_is_changed_without_the_token(served: Served, path: str) -> None:
-    before = told(served)
-    with client(served) as http:
+def test_nothing_is_changed_without_the_token(fresh: Served, path: str) -> None:
+    before = told(fresh)
+    with client(fresh) as http:
         assert refused(http.post(path, json=SAY)) == (401, "token_needed")
-        asked = http.post(path, json=SAY, params={"token": served.token})
+        asked = http.post(path, json=SAY, params={"token": fresh.token})
         assert refused(asked) == (401, "token_needed")
-        basic = http.post(path, json=SAY, auth=("anna", served.token))
+        basic = http.post(path, json=SAY, auth=("anna", fresh.token))
         assert refused(basic) == (401, "token_needed")
-    for wrong in ("x", served.token[:-1], f"{served.token}x", served.token.swapcase(), "ä" * 43):
-        with client(served) as http:
+    for wrong in ("x", fresh.token[:-1], f"{fresh.token}x", fresh.token.swapcase(), "ä" * 43):
+        with client(fresh) as http:
             head = [(b"Authorization", f"Bearer {wrong}".encode())]
             answer = http.post(path, json=SAY, headers=head)
         assert refused(answer) == (401, "token_wrong")
-    assert told(served) == before
+    assert told(fresh) == before
 
 
 def test_a_cookie_changes_nothing(served: Served) -> None:
@@ -135,9 +142,9 @@ def test_a_name_that_is_not_ours_gets_nothing(served: Served, host: str) -> None
 
 
 @pytest.mark.parametrize("host", ["localhost:9999", "127.0.0.1", "LOCALHOST", "[::1]:8464"])
-def test_names_of_loopback_are_ours_at_every_port(served: Served, host: str) -> None:
+def test_names_of_loopback_are_ours_at_every_port(fresh: Served, host: str) -> None:
     """As they are at the other end of an ssh tunnel."""
-    assert pause(served, Host=host, Origin=f"http://{host}".lower()).status_code == 200
+    assert pause(fresh, Host=host, Origin=f"http://{host}".lower()).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -309,13 +316,13 @@ def test_elsewhere_it_is_known_by_its_addresses_and_names(
     assert httpx.get(url, headers={"Host": host}).status_code == status
 
 
-def test_the_token_lies_where_only_its_owner_reads(served: Served) -> None:
-    token = served.console.token
+def test_the_token_lies_where_only_its_owner_reads(fresh: Served) -> None:
+    token = fresh.console.token
     assert token.path.stat().st_mode & 0o777 == 0o600
-    assert token.path.read_text() == f"{served.token}\n"
-    assert len(served.token) >= 43
-    assert served.token not in repr(token)
-    served.end()
+    assert token.path.read_text() == f"{fresh.token}\n"
+    assert len(fresh.token) >= 43
+    assert fresh.token not in repr(token)
+    fresh.end()
     assert not token.path.exists()
 
 

@@ -14,9 +14,9 @@ EVENTS = 700
 PROD = "/api/clusters/prod"
 
 
-@pytest.fixture
-def served(start: Start) -> Served:
-    return start(events=EVENTS)
+@pytest.fixture(scope="module")
+def served(begin_shared: Start) -> Served:
+    return begin_shared(events=EVENTS)
 
 
 def everything(served: Served, path: str, shape: str, key: str, **query: Any) -> list[Any]:

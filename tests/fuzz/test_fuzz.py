@@ -16,6 +16,7 @@ SEED = 11
 _COST_A_TEST = 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_damaged_input_is_read_or_refused(name: str) -> None:
     count = max(12, _COST_A_TEST // TARGETS[name].cost)
@@ -66,6 +67,7 @@ def _broken(data: bytes) -> object:
             raise ValueError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("defect", "told"),
     [

@@ -40,6 +40,7 @@ from migration.observed.topic_facts import (
 )
 from streams.journal.codec import FactUnreadable, key, pack, unpack
 from streams.journal.journal import Journal, JournalError, first_behind, last_sequence, read
+from tests.support.examples import examples
 
 
 def _damaged(packed: bytes) -> st.SearchStrategy[bytes]:
@@ -149,7 +150,7 @@ def test_compaction_leaves_the_last_fact_of_each_key(
     assert {k for k in latest if k is not None} - told <= over
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(st.lists(st.lists(FACTS, min_size=1, max_size=5), max_size=6), st.integers(0, 9))
 def test_compaction_now_and_then_leaves_what_it_leaves_at_once(
     tmp_path_factory: pytest.TempPathFactory, appended: list[list[Observation]], behind: int

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, cast
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame
 
@@ -18,6 +18,7 @@ from streams.journal.row import pack_row
 from streams.source.shards import ZOOKEEPER
 from streams.store.store import Store
 from tests.journal.test_journal import FACTS
+from tests.support.examples import examples
 from tests.zookeeper.hostile import HOSTILE
 
 _BY_AN_EARLIER_VERSION: Sequence[Observation] = [
@@ -56,7 +57,7 @@ def test_facts_that_an_earlier_version_journaled_are_named_and_the_next_start_go
     assert summary.zookeeper.controller_epoch == 8
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress=[HealthCheck.too_slow])
 @given(st.lists(FACTS, max_size=5))
 def test_any_facts_go_from_the_journal_into_the_store(facts: list[Observation]) -> None:
     with TemporaryDirectory() as folder:

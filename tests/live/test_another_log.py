@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams.live import layout
@@ -32,6 +32,7 @@ from streams.live.messages import Endpoint, FetchReply, Leader, OffsetAndEpoch
 from streams.live.spool import Position, Spool
 from streams.wire.batches import read_batches
 from tests.live.log_bytes import batch
+from tests.support.examples import examples
 
 C1 = Endpoint("c1", 9093)
 
@@ -186,7 +187,7 @@ _ENDS_WHERE_THE_LAST_BATCH_BEGINS = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(steps, max_size=25))
 @example(_LONGER_THAN_BEFORE)
 @example(_ENDS_WHERE_THE_LAST_BATCH_BEGINS)

@@ -1,6 +1,6 @@
 """Whatever the quorum answers, the cursor never skips, never runs ahead, and never spins."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.live.actions import (
@@ -24,6 +24,7 @@ from streams.live.messages import Endpoint, FetchReply, Leader, OffsetAndEpoch, 
 from streams.live.spool import Position
 from streams.wire.batches import read_batches
 from tests.live.log_bytes import batch, log
+from tests.support.examples import examples
 
 ENDPOINTS = [Endpoint(f"c{n}", 9093) for n in range(1, 4)]
 BATCHES = 12
@@ -143,7 +144,7 @@ class Walk:
         assert self.cursor.position.reach == (self.logs, self.end)
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     st.builds(Position, small.map(lambda n: n - n % 2), st.none() | epochs),
     st.lists(answers, max_size=60),
@@ -162,7 +163,7 @@ def test_any_sequence_of_answers(
         assert walk.in_vain <= 11 * (2 * 3 + 1)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(answers.filter(lambda answer: answer[3] == 0.0))
 def test_the_same_useless_answer_for_ever_ends_in_a_wait(
     answer: tuple[bool, FetchReply, SnapshotReply, float],

@@ -5,7 +5,7 @@ import io
 import uuid
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
@@ -13,6 +13,7 @@ from kio.serial import entity_reader, entity_writer
 from streams.live import messages
 from streams.live.errors import ReplyDamaged
 from streams.live.messages import Endpoint, Leader, OffsetAndEpoch
+from tests.support.examples import examples
 
 FETCH_VERSIONS = range(13, 18)
 
@@ -50,7 +51,7 @@ def test_every_version_asks_as_replica_minus_1_by_topic_id(version: int) -> None
 
 
 @pytest.mark.parametrize("version", FETCH_VERSIONS)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(leader=st.integers(-1, 5), epoch=st.integers(-1, 5), watermark=st.integers(-1, 99))
 def test_absent_values_are_none(version: int, leader: int, epoch: int, watermark: int) -> None:
     def made(name: str, **fields: object) -> object:

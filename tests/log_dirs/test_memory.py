@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.observed.facts import Observation, OffsetsFell, ReplicasBack, ReplicasCutOff
@@ -20,6 +20,7 @@ from streams.log_dirs.known import KnownPartition
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.values import BrokerAddress, LogDirAnswer, PartitionEnd
 from tests.log_dirs.world import A, B, around, log_dir
+from tests.support.examples import examples
 
 WELL = (log_dir(A, 0, 1, futures=[2]), log_dir(B, 2, 3))
 FAILED = (log_dir(A, 0, 1), log_dir(B, error=56))
@@ -200,7 +201,7 @@ KILLS = st.sampled_from([None, None, "before the append", "after the append"])
 POLLS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), KILLS), max_size=6)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(POLLS)
 def test_a_crash_anywhere_loses_no_fact_and_repeats_only_the_same(
     polls: list[tuple[int, int, str | None]],
@@ -211,7 +212,7 @@ def test_a_crash_anywhere_loses_no_fact_and_repeats_only_the_same(
     assert list(dict.fromkeys(told)) == wanted
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(POLLS, st.sets(st.integers(0, 5)))
 def test_a_poll_that_was_never_kept_never_was(
     polls: list[tuple[int, int, str | None]], lost: set[int]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from migration.assessment.conditions import DataSource, View
 from migration.assessment.hazards import HazardKind
@@ -28,6 +28,7 @@ from tests.metrics.scraping import (
     written,
 )
 from tests.orchestrator.night import FRESH, HYBRID, NOW_MS, cluster, held, kraft, replicas
+from tests.support.examples import examples
 
 
 def with_disks(*disks: BrokerDisks) -> Snapshot:
@@ -299,7 +300,7 @@ def test_every_metric_has_a_scrape_that_shows_it() -> None:
     assert {each.name for each in metrics()} == found.keys()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(views())
 def test_any_cluster_makes_a_valid_exposition_without_negative_numbers(any_view: View) -> None:
     one = replace(ALL_SEEN, summary=replace(any_view.summary, cluster="prod"))

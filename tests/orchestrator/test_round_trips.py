@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from typing import get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from migration.assessment.alerts import Standings
@@ -30,10 +30,11 @@ from streams.store.codec import (
 )
 from streams.store.store import Outcome, Store
 from streams.wire.batches import HEADER
+from tests.support.examples import examples
 
 _HEADER = HEADER.size
 _INT64 = st.integers(-(2**63), 2**63 - 1)
-_few = settings(max_examples=15, suppress_health_check=list(HealthCheck))
+_few = examples(15, suppress=list(HealthCheck))
 
 
 def _dictionary(kind: object) -> st.SearchStrategy[dict[object, object]]:

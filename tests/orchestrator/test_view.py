@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -39,6 +39,7 @@ from tests.orchestrator.night import (
     progress,
     replicas,
 )
+from tests.support.examples import examples
 
 
 def drawn(renderable: RenderableType, width: int = 80) -> list[str]:
@@ -147,7 +148,7 @@ snapshots = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(snapshots, st.integers(60, 200))
 def test_no_line_is_wider_than_the_screen(one: Snapshot, width: int) -> None:
     lines = screen(one, width)
@@ -155,7 +156,7 @@ def test_no_line_is_wider_than_the_screen(one: Snapshot, width: int) -> None:
     assert sum(line.startswith("waiting for: ") for line in lines) == 1
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(snapshots, st.integers(76, 200), st.integers(8, 60))
 def test_the_wait_is_on_the_screen_at_every_height(one: Snapshot, width: int, height: int) -> None:
     lines = screen(one, width, height)

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from migration.image.advance import Batch, BatchOutOfOrder, advance
@@ -17,12 +17,13 @@ from migration.observed.log_dirs import DisksImage
 from migration.observed.zookeeper import ZooKeeperImage
 from streams.job.packing import unpack_shard
 from streams.store.codec import unpack_image
+from tests.support.examples import examples
 from tests.support.logs import Action, actions, values, write_segment
 from tests.support.pipeline import Run
 
 _WHOLE = 2**40
 _BEGAN_MS = 77_000
-_quick = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_quick = examples(100, suppress=[HealthCheck.too_slow])
 _HELD_OPEN: list[Action] = [(0, 0, 0, 0), (4, 0, 0, 3), (9, 0, 1, 5), (14, 0, 0, 1), (0, 1, 0, 0)]
 """The first log ends within its copy, while a broker is held."""
 

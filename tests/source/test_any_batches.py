@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, assume, example, given
 from hypothesis import strategies as st
 
 from migration.image.cluster import ClusterImage
@@ -17,11 +17,12 @@ from migration.metadata.replica_state import ReplicaState
 from streams.job.packing import unpack_shard
 from streams.store.codec import unpack_image
 from streams.wire.records import read_record
+from tests.support.examples import examples
 from tests.support.logs import PARTITIONS, TOPICS, Action, actions, values, write_segment
 from tests.support.pipeline import Run
 
 _WHOLE = 2**40
-_quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_quick = examples(150, suppress=[HealthCheck.too_slow])
 
 
 def _run(segment: bytes, max_bytes: int) -> Run:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from kio.schema.types import BrokerId
 
@@ -16,6 +16,7 @@ from orchestrator.contract import cluster_json
 from streams.job.packing import pack_shard, unpack_shard
 from streams.store.codec import broker_json, read_summary, summary_json
 from streams.wire.values import read_value, write_value
+from tests.support.examples import examples
 from tests.support.logs import BROKERS, Action, actions, values, write_segment
 from tests.support.pipeline import Run
 
@@ -53,7 +54,7 @@ def _without_id(broker: BrokerSummary) -> BrokerSummary:
     return dataclasses.replace(broker, id=0)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress=[HealthCheck.too_slow])
 @given(actions, _IDS)
 @example([(9, 0, 0, 1), (0, 0, 0, 0), (3, 0, 0, 3), (5, 0, 0, 0)], [0, 2**23, 2**31 - 1])
 def test_what_is_told_of_a_broker_does_not_depend_on_its_number(

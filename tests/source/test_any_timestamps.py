@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from migration.assessment.currency import CURRENT
@@ -21,6 +21,7 @@ from streams.job.packing import pack_shard, unpack_shard
 from streams.job.transitions import read_transitions, write_transitions
 from streams.store.codec import broker_json, read_summary, summary_json
 from streams.wire.build import write_batch, write_leader_change
+from tests.support.examples import examples
 from tests.support.logs import Action, values
 from tests.support.pipeline import Run
 
@@ -36,7 +37,7 @@ def _segment(made: list[bytes], times: list[int]) -> bytes:
     return b"".join(written)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(*[st.integers(0, 17), *[st.integers(0, 7)] * 3]), max_size=12),
     st.lists(_TIMES, min_size=1, max_size=6),

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.store.codec import unpack_image
 from tests.oracle.fixtures import DATA, unpack
+from tests.support.examples import examples
 from tests.support.pipeline import Run
 
 CASES = sorted(path.name for path in DATA.iterdir())
@@ -31,7 +32,7 @@ def test_batch_by_batch(case: str, logs: dict[str, Path], wholes: dict[str, Run]
 
 def test_cut_anywhere(logs: dict[str, Path], wholes: dict[str, Run]) -> None:
     @given(case=st.sampled_from(CASES), max_bytes=st.integers(1, 20_000))
-    @settings(max_examples=25, deadline=None)
+    @examples(25)
     def cut_so(case: str, max_bytes: int) -> None:
         _same(Run().follow(logs[case], max_bytes), wholes[case])
 

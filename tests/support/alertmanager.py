@@ -131,7 +131,7 @@ def listening() -> Iterator[Told]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         told = Told(f"127.0.0.1:{server.server_port}")
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         try:
             yield told

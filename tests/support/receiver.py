@@ -123,7 +123,7 @@ def receiving(answer: Answer = lambda _: OK, tls: Certificate | None = None) -> 
             server.socket = context.wrap_socket(server.socket, server_side=True)
         scheme = "http" if tls is None else "https"
         receiver = Receiver(f"{scheme}://127.0.0.1:{server.server_port}", answer)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         try:
             yield receiver

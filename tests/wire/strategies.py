@@ -3,18 +3,13 @@
 import dataclasses
 import uuid
 from datetime import timedelta
-from functools import partial
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 
 from streams.wire.schema import RECORDS, MetadataRecord
-
-examples = partial(settings, deadline=None)
-"""How many examples a property takes; a busy machine is no failure."""
 
 _INTEGERS = {
     "int8": (-(2**7), 2**7 - 1),

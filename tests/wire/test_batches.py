@@ -37,7 +37,8 @@ from streams.wire.records import read_records
 from streams.wire.schema.begin_transaction_record import BeginTransactionRecordV0
 from streams.wire.structure import write_uvarint
 from streams.wire.values import write_value
-from tests.wire.strategies import entities, examples
+from tests.support.examples import examples
+from tests.wire.strategies import entities
 
 NO_OP = b"\x01\x14\x00\x00"
 FILE = "00000000000000000000.log"
@@ -193,7 +194,7 @@ def test_a_header_that_contradicts_itself_is_damage(index: int, number: int) -> 
         read(with_header(write_batch(1, 3, 1001, [NO_OP, NO_OP]), index, number))
 
 
-@examples(max_examples=400)
+@examples(400)
 @given(
     st.lists(st.binary(max_size=40), min_size=1, max_size=5),
     st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=3),
@@ -365,7 +366,7 @@ CONTROLS: list[type[KnownControl]] = [
 
 
 @pytest.mark.parametrize("kind", CONTROLS, ids=lambda kind: f"{kind.__name__}V{kind.__version__}")
-@examples(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_control_records_come_back(kind: type[KnownControl], data: st.DataObject) -> None:
     record = dataclasses.replace(data.draw(entities(kind)), version=kind.__version__)

@@ -22,7 +22,8 @@ from streams.wire.schema.partition_change_record import PartitionChangeRecordV1
 from streams.wire.schema.partition_record import PartitionRecordV0, PartitionRecordV1
 from streams.wire.schema.register_broker_record import BrokerFeatureV0, RegisterBrokerRecordV0
 from streams.wire.values import write_value
-from tests.wire.strategies import examples, records
+from tests.support.examples import examples
+from tests.wire.strategies import records
 from tests.wire.test_values import with_tag_of_the_future
 
 ID = uuid.UUID("3c5f0c9e-57a5-4c4b-9f4e-2f8f3a1b7c11")
@@ -68,7 +69,7 @@ def change() -> bytes:
     return write_value(PartitionChangeRecordV1(**fields))  # type: ignore[arg-type]
 
 
-@examples(max_examples=400)
+@examples(400)
 @given(records(3, 5))
 def test_fast_equals_full(record: MetadataRecord) -> None:
     assert same(write_value(record))
@@ -84,7 +85,7 @@ def test_fast_equals_full_with_a_tag_of_the_future(
     assert read_record(value) == project(record)
 
 
-@examples(max_examples=400)
+@examples(400)
 @given(records(3, 5), st.data())
 def test_fast_equals_full_on_damage(record: MetadataRecord, data: st.DataObject) -> None:
     value = bytearray(write_value(record))

@@ -13,7 +13,8 @@ from kio.serial.errors import SerialError
 
 from streams.wire.errors import DamagedValue
 from streams.wire.replies import body_of
-from tests.wire.strategies import entities, examples
+from tests.support.examples import examples
+from tests.wire.strategies import entities
 
 ASKED = {
     1: range(13, 18),  # FETCH
@@ -50,7 +51,7 @@ def frame(kind: Any, body: bytes, correlation: int = 7) -> bytes:
 
 
 @every_kind
-@examples(max_examples=10)
+@examples(10)
 @given(data=st.data())
 def test_a_whole_reply_passes_and_decodes(kind: Any, data: st.DataObject) -> None:
     entity = data.draw(entities(kind))
@@ -60,7 +61,7 @@ def test_a_whole_reply_passes_and_decodes(kind: Any, data: st.DataObject) -> Non
 
 
 @every_kind
-@examples(max_examples=10)
+@examples(10)
 @given(data=st.data())
 def test_a_cut_reply_is_damage_and_so_is_a_longer_one(kind: Any, data: st.DataObject) -> None:
     whole = frame(kind, written(data.draw(entities(kind))))
@@ -70,7 +71,7 @@ def test_a_cut_reply_is_damage_and_so_is_a_longer_one(kind: Any, data: st.DataOb
 
 
 @every_kind
-@examples(max_examples=20)
+@examples(20)
 @given(data=st.data())
 def test_any_bytes_decode_or_are_damage(kind: Any, data: st.DataObject) -> None:
     """Nothing that passes the check may abort kio, or need more memory than its bytes justify."""

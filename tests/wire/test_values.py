@@ -25,7 +25,8 @@ from streams.wire.schema.begin_transaction_record import BeginTransactionRecordV
 from streams.wire.schema.broker_registration_change_record import BrokerRegistrationChangeRecordV2
 from streams.wire.schema.config_record import ConfigRecordV0
 from streams.wire.values import API_KEYS, read_value, write_value
-from tests.wire.strategies import entities, examples, records
+from tests.support.examples import examples
+from tests.wire.strategies import entities, records
 
 KINDS = list(RECORDS.values())
 
@@ -62,7 +63,7 @@ def test_kafka_3_9_has_25_record_types() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@examples(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_what_is_written_is_read(kind: type[MetadataRecord], data: st.DataObject) -> None:
     record = data.draw(entities(kind))
@@ -70,7 +71,7 @@ def test_what_is_written_is_read(kind: type[MetadataRecord], data: st.DataObject
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@examples(max_examples=10)
+@examples(10)
 @given(data=st.data(), tag=st.sampled_from([9, 127, 128, 20000]), content=st.binary(min_size=1))
 def test_a_tag_of_the_future_is_skipped(
     kind: type[MetadataRecord], data: st.DataObject, tag: int, content: bytes
