@@ -15,9 +15,10 @@ READY := $(VENV)/.kraftgate-ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --python-version 3.11 \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
-NPM_LOCKS := orchestrator/console/package-lock.json
+NPM_LOCKS = $$(git ls-files '*package-lock.json')
 NPM_LOCK := npm update --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error && \
-	sed -i '/"funding": {/,/}/d' package-lock.json
+	node -p 'JSON.stringify(JSON.parse(fs.readFileSync("package-lock.json")), (k, v) => k === "funding" ? undefined : v, 2)' >new && \
+	mv new package-lock.json
 PYTEST_ARGS ?=
 NEEDS_NOTHING := not spark and not lab and not prometheus and not browser
 FUZZ_ARGS ?=

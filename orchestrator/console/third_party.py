@@ -6,6 +6,7 @@ dependencies are installed.
 """
 
 import contextlib
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,7 @@ _BARE_IMPORT: Final = b'from"preact"'
 _PATH_IMPORT: Final = b'from"./preact.mjs"'
 _NPM_S_MAX: Final = 300.0
 _ERROR_LINES_MAX: Final = 6
+_NPM_PREFIX: Final = re.compile(r"^npm (error|ERR!)")
 
 
 def ensure() -> None:
@@ -97,8 +99,7 @@ def _npm_ci(npm: str, scratch: Path, lock: Path) -> None:
         ) from error
     if done.returncode == 0:
         return
-    lines = [line.removeprefix("npm error ").removeprefix("npm ERR! ").strip()
-             for line in done.stderr.splitlines()]  # fmt: skip
+    lines = [_NPM_PREFIX.sub("", line).strip() for line in done.stderr.splitlines()]
     for line in lines:
         if "checksum failed" in line:
             raise ThirdPartyError(
