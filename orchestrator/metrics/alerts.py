@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from migration.assessment.alerts import RULES, Standings
+from migration.assessment.alerts import RULES, Standing, Standings
 from orchestrator.alerts.sender import Figures
 from orchestrator.metrics.exposition import Exposition, Subject
 
@@ -18,7 +18,30 @@ _ALERTS: Final = ALERTS.gauge(
     "severity",
     "state",
 )
-
+_IDENTITY: Final = (
+    "alertname",
+    "severity",
+    "broker",
+    "log_dir",
+    "hazard",
+    "blocks",
+    "source",
+    "checkpoint",
+    "verdict",
+)
+"""The labels of every alert except `cluster`; an alert has some of them, the others are empty."""
+_ALERT: Final = ALERTS.gauge(
+    "alert",
+    "1 for each alert whose condition holds. The Prometheus rules read it and wait for their `for`."
+    " An alert that was active stays until current data shows that it is resolved.",
+    *_IDENTITY,
+)
+_SINCE: Final = ALERTS.gauge(
+    "alert_since_timestamp_seconds",
+    "When the condition of that alert began, or when Kraftgate first saw it.",
+    *_IDENTITY,
+)
+_WAITING_RULES: Final = frozenset((rule.name, rule.severity) for rule in RULES if rule.for_ms)
 
 NOTICES: Final = Subject("kraftgate_notices", "receiver")
 
@@ -59,3 +82,20 @@ def tell_alerts(into: Exposition, cluster: str, alerts: Standings) -> None:
                 rule.severity,
                 state,
             )
+    for each in alerts.all.values():
+        _add_alert(into, cluster, each)
+
+
+def _add_alert(into: Exposition, cluster: str, one: Standing) -> None:
+    """Add an alert, unless Kraftgate waits for a time that the Prometheus rule does not have.
+
+    A stalled broker without timestamps is such a case: its rule has no `for`.
+    """
+    alert = one.alert
+    if one.stands_ms is None and (alert.name, alert.severity) not in _WAITING_RULES:
+        return
+    labels = {"alertname": alert.name, **alert.labels}
+    identity = [labels.get(label, "") for label in _IDENTITY]
+    into.value(_ALERT, 1, cluster, *identity)
+    since_ms = one.found_ms if alert.since_ms is None else alert.since_ms
+    into.time(_SINCE, since_ms, cluster, *identity)

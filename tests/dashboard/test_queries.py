@@ -47,7 +47,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         with running(folder, kraftgate=address, rules=RULES.read_text("utf-8")) as url:
             _until(lambda: any(ask(url, "increase(kraftgate_events_total[15s])").values()))
-            _until(lambda: ask(url, 'ALERTS{alertname="KraftgateLogDirOffline"}'))
+            _until(lambda: ask(url, 'ALERTS{alertname="KraftgateAssignmentStalled"}'))
             yield url
     finally:
         server.shutdown()

@@ -1,5 +1,7 @@
 """The alerts that stand, as they are scraped."""
 
+from dataclasses import replace
+
 from migration.assessment.alerts import NOTHING_STANDS, RULES, Alert, Standing, Standings
 from orchestrator.metrics.alerts import tell_alerts
 from orchestrator.metrics.exposition import Exposition
@@ -22,6 +24,7 @@ def told(now: Standings) -> dict[tuple[str, ...], float]:
         tuple(sample.labels[label] for label in ("alertname", "severity", "state")): sample.value
         for family in into.families()
         for sample in family.samples
+        if family.name == "kraftgate_alerts"
     }
 
 
@@ -40,6 +43,51 @@ def test_every_alert_is_counted_also_where_there_is_none() -> None:
     assert found.pop((NAME, "warning", "pending")) == 1
     assert set(found.values()) == {0}
     assert len(found) == 2 * len(RULES) - 2
+
+
+def exported(now: Standings) -> dict[str, dict[tuple[str, str], float]]:
+    """By metric: value by the alert's broker and severity."""
+    into = Exposition()
+    tell_alerts(into, "prod", now)
+    return {
+        family.name: {
+            (sample.labels["broker"], sample.labels["severity"]): sample.value
+            for sample in family.samples
+        }
+        for family in into.families()
+        if family.name != "kraftgate_alerts"
+    }
+
+
+def test_the_gauge_has_an_alert_with_its_labels_and_its_time() -> None:
+    into = Exposition()
+    tell_alerts(into, "prod", Standings(at_ms=1, all={"a": standing("1", stands=True)}))
+    (family,) = (each for each in into.families() if each.name == "kraftgate_alert")
+    (sample,) = family.samples
+    assert {name: value for name, value in sample.labels.items() if value} == {
+        "cluster": "prod",
+        "alertname": NAME,
+        "severity": "warning",
+        "broker": "1",
+    }
+    now = Standings(at_ms=1, all={"a": replace(standing("1", stands=True), found_ms=7000)})
+    assert exported(now)["kraftgate_alert_since_timestamp_seconds"] == {("1", "warning"): 7}
+
+
+def test_prometheus_waits_for_what_is_pending_unless_its_rule_cannot() -> None:
+    """The rule of a stall has no `for`; Kraftgate waits when the broker has no timestamps."""
+    stalled = standing("1", stands=False)
+    early = replace(
+        stalled, alert=replace(stalled.alert, name="KraftgateBrokerUnfencedEarly", since_ms=3000)
+    )
+    unknown = standing("2", stands=True, is_known=False)
+    now = Standings(at_ms=1, all={"a": stalled, "b": early, "c": unknown})
+    found = exported(now)
+    assert found["kraftgate_alert"] == {("1", "warning"): 1, ("2", "warning"): 1}
+    assert found["kraftgate_alert_since_timestamp_seconds"] == {
+        ("1", "warning"): 3,
+        ("2", "warning"): 1,
+    }
 
 
 def test_before_the_first_look_nothing_is_told() -> None:
