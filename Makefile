@@ -23,7 +23,7 @@ PYTEST_ARGS ?=
 NEEDS_NOTHING := not spark and not lab and not prometheus and not browser
 FUZZ_ARGS ?=
 
-.PHONY: help venv node console java prometheus chromium jars warm test test-fast lint types imports demo fuzz bench lock clean
+.PHONY: help venv node console java prometheus chromium jars warm test test-fast lint types imports demo fuzz bench reference lock clean
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
@@ -42,8 +42,11 @@ FUZZ ?= 1000000
 fuzz: venv ## damage input of every parser, FUZZ times each (a million: days); Ctrl-C ends it
 	@exec nice $(BIN)/python -m tests.fuzz --count $(FUZZ) $(FUZZ_ARGS)
 
-bench: jars warm ## measure the figures that the README names
+bench: jars warm ## measure the figures of the handbook
 	@exec $(BIN)/python -m tests.bench
+
+reference: venv ## rewrite the generated pages of the handbook
+	@$(BIN)/python -m orchestrator.reference
 
 lint: venv
 	@$(BIN)/ruff check --quiet

@@ -62,7 +62,7 @@ def main() -> None:
     metavar="CONDITION",
     help="End with 0 once this holds for every cluster: a phase such as finalized (reached or"
     " passed; also phase(finalized)), assignments_complete(BROKER), nothing_held, offset(N), or"
-    " another of the README's conditions.",
+    " another condition of `kraftgate help conditions`.",
 )
 @click.option(
     "--timeout",
@@ -320,6 +320,27 @@ def replay(path: Path, *, as_json: bool, state_dir: Path | None, verbose: int) -
     from orchestrator.commands import replay as command
 
     command.replay(path, state_dir, as_json=as_json)
+
+
+@main.command(name="help")
+@click.argument("topic", required=False)
+def help_(topic: str | None) -> None:
+    """Print a page of the handbook, or the list of topics.
+
+    \b
+    Examples:
+      kraftgate help
+      kraftgate help migration-night
+      kraftgate help conditions
+    """  # noqa: D301  # click wants the backspace
+    from orchestrator.manual import text, title, topics
+    from orchestrator.terminal import echo, echo_text
+
+    if topic is not None:
+        echo_text(text(topic))
+        return
+    for name, page in topics().items():
+        echo(f"{name:<18}{title(page)}")
 
 
 main.add_command(

@@ -82,12 +82,19 @@ class LazyGroup(click.Group):
         **extra: Any,  # noqa: ANN401  # click's own
     ) -> click.Context:
         """Let the real group take over."""
+        return self.load().make_context(info_name, args, parent=parent, **extra)
+
+    def load(self) -> click.Group:
+        """Import the real group.
+
+        Raises:
+            click.UsageError: its module is not installed.
+        """
         module, _, attribute = self._target.partition(":")
         try:
-            real = cast("click.Group", getattr(importlib.import_module(module), attribute))
+            return cast("click.Group", getattr(importlib.import_module(module), attribute))
         except ModuleNotFoundError as error:
             raise click.UsageError(f"`{self.name}` is not part of this build: {error}") from error
-        return real.make_context(info_name, args, parent=parent, **extra)
 
 
 class DurationType(click.ParamType[timedelta]):

@@ -1,6 +1,6 @@
-"""The key `alerts`: whom Kraftgate tells itself of the alerts that stand, and how.
+"""The key `alerts`: the receivers that Kraftgate notifies itself.
 
-The file names where secrets are and holds none. They are read again whenever something is sent.
+The configuration names the files of secrets. They are read again at every notification.
 """
 
 import re
@@ -64,12 +64,13 @@ HeaderFiles: TypeAlias = Annotated[dict[str, File], BeforeValidator(_headers)]
 
 
 class Destination(Strict):
-    """What all of them may say.
+    """The keys of every receiver and heartbeat.
 
     Attributes:
-        name: for messages and metrics; None: its kind, and a number where there are several.
-        ca_file: PEM file of trusted authorities; None trusts the system's.
-        proxy: an HTTP proxy on the way there.
+        name: The name in messages and metrics. Default: its kind, with a number if there are
+            several.
+        ca_file: PEM file of trusted authorities. Default: the system's.
+        proxy: URL of an HTTP proxy.
     """
 
     name: ClusterName | None = None
@@ -78,16 +79,23 @@ class Destination(Strict):
 
 
 class Receiver(Destination):
-    """Somebody who is told of alerts; `min_severity`: of those that are as urgent, or more."""
+    """A receiver of alerts.
+
+    Attributes:
+        min_severity: Send alerts of this severity and higher.
+    """
 
     min_severity: MinSeverity = Severity.WARNING
 
 
 class AlertmanagerReceiver(Receiver):
-    """An Alertmanager, by its API v2; one of several that form a cluster is one entry each.
+    """An Alertmanager, by its API v2. Each member of an Alertmanager cluster is an entry.
 
     Attributes:
-        url: of the server, with its path prefix if it has one.
+        url: URL of the server, with its path prefix if it has one.
+        username: The user for HTTP basic authentication.
+        password_file: File whose first line is that user's password.
+        bearer_token_file: File whose first line is a bearer token.
     """
 
     url: Server
@@ -105,17 +113,21 @@ class AlertmanagerReceiver(Receiver):
 
 
 class SlackReceiver(Receiver):
-    """A channel of Slack; `url_file`: its first line is the incoming webhook's address."""
+    """A Slack channel.
+
+    Attributes:
+        url_file: File whose first line is the URL of the incoming webhook.
+    """
 
     url_file: File
 
 
 class PagerDutyReceiver(Receiver):
-    """A service of PagerDuty, by Events v2: by default woken by what is critical alone.
+    """A PagerDuty service, by Events v2. It receives critical alerts only, by default.
 
     Attributes:
-        routing_key_file: its first line is the integration key.
-        url: another region has another one.
+        routing_key_file: File whose first line is the integration key.
+        url: URL of Events v2; it differs between regions.
     """
 
     routing_key_file: File
@@ -124,7 +136,13 @@ class PagerDutyReceiver(Receiver):
 
 
 class _Addressed(Strict):
-    """An address, in the file or, where it is a secret, in a file of its own."""
+    """A URL, in the configuration or, if it is a secret, in a file of its own.
+
+    Attributes:
+        url: The URL, if it is not a secret.
+        url_file: File whose first line is the URL, instead of `url`.
+        header_files: For each HTTP header, the file whose first line is its value.
+    """
 
     url: Url | None = None
     url_file: File | None = None
@@ -138,26 +156,26 @@ class _Addressed(Strict):
 
 
 class WebhookReceiver(Receiver, _Addressed):
-    """Anything that takes JSON.
-
-    Attributes:
-        header_files: by the header's name, the file whose first line is its value.
-    """
+    """An HTTP endpoint that accepts JSON in the format of Alertmanager's webhook."""
 
 
 class Heartbeat(Destination, _Addressed):
-    """Whoever notices when Kraftgate says nothing any more; it is asked for `every` so often."""
+    """A dead man's switch: it alerts when Kraftgate no longer posts.
+
+    Attributes:
+        every: The interval between two posts.
+    """
 
     every: Annotated[Duration, AfterValidator(_every)] = timedelta(minutes=1)
 
 
 class Alerts(Strict):
-    """Whom Kraftgate tells itself.
+    """The receivers that Kraftgate notifies itself.
 
     Attributes:
-        runbook_url: where the people who are told read the pages of runbooks/alerts.
-        repeat_after: what stands is said again so long after it was said; Alertmanager has a time
-            of its own for that.
+        runbook_url: The URL under which the alert pages (`runbooks/alerts`) are published.
+        repeat_after: An active alert is sent again after this time, except to an Alertmanager,
+            which has its own interval.
     """
 
     runbook_url: Server = RUNBOOK_URL

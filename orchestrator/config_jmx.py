@@ -97,13 +97,13 @@ Labels: TypeAlias = Annotated[dict[str, str], BeforeValidator(_labels)]
 
 
 class Prometheus(Strict):
-    """The server that scrapes the nodes.
+    """The Prometheus server that scrapes the nodes.
 
     Attributes:
-        url: of the server, with its path prefix if it has one.
-        labels: what the series of this cluster have in common.
-        node_label: the label whose value is the node id.
-        instances: or the node ids by the label `instance`.
+        url: URL of the server, with its path prefix if it has one.
+        labels: Labels that all series of this cluster have.
+        node_label: The label whose value is the node id.
+        instances: The node ids by the label `instance`, instead of `node_label`.
     """
 
     url: Server
@@ -122,7 +122,15 @@ class Prometheus(Strict):
 
 
 class Jmx(Strict):
-    """Where the JMX numbers are read, and as whom."""
+    """The source of JMX numbers: `exporters` or `prometheus`.
+
+    Attributes:
+        exporters: URL of each node's jmx_exporter.
+        username: The user for HTTP basic authentication.
+        password_file: File whose first line is that user's password.
+        bearer_token_file: File whose first line is a bearer token.
+        ca_file: PEM file of trusted authorities. Default: the system's.
+    """
 
     exporters: Exporters | None = None
     prometheus: Prometheus | None = None

@@ -34,7 +34,18 @@ def _check_files(given: "Security | ZookeeperSecurity", *, tls: bool, instead: s
 
 
 class Security(Strict):
-    """How a listener wants to be spoken to. It names where secrets are and holds none."""
+    """How the listener is reached: TLS and SASL. Secrets are in files of their own.
+
+    Attributes:
+        protocol: The listener's security protocol.
+        sasl_mechanism: The SASL mechanism; required by the protocols `SASL_...`.
+        username: The user for `PLAIN` and `SCRAM-...`.
+        password_file: File whose first line is the password.
+        ca_file: PEM file of trusted authorities. Default: the system's.
+        cert_file: PEM file of the client's certificate, for mutual TLS.
+        key_file: PEM file of the certificate's private key.
+        check_hostname: Whether the listener's certificate must name its host.
+    """
 
     protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     sasl_mechanism: (
@@ -65,17 +76,28 @@ class Security(Strict):
 
 
 class Listener(Strict):
-    """Where the controllers, or the brokers, are asked."""
+    """The listener of the controllers, or of the brokers.
+
+    Attributes:
+        bootstrap: Addresses of the listener; the others are found from them.
+    """
 
     bootstrap: Bootstrap
     security: Security = Security()
 
 
 class ZookeeperSecurity(Strict):
-    """How ZooKeeper wants to be spoken to. It names where secrets are and holds none.
+    """How ZooKeeper is reached. Secrets are in files of their own.
 
-    A user is one of the scheme `digest`; with a certificate of its own, the client is who that
-    names (`x509`).
+    Attributes:
+        protocol: `SSL` for TLS.
+        username: A user of ZooKeeper's scheme `digest`.
+        password_file: File whose first line is that user's password.
+        ca_file: PEM file of trusted authorities. Default: the system's.
+        cert_file: PEM file of the client's certificate; the identity in ZooKeeper is the
+            certificate's subject (scheme `x509`).
+        key_file: PEM file of the certificate's private key.
+        check_hostname: Whether the server's certificate must name its host.
     """
 
     protocol: Literal["PLAINTEXT", "SSL"] = "PLAINTEXT"
@@ -95,21 +117,36 @@ class ZookeeperSecurity(Strict):
 
 
 class ZookeeperEnsemble(Strict):
-    """Where ZooKeeper is, and how it is reached."""
+    """The ZooKeeper ensemble.
+
+    Attributes:
+        connect: Addresses of the ensemble with Kafka's chroot, as Kafka's `zookeeper.connect`.
+    """
 
     connect: Zookeeper
     security: ZookeeperSecurity = ZookeeperSecurity()
 
 
 class RunbookEntry(Strict):
-    """Which runbook is walked, and with which commands of the operator's."""
+    """The runbook that `kraftgate run` executes.
+
+    Attributes:
+        file: The name of a bundled runbook, or a file (a path with `/` or ending in `.yaml`).
+        hooks: The file of hooks for `run --execute`.
+    """
 
     file: ShippedOrFile
     hooks: File | None = None
 
 
 class ClusterEntry(Strict):
-    """One cluster; `id`, when given, is compared with what the controllers say."""
+    """One cluster.
+
+    Attributes:
+        name: The name on every line and in every label; up to 64 letters, digits, `.`, `_`, `-`.
+        id: The cluster id. If it is given, Kraftgate compares it with the id that the controllers,
+            ZooKeeper and the brokers report.
+    """
 
     name: ClusterName
     id: str | None = Field(default=None, min_length=1)
@@ -121,34 +158,50 @@ class ClusterEntry(Strict):
 
 
 class ClusterIdentity(Strict):
-    """The short form: `cluster: {name, id}` with the addresses in the top level."""
+    """The short form for one cluster: `cluster: {name, id}`, with the addresses at the top level.
+
+    Attributes:
+        name: The name on every line and in every label; up to 64 letters, digits, `.`, `_`, `-`.
+        id: The cluster id. If it is given, Kraftgate compares it with the id that the controllers,
+            ZooKeeper and the brokers report.
+    """
 
     name: ClusterName
     id: str | None = Field(default=None, min_length=1)
 
 
 class MetricsAddress(Strict):
-    """Where the metrics are served; to this host alone unless it is said."""
+    """The endpoint for Prometheus.
+
+    Attributes:
+        listen: The address. Default: this host only.
+    """
 
     listen: Listen = HostPort("127.0.0.1", 9464)
 
 
 class ConsoleTls(Strict):
-    """The console's certificate and its key, as PEM files; they are read again when they change."""
+    """The console's certificate. A changed file is used without a restart.
+
+    Attributes:
+        cert_file: PEM file of the certificate and its chain.
+        key_file: PEM file of the private key.
+    """
 
     cert_file: File
     key_file: File
 
 
 class ConsoleAddress(Strict):
-    """Where the web console is served; to this host alone unless it is said.
+    """The web console.
 
     Attributes:
-        tls: None: it speaks plain HTTP, which only loopback is safe for.
-        insecure: plain HTTP is accepted beyond loopback.
-        token_file: whose first line is the token to approve, pause and abort with; None: a fresh
-            one is made at each start.
-        hosts: further names by which browsers reach it, such as that of a proxy.
+        listen: The address. Default: this host only. Another address than loopback requires `tls`
+            or `insecure: true`.
+        insecure: Accept plain HTTP beyond loopback; every page then shows a warning.
+        token_file: File whose first line is the token that approves, pauses, resumes and aborts.
+            Default: a new token at each start.
+        hosts: Further names by which browsers reach the console, such as that of a proxy.
     """
 
     listen: Listen = HostPort("127.0.0.1", 8464)
@@ -171,7 +224,9 @@ class Stall(Strict):
     """When a held broker without progress counts as stalled.
 
     Attributes:
-        trial: on a cluster to try it on it may be less than what Kafka itself is silent for.
+        after: Time without progress; more than 2 minutes, because Kafka retries a failed request
+            for that long without a message. The stall is critical after three times as long.
+        trial: Allow a shorter `after`, for a test cluster.
     """
 
     after: Duration = timedelta(minutes=5)
@@ -194,7 +249,25 @@ def _some_clusters(value: object) -> object:
 
 
 class ConfigFile(Strict):
-    """The whole file: `cluster` with the addresses beside it, or `clusters`."""
+    """The whole file: `cluster` with the addresses at the top level, or `clusters`.
+
+    Attributes:
+        cluster: The cluster. Its addresses are keys at the top level.
+        clusters: Several clusters instead of `cluster`: a list of entries, each with the keys
+            `name`, `id`, `zookeeper`, `controllers`, `brokers`, `jmx` and `runbook`.
+        zookeeper: The ZooKeeper ensemble of the cluster.
+        controllers: The KRaft controllers. They may be started later.
+        brokers: The brokers.
+        jmx: JMX numbers, read from each node's jmx_exporter or from Prometheus.
+        runbook: The runbook that `kraftgate run` executes.
+        state_dir: The directory for everything that Kraftgate keeps. It is private to the user
+            that runs Kraftgate.
+        metrics: The endpoint for Prometheus. `{}` uses the defaults; without the key nothing
+            listens.
+        console: The web console. Without the key it is served only with `run --console`.
+        stall: When a held broker without progress counts as stalled.
+        alerts: Receivers that Kraftgate notifies itself, without Prometheus.
+    """
 
     cluster: ClusterIdentity | None = None
     clusters: Annotated[list[ClusterEntry], BeforeValidator(_some_clusters)] | None = None

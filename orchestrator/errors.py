@@ -26,8 +26,9 @@ click's own usage errors end with 2 as well.
 """
 
 import enum
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar, Final
 
 
 class ExitCode(enum.IntEnum):
@@ -39,6 +40,23 @@ class ExitCode(enum.IntEnum):
     GATE_NOT_MET = 3
     NO_DATA = 4
     HAZARD = 5
+
+    @property
+    def meaning(self) -> str:
+        """What a command that exits with this code reports, for the manual."""
+        return _MEANINGS[self]
+
+
+_MEANINGS: Final[Mapping[ExitCode, str]] = MappingProxyType(
+    {
+        ExitCode.DONE: "The command is done, or the condition holds.",
+        ExitCode.FAILED: "The command failed.",
+        ExitCode.USAGE: "The usage or the configuration is wrong.",
+        ExitCode.GATE_NOT_MET: "The condition did not hold within `--timeout`.",
+        ExitCode.NO_DATA: "The data is stale or missing.",
+        ExitCode.HAZARD: "A hazard or a preflight check blocks, or `wait` needs an operator.",
+    }
+)
 
 
 class KraftgateError(Exception):

@@ -8,11 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 from migration.assessment.conditions import parse
-from migration.assessment.hazards import HazardKind
+from migration.assessment.hazards import Action, HazardKind
 from orchestrator.cli import main
 from orchestrator.lab.jars import ensure_jars
 from orchestrator.lab.java import find_java
 from orchestrator.metrics.collector import metrics
+from orchestrator.reference.hazards import HAZARDS
 from tests.alerts.pages import (
     EVERYTHING,
     FOLDER,
@@ -83,9 +84,7 @@ def test_each_command_of_kraftgate_takes_its_options(words: tuple[str, ...]) -> 
 def test_hazards_that_forbid_a_restart_are_explained_on_their_page() -> None:
     text = (FOLDER / "KraftgateHazardBlocksRestart.md").read_text("utf-8")
     told = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
-    readme = (FOLDER.parents[1] / "README.md").read_text("utf-8")
-    rows = re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", readme, re.MULTILINE)
-    forbid = {kind for kind, forbids in rows if "restart" in forbids}
+    forbid = {str(kind) for kind, doc in HAZARDS.items() if Action.RESTART in doc.blocks}
     assert told == forbid - {"unfenced_early"}, "that has an alert of its own"
 
 

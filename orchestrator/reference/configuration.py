@@ -1,0 +1,164 @@
+"""The page of the configuration, from the pydantic models that check the file."""
+
+import enum
+import types
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from orchestrator import config_alerts, config_jmx, config_models, config_values
+from orchestrator.reference.markdown import attributes, code, page, table
+
+_INTRODUCTION: Final = """
+The configuration is one YAML file, `--config FILE` (default `kraftgate.yaml`). Unknown keys are
+errors; every problem is reported with its line. A relative path starts at the directory of the
+file. The file names the files that hold secrets and never holds a secret itself.
+"""
+_EXAMPLE: Final = """
+```yaml
+cluster: {name: prod}                 # with `id: ...` the id is compared with the cluster's
+zookeeper: {connect: "zk1:2181,zk2:2181/kafka"}
+controllers: {bootstrap: "c1:9093,c2:9093,c3:9093"}
+brokers: {bootstrap: "b1:9092,b2:9092"}
+jmx: {exporters: {"1": "http://b1:7071/metrics", "3000": "http://c1:7071/metrics"}}
+state_dir: ./kraftgate-state
+metrics: {listen: "127.0.0.1:9464"}
+console: {listen: "127.0.0.1:8464"}
+stall: {after: 5m}
+alerts: {slack: [{url_file: slack-url}]}
+runbook: {file: zk-to-kraft-jbod, hooks: hooks.yaml}
+```
+"""
+_TYPES: Final = (
+    (config_values.Bootstrap, "`host:port,host:port`"),
+    (config_values.Zookeeper, "`host:port,host:port/chroot`"),
+    (config_values.Listen, "`host:port`"),
+    (config_values.HostName, "host name"),
+    (config_values.ClusterName, "name"),
+    (config_values.Directory, "directory"),
+    (config_values.File, "file"),
+    (config_values.Duration, "duration"),
+    (config_values.ShippedOrFile, "name or file"),
+    (config_jmx.Url, "URL"),
+    (config_jmx.Server, "URL"),
+    (config_jmx.Exporters, "map of node id to URL"),
+    (config_jmx.Instances, "map of `instance` to node id"),
+    (config_jmx.Label, "label"),
+    (config_jmx.Labels, "map of label to value"),
+    (config_alerts.MinSeverity, "`warning`, `critical`"),
+    (config_alerts.HeaderFiles, "map of header to file"),
+)
+
+
+def configuration() -> str:
+    """Return the page."""
+    return page("Configuration", _INTRODUCTION, _EXAMPLE, *_sections())
+
+
+def _sections() -> Iterator[str]:
+    """Yield one heading and one table for each key of the file that has keys, else one for all."""
+    hints = get_type_hints(config_models.ConfigFile, include_extras=True)
+    plain: list[tuple[str, str, str, str]] = []
+    nested: list[tuple[str, type[BaseModel], str]] = []
+    for name, field in config_models.ConfigFile.model_fields.items():
+        model, suffix = _model(hints[name])
+        if model is None or name == "clusters":
+            plain.append(_row(config_models.ConfigFile, name, "", field, hints[name]))
+        else:
+            nested.append((name, model, suffix))
+    header = ("key", "type", "default", "meaning")
+    yield "## Top level"
+    yield table(header, plain)
+    for name, model, suffix in nested:
+        yield f"## {name}"
+        yield attributes(config_models.ConfigFile)[name]
+        yield table(header, _rows(model, f"{name}{suffix}."))
+
+
+def _rows(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str, str]]:
+    hints = get_type_hints(model, include_extras=True)
+    for name, field in model.model_fields.items():
+        inner, suffix = _model(hints[name])
+        if inner is None:
+            yield _row(model, name, prefix, field, hints[name])
+        else:
+            yield from _rows(inner, f"{prefix}{name}{suffix}.")
+
+
+def _row(
+    model: type[BaseModel], name: str, prefix: str, field: FieldInfo, hint: object
+) -> tuple[str, str, str, str]:
+    return code(prefix + name), _type(hint), _default(field), _meaning(model, name)
+
+
+def _meaning(model: type[BaseModel], name: str) -> str:
+    """Return the text of a key.
+
+    Raises:
+        KeyError: no docstring of the model or of its bases describes the key.
+    """
+    for each in model.__mro__:
+        if name in (found := attributes(each) if each.__doc__ else {}):
+            return found[name]
+    raise KeyError(f"{model.__name__}.{name} has no text under `Attributes`")
+
+
+def _model(hint: object) -> tuple[type[BaseModel] | None, str]:
+    """Return the model inside an annotation, and `[]` for a list of it."""
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        return hint, ""
+    for inner in _inner(hint):
+        model, suffix = _model(inner)
+        if model is not None:
+            is_list = get_origin(hint) in {tuple, list}
+            return model, "[]" if is_list else suffix
+    return None, ""
+
+
+def _inner(hint: object) -> tuple[Any, ...]:
+    if get_origin(hint) is Annotated:
+        return get_args(hint)[:1]
+    return get_args(hint)
+
+
+def _type(hint: object) -> str:
+    """Return a type in words."""
+    for known, words in _TYPES:
+        if hint == known:
+            return words
+    origin = get_origin(hint)
+    if origin in {Union, types.UnionType}:
+        return ", ".join(_type(each) for each in get_args(hint) if each is not type(None))
+    if origin is Literal:
+        return ", ".join(f"`{each}`" for each in get_args(hint))
+    if origin is Annotated:
+        return _type(get_args(hint)[0])
+    if origin in {tuple, list}:
+        return f"list of {_type(get_args(hint)[0])}s" if _model(hint)[0] is None else "list"
+    plain = {str: "text", bool: "`true`, `false`", timedelta: "duration"}
+    return plain[hint]  # type: ignore[index]  # a KeyError names it
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.default
+    if value is None or value == ():
+        return ""
+    if isinstance(value, timedelta):
+        return code(_duration(value))
+    if isinstance(value, bool):
+        return code(str(value).lower())
+    return code(value.value if isinstance(value, enum.Enum) else str(value))
+
+
+def _duration(value: timedelta) -> str:
+    """Write a duration as the configuration does: `5m`, `4h`."""
+    seconds = value // timedelta(seconds=1)
+    for size, unit in ((3600, "h"), (60, "m")):
+        if seconds % size == 0:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"

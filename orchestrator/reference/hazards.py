@@ -1,0 +1,135 @@
+"""The page of hazards: for each kind, when it is active and what it blocks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from migration.assessment.hazards import Action, HazardKind
+from migration.assessment.hazards.sources import SOURCES
+from orchestrator.reference.markdown import code, page, table
+
+
+@dataclass(frozen=True, slots=True)
+class HazardDoc:
+    """One kind of hazard.
+
+    Attributes:
+        active_when: completes "The hazard is active when ...".
+        blocks: the steps that a hazard of this kind can block.
+    """
+
+    active_when: str
+    blocks: tuple[Action, ...] = ()
+
+
+_RESTART: Final = (Action.RESTART,)
+_MIGRATE: Final = (Action.MIGRATE,)
+_FINALIZE: Final = (Action.FINALIZE,)
+
+HAZARDS: Final[Mapping[HazardKind, HazardDoc]] = MappingProxyType(
+    {
+        HazardKind.RECORDS_LOST: HazardDoc(
+            "A partition's log ends before the offset at which it ended earlier."
+        ),
+        HazardKind.ZOOKEEPER_WIPED: HazardDoc(
+            "A quorum that skipped the copy deleted topics from ZooKeeper. Their logs are still on"
+            " the disks.",
+            _RESTART,
+        ),
+        HazardKind.REPLICAS_RECREATED: HazardDoc(
+            "A broker came back with fewer log directories while replicas had no known directory."
+        ),
+        HazardKind.FINALIZED_TOO_EARLY: HazardDoc(
+            "The migration was finalized while a broker was not in KRaft mode, or while a replica"
+            " had no directory."
+        ),
+        HazardKind.RESTART_LOSES_REPLICAS: HazardDoc(
+            "A log directory is offline or unreadable, and the controller does not know which"
+            " replicas are in it (H1, H2, H3).",
+            _RESTART,
+        ),
+        HazardKind.HALTED_IN_MIGRATION: HazardDoc(
+            "A broker in migration mode is down, and its log directories have not been checked.",
+            _RESTART,
+        ),
+        HazardKind.STALE_MIGRATION_ZNODE: HazardDoc(
+            "`/migration` is left from an earlier attempt. A new quorum skips the copy, and deletes"
+            " all topics from ZooKeeper once its own log has passed the offset in the znode.",
+            _MIGRATE,
+        ),
+        HazardKind.DIRECTORY_FAILED_UNDER_PENDING: HazardDoc(
+            "A directory failed while replicas had no known directory. Leaders stay on it.",
+            _RESTART,
+        ),
+        HazardKind.REPLICA_NOT_ON_DISK: HazardDoc(
+            "A replica is in no directory of its broker (after H3).", _FINALIZE
+        ),
+        HazardKind.CONTENT_DIFFERS: HazardDoc(
+            "ZooKeeper and the metadata log differ while both are written.", _FINALIZE
+        ),
+        HazardKind.DUAL_WRITE_STUCK: HazardDoc(
+            "ZooKeeper was observed for 30 s and was not written; or `/migration` is gone; or"
+            " another client wrote `/controller_epoch`.",
+            _FINALIZE,
+        ),
+        HazardKind.ASSIGNMENT_QUEUE_FLAT: HazardDoc(
+            "The controller confirmed none of a broker's assignments for one minute (JMX).",
+            _FINALIZE,
+        ),
+        HazardKind.DIRECTORY_IDS: HazardDoc(
+            "A `directory.id` exists twice or is missing.", _RESTART
+        ),
+        HazardKind.METADATA_VERSION: HazardDoc(
+            "metadata.version is below 3.7-IV2, and brokers have several log directories.", _MIGRATE
+        ),
+        HazardKind.UNFENCED_EARLY: HazardDoc("Kafka unfenced a held broker.", _RESTART),
+        HazardKind.REPLICA_MISPLACED: HazardDoc(
+            "A replica is in another directory than the metadata log says.", _FINALIZE
+        ),
+        HazardKind.REPLICA_NOT_IN_METADATA: HazardDoc(
+            "A log directory holds a log that is in no metadata."
+        ),
+        HazardKind.FUTURE_REPLICA_STUCK: HazardDoc(
+            "A move of a replica between log directories does not end."
+        ),
+        HazardKind.ONE_DIRECTORY_LEFT: HazardDoc(
+            "One of several log directories of a broker is left."
+        ),
+        HazardKind.JMX_CONTRADICTS: HazardDoc(
+            "Two readings of a JMX number contradict the metadata log or the disks.",
+            (Action.FINALIZE, Action.RESTART),
+        ),
+        HazardKind.FINALIZE_TOO_EARLY: HazardDoc(
+            "A broker is not in KRaft mode, or a replica has no directory. Shown once the runbook"
+            " is near finalizing (without a runbook: in dual write), and with `--before finalize`.",
+            _FINALIZE,
+        ),
+    }
+)
+
+_INTRODUCTION: Final = """
+A hazard is a state in which the next step would lose data, or in which data is already lost. Each
+hazard comes with its evidence and the way out. `kraftgate hazards` prints the active hazards and
+exits with 5 if one of them blocks a step. See [Hazards](../migration-night.md#hazards).
+"""
+_NOTES: Final = """
+The table is in order of importance. A hazard without sources reports something that already
+happened; it does not end when a source becomes stale. H1, H2 and H3 are the three ways in which a
+restart loses replicas; see [the runbook](../migration-night.md#why-brokers-are-held).
+"""
+
+
+def hazards() -> str:
+    """Return the page."""
+    rows = [
+        (
+            code(kind),
+            HAZARDS[kind].active_when,
+            ", ".join(each.value for each in HAZARDS[kind].blocks),
+            ", ".join(code(str(each)) for each in SOURCES[kind]),
+        )
+        for kind in HazardKind
+    ]
+    header = ("hazard", "active when", "blocks", "sources")
+    return page("Hazards", _INTRODUCTION, table(header, rows), _NOTES)
