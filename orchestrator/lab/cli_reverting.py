@@ -4,23 +4,12 @@ from pathlib import Path
 
 import click
 
-from orchestrator.lab.cli_shared import HOME, example, failing, request
+from orchestrator.lab.cli_shared import BROKER, HOME, example, failing, request, requesting
 from orchestrator.terminal import echo
 
-_BROKER = click.argument("broker", type=click.IntRange(1), metavar="ID")
 _KEEP = click.option(
     "--keep-migration", is_flag=True, help="Leave /migration, as somebody who forgets it would."
 )
-
-
-@click.command("revert-to-migration", epilog=example("kraftgate lab revert-to-migration 1"))
-@HOME
-@_BROKER
-@failing
-def revert_to_migration(home: Path, broker: int) -> None:
-    """Restart broker ID, which is in KRaft mode, in migration mode."""
-    request(home, "revert-to-migration", {"broker": broker})
-    echo(f"broker {broker} is back in migration mode")
 
 
 @click.command(epilog=example("kraftgate lab deprovision"))
@@ -46,23 +35,25 @@ def clear_znodes(home: Path, keep_migration: bool) -> None:
     echo("/controller is deleted" if result["controller"] else "/controller was not KRaft's")
 
 
-@click.command("revert-to-zookeeper", epilog=example("kraftgate lab revert-to-zookeeper 1"))
-@HOME
-@_BROKER
-@failing
-def revert_to_zookeeper(home: Path, broker: int) -> None:
-    """Restart broker ID, which is in migration mode, in ZooKeeper mode."""
-    request(home, "revert-to-zookeeper", {"broker": broker})
-    echo(f"broker {broker} is back in ZooKeeper mode")
-
-
-@click.command("roll-back", epilog=example("kraftgate lab roll-back"))
-@HOME
-@_KEEP
-@failing
-def roll_back(home: Path, keep_migration: bool) -> None:
-    """Go the whole way back to ZooKeeper from wherever the migration stands."""
-    request(home, "roll-back", {"keep_migration": keep_migration})
-
-
-REVERTING = (revert_to_migration, deprovision, clear_znodes, revert_to_zookeeper, roll_back)
+REVERTING = (
+    requesting(
+        "revert-to-migration 1",
+        "Restart broker ID, which is in KRaft mode, in migration mode.",
+        "broker {broker} is back in migration mode",
+        BROKER,
+    ),
+    deprovision,
+    clear_znodes,
+    requesting(
+        "revert-to-zookeeper 1",
+        "Restart broker ID, which is in migration mode, in ZooKeeper mode.",
+        "broker {broker} is back in ZooKeeper mode",
+        BROKER,
+    ),
+    requesting(
+        "roll-back",
+        "Go the whole way back to ZooKeeper from wherever the migration stands.",
+        None,
+        _KEEP,
+    ),
+)

@@ -24,6 +24,8 @@ HOME = click.option(
     show_envvar=True,
     help="The lab's directory.",
 )
+BROKER = click.argument("broker", type=click.IntRange(1), metavar="ID")
+NAME = click.argument("name")
 
 
 def example(*commands: str) -> str:
@@ -60,3 +62,27 @@ def _fail(error: LabError) -> NoReturn:
 def request(home: Path, command: str, arguments: Mapping[str, Any] | None = None) -> Message:
     """Send a command to the lab in this home, showing its progress, and return its result."""
     return ask(home, command, arguments or {}, echo)
+
+
+def requesting(
+    usage: str, summary: str, said: str | None, *parameters: Callable[..., Any]
+) -> click.Command:
+    """Return a command that sends its parameters to the lab as one request.
+
+    Args:
+        usage: Its name, and the arguments of the example in its help text.
+        summary: Its help text.
+        said: What it prints at the end, with fields of its parameters and of the lab's answer.
+        parameters: click's decorators.
+    """
+    name = usage.partition(" ")[0]
+
+    def run(home: Path, **arguments: object) -> None:
+        answer = request(home, name, arguments)
+        if said is not None:
+            echo(said.format_map({**arguments, **answer}))
+
+    function = failing(run)
+    for parameter in reversed((HOME, *parameters)):
+        function = parameter(function)
+    return click.command(name, help=summary, epilog=example(f"kraftgate lab {usage}"))(function)

@@ -4,36 +4,11 @@ from pathlib import Path
 
 import click
 
-from orchestrator.lab.cli_shared import HOME, example, failing, request
+from orchestrator.lab.cli_shared import BROKER, HOME, NAME, example, failing, request, requesting
 from orchestrator.lab.control import ask
 from orchestrator.terminal import echo, echo_text
 
-_BROKER = click.argument("broker", type=click.IntRange(1), metavar="ID")
-_NAME = click.argument("name")
-
-
-@click.command(epilog=example("kraftgate lab controllers"))
-@HOME
-@failing
-def controllers(home: Path) -> None:
-    """Provision the controllers and start them in migration mode."""
-    result = request(home, "controllers")
-    echo(f"controller {result['active_controller']} is active")
-
-
-@click.command("migrate-broker", epilog=example("kraftgate lab migrate-broker 1"))
-@HOME
-@_BROKER
-@failing
-def migrate_broker(home: Path, broker: int) -> None:
-    """Restart broker ID with the migration enabled."""
-    request(home, "migrate-broker", {"broker": broker})
-    echo(f"broker {broker} is registered with the controllers")
-
-
-@click.command("wait-copied", epilog=example("kraftgate lab wait-copied --timeout 60"))
-@HOME
-@click.option(
+_TIMEOUT = click.option(
     "--timeout",
     "timeout_s",
     type=click.FloatRange(0),
@@ -41,49 +16,8 @@ def migrate_broker(home: Path, broker: int) -> None:
     show_default=True,
     help="Seconds.",
 )
-@failing
-def wait_copied(home: Path, timeout_s: float) -> None:
-    """Wait until the controllers have copied ZooKeeper's metadata."""
-    result = request(home, "wait-copied", {"timeout_s": timeout_s})
-    echo(f"copied: metadata offset {result['metadata_offset']}")
-
-
-@click.command("kraft-broker", epilog=example("kraftgate lab kraft-broker 1"))
-@HOME
-@_BROKER
-@failing
-def kraft_broker(home: Path, broker: int) -> None:
-    """Restart broker ID in KRaft mode."""
-    request(home, "kraft-broker", {"broker": broker})
-    echo(f"broker {broker} runs in KRaft mode")
-
-
-@click.command(epilog=example("kraftgate lab finalize"))
-@HOME
-@click.option("--early", is_flag=True, help="Even while brokers still need ZooKeeper.")
-@failing
-def finalize(home: Path, early: bool) -> None:
-    """Restart the controllers without the migration. There is no way back from here."""
-    request(home, "finalize", {"early": early})
-    echo("finalized")
-
-
-@click.command("finalize-controller", epilog=example("kraftgate lab finalize-controller 3000"))
-@HOME
-@click.argument("controller", type=click.IntRange(1), metavar="ID")
-@failing
-def finalize_controller(home: Path, controller: int) -> None:
-    """Restart controller ID without the migration. The first that leads so finalizes."""
-    request(home, "finalize-controller", {"controller": controller})
-    echo(f"controller {controller} runs without the migration")
-
-
-@click.command(epilog=example("kraftgate lab migrate"))
-@HOME
-@failing
-def migrate(home: Path) -> None:
-    """Go the whole way from ZooKeeper to finalized."""
-    request(home, "migrate")
+_EARLY = click.option("--early", is_flag=True, help="Even while brokers still need ZooKeeper.")
+_CONTROLLER = click.argument("controller", type=click.IntRange(1), metavar="ID")
 
 
 @click.command(
@@ -91,7 +25,7 @@ def migrate(home: Path) -> None:
     epilog=example("kraftgate lab create-topic orders --partitions 8 --replication-factor 2"),
 )
 @HOME
-@_NAME
+@NAME
 @click.option("--partitions", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--replication-factor", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--config", "configs", multiple=True, metavar="KEY=VALUE")
@@ -117,19 +51,9 @@ def create_topic(
     echo(f"topic {name} is there")
 
 
-@click.command("delete-topic", epilog=example("kraftgate lab delete-topic orders"))
-@HOME
-@_NAME
-@failing
-def delete_topic(home: Path, name: str) -> None:
-    """Delete topic NAME."""
-    request(home, "delete-topic", {"name": name})
-    echo(f"topic {name} is gone")
-
-
 @click.command("dump-log", epilog=example("kraftgate lab dump-log controller-3000 > metadata.txt"))
 @HOME
-@_NAME
+@NAME
 @failing
 def dump_log(home: Path, name: str) -> None:
     """Print the metadata log of process NAME as kafka-dump-log shows it."""
@@ -161,14 +85,43 @@ def _assignments(text: str) -> list[list[int]]:
 
 
 STEPS = (
-    controllers,
-    migrate_broker,
-    wait_copied,
-    kraft_broker,
-    finalize,
-    finalize_controller,
-    migrate,
+    requesting(
+        "controllers",
+        "Provision the controllers and start them in migration mode.",
+        "controller {active_controller} is active",
+    ),
+    requesting(
+        "migrate-broker 1",
+        "Restart broker ID with the migration enabled.",
+        "broker {broker} is registered with the controllers",
+        BROKER,
+    ),
+    requesting(
+        "wait-copied --timeout 60",
+        "Wait until the controllers have copied ZooKeeper's metadata.",
+        "copied: metadata offset {metadata_offset}",
+        _TIMEOUT,
+    ),
+    requesting(
+        "kraft-broker 1",
+        "Restart broker ID in KRaft mode.",
+        "broker {broker} runs in KRaft mode",
+        BROKER,
+    ),
+    requesting(
+        "finalize",
+        "Restart the controllers without the migration. There is no way back from here.",
+        "finalized",
+        _EARLY,
+    ),
+    requesting(
+        "finalize-controller 3000",
+        "Restart controller ID without the migration. The first that leads so finalizes.",
+        "controller {controller} runs without the migration",
+        _CONTROLLER,
+    ),
+    requesting("migrate", "Go the whole way from ZooKeeper to finalized.", None),
     create_topic,
-    delete_topic,
+    requesting("delete-topic orders", "Delete topic NAME.", "topic {name} is gone", NAME),
     dump_log,
 )

@@ -56,11 +56,11 @@ def test_the_way_back_is_asked_for_and_told(monkeypatch: pytest.MonkeyPatch) -> 
         "clear-znodes": {"controller": True, "migration": "{}", "migration_deleted": False},
     }
 
-    def answer(_home: Path, name: str, arguments: dict[str, object] | None = None) -> object:
-        asked.append((name, arguments or {}))
+    def answer(_home: Path, name: str, arguments: dict[str, object], _say: object) -> object:
+        asked.append((name, arguments))
         return answers.get(name, {})
 
-    monkeypatch.setattr("orchestrator.lab.cli_reverting.request", answer)
+    monkeypatch.setattr("orchestrator.lab.cli_shared.ask", answer)
     told = {
         "revert-to-migration 1": "broker 1 is back in migration mode",
         "deprovision": "kept: /lab/metadata.1",
@@ -101,3 +101,22 @@ def test_the_error_tree_is_the_documented_one() -> None:
 
 def test_the_group_is_one_that_the_main_command_can_take() -> None:
     assert isinstance(lab, click.Group)
+
+
+@pytest.mark.parametrize(
+    ("line", "answer", "said"),
+    [
+        ("controllers", {"active_controller": 3000}, "controller 3000 is active"),
+        ("wait-copied", {"metadata_offset": 7}, "copied: metadata offset 7"),
+        ("freeze broker-2", {"name": "broker-2"}, "broker-2 is frozen"),
+        ("fail-directory 2 1", {"directory": "/lab/b2/1"}, "/lab/b2/1 fails from now on"),
+        ("delete-topic {name}", {}, "topic {name} is gone"),
+        ("migrate", {"phase": "finalized"}, ""),
+    ],
+)
+def test_a_request_prints_what_the_lab_answered(
+    monkeypatch: pytest.MonkeyPatch, line: str, answer: dict[str, object], said: str
+) -> None:
+    monkeypatch.setattr("orchestrator.lab.cli_shared.ask", lambda *_: answer)
+    shown = CliRunner().invoke(lab, line.split())
+    assert (shown.exit_code, shown.output.strip()) == (0, said)
