@@ -87,7 +87,7 @@ jars: venv java ## Kafka's jars, fetched once and held against their lock
 	@$(BIN)/python -c 'from orchestrator.lab.jars import ensure_jars; ensure_jars()'
 
 warm: venv java ## an archive of Spark's classes, which halves its start
-	@$(BIN)/python -m streams.job.warm || true # nothing depends on it
+	@$(BIN)/python -m streams.spark.warm || true # nothing depends on it
 
 lock: venv ## renew all lock files
 	@$(COMPILE) --upgrade --output-file requirements.lock

@@ -1,6 +1,6 @@
 """What the commands need of the job and of the store, as narrow interfaces.
 
-`streams.job` and `streams.store` are meant to fulfil them; tests fulfil them with fakes, because
+`streams.spark` and `streams.state` are meant to fulfil them; tests fulfil them with fakes, because
 there the screens and exit codes are under test, not the job. Beside them: `Snapshot`, all that
 a screen shows of one cluster at one moment.
 """
@@ -212,7 +212,7 @@ def tally(store: Store, cluster: str, before: Tally) -> Tally:
 def _journals(
     store: Store | None, state_dir: Path, cluster: str
 ) -> Iterator[tuple[str, Journalled]]:
-    from streams.journal.journal import JournalError, first_behind, last_sequence
+    from streams.state.journal import JournalError, first_behind, last_sequence
 
     for name in JOURNALS:
         path = state_dir / "clusters" / cluster / f"{name}.db"

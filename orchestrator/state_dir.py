@@ -6,8 +6,8 @@ from pathlib import Path
 
 from orchestrator.config import Config
 from orchestrator.errors import ConfigError, LockHeld
-from streams.state_claim import StateDirInUse, claimed, holder
-from streams.state_dir import prepare, why_unusable
+from streams.state.claim import StateDirInUse, claimed, holder
+from streams.state.directory import prepare, why_unusable
 
 
 def prepared(config: Config) -> Path:

@@ -1,9 +1,9 @@
 """Where a cluster is asked, as `streams` wants to be told."""
 
 from orchestrator.config_models import ClusterEntry, Listener, ZookeeperEnsemble
-from streams.live.messages import Endpoint
-from streams.live.security import Security
-from streams.preflight.gather import Target
+from streams.net.endpoint import Endpoint
+from streams.net.security import Security
+from streams.probe.gather import Target
 from streams.zookeeper.ensemble import Ensemble
 
 

@@ -1,1 +1,1 @@
-"""How facts arrive: the Kafka wire, the Spark data source, the one streaming job, its sinks."""
+"""How facts arrive: clients, the sources, probes, files, the Spark job."""

@@ -24,7 +24,7 @@ _UNPUBLISHED_STATE: Final = -1
 _FRESH_MS: Final = 60_000
 """An idle controller's records come in every 10 s; older ones do not speak of the present."""
 _DISKS_FRESH_MS: Final = 120_000
-"""A broker that answers is told of every minute (`streams.log_dirs.telling`)."""
+"""A broker that answers is told of every minute (`streams.log_dirs.deduplicate`)."""
 
 _STATES: Final = {
     Phase.PRE_MIGRATION: 2,

@@ -10,7 +10,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from migration.assessment.alerts import NOTHING_STANDS, Standings
-from streams.source.status_file import replace_text
+from streams.state.source_status import replace_text
 
 ALERTS_FILE: Final = "alerts.json"
 WRITE_EVERY_MS: Final = 10_000

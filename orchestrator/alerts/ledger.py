@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator.alerts.book import Book, Told
 from orchestrator.config_alerts import Receiver
-from streams.live.files import sync_directory
+from streams.state.files import sync_directory
 
 FOLDER: Final = "alerts"
 _PLACES: Final = ("url", "url_file", "routing_key_file")

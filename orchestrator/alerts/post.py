@@ -25,7 +25,7 @@ from urllib3.exceptions import (
 from urllib3.response import BaseHTTPResponse
 from urllib3.util import Retry, Timeout
 
-from streams.secret_file import SecretFileRefused, first_line
+from streams.net.secret_file import SecretFileRefused, first_line
 
 CONNECT_S: Final = 5.0
 ANSWER_S: Final = 10.0

@@ -13,7 +13,7 @@ from pathlib import Path
 from migration.values.foreign import load_object
 from orchestrator.audit.entry import GENESIS
 from orchestrator.errors import AuditError
-from streams.live.files import sync_directory
+from streams.state.files import sync_directory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

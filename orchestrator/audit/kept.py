@@ -13,7 +13,7 @@ from typing import Final
 
 from orchestrator.audit.entry import JsonValue
 from orchestrator.errors import AuditError
-from streams.live.files import sync_directory
+from streams.state.files import sync_directory
 
 KEPT: Final = "audit-files"
 """Where `keep` puts what has no file yet, below the state directory."""

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from orchestrator.audit.redact import Redactor
 from orchestrator.audit.secret_patterns import names_a_secret
 from orchestrator.errors import SecretUnknown
-from streams import secret_file
-from streams.secret_file import SecretFileRefused
+from streams.net import secret_file
+from streams.net.secret_file import SecretFileRefused
 
 _GUESSED_MIN: Final = 6
 """A variable that only looks like a secret's is one if its value has so many characters."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from orchestrator.audit import database
 from orchestrator.audit.entry import Entry
-from streams.store.timeline import Counted, Place, Window
+from streams.state.timeline import Counted, Place, Window
 
 AUDIT_ORIGIN: Final = 1
 LANE: Final = "decisions"

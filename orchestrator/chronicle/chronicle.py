@@ -25,7 +25,7 @@ from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.following import Snapshot, snapshot
 from orchestrator.walk.owner import Owner
-from streams.source.status_file import now_ms as wall_clock_ms
+from streams.state.source_status import now_ms as wall_clock_ms
 
 SETTLE_MS: Final = 60_000
 """What the store has at first is of the process before: it is judged once every source that was

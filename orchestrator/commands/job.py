@@ -18,8 +18,8 @@ from orchestrator.following import Following
 from orchestrator.state_dir import claiming
 
 if TYPE_CHECKING:
-    from streams.job.query import ReplayOutcome
-    from streams.job.settings import JobSettings, Listener
+    from streams.spark.query import ReplayOutcome
+    from streams.spark.settings import JobSettings, Listener
 
 _LOG = logging.getLogger(__name__)
 
@@ -45,8 +45,8 @@ def followed(config: Config) -> Iterator[Following | None]:
 
 
 def _start(config: Config) -> Following:
-    from streams.job.query import JobFailed, follow
-    from streams.store.store import StoreError
+    from streams.spark.query import JobFailed, follow
+    from streams.state.store import StoreError
 
     try:
         return follow(job_settings(config), config.state_dir)
@@ -56,7 +56,7 @@ def _start(config: Config) -> Following:
 
 def job_settings(config: Config) -> "JobSettings":
     """Say to the job what to follow."""
-    from streams.job.settings import ClusterSources, JobSettings
+    from streams.spark.settings import ClusterSources, JobSettings
 
     return JobSettings(
         clusters=[
@@ -74,7 +74,7 @@ def job_settings(config: Config) -> "JobSettings":
 
 
 def _listener(given: config_models.Listener | None, key: str) -> "Listener | None":
-    from streams.job.settings import Listener
+    from streams.spark.settings import Listener
 
     if given is None:
         return None
@@ -106,7 +106,7 @@ def check(following: Following | None) -> None:
     """
     if following is None:
         return
-    from streams.job.query import JobFailed
+    from streams.spark.query import JobFailed
 
     try:
         following.poll()
@@ -123,7 +123,7 @@ def replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome
         LockHeld: another process uses `state_dir`.
         KraftgateError: the job failed.
     """
-    from streams.source.log_files import NotAMetadataLog, require_log
+    from streams.metadata.log_files import NotAMetadataLog, require_log
 
     claim = nullcontext() if state_dir is None else claiming(state_dir, "kraftgate: --state-dir")
     try:
@@ -137,8 +137,8 @@ def replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome
 
 
 def _replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome":
-    from streams.job.query import JobFailed, replay
-    from streams.store.store import StoreError
+    from streams.spark.query import JobFailed, replay
+    from streams.state.store import StoreError
 
     try:
         return replay(path, state_dir, cluster)

@@ -34,7 +34,7 @@ def dry_run(config_path: Path) -> None:
 
 def _print(entry: ClusterEntry) -> bool:
     """Print one cluster's plan; whether anything of it could be reached."""
-    from streams.preflight.gather import gather
+    from streams.probe.gather import gather
 
     if entry.runbook is None:
         raise AssertionError("a cluster without a runbook has no plan")

@@ -18,7 +18,7 @@ from orchestrator.targets import target_of
 from orchestrator.terminal import echo_json
 from orchestrator.view.preflight import picture
 from orchestrator.view.visible_console import console
-from streams.preflight.gather import gather
+from streams.probe.gather import gather
 
 _AT_ONCE_MAX: Final = 4
 

@@ -24,8 +24,8 @@ def open_store(state_dir: Path) -> Store | None:
     Raises:
         FollowingError: there is a file, and it is not a store.
     """
-    from streams.store.store import Store as RealStore
-    from streams.store.store import StoreError, StoreNotMade
+    from streams.state.store import Store as RealStore
+    from streams.state.store import StoreError, StoreNotMade
 
     path = state_dir / STORE_FILE
     if not path.exists():

@@ -14,7 +14,7 @@ from orchestrator.report.clean import cleaned
 from orchestrator.report.gather import State, gather
 from orchestrator.report.model import Report
 from orchestrator.terminal import write_document
-from streams.source.status_file import replace_text
+from streams.state.source_status import replace_text
 
 Format: TypeAlias = Literal["html", "json", "markdown"]
 _ENDINGS: Final[Mapping[str, Format]] = {".json": "json", ".md": "markdown"}

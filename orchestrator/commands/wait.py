@@ -80,7 +80,7 @@ def _world(
     conditions: Sequence[Condition],
     checkpoint: str | None,
 ) -> Iterator[World]:
-    from streams.job.fresh import look_at_disks
+    from streams.spark.log_dirs_poll import look_at_disks
 
     reader = Reader(config, newest=1)
     with ExitStack() as stack:

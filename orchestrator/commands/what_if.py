@@ -33,11 +33,11 @@ from orchestrator.targets import target_of
 from orchestrator.terminal import echo_json
 from orchestrator.view.visible_console import console
 from orchestrator.view.what_if import picture
-from streams.what_if.assignments import assignments
-from streams.what_if.gather import Gathered, gather
+from streams.probe.assignments import assignments
+from streams.probe.what_if import Gathered, gather
 
 _CATCH_UP_S_MAX: Final = 15.0
-"""The job takes an idle controller's records in every 10 s (`streams.source.plan`)."""
+"""The job takes an idle controller's records in every 10 s (`streams.metadata.plan`)."""
 _WITHOUT: Final = frozenset({Mode.ZOOKEEPER, Mode.MIGRATING})
 _NOT_NEEDED: Final = "in this mode what fails does not depend on it"
 _LOOK_S: Final = 0.2

@@ -30,10 +30,10 @@ def asking_for(
 def askers_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[DataSource, Asker]:
     """An asker for each source that is needed and not followed."""
     from orchestrator.targets import target_of
-    from streams.asked.checks import ask_checks
-    from streams.asked.quorum import ask_quorum
-    from streams.asked.settings import ask_settings
-    from streams.asked.topics import ask_topics
+    from streams.probe.checks import ask_checks
+    from streams.probe.quorum import ask_quorum
+    from streams.probe.settings import ask_settings
+    from streams.probe.topics import ask_topics
 
     askers = {
         DataSource.TOPICS: ask_topics,

@@ -13,7 +13,7 @@ from migration.assessment.conditions import Finding, Verdict
 from migration.values.durations import format_duration
 from orchestrator.child_environment import VariableNotSet, child_environment
 from orchestrator.runbook.model import ShellCondition
-from streams.state_dir import GIVEN_UMASK
+from streams.state.directory import GIVEN_UMASK
 
 CLUSTER: Final = "KRAFTGATE_CLUSTER"
 """The environment variable that names the cluster that is asked about."""

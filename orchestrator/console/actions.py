@@ -14,7 +14,7 @@ from orchestrator.console.model_answers import Done, Say
 from orchestrator.console.refusals import Refused
 from orchestrator.errors import KraftgateError
 from orchestrator.walk.entries import CONSOLE_LOGIN, Person
-from streams.source.status_file import now_ms
+from streams.state.source_status import now_ms
 
 Action = Literal["approve", "pause", "resume", "abort"]
 

@@ -11,7 +11,7 @@ from orchestrator.console.numbers import bounded
 from orchestrator.console.pending import PENDING, partition_of
 from orchestrator.console.refusals import Refused
 from orchestrator.console.shape import Lane
-from streams.store.timeline import Place
+from streams.state.timeline import Place
 
 LIMIT_MAX: Final = 1000
 _LIMIT: Final = 200

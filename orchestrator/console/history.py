@@ -21,7 +21,7 @@ from orchestrator.console.numbers import bounded
 from orchestrator.console.shape import Lane
 from orchestrator.errors import NoDataError
 from orchestrator.view.words import event_fields, pairs
-from streams.store.timeline import Counted, EventTimeline, Place, Window
+from streams.state.timeline import Counted, EventTimeline, Place, Window
 
 SOURCE_OF: Final[Mapping[Lane, Source]] = {
     "metadata": Source.KRAFT_METADATA,

@@ -15,8 +15,8 @@ from orchestrator.console.model_answers import PendingPage, PendingReplica
 from orchestrator.console.numbers import bounded
 from orchestrator.errors import NoDataError
 from streams.log_dirs.places import places_of
-from streams.store.store import Store, StoreError
-from streams.what_if.assignments import assignments
+from streams.probe.assignments import assignments
+from streams.state.store import Store, StoreError
 
 _KEPT_MAX: Final = 4
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from orchestrator.config_models import ConsoleTls
 from orchestrator.errors import ConfigError
-from streams.secret_file import SecretFileRefused, content
+from streams.net.secret_file import SecretFileRefused, content
 
 _LOG = logging.getLogger(__name__)
 _VERSION_MIN: Final = ssl.TLSVersion.TLSv1_2

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.errors import ConfigError
-from streams import secret_file
-from streams.secret_file import SecretFileRefused
+from streams.net import secret_file
+from streams.net.secret_file import SecretFileRefused
 
 _BYTES: Final = 32
 _LENGTH_MIN: Final = 16

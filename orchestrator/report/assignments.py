@@ -12,7 +12,7 @@ from migration.assessment.eta.rates import rate
 from migration.metadata.replica_state import ReplicaState
 from migration.shard.transitions import ABSENT, ASSIGNED_STATE, STATES, UNASSIGNED_STATE, Numbers
 from orchestrator.report.model_brokers import Assignments, BrokerSeries, Series
-from streams.job.transitions import Transitions
+from streams.spark.transition_files import Transitions
 
 MOMENTS_MAX: Final = 160
 """So many moments has a series: half of them even, half where something changed."""

@@ -16,7 +16,7 @@ from orchestrator.following import Snapshot, Store, snapshot
 from orchestrator.report.assignments import Assigned
 from orchestrator.runbook.load import Loaded, load_kept
 from orchestrator.walk.entries import RUNBOOKS
-from streams.job.transitions import Transitions, TransitionsUnreadable, read_transitions
+from streams.spark.transition_files import Transitions, TransitionsUnreadable, read_transitions
 
 TRANSITIONS: Final = "transitions"
 

@@ -59,7 +59,7 @@ def addresses_of(entry: ClusterEntry) -> dict[str, str]:
 
 
 def facts_of(entry: ClusterEntry, asked: Facts) -> ClusterFacts:
-    """Make a plan's facts of what preflight's askers were told (`streams.preflight.gather`)."""
+    """Make a plan's facts of what preflight's askers were told (`streams.probe.gather`)."""
     brokers = tuple(
         Member(id=each.id, host=_host(each.endpoint), rack=each.rack or "")
         for each in asked.brokers

@@ -27,7 +27,7 @@ def finder_for(config: Config, entry: ClusterEntry, runbook: Runbook) -> FactFin
 
 
 def _look(config: Config, cluster: str) -> Unknown | None:
-    from streams.job.fresh import look_at_disks
+    from streams.spark.log_dirs_poll import look_at_disks
 
     if look_at_disks(config.state_dir, cluster, None, "a checkpoint", _LOOK_S):
         return None

@@ -37,7 +37,7 @@ from orchestrator.walk.trail import Trail
 from orchestrator.walk.walker import Standing, Walker
 from orchestrator.walk.where import Fields
 from orchestrator.walk.zookeeper_lock import ZooKeeperLock
-from streams.source.status_file import now_ms
+from streams.state.source_status import now_ms
 
 _TELL_EVERY_MS: Final = 2_000
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 import psutil
 
 from orchestrator.errors import HookError
-from streams.live.files import sync_directory
+from streams.state.files import sync_directory
 
 LOCK: Final = "lock"
 SPEC: Final = "spec.json"

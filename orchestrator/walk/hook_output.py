@@ -11,7 +11,7 @@ from typing import Final
 
 from orchestrator.audit.redact import Redactor
 from orchestrator.audit.redact_stream import RedactedStream
-from streams.live.files import write_all
+from streams.state.files import write_all
 
 PART_BYTES: Final = 1024 * 1024
 

@@ -24,8 +24,8 @@ from orchestrator.errors import HookError
 from orchestrator.walk import hook_files as files
 from orchestrator.walk.hook_files import Outcome, ProcessId
 from orchestrator.walk.hook_runner import STARTED_WORD, Order
-from streams.live.files import sync_directory
-from streams.state_dir import GIVEN_UMASK
+from streams.state.directory import GIVEN_UMASK
+from streams.state.files import sync_directory
 
 HOOKS: Final = "hooks"
 _RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\[\]-]{0,127}")

@@ -17,7 +17,7 @@ from orchestrator.audit import AuditLog
 from orchestrator.errors import LockError, LockHeld
 from orchestrator.walk.owner import Owner
 from orchestrator.walk.running_step import RunningStep
-from streams.live.files import write_all
+from streams.state.files import write_all
 
 _AGAIN_S: Final = 0.05
 

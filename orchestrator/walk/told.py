@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator.walk.entries import Found
 from orchestrator.walk.state import Place, Stage, Walk
-from streams.source.status_file import replace_text
+from streams.state.source_status import replace_text
 
 WALK_FILE: Final = "walk.json"
 

@@ -24,7 +24,7 @@ from kazoo.protocol.states import KazooState
 from kazoo.security import ACL, CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE, Permissions
 
 from orchestrator.errors import LockError, LockUnreachable
-from streams.live.security import Security
+from streams.net.security import Security
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.link import Link
 

@@ -81,7 +81,7 @@ class JmxConfig:
 
 
 def parse_jmx(option: str) -> JmxConfig:
-    """Read what `streams.job.settings` wrote: the keys of `jmx` in kraftgate.yaml, as JSON.
+    """Read what `streams.spark.settings` wrote: the keys of `jmx` in kraftgate.yaml, as JSON.
 
     Raises:
         ValueError: it cannot work.

@@ -16,7 +16,7 @@ from urllib3.util import Timeout, make_headers
 
 from streams.jmx.config import Access
 from streams.jmx.errors import AccessRefused, NotMetrics, Unreachable
-from streams.secret_file import SecretFileRefused, first_line
+from streams.net.secret_file import SecretFileRefused, first_line
 
 LINES_BYTES_MAX: Final = 256 * 2**20
 """A broker with 100,000 partitions and no rules serves some 100 MB."""

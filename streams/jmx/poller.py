@@ -16,13 +16,13 @@ from typing import Final, NamedTuple, Self
 from migration.observed.facts import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
 from migration.observed.source_status import SourceStatus
 from streams.jmx.config import JmxConfig, PrometheusServer
+from streams.jmx.deduplicate import Told, is_news
 from streams.jmx.errors import AccessRefused, JmxError, Unreachable
 from streams.jmx.exposition import in_order, numbers_in
 from streams.jmx.http import Http
 from streams.jmx.prometheus import LOOK_BACK_S, read_prometheus
 from streams.jmx.reading import Reading
-from streams.jmx.telling import Told, is_news
-from streams.running import Running
+from streams.process.background import Running
 
 _STOP_S: Final = 10.0
 _GRACE_S: Final = 1.0

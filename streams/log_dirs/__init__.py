@@ -1,13 +1,13 @@
-"""The brokers' disks, asked for again and again: what lies where, what is cut off, what is lost.
+"""The log directories of the brokers, polled: which replicas they hold, which are offline or lost.
 
-    requests.db -> poller -> asking (a thread a broker) -> client -> the broker
-                     |          `-> local: the broker's own host, when it is this one
+    requests.db -> poller -> poll (a thread a broker) -> streams.kafka.broker_client -> the broker
+                     |         `-> local_host: the broker's own host, when it is this one
                      v
-                   compare (pure: what was known, an answer -> facts, what is known now)
+                   compare (pure: what is remembered, a reply -> facts, what to remember)
                      v
                    memory (disks.db, with an outbox) -> append
                      v
-                   snapshots (when) -> content (pure: all disks, dealt out to shards) -> append
+                   content_snapshots (when) -> content (pure: by shard) -> append
 
-`client` serves others as well: it asks one broker and gives plain values back.
+`append` writes to the journal of the data source.
 """

@@ -21,14 +21,14 @@ from migration.observed.facts import (
     ReplicaSeen,
 )
 from migration.values.foreign import INT64_MAX
-from streams.log_dirs import unseen
-from streams.log_dirs.known import CutOff, KnownBroker, KnownDir, KnownPartition, Look
-from streams.log_dirs.values import (
+from streams.kafka.broker_values import (
     KAFKA_STORAGE_ERROR,
     LogDirAnswer,
     ReplicaPlace,
     TopicPartition,
 )
+from streams.log_dirs import unseen
+from streams.log_dirs.remembered import CutOff, KnownBroker, KnownDir, KnownPartition, Look
 
 _FINE: Final = (True, None)
 _VIEW_OLD_MS_MAX: Final = 30_000

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from migration.observed.facts import DiskContentSeen, ReplicaOnDisk, TopicOnDisk
-from streams.log_dirs.values import ReplicaPlace, TopicPartition
-from streams.source.shards import SHARDS, shard_numbers
+from migration.shard.placement import SHARDS, shard_numbers
+from streams.kafka.broker_values import ReplicaPlace, TopicPartition
 
 METADATA_LOG: Final = "__cluster_metadata"
 NO_ID: Final = bytes(16)

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Final
 
 from migration.observed.facts import Observation
-from streams.journal.codec import pack, unpack
+from streams.kafka.broker_errors import WrongCluster
+from streams.kafka.broker_values import BrokerAddress, TopicPartition
 from streams.log_dirs import rows
-from streams.log_dirs.errors import MemoryUnusable, WrongCluster
-from streams.log_dirs.known import NOTHING, KnownBroker, KnownPartition
-from streams.log_dirs.values import BrokerAddress, TopicPartition
+from streams.log_dirs.errors import MemoryUnusable
+from streams.log_dirs.remembered import NOTHING, KnownBroker, KnownPartition
+from streams.state.fact_codec import pack, unpack
 
 _FORGET_MS: Final = 30 * 24 * 3_600_000
 _BUSY_S: Final = 10.0

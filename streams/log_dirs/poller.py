@@ -15,19 +15,20 @@ from typing import Final, Self, TypeAlias
 
 from migration.observed.facts import Observation
 from migration.observed.source_status import SourceStatus
-from streams.log_dirs import compare, ends
-from streams.log_dirs.asking import Asker, LogDirsConfig, Question, Reply
-from streams.log_dirs.errors import LogDirsError, RequestsUnusable, WrongCluster
+from streams.kafka.broker_errors import LogDirsError, WrongCluster
+from streams.kafka.broker_values import ClusterView
+from streams.log_dirs import compare, log_ends
+from streams.log_dirs.content_snapshots import Ended, Snapshots
+from streams.log_dirs.deduplicate import Disks, is_news
+from streams.log_dirs.errors import RequestsUnusable
 from streams.log_dirs.memory import Memory
+from streams.log_dirs.poll import Asker, LogDirsConfig, Question, Reply
 from streams.log_dirs.poll_requests import PollRequests
-from streams.log_dirs.snapshots import Ended, Snapshots
-from streams.log_dirs.standing import Standing
-from streams.log_dirs.telling import Disks, is_news
-from streams.log_dirs.turns import Turns
-from streams.log_dirs.values import ClusterView
+from streams.log_dirs.schedule import Turns
+from streams.log_dirs.status import Standing
 from streams.log_dirs.views import Views
 from streams.log_dirs.workers import Workers
-from streams.running import Running
+from streams.process.background import Running
 
 _LOOK_S: Final = 0.2
 """Between two looks at the requests of other processes."""
@@ -268,7 +269,7 @@ class LogDirsPoller(Running):
             compared = compare.unanswered(known, str(reply.failure), around)
         else:
             compared = compare.answered(known, reply.log_dirs, around)
-        found = ends.compare_ends(self._memory.partition, reply.ends, now_ms)
+        found = log_ends.compare_ends(self._memory.partition, reply.ends, now_ms)
         news = compared.disks if is_news(self._last.get(broker), compared.disks) else None
         facts = (*((news,) if news else ()), *compared.facts, *found.facts)
         self._memory.commit(facts, {broker: compared.known}, found.changed)

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, cast
 
 from migration.observed.facts import ReplicasCutOff
-from streams.journal.codec import pack, unpack
-from streams.log_dirs.known import CutOff, KnownBroker, KnownDir, KnownPartition
-from streams.log_dirs.values import BrokerAddress, ReplicaPlace, TopicPartition
+from streams.kafka.broker_values import BrokerAddress, ReplicaPlace, TopicPartition
+from streams.log_dirs.remembered import CutOff, KnownBroker, KnownDir, KnownPartition
+from streams.state.fact_codec import pack, unpack
 
 SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;

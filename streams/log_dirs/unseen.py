@@ -7,7 +7,7 @@ directories it cannot be said which one; the fact then names them all in place o
 
 from collections.abc import Collection, Iterable, Mapping
 
-from streams.log_dirs.values import TopicPartition
+from streams.kafka.broker_values import TopicPartition
 
 
 def name(paths: Iterable[str]) -> str:

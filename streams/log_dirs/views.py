@@ -4,11 +4,11 @@ A view is one broker's metadata cache, and may lag. It is taken from the broker 
 just come or was asked for, and from any one broker once an interval for all the others.
 """
 
-from streams.log_dirs import ends
+from streams.kafka.broker_errors import WrongCluster
+from streams.kafka.broker_values import ClusterView
+from streams.log_dirs import log_ends
 from streams.log_dirs.compare import Hosted
-from streams.log_dirs.errors import WrongCluster
 from streams.log_dirs.memory import Memory
-from streams.log_dirs.values import ClusterView
 
 
 class Views:
@@ -63,7 +63,7 @@ class Views:
             )
         self._memory.claim(view.cluster_id)
         self._memory.keep_addresses(view.brokers)
-        changed = ends.count_replicas(self._memory.partition, view.partitions.values())
+        changed = log_ends.count_replicas(self._memory.partition, view.partitions.values())
         if changed:
             self._memory.commit((), {}, changed)
         self.latest, self._taken_s = view, now_s

@@ -22,8 +22,8 @@ from kazoo.protocol.serialization import Connect, Watch, int_struct, write_strin
 from kazoo.protocol.states import EVENT_TYPE_MAP
 from kazoo.retry import KazooRetry
 
-from streams.live.errors import AuthenticationFailed
-from streams.live.security import Security
+from streams.net.errors import AuthenticationFailed
+from streams.net.security import Security
 from streams.zookeeper.dialing import Handler
 from streams.zookeeper.ensemble import Ensemble
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from kazoo.handlers.threading import KazooTimeoutError, SequentialThreadingHandler
 
-from streams.live.errors import AuthenticationFailed
-from streams.live.security import Security
+from streams.net.errors import AuthenticationFailed
+from streams.net.security import Security
 
 NO_SESSION: Final = "it accepts connections, but gives no session"
 

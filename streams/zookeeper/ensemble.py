@@ -6,7 +6,7 @@ from typing import Final
 
 from kazoo.hosts import collect_hosts
 
-from streams.live.security import Security, parse_security
+from streams.net.security import Security, parse_security
 
 _SESSION_TIMEOUT_MS_MIN: Final = 1000
 
@@ -64,7 +64,7 @@ class Ensemble:
 
 
 def parse_ensemble(option: str) -> Ensemble:
-    """Read what `streams.job.settings` wrote.
+    """Read what `streams.spark.settings` wrote.
 
     Raises:
         ValueError: it cannot work.

@@ -14,8 +14,8 @@ from migration.observed.topic_facts import (
 )
 from migration.observed.znodes import TOPICS, parent
 from migration.values.foreign import Unreadable
-from streams.zookeeper.content_payloads import TopicPayload, config_of, topic_of
 from streams.zookeeper.known import Znode
+from streams.zookeeper.payloads import TopicPayload, config_of, topic_of
 
 NAMED_MAX: Final = 20
 """So many moved partitions of a topic are named; all are counted."""

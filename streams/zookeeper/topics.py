@@ -16,9 +16,9 @@ from kazoo.protocol.states import ZnodeStat
 from migration.observed.topic_facts import ZkStatesChanged, ZkTopicsFound
 from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
 from migration.values.foreign import Unreadable
-from streams.zookeeper.content_payloads import topic_of
 from streams.zookeeper.ledger import Ledger
 from streams.zookeeper.marks import NAMES_MAX, NONE, Marks, Names
+from streams.zookeeper.payloads import topic_of
 from streams.zookeeper.pipeline import Pipeline, Request
 from streams.zookeeper.session import IN_FLIGHT_MAX, Action, Session
 

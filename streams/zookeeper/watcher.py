@@ -18,9 +18,8 @@ from typing import Final, Self
 from kazoo.client import KazooState
 
 from migration.observed.facts import ZooKeeperBlind, ZooKeeperFact
-from streams.running import Running
+from streams.process.background import Running
 from streams.zookeeper.ensemble import Ensemble
-from streams.zookeeper.everything import Everything
 from streams.zookeeper.known import Known
 from streams.zookeeper.ledger import Clock, Ledger
 from streams.zookeeper.link import Link
@@ -29,6 +28,7 @@ from streams.zookeeper.outbox import Outbox
 from streams.zookeeper.session import Action, Session
 from streams.zookeeper.status import StatusBoard, WatcherStatus
 from streams.zookeeper.topics import POLL_S, Touched
+from streams.zookeeper.watched import Everything
 
 _TICK_S: Final = 0.2
 _AGAIN_S: Final = 3.0

@@ -15,7 +15,7 @@ from orchestrator.alerts.channels import channels
 from orchestrator.alerts.ledger import Ledger
 from orchestrator.alerts.sender import Sender
 from orchestrator.lab.ports import Ports
-from streams.source.status_file import now_ms
+from streams.state.source_status import now_ms
 from tests.alerts import receivers
 from tests.alerts.test_sender import until
 from tests.alerts.told import alert, wanted

@@ -18,8 +18,8 @@ from migration.assessment.eta.estimate import LEVEL, Estimate
 from migration.assessment.eta.rates import etas
 from migration.image.summary import ClusterSummary
 from migration.observed.source_status import SourceStatus
-from streams.source.offsets import StreamOffset
-from streams.source.plan import Slice
+from streams.metadata.offsets import StreamOffset
+from streams.metadata.plan import Slice
 from tests.bench.eta_migration import BROKER, Round, rounds
 from tests.bench.latency import quantile
 from tests.bench.measure import MeasuringFailed

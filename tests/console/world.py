@@ -27,10 +27,10 @@ from orchestrator.runbook.load import load
 from orchestrator.walk import entries, told
 from orchestrator.walk.entries import Found, Person
 from orchestrator.walk.trail import Trail
-from streams.job.transitions import write_transitions
 from streams.log_dirs import rows
 from streams.log_dirs.places import MEMORY_FILE
-from streams.store.store import Outcome, Store, TransitionFile
+from streams.spark.transition_files import write_transitions
+from streams.state.store import Outcome, Store, TransitionFile
 from tests.console import sample
 from tests.console.sample import Moment, Shape
 

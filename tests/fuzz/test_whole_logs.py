@@ -2,8 +2,8 @@
 
 import pytest
 
-from streams.job.query import JobFailed, replay
-from streams.source.plan import LogGap
+from streams.metadata.plan import LogGap
+from streams.spark.query import JobFailed, replay
 from streams.wire.errors import WireError
 from tests.fuzz.target import Inputs
 from tests.fuzz.targets import TARGETS

@@ -61,7 +61,9 @@ def outputs(written: Written, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
     found = dict(_of_run(config, written))
     found["status.txt"] = _command(written, "status")
     found["status.json"] = _command(written, "status", "--json")
-    patch.setattr("streams.job.fresh.look_at_disks", lambda *_: True)  # `run` has polled them
+    patch.setattr(
+        "streams.spark.log_dirs_poll.look_at_disks", lambda *_: True
+    )  # `run` has polled them
     found["hazards.json"] = _command(written, "hazards", "--json")
     found["report.json"] = _command(written, "report", "--format", "json")
     masked = {key: _masked(text, written) for key, text in found.items()}

@@ -3,7 +3,7 @@
 import pytest
 
 from migration.observed.facts import JmxSeen, JmxUnreachable
-from streams.jmx.telling import AGAIN_MS, Told, is_news
+from streams.jmx.deduplicate import AGAIN_MS, Told, is_news
 
 SEEN = JmxSeen(1000, 1, "e", 1000, (("ZkMigrationState", 1), ("ZkWriteBehindLag", 3)))
 GONE = JmxUnreachable(1000, 1, "refused")

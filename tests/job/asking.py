@@ -13,7 +13,7 @@ from migration.metadata.events import Event
 from orchestrator.config import load_config
 from orchestrator.lab import Lab
 from orchestrator.targets import target_of
-from streams.asked.settings import ask_settings
+from streams.probe.settings import ask_settings
 from tests.job.killing import Killed
 
 

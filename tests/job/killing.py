@@ -13,7 +13,7 @@ import psutil
 
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
-from streams.store.store import Store, StoreError
+from streams.state.store import Store, StoreError
 
 CLUSTER = "lab"
 

@@ -7,7 +7,7 @@ import pytest
 from migration.observed.facts import ZnodeSeen
 from migration.observed.znodes import CLUSTER_ID, CONTROLLER_EPOCH, NOTIFICATIONS, parent
 from orchestrator.lab import Lab, LabSpec
-from streams.journal.journal import Journal
+from streams.state.journal import Journal
 from tests.job.killing import CLUSTER, Killed
 from tests.zookeeper.hostile import HOSTILE
 from tests.zookeeper.watching import Writer

@@ -16,8 +16,8 @@ import pytest
 from migration.image.summary import ClusterSummary, Mode, Phase
 from migration.metadata.events import Event, Source
 from orchestrator.lab import Lab, LabSpec
-from streams.job.query import ReplayOutcome, replay
-from streams.store.store import Store
+from streams.spark.query import ReplayOutcome, replay
+from streams.state.store import Store
 from tests.job.asking import modes, waited
 from tests.job.killing import CLUSTER, Killed
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from migration.image.summary import Phase
-from streams.job.query import ReplayOutcome, replay
-from streams.source.log_files import NotAMetadataLog
+from streams.metadata.log_files import NotAMetadataLog
+from streams.spark.query import ReplayOutcome, replay
 from streams.wire.build import write_batch, write_checkpoint, write_leader_change
 from streams.wire.schema import (
     FeatureLevelRecordV0,

@@ -22,7 +22,7 @@ from migration.observed.probed import Unknown
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import WrongStateError
 from orchestrator.lab.operations import Operations
-from streams.what_if.assignments import assignments
+from streams.probe.assignments import assignments
 from tests.job.asking import all_hazards, asked_about, of, waited
 from tests.job.killing import CLUSTER, Killed
 from tests.support.pipeline import Run

@@ -18,7 +18,7 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 
-from streams.job.query import replay
+from streams.spark.query import replay
 from streams.wire.build import write_leader_change
 from tests.job import stranger
 

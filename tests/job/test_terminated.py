@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from orchestrator.errors import ExitCode
-from streams.state_claim import claimed
-from streams.store.store import Store
+from streams.state.claim import claimed
+from streams.state.store import Store
 
 pytestmark = pytest.mark.spark
 

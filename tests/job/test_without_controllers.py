@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from migration.observed.facts import ZooKeeperSeen
-from streams.job.query import follow
-from streams.job.settings import ClusterSources, JobSettings
-from streams.journal.journal import Journal
-from streams.store.store import Store
+from streams.spark.query import follow
+from streams.spark.settings import ClusterSources, JobSettings
+from streams.state.journal import Journal
+from streams.state.store import Store
 
 pytestmark = pytest.mark.spark
 

@@ -3,7 +3,7 @@
 import threading
 from pathlib import Path
 
-from streams.journal.doorbell import Doorbell
+from streams.state.doorbell import Doorbell
 
 
 def _none(timeout_s: float) -> bool:

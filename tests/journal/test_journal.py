@@ -38,8 +38,8 @@ from migration.observed.topic_facts import (
     ZkTopicChanged,
     ZkTopicsFound,
 )
-from streams.journal.codec import FactUnreadable, key, pack, unpack
-from streams.journal.journal import Journal, JournalError, first_behind, last_sequence, read
+from streams.state.fact_codec import FactUnreadable, key, pack, unpack
+from streams.state.journal import Journal, JournalError, first_behind, last_sequence, read
 from tests.support.examples import examples
 
 
@@ -226,7 +226,7 @@ def test_what_was_appended_outlives_the_process(tmp_path: Path) -> None:
     script = (
         "import os, sys\nfrom pathlib import Path\n"
         "from migration.observed.facts import ZooKeeperBlind\n"
-        "from streams.journal.journal import Journal\n"
+        "from streams.state.journal import Journal\n"
         "Journal(Path(sys.argv[1])).append([ZooKeeperBlind(7, 'x')])\n"
         "os.kill(os.getpid(), 9)\n"
     )

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame
 
 from migration.observed.facts import JmxSeen, Observation, ZnodeSeen
-from streams.job.sink import StoreSink
-from streams.journal.codec import pack
-from streams.journal.journal import Journal, read
-from streams.journal.row import pack_row
-from streams.source.shards import ZOOKEEPER
-from streams.store.store import Store
+from migration.shard.placement import ZOOKEEPER
+from streams.spark.sink import StoreSink
+from streams.state.fact_codec import pack
+from streams.state.journal import Journal, read
+from streams.state.journal_row import pack_row
+from streams.state.store import Store
 from tests.journal.test_journal import FACTS
 from tests.support.examples import examples
 from tests.zookeeper.hostile import HOSTILE

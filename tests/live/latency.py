@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from orchestrator.lab import Lab, LabSpec
-from streams.live.follower import Follower
-from streams.live.spool import Position, Spool
+from streams.metadata.follower import Follower
+from streams.metadata.spool import Position, Spool
 from streams.wire.batches import read_batches
 from tests.live.quorum import config, mirrored
 

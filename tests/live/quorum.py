@@ -4,11 +4,11 @@ import time
 from collections.abc import Callable
 
 from orchestrator.lab import Lab
-from streams.live.follower import Follower
-from streams.live.layout import listing
-from streams.live.messages import Endpoint
-from streams.live.spool import Spool
-from streams.live.status import FollowerConfig, FollowerStatus
+from streams.metadata.follower import Follower
+from streams.metadata.spool import Spool
+from streams.metadata.spool_files import listing
+from streams.metadata.status import FollowerConfig, FollowerStatus
+from streams.net.endpoint import Endpoint
 
 
 def config(lab: Lab, cluster_id: str | None = None) -> FollowerConfig:

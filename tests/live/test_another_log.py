@@ -14,22 +14,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streams.live import layout
-from streams.live.actions import (
-    Append,
-    Connect,
-    Fetch,
-    KeepHead,
-    Refuse,
-    Restart,
-    Wait,
-)
-from streams.live.codes import Code
-from streams.live.cursor import Cursor
-from streams.live.errors import CommittedLogDiverged, ConnectionFailed, SpoolDamaged
-from streams.live.marks import mark_at
-from streams.live.messages import Endpoint, FetchReply, Leader, OffsetAndEpoch
-from streams.live.spool import Position, Spool
+from streams.kafka.error_codes import Code
+from streams.kafka.errors import ConnectionFailed
+from streams.kafka.messages import FetchReply, Leader, OffsetAndEpoch
+from streams.metadata import spool_files
+from streams.metadata.actions import Append, Connect, Fetch, KeepHead, Refuse, Restart, Wait
+from streams.metadata.cursor import Cursor
+from streams.metadata.errors import CommittedLogDiverged, SpoolDamaged
+from streams.metadata.log_marks import mark_at
+from streams.metadata.spool import Position, Spool
+from streams.net.endpoint import Endpoint
 from streams.wire.batches import read_batches
 from tests.live.log_bytes import batch
 from tests.support.examples import examples
@@ -160,8 +154,8 @@ class Following:
         """What each log of the spool holds."""
         found = []
         for number in range(1, self.spool.position.log + 1):
-            home = layout.log_directory(self.directory, number)
-            segments = layout.listing(home).segments
+            home = spool_files.log_directory(self.directory, number)
+            segments = spool_files.listing(home).segments
             found.append(b"".join(each.path.read_bytes() for each in segments))
         return found
 
@@ -318,7 +312,7 @@ def test_the_beginning_is_asked_for_when_the_spool_began_with_a_snapshot() -> No
 
 def test_an_illegible_spool_is_said_to_be_so(tmp_path: Path) -> None:
     for told in ("{", '{"version": 1, "cluster_id": "c"}', '{"version": 2}'):
-        (tmp_path / layout.ABOUT_NAME).write_text(told)
+        (tmp_path / spool_files.ABOUT_NAME).write_text(told)
         with pytest.raises(SpoolDamaged, match=r"spool\.json"):
             Spool(tmp_path)
 
@@ -332,7 +326,7 @@ def test_a_torn_end_is_mended_before_the_next_log_begins(
         file.write(content[:10])  # type: ignore[attr-defined]
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("streams.live.spool.write_all", full)
+    monkeypatch.setattr("streams.metadata.spool.write_all", full)
     with pytest.raises(OSError, match="No space"):
         spool.append(batch(5), Position(6, 1))
     monkeypatch.undo()

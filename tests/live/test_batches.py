@@ -2,8 +2,8 @@
 
 import pytest
 
-from streams.live.batches import Cut, committed, is_no_op, survey
-from streams.live.marks import mark_of
+from streams.metadata.batches import Cut, committed, is_no_op, survey
+from streams.metadata.log_marks import mark_of
 from streams.wire.batches import read_batches
 from streams.wire.errors import DamagedBatch
 from tests.live.log_bytes import batch, log, no_op

@@ -11,13 +11,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from streams.live import messages
-from streams.live.connection import ControllerConnection, _BoundedReads
-from streams.live.errors import AuthenticationFailed, ConnectionFailed, ReplyDamaged
-from streams.live.framing import Frames
-from streams.live.messages import Endpoint
-from streams.live.security import Security
-from streams.preflight.node import Node
+from streams.kafka import messages
+from streams.kafka.connection import ControllerConnection, _BoundedReads
+from streams.kafka.errors import ConnectionFailed, ReplyDamaged
+from streams.kafka.framing import Frames
+from streams.kafka.node import Node
+from streams.net.endpoint import Endpoint
+from streams.net.errors import AuthenticationFailed
+from streams.net.security import Security
 
 Answer = Callable[[int, int, bytes], bytes | None]
 """(API key, correlation id, the rest) -> the reply without its length, or None to hang up."""

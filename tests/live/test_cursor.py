@@ -2,7 +2,10 @@
 
 import pytest
 
-from streams.live.actions import (
+from streams.kafka.error_codes import Code
+from streams.kafka.errors import ConnectionFailed, NotAuthorized, ReplyDamaged, WrongCluster
+from streams.kafka.messages import FetchReply, Leader, OffsetAndEpoch, SnapshotReply
+from streams.metadata.actions import (
     Append,
     BeginSnapshot,
     Connect,
@@ -12,21 +15,12 @@ from streams.live.actions import (
     SnapshotPart,
     Wait,
 )
-from streams.live.codes import Code
-from streams.live.cursor import COMMIT_POLL_MAX_S, COMMIT_POLL_S, REFUSED_RETRY_S, Cursor
-from streams.live.errors import (
-    AuthenticationFailed,
-    CommittedLogDiverged,
-    ConnectionFailed,
-    LiveError,
-    NotAuthorized,
-    ReplyDamaged,
-    SpoolDamaged,
-    WrongCluster,
-)
-from streams.live.marks import mark_at
-from streams.live.messages import Endpoint, FetchReply, Leader, OffsetAndEpoch, SnapshotReply
-from streams.live.spool import Position
+from streams.metadata.cursor import COMMIT_POLL_MAX_S, COMMIT_POLL_S, REFUSED_RETRY_S, Cursor
+from streams.metadata.errors import CommittedLogDiverged, SpoolDamaged
+from streams.metadata.log_marks import mark_at
+from streams.metadata.spool import Position
+from streams.net.endpoint import Endpoint
+from streams.net.errors import AuthenticationFailed, LiveError
 from tests.live.log_bytes import log, no_op
 
 C1, C2, C3 = (Endpoint(f"c{n}", 9093) for n in (1, 2, 3))

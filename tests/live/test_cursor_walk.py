@@ -3,7 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.live.actions import (
+from streams.kafka.error_codes import Code
+from streams.kafka.errors import ConnectionFailed, ReplyDamaged
+from streams.kafka.messages import FetchReply, Leader, OffsetAndEpoch, SnapshotReply
+from streams.metadata.actions import (
     Append,
     BeginSnapshot,
     Connect,
@@ -16,12 +19,10 @@ from streams.live.actions import (
     SnapshotPart,
     Wait,
 )
-from streams.live.codes import Code
-from streams.live.cursor import Cursor
-from streams.live.errors import ConnectionFailed, ReplyDamaged
-from streams.live.marks import HEAD_OFFSET
-from streams.live.messages import Endpoint, FetchReply, Leader, OffsetAndEpoch, SnapshotReply
-from streams.live.spool import Position
+from streams.metadata.cursor import Cursor
+from streams.metadata.log_marks import HEAD_OFFSET
+from streams.metadata.spool import Position
+from streams.net.endpoint import Endpoint
 from streams.wire.batches import read_batches
 from tests.live.log_bytes import batch, log
 from tests.support.examples import examples

@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
-from streams.live import messages
-from streams.live.codes import Code
-from streams.live.errors import AuthenticationFailed, FollowerCrashed, LiveError, WrongCluster
-from streams.live.follower import Follower
-from streams.live.messages import ClusterReply, Endpoint, FetchReply, Leader, SnapshotReply
-from streams.live.security import Security
-from streams.live.spool import Position, Spool
-from streams.live.status import FollowerConfig, FollowerStatus
+from streams.kafka import messages
+from streams.kafka.error_codes import Code
+from streams.kafka.errors import WrongCluster
+from streams.kafka.messages import ClusterReply, FetchReply, Leader, SnapshotReply
+from streams.metadata.errors import FollowerCrashed
+from streams.metadata.follower import Follower
+from streams.metadata.spool import Position, Spool
+from streams.metadata.status import FollowerConfig, FollowerStatus
+from streams.net.endpoint import Endpoint
+from streams.net.errors import AuthenticationFailed, LiveError
+from streams.net.security import Security
 from tests.live.log_bytes import log
 
 C1 = Endpoint("c1", 9093)
@@ -50,7 +53,7 @@ class Scripted:
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[Script], None]:
     """Let the follower talk to a script instead of a controller."""
-    monkeypatch.setattr("streams.live.follower.ControllerConnection", Scripted)
+    monkeypatch.setattr("streams.metadata.follower.ControllerConnection", Scripted)
     for name in ("read_fetch", "read_snapshot", "read_cluster"):
         monkeypatch.setattr(messages, name, lambda reply: reply)
 
@@ -181,7 +184,7 @@ def test_a_spool_of_another_cluster_is_refused_before_anything_is_asked(spool: S
 def test_an_authorization_error_stays_in_the_status_and_goes_when_it_is_granted(
     script: Callable[[Script], None], spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.live.cursor.REFUSED_RETRY_S", 0.05)
+    monkeypatch.setattr("streams.metadata.cursor.REFUSED_RETRY_S", 0.05)
     granted = threading.Event()
 
     def guard(key: int, request: Any) -> FetchReply | SnapshotReply | ClusterReply:

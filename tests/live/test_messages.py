@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
 
-from streams.live import messages
-from streams.live.errors import ReplyDamaged
-from streams.live.messages import Endpoint, Leader, OffsetAndEpoch
+from streams.kafka import messages
+from streams.kafka.errors import ReplyDamaged
+from streams.kafka.messages import Leader, OffsetAndEpoch
+from streams.net.endpoint import Endpoint
 from tests.support.examples import examples
 
 FETCH_VERSIONS = range(13, 18)

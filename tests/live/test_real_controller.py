@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.lab import Lab, LabSpec
-from streams.live.follower import Follower
-from streams.live.layout import Listing, listing
-from streams.live.redact import redacted
-from streams.live.spool import Spool
+from streams.metadata.follower import Follower
+from streams.metadata.redaction import redacted
+from streams.metadata.spool import Spool
+from streams.metadata.spool_files import Listing, listing
 from streams.wire.batches import read_batches
 from streams.wire.schema import UserScramCredentialRecordV0
 from streams.wire.values import read_value

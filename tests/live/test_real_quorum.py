@@ -9,12 +9,12 @@ from kio.schema.types import TopicName
 from kio.static.primitive import i32
 
 from orchestrator.lab import Lab, LabSpec
-from streams.live.connection import ControllerConnection
-from streams.live.follower import Follower
-from streams.live.messages import METADATA_TOPIC
-from streams.live.security import Security
-from streams.live.spool import Spool
-from streams.live.status import FollowerConfig
+from streams.kafka.connection import ControllerConnection
+from streams.kafka.messages import METADATA_TOPIC
+from streams.metadata.follower import Follower
+from streams.metadata.spool import Spool
+from streams.metadata.status import FollowerConfig
+from streams.net.security import Security
 from streams.wire.batches import read_batches
 from tests.live.quorum import config, mirrored, until
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator.lab import Lab, LabSpec
-from streams.live.connection import ControllerConnection
-from streams.live.errors import AuthenticationFailed, ConnectionFailed
-from streams.live.messages import Endpoint
-from streams.live.security import Security
+from streams.kafka.connection import ControllerConnection
+from streams.kafka.errors import ConnectionFailed
+from streams.net.endpoint import Endpoint
+from streams.net.errors import AuthenticationFailed
+from streams.net.security import Security
 
 pytestmark = pytest.mark.lab
 

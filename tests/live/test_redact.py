@@ -10,11 +10,11 @@ from kio.schema.types import TopicName
 from kio.static.primitive import i8, i32
 
 from migration.values.secret_settings import is_sensitive, setting_digest
-from streams.live.continuity import Continuity, Found
-from streams.live.marks import Mark, mark_at
-from streams.live.messages import FetchReply, OffsetAndEpoch
-from streams.live.redact import redacted
-from streams.live.spool import Position, Spool
+from streams.kafka.messages import FetchReply, OffsetAndEpoch
+from streams.metadata.continuity import Continuity, Found
+from streams.metadata.log_marks import Mark, mark_at
+from streams.metadata.redaction import redacted
+from streams.metadata.spool import Position, Spool
 from streams.wire.batches import HEADER, read_batches
 from streams.wire.build import write_batch, write_checkpoint, write_leader_change
 from streams.wire.records import read_records

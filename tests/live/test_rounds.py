@@ -1,7 +1,7 @@
 """A round ends when everyone was asked in vain, and the next one waits longer."""
 
-from streams.live.messages import Endpoint
-from streams.live.rounds import BACKOFF_MAX_S, ELECTION_BACKOFF_MAX_S, Refusal, Rounds
+from streams.metadata.rounds import BACKOFF_MAX_S, ELECTION_BACKOFF_MAX_S, Refusal, Rounds
+from streams.net.endpoint import Endpoint
 
 A, B = Endpoint("a", 1), Endpoint("b", 2)
 

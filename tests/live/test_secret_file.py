@@ -13,9 +13,9 @@ from orchestrator.errors import ConfigError, SecretUnknown
 from streams.jmx.config import Access
 from streams.jmx.errors import AccessRefused
 from streams.jmx.http import Http
-from streams.live.errors import AuthenticationFailed
-from streams.live.security import Security
-from streams.secret_file import SecretFileRefused, content, first_line
+from streams.net.errors import AuthenticationFailed
+from streams.net.secret_file import SecretFileRefused, content, first_line
+from streams.net.security import Security
 
 _NOBODY = 65534
 _SECRET = "correct horse battery staple"  # noqa: S105

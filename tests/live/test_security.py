@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.live.errors import AuthenticationFailed
-from streams.live.security import Security
+from streams.net.errors import AuthenticationFailed
+from streams.net.security import Security
 
 
 def test_the_password_is_read_from_the_file_each_time(tmp_path: Path) -> None:

@@ -9,20 +9,21 @@ import pytest
 from kio.schema.errors import ErrorCode
 from kio.static.primitive import i32Timedelta
 
-from streams.live.errors import AuthenticationFailed, ConnectionFailed
-from streams.live.messages import Endpoint
-from streams.live.security import Security
-from streams.log_dirs import client, connection
-from streams.log_dirs.asking import Asker, LogDirsConfig, Question
-from streams.log_dirs.client import LATEST, BrokerClient
-from streams.log_dirs.errors import (
+from streams.kafka import broker_client, broker_connection
+from streams.kafka.broker_client import LATEST, BrokerClient
+from streams.kafka.broker_errors import (
     BrokerUnreachable,
     CredentialsRefused,
     LogDirsError,
     NotAuthorized,
     RequestRefused,
 )
-from streams.log_dirs.values import BrokerAddress, ClusterView, LogDirAnswer, ReplicaPlace
+from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer, ReplicaPlace
+from streams.kafka.errors import ConnectionFailed
+from streams.log_dirs.poll import Asker, LogDirsConfig, Question
+from streams.net.endpoint import Endpoint
+from streams.net.errors import AuthenticationFailed
+from streams.net.security import Security
 
 AT = Endpoint("b1", 9092)
 NO_TIME = i32Timedelta.parse(datetime.timedelta())
@@ -47,7 +48,7 @@ class Scripted:
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
     made = Scripted()
-    monkeypatch.setattr(client, "BrokerConnection", lambda *_, **__: made)
+    monkeypatch.setattr(broker_client, "BrokerConnection", lambda *_, **__: made)
     return made
 
 
@@ -126,7 +127,7 @@ def test_a_view_says_absent_by_none(scripted: Scripted) -> None:
 def test_many_partitions_are_asked_for_in_parts(
     scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "_PARTITIONS_MAX", 2)
+    monkeypatch.setattr(broker_client, "_PARTITIONS_MAX", 2)
     of = kinds("list_offsets", 7)
 
     def reply(*partitions: int) -> Any:
@@ -159,7 +160,7 @@ def test_errors_of_the_connection_come_out_as_ours(
     def fail(*_: object, **__: object) -> None:
         raise theirs("b1:9092 said so")
 
-    monkeypatch.setattr(connection, "_Connection", fail)
+    monkeypatch.setattr(broker_connection, "_Connection", fail)
     with pytest.raises(ours, match="said so"):
         BrokerClient(AT, Security())
 
@@ -168,7 +169,7 @@ def test_an_error_that_nobody_foresaw_is_a_reply_too(monkeypatch: pytest.MonkeyP
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("streams.log_dirs.asking.BrokerClient", fail)
+    monkeypatch.setattr("streams.log_dirs.poll.BrokerClient", fail)
     asker = Asker(LogDirsConfig(brokers=(AT,)), lambda _: None)
     view = ClusterView("c", {}, {}, {})
     reply = asker.ask(Question(1, BrokerAddress(1, "b1.invalid", 9092), view, "c", ()))

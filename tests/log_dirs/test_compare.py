@@ -14,9 +14,9 @@ from migration.observed.facts import (
     ReplicasCutOff,
     ReplicaSeen,
 )
+from streams.kafka.broker_values import LogDirAnswer
 from streams.log_dirs.compare import Compared, Hosted, answered, unanswered
-from streams.log_dirs.known import NOTHING, KnownBroker, KnownPartition, Look
-from streams.log_dirs.values import LogDirAnswer
+from streams.log_dirs.remembered import NOTHING, KnownBroker, KnownPartition, Look
 from tests.log_dirs.world import NOT_OURS, OURS, A, B, around, log_dir
 
 HERE = {A: OURS, B: OURS}

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from migration.observed.facts import DiskContentSeen, ReplicaOnDisk, TopicOnDisk
-from streams.journal.codec import pack, unpack
+from migration.shard.placement import SHARDS, shard_numbers
+from streams.kafka.broker_values import ReplicaPlace
 from streams.log_dirs.content import NO_ID, BrokerContent, contents, topic_ids_of
-from streams.log_dirs.values import ReplicaPlace
-from streams.source.shards import SHARDS, shard_numbers
+from streams.state.fact_codec import pack, unpack
 from tests.log_dirs.world import A, B, place
 
 IDS = {"t": bytes(15) + b"\x25", "u": bytes(15) + b"\x07"}

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.observed.facts import OffsetsFell
-from streams.log_dirs.ends import compare_ends, confirmed, count_replicas, is_suspect, told
-from streams.log_dirs.known import KnownPartition
-from streams.log_dirs.values import ClusterView, PartitionEnd, PartitionOffset, PartitionView
+from streams.kafka.broker_values import ClusterView, PartitionEnd, PartitionOffset, PartitionView
+from streams.log_dirs.log_ends import compare_ends, confirmed, count_replicas, is_suspect, told
+from streams.log_dirs.remembered import KnownPartition
 
 KEY = ("t", 0)
 EMPTY: dict[tuple[str, int], KnownPartition] = {}

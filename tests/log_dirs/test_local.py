@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from streams.log_dirs import local
-from streams.log_dirs.known import Look
-from streams.log_dirs.local import Looker, is_own_host, look_at, properties
+from streams.log_dirs import local_host
+from streams.log_dirs.local_host import Looker, is_own_host, look_at, properties
+from streams.log_dirs.remembered import Look
 
 ID = "uSLaubyUxZGsRKrz8FtoCw"
 VERSION_0 = "#\n#Sat Nov 21 2026\nversion=0\nbroker.id=2\ncluster.id=c\n"
@@ -88,7 +88,7 @@ def test_a_disk_that_hangs_holds_one_look_only(
 
     looker = Looker(timeout_s=0.05)
     with monkeypatch.context() as patched:
-        patched.setattr(local, "look_at", hang)
+        patched.setattr(local_host, "look_at", hang)
         for _ in range(3):
             found = looker.look(str(tmp_path), 2, "c")
             assert (found.ours, "takes over" in str(found.trouble)) == (False, True)

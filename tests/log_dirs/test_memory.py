@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.observed.facts import Observation, OffsetsFell, ReplicasBack, ReplicasCutOff
-from streams.journal.codec import pack, unpack
+from streams.kafka.broker_errors import WrongCluster
+from streams.kafka.broker_values import BrokerAddress, LogDirAnswer, PartitionEnd
 from streams.log_dirs import rows
 from streams.log_dirs.compare import answered
-from streams.log_dirs.ends import compare_ends
-from streams.log_dirs.errors import MemoryUnusable, WrongCluster
-from streams.log_dirs.known import KnownPartition
+from streams.log_dirs.errors import MemoryUnusable
+from streams.log_dirs.log_ends import compare_ends
 from streams.log_dirs.memory import Memory
-from streams.log_dirs.values import BrokerAddress, LogDirAnswer, PartitionEnd
+from streams.log_dirs.remembered import KnownPartition
+from streams.state.fact_codec import pack, unpack
 from tests.log_dirs.world import A, B, around, log_dir
 from tests.support.examples import examples
 

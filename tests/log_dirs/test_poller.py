@@ -16,24 +16,20 @@ from migration.observed.facts import (
     ReplicasBack,
     ReplicasCutOff,
 )
-from streams.live.messages import Endpoint
-from streams.log_dirs.asking import LogDirsConfig, Question, Reply
-from streams.log_dirs.errors import (
-    BrokerUnreachable,
-    LogDirsError,
-    MemoryUnusable,
-    NotAuthorized,
-)
-from streams.log_dirs.memory import Memory
-from streams.log_dirs.poller import LogDirsPoller
-from streams.log_dirs.snapshots import CONTENT
-from streams.log_dirs.values import (
+from streams.kafka.broker_errors import BrokerUnreachable, LogDirsError, NotAuthorized
+from streams.kafka.broker_values import (
     BrokerAddress,
     ClusterView,
     LogDirAnswer,
     PartitionEnd,
     PartitionView,
 )
+from streams.log_dirs.content_snapshots import CONTENT
+from streams.log_dirs.errors import MemoryUnusable
+from streams.log_dirs.memory import Memory
+from streams.log_dirs.poll import LogDirsConfig, Question, Reply
+from streams.log_dirs.poller import LogDirsPoller
+from streams.net.endpoint import Endpoint
 from tests.log_dirs.journal import Facts, now_ms, until
 from tests.log_dirs.world import A, B, log_dir
 

@@ -19,14 +19,14 @@ from migration.observed.facts import (
 )
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import RequestRefusedError
-from streams.live.messages import Endpoint
-from streams.live.security import Security
-from streams.log_dirs.asking import LogDirsConfig
-from streams.log_dirs.client import EARLIEST, LATEST, BrokerClient
-from streams.log_dirs.errors import BrokerUnreachable, RequestRefused
+from streams.kafka.broker_client import EARLIEST, LATEST, BrokerClient
+from streams.kafka.broker_errors import BrokerUnreachable, RequestRefused
+from streams.log_dirs.content_snapshots import CONTENT
 from streams.log_dirs.memory import Memory
+from streams.log_dirs.poll import LogDirsConfig
 from streams.log_dirs.poller import LogDirsPoller
-from streams.log_dirs.snapshots import CONTENT
+from streams.net.endpoint import Endpoint
+from streams.net.security import Security
 from tests.log_dirs.journal import PATIENCE_S, Facts, now_ms, until
 
 pytestmark = pytest.mark.lab

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from migration.observed.facts import DiskContentSeen, Observation
-from streams.live.messages import Endpoint
-from streams.log_dirs.asking import LogDirsConfig
+from streams.kafka.broker_values import ClusterView, LogDirAnswer, PartitionView
 from streams.log_dirs.compare import answered
-from streams.log_dirs.known import NOTHING
+from streams.log_dirs.content_snapshots import CONTENT, Snapshots
+from streams.log_dirs.poll import LogDirsConfig
 from streams.log_dirs.poll_requests import PollRequest
-from streams.log_dirs.snapshots import CONTENT, Snapshots
-from streams.log_dirs.values import ClusterView, LogDirAnswer, PartitionView
+from streams.log_dirs.remembered import NOTHING
+from streams.net.endpoint import Endpoint
 from tests.log_dirs.world import A, B, around, log_dir
 
 CONFIG = LogDirsConfig(brokers=(Endpoint("b1", 9092),), cluster="c")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.log_dirs.turns import Turns
+from streams.log_dirs.schedule import Turns
 
 PATHS = frozenset({"/a", "/b"})
 

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.observed.facts import DiskFact, ReplicasBack, ReplicasCutOff, ReplicaSeen
+from streams.kafka.broker_values import LogDirAnswer
 from streams.log_dirs.compare import Around, Compared, Hosted, answered, unanswered
-from streams.log_dirs.known import NOTHING, KnownBroker, KnownPartition
-from streams.log_dirs.values import LogDirAnswer
+from streams.log_dirs.remembered import NOTHING, KnownBroker, KnownPartition
 from tests.log_dirs.world import A, B, around, log_dir
 
 C = "/c"

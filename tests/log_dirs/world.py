@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
+from streams.kafka.broker_values import LogDirAnswer, ReplicaPlace, TopicPartition
 from streams.log_dirs.compare import Around, Hosted
-from streams.log_dirs.known import KnownPartition, Look
-from streams.log_dirs.values import LogDirAnswer, ReplicaPlace, TopicPartition
+from streams.log_dirs.remembered import KnownPartition, Look
 
 A, B = "/a", "/b"
 OURS = Look(ours=True, directory_id="uSLaubyUxZGsRKrz8FtoCw")

@@ -10,7 +10,7 @@ from orchestrator.commands.reading import Reader
 from orchestrator.config import Config, parse_config
 from orchestrator.errors import FollowingError
 from orchestrator.following import Tally
-from streams.store.store import Outcome, Store
+from streams.state.store import Outcome, Store
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from migration.image.phases import MIGRATION, MigrationState
 from migration.image.summary import Mode
 from migration.observed.facts import ZkContentRead
 from migration.shard.report import ShardReport
-from streams.store.codec import pack_image, unpack_image
+from streams.state.image_codec import pack_image, unpack_image
 from tests.migration.test_comparison import part
 
 

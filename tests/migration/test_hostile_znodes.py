@@ -15,14 +15,14 @@ from migration.metadata.events import Event
 from migration.observed.facts import FactQuarantined, JmxSeen, Observation, ZnodeGone, ZnodeSeen
 from orchestrator.contract import cluster_json
 from orchestrator.view.words import event_fields, pairs
-from streams.store.codec import (
+from streams.state.image_codec import (
     broker_json,
     pack_image,
     read_summary,
     summary_json,
     unpack_image,
 )
-from streams.store.store import Outcome, Store
+from streams.state.store import Outcome, Store
 from streams.zookeeper.beacon import is_beat
 from tests.zookeeper.hostile import HOSTILE
 

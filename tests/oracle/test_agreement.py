@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.contract import cluster_json
-from streams.job.query import replay
+from streams.spark.query import replay
 from tests.oracle import record
 from tests.oracle.compare import differences
 from tests.oracle.fixtures import cut, dump_of, forget_before, unpack

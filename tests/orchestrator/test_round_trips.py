@@ -20,15 +20,11 @@ from orchestrator.alerts.ledger import Account, Ledger
 from orchestrator.config_alerts import WebhookReceiver
 from orchestrator.following import read_status
 from orchestrator.walk import told
-from streams.live import about
-from streams.live.marks import Mark
-from streams.source.status_file import STATUS_FILE, write_status
-from streams.store.codec import (
-    broker_json,
-    read_summary,
-    summary_json,
-)
-from streams.store.store import Outcome, Store
+from streams.metadata import spool_info
+from streams.metadata.log_marks import Mark
+from streams.state.image_codec import broker_json, read_summary, summary_json
+from streams.state.source_status import STATUS_FILE, write_status
+from streams.state.store import Outcome, Store
 from streams.wire.batches import HEADER
 from tests.support.examples import examples
 
@@ -145,7 +141,7 @@ def test_what_a_spool_is_of(data: st.DataObject) -> None:
     """With the heads that a spool has: one for each of its logs, a batch header or none yet."""
     head = st.builds(Mark, st.integers(0, 2**63 - 1), st.binary(min_size=_HEADER, max_size=_HEADER))
     heads = st.lists(st.none() | head, min_size=1, max_size=3).map(tuple)
-    spool = data.draw(st.builds(about.About, cluster_id=st.none() | st.text(), heads=heads))
+    spool = data.draw(st.builds(spool_info.About, cluster_id=st.none() | st.text(), heads=heads))
     with TemporaryDirectory() as folder:
-        about.save(Path(folder), spool)
-        assert about.load(Path(folder)) == spool
+        spool_info.save(Path(folder), spool)
+        assert spool_info.load(Path(folder)) == spool

@@ -15,13 +15,13 @@ from click.testing import CliRunner, Result
 from orchestrator.cli import main
 from orchestrator.errors import ConfigError, ExitCode
 from orchestrator.state_dir import claiming, not_followed
-from streams.state_claim import LOCK_FILE, Holder, StateDirInUse, claimed
+from streams.state.claim import LOCK_FILE, Holder, StateDirInUse, claimed
 
 
 @pytest.fixture(autouse=True)
 def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever gets as far as the job fails the test."""
-    monkeypatch.setitem(sys.modules, "streams.job.query", None)
+    monkeypatch.setitem(sys.modules, "streams.spark.query", None)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_second_run_names_the_first_and_not_its_port(tmp_path: Path, port: int
 
 def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
     code = (
-        "import pathlib, sys; from streams.state_claim import claimed\n"
+        "import pathlib, sys; from streams.state.claim import claimed\n"
         "with claimed(pathlib.Path(sys.argv[1])): print('claimed', flush=True); sys.stdin.read()"
     )
     child = subprocess.Popen(

@@ -38,10 +38,10 @@ ALLOWED = {
     # A supervisor's one word to its parent, through a pipe.
     ("orchestrator/walk/hook_runner.py", "sys.stdout"),
     # Before a JVM starts, what is buffered is written; nothing is printed.
-    ("streams/job/session.py", "sys.stdout"),
-    ("streams/job/session.py", "sys.stderr"),
+    ("streams/spark/session.py", "sys.stdout"),
+    ("streams/spark/session.py", "sys.stderr"),
     # A build step's one fixed sentence.
-    ("streams/job/warm.py", "sys.stderr"),
+    ("streams/spark/warm.py", "sys.stderr"),
     # Whether it is a terminal, and where the live view's lines go.
     ("orchestrator/commands/run.py", "sys.stdout"),
     ("orchestrator/view/live.py", "sys.stdout"),

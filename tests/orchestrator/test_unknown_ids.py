@@ -17,7 +17,7 @@ from migration.observed.source_status import SourceStatus, to_json
 from migration.observed.zookeeper import ZkBroker
 from orchestrator.cli import main
 from orchestrator.errors import ExitCode
-from streams.store.store import Outcome, Store
+from streams.state.store import Outcome, Store
 from tests.conditions.views import disks, migration, quorum, zk_brokers, zookeeper
 from tests.orchestrator.night import FRESH, cluster, kraft, migrating
 
@@ -90,9 +90,9 @@ class World:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr("streams.job.fresh.look_at_disks", lambda *_: True)
+    monkeypatch.setattr("streams.spark.log_dirs_poll.look_at_disks", lambda *_: True)
     monkeypatch.setattr(
-        "streams.asked.quorum.ask_quorum", lambda _, clock_ms: quorum(at_ms=clock_ms())
+        "streams.probe.quorum.ask_quorum", lambda _, clock_ms: quorum(at_ms=clock_ms())
     )
     with closing(World(tmp_path)) as made:
         yield made

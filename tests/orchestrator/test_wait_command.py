@@ -17,7 +17,7 @@ from orchestrator.cli import main
 from orchestrator.commands import wait as command
 from orchestrator.conditions.waiting import Found
 from orchestrator.errors import ExitCode
-from streams.store.store import Outcome, Store
+from streams.state.store import Outcome, Store
 from tests.orchestrator.fakes import write_status
 from tests.orchestrator.night import FRESH, cluster, held, kraft
 

@@ -17,8 +17,8 @@ from orchestrator.cli import main
 from orchestrator.commands import preflight as command
 from orchestrator.errors import ExitCode
 from orchestrator.view.preflight import picture
-from streams.live.messages import Endpoint
-from streams.preflight.gather import Target, gather
+from streams.net.endpoint import Endpoint
+from streams.probe.gather import Target, gather
 from streams.zookeeper.ensemble import Ensemble
 from tests.preflight.clusters import EARLY, WELL, broker1, controllers, log_dir
 

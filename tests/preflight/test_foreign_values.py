@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from streams.live.errors import ReplyDamaged
-from streams.live.messages import Endpoint
-from streams.preflight.local import _read
-from streams.preflight.node import Node
+from streams.kafka.errors import ReplyDamaged
+from streams.kafka.node import Node
+from streams.net.endpoint import Endpoint
+from streams.probe.local import _read
 
 
 @pytest.mark.parametrize("text", ["9" * 5000, "2147483648", "-1", "٣", "²", "+1", "1.0", ""])

@@ -20,11 +20,11 @@ from orchestrator.config import load_config
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.targets import target_of
-from streams.asked.checks import ask_checks
-from streams.asked.quorum import ask_quorum
-from streams.asked.settings import ask_settings
-from streams.asked.topics import ask_topics
-from streams.preflight.gather import Target
+from streams.probe.checks import ask_checks
+from streams.probe.gather import Target
+from streams.probe.quorum import ask_quorum
+from streams.probe.settings import ask_settings
+from streams.probe.topics import ask_topics
 
 pytestmark = pytest.mark.lab
 

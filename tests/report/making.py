@@ -18,8 +18,8 @@ from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.chronicle import entries as chronicle
 from orchestrator.walk import entries
 from orchestrator.walk.entries import Person
-from streams.job.transitions import write_transitions
-from streams.store.store import Outcome, Store, TransitionFile
+from streams.spark.transition_files import write_transitions
+from streams.state.store import Outcome, Store, TransitionFile
 from tests.orchestrator.night import cluster, kraft
 
 T = 1_795_311_000_000

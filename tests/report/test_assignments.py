@@ -12,7 +12,7 @@ from migration.metadata.directory_ids import MIGRATING, UNASSIGNED
 from migration.metadata.replica_state import ReplicaState
 from migration.shard.transitions import ABSENT, STATES, Numbers
 from orchestrator.report.assignments import MOMENTS_MAX, Assigned, series
-from streams.job.transitions import (
+from streams.spark.transition_files import (
     Transitions,
     TransitionsUnreadable,
     read_transitions,

@@ -12,7 +12,7 @@ from migration.metadata.replica_state import ReplicaState
 from migration.shard.transitions import ABSENT, STATES
 from orchestrator.report.assignments import Assigned
 from orchestrator.report.incarnations import Life, lives
-from streams.job.transitions import Transitions
+from streams.spark.transition_files import Transitions
 from tests.oracle.fixtures import DATA, dump_of, unpack
 from tests.report.witness import Span, Witnessed, witnessed
 from tests.support.pipeline import Run

@@ -13,9 +13,9 @@ from migration.observed.facts import ZooKeeperBlind
 from migration.observed.source_status import SourceStatus
 from orchestrator.walk import told
 from orchestrator.walk.told import WalkTold
-from streams.journal.journal import Journal
-from streams.source.status_file import write_status
-from streams.store.store import Outcome, Store
+from streams.state.journal import Journal
+from streams.state.source_status import write_status
+from streams.state.store import Outcome, Store
 
 CONFIG_FILE: Final = "kraftgate.yaml"
 _POLL_EVERY_MS: Final = 60_000

@@ -14,8 +14,8 @@ from migration.metadata.directory_ids import PENDING
 from migration.metadata.partitions import classify
 from migration.metadata.records import BeginTransaction, Config, RemoveTopic, Topic
 from migration.metadata.replica_state import ReplicaState
-from streams.job.packing import unpack_shard
-from streams.store.codec import unpack_image
+from streams.spark.packing import unpack_shard
+from streams.state.image_codec import unpack_image
 from streams.wire.records import read_record
 from tests.support.examples import examples
 from tests.support.logs import PARTITIONS, TOPICS, Action, actions, values, write_segment
@@ -203,7 +203,7 @@ def test_any_slices_of_a_batch_give_the_same(drawn: list[Action], sizes: list[in
     segment = write_segment(values(drawn), sizes)
     whole = _run(segment, _WHOLE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streams.source.plan.SLICE_BYTES", 1)
+        patch.setattr("streams.metadata.plan.SLICE_BYTES", 1)
         sliced = _run(segment, _WHOLE)
     assert sliced.summary == whole.summary
     assert sliced.events == whole.events

@@ -17,9 +17,9 @@ from migration.values.timestamps import LATEST_MS, iso, within
 from orchestrator.contract import status_json
 from orchestrator.view.closing import closing
 from orchestrator.view.words import event_fields, pairs
-from streams.job.packing import pack_shard, unpack_shard
-from streams.job.transitions import read_transitions, write_transitions
-from streams.store.codec import broker_json, read_summary, summary_json
+from streams.spark.packing import pack_shard, unpack_shard
+from streams.spark.transition_files import read_transitions, write_transitions
+from streams.state.image_codec import broker_json, read_summary, summary_json
 from streams.wire.build import write_batch, write_leader_change
 from tests.support.examples import examples
 from tests.support.logs import Action, values

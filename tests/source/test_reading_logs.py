@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from streams.live.marks import mark_at
-from streams.live.spool import Position, Spool
-from streams.source.chunks import ClusterChunk, Kind, ShardChunk
-from streams.source.feed import Damage, Reach
-from streams.source.kraft_metadata import KraftMetadataReader, SourceOptions
-from streams.source.offsets import START, StreamOffset
-from streams.source.shards import CLUSTER, SHARDS
+from migration.shard.placement import CLUSTER, SHARDS
+from streams.metadata.feed import Damage, Reach
+from streams.metadata.log_marks import mark_at
+from streams.metadata.offsets import START, StreamOffset
+from streams.metadata.spool import Position, Spool
+from streams.spark.chunks import ClusterChunk, Kind, ShardChunk
+from streams.spark.metadata_source import KraftMetadataReader, SourceOptions
 from streams.wire.batches import read_batches
 from tests.support.logs import Action, values, write_segment
 
@@ -52,7 +52,7 @@ class SpoolFeed:
 def spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spool]:
     with Spool(tmp_path / "spool") as made:
         monkeypatch.setattr(SpoolFeed, "spool", made, raising=False)
-        monkeypatch.setattr("streams.source.live_feed.LiveFeed", SpoolFeed)
+        monkeypatch.setattr("streams.metadata.live_feed.LiveFeed", SpoolFeed)
         yield made
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import functions as f
 
-from streams.job.session import session
-from streams.source.shards import CLUSTER, SHARDS, shard_numbers, spark_hash
+from migration.shard.placement import CLUSTER, SHARDS, shard_numbers, spark_hash
+from streams.spark.session import session
 
 _NAMES = ["", "a", "abc", "abcd", "lab-1", "replay", "größe", "集群", "x" * 63]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from streams.job import session
-from streams.state_dir import UnsafeStateDir, prepare
-from streams.store.store import Store
+from streams.spark import session
+from streams.state.directory import UnsafeStateDir, prepare
+from streams.state.store import Store
 
 _NOBODY = 65534
 

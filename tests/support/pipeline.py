@@ -15,17 +15,17 @@ from migration.image.cluster import ClusterImage, Provenance, summarize
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
 from migration.shard.apply import Shard, ShardBatch
+from migration.shard.placement import CLUSTER
 from migration.shard.report import ShardReport
 from migration.shard.transitions import ABSENT, STATES
-from streams.job.packing import pack_report, pack_shard, unpack_report, unpack_shard
-from streams.job.tracking import take
-from streams.source.chunks import ClusterChunk, ShardChunk
-from streams.source.index import LogIndex
-from streams.source.offsets import START, StreamOffset, beginning
-from streams.source.plan import Planner, Slice, restart
-from streams.source.rows import rows
-from streams.source.shards import CLUSTER
-from streams.store.codec import pack_image, unpack_image
+from streams.metadata.index import LogIndex
+from streams.metadata.offsets import START, StreamOffset, beginning
+from streams.metadata.plan import Planner, Slice, restart
+from streams.spark.chunks import ClusterChunk, ShardChunk
+from streams.spark.packing import pack_report, pack_shard, unpack_report, unpack_shard
+from streams.spark.rows import rows
+from streams.spark.shard_batch import take
+from streams.state.image_codec import pack_image, unpack_image
 
 
 @dataclass

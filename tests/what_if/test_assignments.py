@@ -10,9 +10,9 @@ from migration.metadata.directory_ids import LOST, MIGRATING, UNASSIGNED, Direct
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.probed import TopicPartition, Unknown
 from migration.shard.transitions import ABSENT, ASSIGNED_STATE, MIGRATING_STATE, place
-from streams.job.transitions import write_transitions
-from streams.store.store import Outcome, Store, TransitionFile
-from streams.what_if.assignments import Row, assignments, latest
+from streams.probe.assignments import Row, assignments, latest
+from streams.spark.transition_files import write_transitions
+from streams.state.store import Outcome, Store, TransitionFile
 from tests.what_if.situations import ID0, ID1, T, assigned, pending
 
 A, B = (b"topic-id-of-a---", "t"), (b"topic-id-of-b---", "u")

@@ -24,9 +24,9 @@ from orchestrator.cli import main
 from orchestrator.commands import what_if as command
 from orchestrator.errors import ExitCode
 from orchestrator.view.what_if import SHOWN_MAX, picture
-from streams.job.transitions import write_transitions
-from streams.store.store import Outcome, Store, TransitionFile
-from streams.what_if.gather import Gathered
+from streams.probe.what_if import Gathered
+from streams.spark.transition_files import write_transitions
+from streams.state.store import Outcome, Store, TransitionFile
 from tests.what_if.situations import D0, WHY, T, broker, part, situation
 
 ZOOKEEPER = {"zookeeper.connect": "zk1:2181", "log.dirs": "/d0,/d1"}

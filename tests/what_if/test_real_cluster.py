@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from orchestrator.cli import main
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
-from streams.live.messages import Endpoint
-from streams.live.security import Security
-from streams.log_dirs.client import BrokerClient
+from streams.kafka.broker_client import BrokerClient
+from streams.net.endpoint import Endpoint
+from streams.net.security import Security
 from tests.job.killing import Killed
 
 pytestmark = pytest.mark.lab

@@ -18,7 +18,7 @@ from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
 from kio.schema.voters_record.v0.data import VotersRecord
 
 from migration.metadata.records import LeaderChange, NoOp, Unknown
-from streams.live.batches import committed, survey
+from streams.metadata.batches import committed, survey
 from streams.wire.batches import CRC_START, HEADER, Batch, read_batches
 from streams.wire.build import (
     write_batch,

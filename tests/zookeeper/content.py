@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from migration.metadata.directory_ids import to_text
 from migration.observed.facts import ZkContentRead, ZkContentSeen, ZkTopic
 from migration.observed.znodes import TOPICS
-from streams.zookeeper.content import ContentFact, ContentReader, ContentStatus
+from streams.zookeeper.content.reader import ContentFact, ContentReader, ContentStatus
 from streams.zookeeper.dirty import Dirty
 from streams.zookeeper.ensemble import Ensemble
 from tests.zookeeper.watching import SESSION_TIMEOUT_MS, Writer, wall_ms

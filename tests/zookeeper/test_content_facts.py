@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.observed.facts import ZkConfig, ZkPartition, ZkTopic
-from streams.journal.codec import pack, unpack
-from streams.source.shards import SHARDS, place_of_name, shard_numbers
-from streams.zookeeper.content_facts import Content, facts_of, topic_place
+from migration.shard.placement import SHARDS, place_of_name, shard_numbers
+from streams.state.fact_codec import pack, unpack
+from streams.zookeeper.content.facts import Content, facts_of, topic_place
 from tests.zookeeper.content import CLUSTER, parts
 
 PARTITIONS = st.lists(

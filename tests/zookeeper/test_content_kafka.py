@@ -12,8 +12,8 @@ from migration.observed.facts import ZkPartition, ZkTopic
 from migration.observed.topic_facts import ZkTopicChanged
 from migration.observed.znodes import TOPICS
 from orchestrator.lab import Lab, LabSpec
-from streams.zookeeper.content import ContentFact
-from streams.zookeeper.content_payloads import topic_of
+from streams.zookeeper.content.reader import ContentFact
+from streams.zookeeper.payloads import topic_of
 from tests.zookeeper.content import Compared, all_touched, comparing, configs_of, parts, topics_of
 from tests.zookeeper.watching import data, wall_ms, watching
 

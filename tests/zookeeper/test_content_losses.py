@@ -10,9 +10,9 @@ from kazoo.exceptions import NoNodeError
 from kazoo.security import make_acl, make_digest_acl
 
 from orchestrator.lab import Lab
-from streams.zookeeper.content import CLOSED
-from streams.zookeeper.content_gathering import Gathering
-from streams.zookeeper.content_reading import ContentReading
+from streams.zookeeper.content.gathering import Gathering
+from streams.zookeeper.content.reader import CLOSED
+from streams.zookeeper.content.reading import ContentReading
 from streams.zookeeper.session import IN_FLIGHT_MAX
 from tests.zookeeper.content import (
     Compared,

@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from migration.values.digests import DIGEST_BYTES, digest
 from migration.values.foreign import Unreadable
 from migration.values.secret_settings import setting_digest
-from streams.zookeeper.content_payloads import (
-    broker_of,
-    config_of,
-    state_of,
-    topic_of,
-)
+from streams.zookeeper.payloads import broker_of, config_of, state_of, topic_of
 from tests.zookeeper.content import config_data, state_data, topic_data
 
 BROKER_IDS = st.lists(st.integers(0, 2**31 - 1), max_size=5)

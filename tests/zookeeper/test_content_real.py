@@ -11,16 +11,16 @@ import pytest
 from migration.comparison.quotas import digest_of
 from migration.observed.facts import ZkContentRead, ZkPartition, ZkTopic
 from migration.observed.znodes import BROKER_IDS, CONTROLLER, MIGRATION, TOPICS
+from migration.shard.placement import SHARDS, ZOOKEEPER
 from migration.values.digests import digest
-from streams.journal.codec import pack, unpack
-from streams.journal.journal import Journal, read
-from streams.journal.source import JournalOptions
-from streams.source.shards import SHARDS, ZOOKEEPER
-from streams.zookeeper.content_gathering import Gathering
-from streams.zookeeper.content_reading import ContentReading
+from streams.spark.journal_source import JournalOptions
+from streams.spark.zookeeper_source import ZooKeeperReader
+from streams.state.fact_codec import pack, unpack
+from streams.state.journal import Journal, read
+from streams.zookeeper.content.gathering import Gathering
+from streams.zookeeper.content.reading import ContentReading
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.session import Session
-from streams.zookeeper.source import ZooKeeperReader
 from tests.zookeeper.content import (
     CLUSTER,
     Compared,

@@ -10,15 +10,16 @@ from kazoo.security import make_digest_acl
 
 from migration.observed.facts import ZkConfig, ZkContentRead, ZkContentSeen, ZkPartition, ZkTopic
 from migration.observed.znodes import CLUSTER_ID, CONTROLLER, MIGRATION, TOPICS
+from migration.shard.placement import SHARDS, ZOOKEEPER
 from migration.values.digests import digest
-from streams.journal.codec import unpack
-from streams.journal.journal import Journal, read
-from streams.journal.source import JournalOptions
-from streams.source.shards import SHARDS, ZOOKEEPER
-from streams.zookeeper import content, dirty
-from streams.zookeeper.content_gathering import Gathering
+from streams.spark.journal_source import JournalOptions
+from streams.spark.zookeeper_source import ZooKeeperReader
+from streams.state.fact_codec import unpack
+from streams.state.journal import Journal, read
+from streams.zookeeper import dirty
+from streams.zookeeper.content import reader
+from streams.zookeeper.content.gathering import Gathering
 from streams.zookeeper.marks import NAMES_MAX
-from streams.zookeeper.source import ZooKeeperReader
 from tests.zookeeper.content import (
     CLUSTER,
     comparing,
@@ -44,7 +45,7 @@ def topic(name: str, number: int) -> ZkTopic:
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SOON_S", "AGAIN_S"):
         monkeypatch.setattr(dirty, name, 0.1)
-    monkeypatch.setattr(content, "_LOOK_S", 0.05)
+    monkeypatch.setattr(reader, "_LOOK_S", 0.05)
 
 
 def test_it_is_read_soon_and_once_more_and_alone(kafka: Writer, connect: str) -> None:
@@ -160,7 +161,7 @@ def test_the_source_reads_what_its_watch_told_it(
         (b,) = (topic for each in told if isinstance(each, ZkContentSeen) for topic in each.topics)
         assert b.partitions[1] == ZkPartition(1, (1, 2), 2, (2,))
         assert watching.status().cluster_id == "an-id"
-        assert watching.status().limits == (content.CLOSED["brokers"],)
+        assert watching.status().limits == (reader.CLOSED["brokers"],)
     finally:
         watching.stop()
         journal.close()

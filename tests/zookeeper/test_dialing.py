@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.live.security import Security
+from streams.net.security import Security
 from streams.zookeeper.dialing import Handler, dial
 from streams.zookeeper.ensemble import Ensemble, parse_ensemble
 from tests.zookeeper.certificates import Authority

@@ -13,7 +13,7 @@ from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.facts import ZnodeGone, ZooKeeperFact
 from migration.observed.znodes import NOTIFICATIONS
-from streams.journal.codec import key
+from streams.state.fact_codec import key
 from streams.zookeeper.known import Known
 from streams.zookeeper.ledger import Ledger
 from streams.zookeeper.notifications import Notifications

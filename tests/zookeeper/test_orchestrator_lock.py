@@ -20,7 +20,7 @@ from orchestrator.walk.owner import Owner
 from orchestrator.walk.running_step import RunningStep
 from orchestrator.walk.zookeeper_calls import HOME, Znode
 from orchestrator.walk.zookeeper_lock import FENCE, LOCK, STEP, ZooKeeperLock
-from streams.live.security import Security
+from streams.net.security import Security
 from streams.zookeeper.client import Client
 from streams.zookeeper.ensemble import Ensemble
 from tests.zookeeper.orchestrators import SINCE_MS, another, expire, orchestrating

@@ -13,12 +13,12 @@ from migration.observed.probed import Unknown, ZooKeeper
 from migration.observed.znodes import CONTROLLER, MIGRATION, NOTIFICATIONS, TOPICS
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.ports import Ports
-from streams.live.security import Security
-from streams.preflight.ensemble import ask_ensemble
-from streams.preflight.zookeeper import ask_zookeeper
+from streams.net.security import Security
 from streams.zookeeper import watcher
-from streams.zookeeper.content_reading import ContentReading
+from streams.zookeeper.content.reading import ContentReading
 from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.probe import ask_zookeeper
+from streams.zookeeper.servers import ask_ensemble
 from tests.zookeeper.certificates import Authority, Certificate, tls_settings
 from tests.zookeeper.content import raw_id, topic_data
 from tests.zookeeper.watching import EVENT, Watched, Writer, accounted, data, watching

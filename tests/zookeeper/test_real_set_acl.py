@@ -13,11 +13,11 @@ from migration.observed.znodes import BROKER_IDS
 from migration.values.digests import digest
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.ports import Ports
-from streams.live.security import Security
-from streams.preflight.zookeeper import ask_zookeeper
-from streams.zookeeper.content_facts import Content
-from streams.zookeeper.content_reading import ContentReading
+from streams.net.security import Security
+from streams.zookeeper.content.facts import Content
+from streams.zookeeper.content.reading import ContentReading
 from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.probe import ask_zookeeper
 from tests.zookeeper.certificates import Authority, Certificate, tls_settings
 from tests.zookeeper.watching import watching
 

@@ -15,7 +15,7 @@ from migration.observed.topic_facts import (
     ZkTopicsFound,
 )
 from migration.observed.znodes import CONTROLLER, TOPIC_CONFIGS, TOPICS
-from streams.journal.codec import pack
+from streams.state.fact_codec import pack
 from streams.zookeeper import marks, topics
 from streams.zookeeper.marks import Names
 from tests.zookeeper.content import config_data, raw_id, state_data, topic_data, write_topic

@@ -21,7 +21,7 @@ from migration.observed.facts import (
     ZooKeeperSeen,
 )
 from migration.observed.znodes import NOTIFICATIONS
-from streams.live.security import Security
+from streams.net.security import Security
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
 from streams.zookeeper.sequence import notification_number

@@ -16,15 +16,15 @@ from typing import Final
 
 from migration.image.cluster import summarize
 from migration.metadata.transactions import IllegalTransaction
-from streams.job.damage import first_damage
-from streams.live.errors import LiveError
-from streams.live.spool import Spool
-from streams.source.index import LogIndex
-from streams.source.log_files import NotAMetadataLog, list_log, require_log
-from streams.source.offsets import START
-from streams.source.plan import LogGap, Planner
-from streams.store.codec import unpack_image
-from streams.store.store import Outcome, Store
+from streams.metadata.index import LogIndex
+from streams.metadata.log_files import NotAMetadataLog, list_log, require_log
+from streams.metadata.offsets import START
+from streams.metadata.plan import LogGap, Planner
+from streams.metadata.spool import Spool
+from streams.net.errors import LiveError
+from streams.spark.damage import first_damage
+from streams.state.image_codec import unpack_image
+from streams.state.store import Outcome, Store
 from streams.wire.batches import read_batches
 from streams.wire.build import write_batch
 from streams.wire.errors import WireError

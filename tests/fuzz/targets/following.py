@@ -19,11 +19,12 @@ from kio.serial import entity_reader
 from kio.serial.errors import SerialError
 from kio.static.primitive import Records, i32, i32Timedelta, i64
 
-from streams.live.errors import ConnectionFailed, ReplyDamaged
-from streams.live.follower import Follower
-from streams.live.messages import METADATA_TOPIC, METADATA_TOPIC_ID, VERSIONS, Endpoint
-from streams.live.spool import Spool
-from streams.live.status import FollowerConfig
+from streams.kafka.errors import ConnectionFailed, ReplyDamaged
+from streams.kafka.messages import METADATA_TOPIC, METADATA_TOPIC_ID, VERSIONS
+from streams.metadata.follower import Follower
+from streams.metadata.spool import Spool
+from streams.metadata.status import FollowerConfig
+from streams.net.endpoint import Endpoint
 from streams.wire.errors import DamagedValue
 from streams.wire.replies import body_of
 from tests.fuzz.examples import written

@@ -9,13 +9,14 @@ from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader
 from kio.serial.errors import SerialError
 
-from streams.live import messages
-from streams.live.errors import LiveError, ReplyDamaged
-from streams.live.framing import BadFrame, Frames, RequestFrame
-from streams.live.messages import Endpoint
-from streams.log_dirs.client import LATEST, BrokerClient
-from streams.log_dirs.errors import LogDirsError
-from streams.preflight.node import Node
+from streams.kafka import messages
+from streams.kafka.broker_client import LATEST, BrokerClient
+from streams.kafka.broker_errors import LogDirsError
+from streams.kafka.errors import ReplyDamaged
+from streams.kafka.framing import BadFrame, Frames, RequestFrame
+from streams.kafka.node import Node
+from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
 from streams.wire.errors import DamagedValue
 from streams.wire.replies import body_of
 from tests.fuzz.examples import example, written

@@ -32,19 +32,13 @@ from streams.jmx.config import PrometheusServer
 from streams.jmx.errors import JmxError
 from streams.jmx.exposition import numbers_in
 from streams.jmx.prometheus import answer, read_prometheus
-from streams.journal.codec import pack, unpack
-from streams.live import about, layout
-from streams.live.errors import LiveError
-from streams.log_dirs.local import META, look_at
-from streams.preflight.local import _read as read_meta
-from streams.store.codec import pack_image, summary_json, unpack_image
-from streams.zookeeper.content_payloads import (
-    broker_of,
-    config_of,
-    quotas_of,
-    state_of,
-    topic_of,
-)
+from streams.log_dirs.local_host import META, look_at
+from streams.metadata import spool_files, spool_info
+from streams.net.errors import LiveError
+from streams.probe.local import _read as read_meta
+from streams.state.fact_codec import pack, unpack
+from streams.state.image_codec import pack_image, summary_json, unpack_image
+from streams.zookeeper.payloads import broker_of, config_of, quotas_of, state_of, topic_of
 from tests.fuzz.mutations import mutate_text
 from tests.fuzz.target import Target
 from tests.jmx.test_exposition import CONTROLLER as EXPOSITION
@@ -270,8 +264,8 @@ def _meta(data: bytes) -> object:
 
 
 def _about(data: bytes) -> object:
-    (_folder() / layout.ABOUT_NAME).write_bytes(data)
-    found = about.load(_folder())
+    (_folder() / spool_files.ABOUT_NAME).write_bytes(data)
+    found = spool_info.load(_folder())
     return [each and each.timestamp_ms for each in found.heads]
 
 

@@ -1,0 +1,1 @@
+"""The Kafka client: connections, framing, requests, errors; for controllers and brokers."""

@@ -1,0 +1,337 @@
+"""One connection to one controller: a request out, its reply back, nothing in between.
+
+kafka-python's KafkaConnection brings ApiVersions, TLS and every SASL mechanism; kio brings the
+requests; `framing.py` lets the one carry the other's bytes. Everything is bounded in time, and no
+error of either library leaks.
+"""
+
+import logging
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kafka import errors as kafka_errors
+from kafka.net.connection import KafkaConnection
+from kafka.net.sasl.oauth import AbstractTokenProvider
+from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kio.index import load_response_from_request
+from kio.serial import entity_reader
+from kio.serial.errors import SerialError
+
+from streams.kafka import messages
+from streams.kafka.errors import ConnectionFailed, ReplyDamaged
+from streams.kafka.framing import CLIENT_ID, BadFrame, Frames, RequestFrame
+from streams.net.endpoint import Endpoint
+from streams.net.errors import AuthenticationFailed, LiveError
+from streams.net.security import Security
+
+REPLY_BYTES_MAX: Final = 64 * 1024 * 1024
+"""A broker describes about a million replicas in it."""
+_READ_BYTES: Final = 64 * 1024
+_READ_BYTES_MAX: Final = 1024 * 1024
+_GRACE_MS: Final = 3000
+"""How much longer than a long poll its reply may take."""
+
+
+class ControllerConnection:
+    """A connected and authenticated connection. Not thread-safe, except for `interrupt`.
+
+    The caller's own thread drives kafka-python's event loop while it waits for a reply.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, security: Security, *, connect_timeout_ms: int = 3000
+    ) -> None:
+        """Connect, agree on versions and authenticate, all within `connect_timeout_ms`.
+
+        Raises:
+            ConnectionFailed: refused, timed out, TLS failed, or no version in common.
+            ReplyDamaged: what listens there does not speak Kafka.
+            AuthenticationFailed: the SASL exchange was refused, or a secret cannot be read.
+        """
+        _quiet_library_logs()
+        self.endpoint = endpoint
+        deadline = time.monotonic() + connect_timeout_ms / 1000
+        self._net = NetworkSelector(client_id=CLIENT_ID, slow_task_threshold_secs=0)
+        self._kafka: Any = None
+        try:
+            self._kafka = KafkaConnection(self._net, **_kafka_options(security))
+            self._drive(self._open(security, deadline), deadline, security)
+        except BaseException:
+            self.close()
+            raise
+
+    async def _open(self, security: Security, deadline: float) -> None:
+        sock = _dial(self.endpoint, deadline)
+        try:
+            transport = _transport(self._net, sock, self.endpoint, security)
+        except BaseException:
+            sock.close()
+            raise
+        # From here on closing the KafkaConnection closes the transport and its socket.
+        self._kafka.connection_made(transport)
+        self._kafka.parser = Frames()
+        transport.pause_reading()
+        await transport.handshake()
+        transport.resume_reading()
+        await self._kafka.initialize(timeout_at=deadline)
+        await self._kafka
+        self._kafka.parser.reply_bytes_max = REPLY_BYTES_MAX
+
+    def version(self, api_key: int) -> int:
+        """Return the highest version of `api_key` that both sides speak.
+
+        Raises:
+            ConnectionFailed: there is none; for FETCH, this is no KRaft controller of 3.3 or later.
+        """
+        ours = messages.VERSIONS[api_key]
+        theirs = self._kafka.broker_version_data.api_versions.get(api_key, (0, -1))
+        version = min(ours[1], theirs[1])
+        if version < max(ours[0], theirs[0]):
+            raise ConnectionFailed(
+                f"{self.endpoint} is no controller to follow: it offers versions"
+                f" {theirs[0]}-{theirs[1]} of API {api_key}, {ours[0]}-{ours[1]} are needed"
+            )
+        return int(version)
+
+    def ask(self, request: Any, *, wait_ms: int = 0, bytes_max: int = REPLY_BYTES_MAX) -> Any:  # noqa: ANN401 kio entities
+        """Send a kio request and return the kio reply.
+
+        Args:
+            request: The entity; its version must be one that `version` returned.
+            wait_ms: How long the controller may hold the reply on purpose (a long poll).
+            bytes_max: The largest reply that is taken.
+
+        Raises:
+            ConnectionFailed: the connection broke, or no reply came in time.
+            ReplyDamaged: the reply does not decode, or is too large.
+        """
+        if self._kafka is None or not self._kafka.connected:
+            raise ConnectionFailed(f"{self.endpoint} closed the connection")
+        self._kafka.parser.reply_bytes_max = bytes_max
+        deadline = time.monotonic() + (wait_ms + _GRACE_MS) / 1000
+        body = self._drive(self._exchange(RequestFrame(request), deadline), deadline)
+        try:
+            reply, _ = entity_reader(load_response_from_request(request))(body, 0)
+        except (SerialError, ValueError) as error:
+            raise ReplyDamaged(
+                f"{self.endpoint} sent a reply to API {request.__api_key__} of {len(body)} bytes"
+                f" that does not decode: {error!r}"
+            ) from error
+        return reply
+
+    async def _exchange(self, request: RequestFrame, deadline: float) -> bytes:
+        timeout_ms = max(1.0, (deadline - time.monotonic()) * 1000)
+        body: bytes = await self._kafka.send_request(request, request_timeout_ms=timeout_ms)
+        return body
+
+    def _drive(
+        self,
+        coroutine: Any,  # noqa: ANN401
+        deadline: float,
+        opening: Security | None = None,
+    ) -> Any:  # noqa: ANN401
+        """Run the event loop in this thread until the coroutine is done or the time is up.
+
+        `opening`: how the connection is secured, while it is being opened.
+        """
+        future = self._net.call_soon_with_future(coroutine)
+        try:
+            # A little later than kafka-python's own timers, whose messages are better.
+            self._net.poll((deadline - time.monotonic()) * 1000 + 50, future)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ConnectionFailed(f"{self.endpoint} {error}") from error
+        if not future.is_done:
+            raise ConnectionFailed(f"{self.endpoint} timed out")
+        if future.exception is not None:
+            raise _typed(self.endpoint, future.exception, opening) from future.exception
+        return future.value
+
+    def interrupt(self) -> None:
+        """Close from another thread: a waiting `ask` raises ConnectionFailed at once."""
+        try:
+            self._net.call_soon_threadsafe(self._close_kafka)
+        except (OSError, RuntimeError):
+            return  # closed already
+
+    def close(self) -> None:
+        """Close; a second time does nothing."""
+        self._close_kafka()
+        self._net.close()
+
+    def _close_kafka(self) -> None:
+        if self._kafka is not None and not self._kafka.closed:
+            self._kafka.close(kafka_errors.KafkaConnectionError("closed"))
+
+
+class _FileToken(AbstractTokenProvider):  # type: ignore[misc] # kafka-python has no types
+    """An OAUTHBEARER token that is read from its file (or variable) whenever one is needed."""
+
+    def __init__(self, security: Security) -> None:
+        super().__init__()
+        self._security = security
+
+    def token(self) -> str:
+        return self._security.password() or ""
+
+    def extensions(self) -> Mapping[str, str]:
+        return {}
+
+
+def _dial(endpoint: Endpoint, deadline: float) -> socket.socket:
+    timeout = max(0.001, deadline - time.monotonic())
+    try:
+        sock = socket.create_connection((endpoint.host, endpoint.port), timeout=timeout)
+    except (ValueError, OverflowError) as error:
+        # A name that no resolver takes, or a port beyond 65535: replies may name either.
+        raise ConnectionFailed(f"{endpoint} is no address: {error}") from error
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setblocking(False)
+    return sock
+
+
+class _BoundedReads:
+    """Returns to the event loop after 1 MB: kafka-python reads for as long as bytes arrive."""
+
+    _sock: Any
+
+    def _sock_recv(self) -> tuple[bytes, Exception | None]:
+        """Return what is there, or the error that ends the connection."""
+        read: list[bytes] = []
+        try:
+            while len(read) * _READ_BYTES < _READ_BYTES_MAX and (
+                more := self._sock.recv(_READ_BYTES)
+            ):
+                read.append(more)
+        except (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return b"".join(read), None
+        except OSError as error:
+            # What came before the error is read first; the next call finds the error again.
+            return b"".join(read), None if read else kafka_errors.KafkaConnectionError(error)
+        closed = None if read else kafka_errors.KafkaConnectionError("socket disconnected")
+        return b"".join(read), closed
+
+
+class _TCPTransport(_BoundedReads, KafkaTCPTransport):  # type: ignore[misc]
+    """kafka-python's transport, with bounded reads."""
+
+
+class _SSLTransport(_BoundedReads, KafkaSSLTransport):  # type: ignore[misc]
+    """kafka-python's transport, with bounded reads."""
+
+
+def _transport(
+    net: NetworkSelector, sock: socket.socket, endpoint: Endpoint, security: Security
+) -> KafkaTCPTransport:
+    if not security.tls:
+        return _TCPTransport(net, sock, host=endpoint.host)
+    return _SSLTransport(
+        net,
+        sock,
+        host=endpoint.host,
+        ssl_check_hostname=security.check_hostname,
+        ssl_cafile=security.ca_file,
+        ssl_certfile=security.cert_file,
+        ssl_keyfile=security.private_key(),
+        ssl_password=security.key_password(),
+    )
+
+
+def _kafka_options(security: Security) -> dict[str, object]:
+    options: dict[str, object] = {
+        "client_id": CLIENT_ID,
+        "client_software_name": CLIENT_ID,
+        "security_protocol": security.protocol,
+    }
+    if security.sasl:
+        options["sasl_mechanism"] = security.sasl_mechanism
+        if security.sasl_mechanism == "OAUTHBEARER":
+            options["sasl_oauth_token_provider"] = _FileToken(security)
+        else:
+            options["sasl_plain_username"] = security.username
+            options["sasl_plain_password"] = security.password()
+    return options
+
+
+_AUTHENTICATION: Final = (
+    kafka_errors.SaslAuthenticationFailedError,
+    kafka_errors.UnsupportedSaslMechanismError,
+    kafka_errors.IllegalSaslStateError,
+    kafka_errors.KafkaConfigurationError,
+)
+
+
+def _typed(endpoint: Endpoint, error: BaseException, opening: Security | None) -> LiveError:
+    """Say what happened in an operator's words: refused, timed out, not found, ..."""
+    if isinstance(error, LiveError):
+        return error
+    if isinstance(error, BadFrame):
+        return ReplyDamaged(f"{endpoint} {error.reason}")
+    if isinstance(error, _AUTHENTICATION):
+        return _not_authenticated(endpoint, opening, error)
+    for kind, words in _WORDS:
+        if isinstance(error, kind):
+            return ConnectionFailed(f"{endpoint} {words.format(error)}")
+    if isinstance(error, kafka_errors.KafkaConnectionError):
+        return ConnectionFailed(f"{endpoint} {_closed(opening)}")
+    if isinstance(error, LookupError | TypeError | ValueError):
+        # kafka-python's SASL mechanisms take the server's tokens apart without checks.
+        return ReplyDamaged(f"{endpoint} sent a SASL token that cannot be read: {error!r}")
+    return ConnectionFailed(f"{endpoint} {str(error) or type(error).__name__}")
+
+
+def _not_authenticated(
+    endpoint: Endpoint, security: Security | None, error: BaseException
+) -> AuthenticationFailed:
+    """Say who was not let in, by which mechanism, and which key of the configuration says so."""
+    if security is None:
+        return AuthenticationFailed(f"{endpoint}: authentication failed: {_sasl_words(error)}")
+    who = f"user {security.username}" if security.username else "the client"
+    return AuthenticationFailed(
+        f"{endpoint}: authentication failed for {who} with {security.sasl_mechanism}:"
+        f" {_sasl_words(error)}: check `{security.key}`"
+    )
+
+
+def _sasl_words(error: BaseException) -> str:
+    """What the listener said, without kafka-python's names for it."""
+    if isinstance(error, kafka_errors.UnsupportedSaslMechanismError):
+        return "the listener does not offer this mechanism"
+    said = str(error.args[0] if error.args else error)
+    return said.removeprefix("SaslAuthenticationFailedError: ") or type(error).__name__
+
+
+def _closed(opening: Security | None) -> str:
+    """Guess why a listener hangs up at once: it mostly speaks something else."""
+    if opening is None:
+        return "closed the connection"
+    spoken = f"{opening.protocol} with {opening.sasl_mechanism}"
+    wanted = spoken if opening.sasl else opening.protocol
+    return f"closed the connection at once: does that listener speak {wanted}? (`{opening.key}`)"
+
+
+_WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (
+    (ssl.SSLCertVerificationError, "failed TLS: {0.verify_message}"),
+    (ssl.SSLError, "failed TLS: {0}"),
+    (ConnectionRefusedError, "refused"),
+    (socket.gaierror, "not found: {0.strerror}"),
+    (TimeoutError, "timed out"),
+    (kafka_errors.KafkaTimeoutError, "timed out"),
+    (kafka_errors.RequestTimedOutError, "timed out"),
+)
+
+
+def _quiet_library_logs() -> None:
+    """Keep kafka-python's loggers from telling every lost connection, and secrets at DEBUG.
+
+    Its connection logs whole SASL requests and its parser every byte at DEBUG. What happens to a
+    connection is told by our typed errors, and by the follower's status.
+    """
+    for name, level in (("kafka.net", logging.CRITICAL), ("kafka.protocol", logging.WARNING)):
+        logger = logging.getLogger(name)
+        if logger.level < level:
+            logger.setLevel(level)

@@ -1,0 +1,245 @@
+"""What is said to a controller and heard from it, as plain values.
+
+In: what the cursor wants. Out: kio entities to send; and back from kio entities, `FetchReply`,
+`SnapshotReply` and `ClusterReply`, in which "absent" is None instead of -1.
+Rules of the exchange: KafkaRaftClient.handleFetchRequest and handleFetchSnapshotRequest (3.9).
+"""
+
+import datetime
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from streams.kafka.errors import ReplyDamaged
+from streams.net.endpoint import Endpoint
+
+METADATA_TOPIC_ID: Final = UUID(int=1)
+METADATA_TOPIC: Final = "__cluster_metadata"
+FETCH: Final = 1
+FETCH_SNAPSHOT: Final = 59
+DESCRIBE_CLUSTER: Final = 60
+VERSIONS: Final = {FETCH: (13, 17), FETCH_SNAPSHOT: (0, 1), DESCRIBE_CLUSTER: (1, 1)}
+"""Versions that are spoken, lowest and highest, by API key."""
+_MODULES: Final = {
+    FETCH: ("fetch", "Fetch"),
+    FETCH_SNAPSHOT: ("fetch_snapshot", "FetchSnapshot"),
+    DESCRIBE_CLUSTER: ("describe_cluster", "DescribeCluster"),
+}
+_CONSUMER: Final = -1
+_CONTROLLERS: Final = 2
+_REPLICA_STATE_SINCE: Final = 15
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetAndEpoch:
+    """A snapshot's name, or where an epoch ends: the offset after its last record."""
+
+    end_offset: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """The leader as a node sees it; `node` is None while it knows of none."""
+
+    node: int | None
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchReply:
+    """A FETCH reply for the one metadata partition.
+
+    Attributes:
+        error: Kafka's error code; 0 is none.
+        leader: The tagged CurrentLeader, when sent.
+        endpoints: Where nodes listen, by node id, as far as told (v16 on).
+        high_watermark: First offset that is not committed; None while the leader knows none.
+        log_start: First offset of the leader's log.
+        diverging: The tagged DivergingEpoch: the follower's last epoch is not the leader's.
+        snapshot: The tagged SnapshotId: fetch this instead of the log.
+        records: Batches as on the leader's disk, possibly with a cut one at the end.
+    """
+
+    error: int = 0
+    leader: Leader | None = None
+    endpoints: Mapping[int, Endpoint] = field(default_factory=dict)
+    high_watermark: int | None = None
+    log_start: int | None = None
+    diverging: OffsetAndEpoch | None = None
+    snapshot: OffsetAndEpoch | None = None
+    records: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotReply:
+    """A FETCH_SNAPSHOT reply: `content` of a file of `size` bytes, from byte `position` on."""
+
+    error: int = 0
+    leader: Leader | None = None
+    endpoints: Mapping[int, Endpoint] = field(default_factory=dict)
+    size: int = 0
+    position: int = 0
+    content: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterReply:
+    """A DESCRIBE_CLUSTER reply, as far as the principal may see it (ALTER on CLUSTER in 3.9)."""
+
+    error: int = 0
+    cluster_id: str | None = None
+    endpoints: Mapping[int, Endpoint] = field(default_factory=dict)
+
+
+def entity(api_key: int, version: int, name: str) -> Any:  # noqa: ANN401 generated kio classes
+    """Return the kio class `name` of a request's or reply's module, such as `FetchPartition`."""
+    module, prefix = _MODULES[api_key]
+    kind = "response" if name.startswith("Response") else "request"
+    source = importlib.import_module(f"kio.schema.{module}.v{version}.{kind}")
+    wanted = prefix + name if name in {"Request", "Response"} else name
+    return getattr(source, wanted)
+
+
+def fetch_request(
+    version: int,
+    *,
+    cluster_id: str | None,
+    leader_epoch: int,
+    offset: int,
+    last_fetched_epoch: int,
+    max_wait_ms: int,
+    max_bytes: int,
+) -> Any:  # noqa: ANN401
+    """Build a FETCH of the metadata partition by topic id, as replica -1."""
+    partition = entity(FETCH, version, "FetchPartition")(
+        partition=0,
+        current_leader_epoch=leader_epoch,
+        fetch_offset=offset,
+        last_fetched_epoch=last_fetched_epoch,
+        partition_max_bytes=max_bytes,
+    )
+    topic = entity(FETCH, version, "FetchTopic")(
+        topic_id=METADATA_TOPIC_ID, partitions=(partition,)
+    )
+    # From v15 on the replica id sits in the tagged ReplicaState, whose default is -1.
+    replica = {} if version >= _REPLICA_STATE_SINCE else {"replica_id": _CONSUMER}
+    return entity(FETCH, version, "Request")(
+        **replica,
+        cluster_id=cluster_id,
+        max_wait=datetime.timedelta(milliseconds=max_wait_ms),
+        min_bytes=1,
+        max_bytes=max_bytes,
+        topics=(topic,),
+        forgotten_topics_data=(),
+    )
+
+
+def snapshot_request(
+    version: int,
+    *,
+    cluster_id: str | None,
+    leader_epoch: int,
+    snapshot: OffsetAndEpoch,
+    position: int,
+    max_bytes: int,
+) -> Any:  # noqa: ANN401
+    """Build a FETCH_SNAPSHOT, from byte `position` on, as replica -1."""
+    partition = entity(FETCH_SNAPSHOT, version, "PartitionSnapshot")(
+        partition=0,
+        current_leader_epoch=leader_epoch,
+        snapshot_id=entity(FETCH_SNAPSHOT, version, "SnapshotId")(
+            end_offset=snapshot.end_offset, epoch=snapshot.epoch
+        ),
+        position=position,
+    )
+    topic = entity(FETCH_SNAPSHOT, version, "TopicSnapshot")(
+        name=METADATA_TOPIC, partitions=(partition,)
+    )
+    return entity(FETCH_SNAPSHOT, version, "Request")(
+        cluster_id=cluster_id, replica_id=_CONSUMER, max_bytes=max_bytes, topics=(topic,)
+    )
+
+
+def cluster_request(version: int) -> Any:  # noqa: ANN401
+    """Build a DESCRIBE_CLUSTER of the controllers (KIP-919)."""
+    return entity(DESCRIBE_CLUSTER, version, "Request")(
+        include_cluster_authorized_operations=False, endpoint_type=_CONTROLLERS
+    )
+
+
+def read_fetch(reply: Any) -> FetchReply:  # noqa: ANN401
+    """Turn kio's FetchResponse into a value.
+
+    Raises:
+        ReplyDamaged: it holds other than the one partition asked for.
+    """
+    endpoints = _endpoints(reply)
+    if reply.error_code.value != 0:
+        return FetchReply(error=reply.error_code.value, endpoints=endpoints)
+    data = _only([part for topic in reply.responses for part in topic.partitions])
+    return FetchReply(
+        error=data.error_code.value,
+        leader=_leader(data.current_leader),
+        endpoints=endpoints,
+        high_watermark=_absent(data.high_watermark),
+        log_start=_absent(data.log_start_offset),
+        diverging=_offset_and_epoch(data.diverging_epoch),
+        snapshot=_offset_and_epoch(data.snapshot_id),
+        records=bytes(data.records or b""),
+    )
+
+
+def read_snapshot(reply: Any) -> SnapshotReply:  # noqa: ANN401
+    """Turn kio's FetchSnapshotResponse into a value.
+
+    Raises:
+        ReplyDamaged: it holds other than the one partition asked for.
+    """
+    endpoints = _endpoints(reply)
+    if reply.error_code.value != 0:
+        return SnapshotReply(error=reply.error_code.value, endpoints=endpoints)
+    data = _only([part for topic in reply.topics for part in topic.partitions])
+    return SnapshotReply(
+        error=data.error_code.value,
+        leader=_leader(data.current_leader),
+        endpoints=endpoints,
+        size=data.size,
+        position=data.position,
+        content=bytes(data.unaligned_records or b""),
+    )
+
+
+def read_cluster(reply: Any) -> ClusterReply:  # noqa: ANN401
+    """Turn kio's DescribeClusterResponse into a value."""
+    if reply.error_code.value != 0:
+        return ClusterReply(error=reply.error_code.value)
+    nodes = {node.broker_id: Endpoint(node.host, node.port) for node in reply.brokers}
+    return ClusterReply(cluster_id=reply.cluster_id or None, endpoints=nodes)
+
+
+def _only(parts: list[Any]) -> Any:  # noqa: ANN401
+    if len(parts) != 1:
+        raise ReplyDamaged(f"a reply for {len(parts)} partitions, 1 was asked for")
+    return parts[0]
+
+
+def _endpoints(reply: Any) -> dict[int, Endpoint]:  # noqa: ANN401
+    nodes = getattr(reply, "node_endpoints", ())
+    return {node.node_id: Endpoint(node.host, node.port) for node in nodes}
+
+
+def _leader(tagged: Any) -> Leader | None:  # noqa: ANN401
+    epoch = _absent(tagged.leader_epoch)
+    return None if epoch is None else Leader(_absent(tagged.leader_id), epoch)
+
+
+def _offset_and_epoch(tagged: Any) -> OffsetAndEpoch | None:  # noqa: ANN401
+    absent = tagged.end_offset < 0 or tagged.epoch < 0
+    return None if absent else OffsetAndEpoch(tagged.end_offset, tagged.epoch)
+
+
+def _absent(value: int) -> int | None:
+    return None if value < 0 else int(value)

@@ -1,0 +1,138 @@
+"""When a snapshot of all disks' content is made, of which answers, and who waits for it.
+
+One is due every `content_interval_s`, and at once when a request for it (`CONTENT`) was answered by
+polls: that request counts as answered once the snapshot is appended. None is made while no broker
+has answered since the last one, or no directory can be read, as it would say that all is well.
+Nothing of it is kept here or in the outbox: one that is lost in a crash is made anew. Of the
+poller's thread, but for what `take` hands out.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+from migration.observed.facts import Observation
+from streams.kafka.broker_values import ClusterView
+from streams.log_dirs.compare import Compared
+from streams.log_dirs.content import BrokerContent, contents, topic_ids_of
+from streams.log_dirs.poll import LogDirsConfig
+from streams.log_dirs.poll_requests import PollRequest
+from streams.process.garbage import without_garbage_collection
+
+CONTENT: Final = "content"
+"""`why` of a request, for all brokers, that waits for a snapshot as well."""
+_FRESH_INTERVALS: Final = 2.0
+"""A broker that answered last longer ago than so many poll intervals does not count."""
+
+_log: Final = logging.getLogger(__name__)
+
+Append: TypeAlias = Callable[[Sequence[Observation]], object]
+
+
+class Ended(NamedTuple):
+    """A snapshot came to its end.
+
+    Attributes:
+        tickets: the requests that waited for it.
+        failure: why it is not appended; None: it is.
+    """
+
+    tickets: tuple[int, ...]
+    failure: str | None
+
+
+class _Answer(NamedTuple):
+    at_s: float
+    content: BrokerContent
+
+
+class Snapshots:
+    """The turns of snapshots."""
+
+    def __init__(self, config: LogDirsConfig, append: Append, clock: Callable[[], int]) -> None:
+        """Start with nothing seen; without `config.cluster` none is ever made.
+
+        Args:
+            config: For the intervals and the cluster's name.
+            append: Keeps a snapshot's facts, all or none; called by the thread that makes it.
+            clock: The wall clock, ms since the epoch.
+        """
+        self._config = config
+        self._append = append
+        self._clock = clock
+        self._answers: dict[int, _Answer] = {}
+        self._is_news = False
+        self._due_s = float("-inf")
+        self._asked: set[int] = set()
+        self._ready: list[int] = []
+        self._making: tuple[int, ...] | None = None
+
+    @property
+    def waiting(self) -> Collection[int]:
+        """The requests that polls have answered, and that wait for their snapshot."""
+        return {*self._ready, *(self._making or ())}
+
+    def answered(self, broker: int, compared: Compared, now_s: float) -> None:
+        """Take a broker's answer."""
+        lying = {path: compared.known.log_dirs[path].replicas for path in compared.good}
+        self._answers[broker] = _Answer(now_s, BrokerContent(broker, lying, compared.whole))
+        self._is_news = True
+
+    def unanswered(self, broker: int) -> None:
+        """The broker does not answer: what lies on its disks now is not known."""
+        self._answers.pop(broker, None)
+
+    def ask(self, request: PollRequest) -> None:
+        """Note a request that is taken: whether it waits for a snapshot."""
+        wants = request.broker is None and request.why == CONTENT
+        if wants and self._config.cluster is not None:
+            self._asked.add(request.id)
+
+    def hold(self, tickets: Sequence[int]) -> list[int]:
+        """Keep, of requests that polls have answered, those that wait; the others come back."""
+        self._ready += [each for each in tickets if each in self._asked]
+        return [each for each in tickets if each not in self._asked]
+
+    def take(
+        self, now_s: float, view: ClusterView | None, *, all_polled: bool
+    ) -> Callable[[], Ended] | None:
+        """What makes a snapshot, to be run by any thread; None: there is none to be made now.
+
+        Args:
+            now_s: now, by the monotonic clock.
+            view: the latest; topics have their ids from it.
+            all_polled: whether each broker was asked once: the first snapshot shall not be of one.
+        """
+        due = self._is_news and all_polled and now_s >= self._due_s
+        if self._config.cluster is None or self._making is not None or not (due or self._ready):
+            return None
+        oldest_s = now_s - _FRESH_INTERVALS * self._config.interval_s
+        fresh = [each.content for each in self._answers.values() if each.at_s > oldest_s]
+        readable = any(each.log_dirs for each in fresh)
+        cluster, now_ms = self._config.cluster, self._clock()
+        tickets = tuple(self._ready)
+        if view is None or not readable:
+            return self._begun(tickets, lambda: Ended(tickets, None)) if tickets else None
+        self._is_news, self._due_s = False, now_s + self._config.content_interval_s
+
+        def make() -> Ended:
+            try:
+                ids = ((key, each.topic_id) for key, each in view.partitions.items())
+                with without_garbage_collection():
+                    self._append(contents(cluster, fresh, topic_ids_of(ids), now_ms))
+            except Exception as error:  # noqa: BLE001 the sink is not ours; the next one is due anyway
+                _log.warning("a snapshot of the disks cannot be kept: %s", error)
+                return Ended(tickets, f"a snapshot of the disks cannot be kept: {error}")
+            return Ended(tickets, None)
+
+        return self._begun(tickets, make)
+
+    def end(self, ended: Ended) -> tuple[int, ...]:
+        """Take back what was handed out; the requests that are answered thereby come back."""
+        self._making = None
+        self._asked -= set(ended.tickets)
+        return () if ended.failure is not None else ended.tickets
+
+    def _begun(self, tickets: tuple[int, ...], make: Callable[[], Ended]) -> Callable[[], Ended]:
+        self._making, self._ready = tickets, []
+        return make

@@ -1,0 +1,133 @@
+"""Where the partitions' logs end, beside where they ended: a fall is acknowledged records lost.
+
+Pure. Only a leader's word counts, only with a leader epoch that is not older than the remembered
+one, and only for the same topic id: a topic that was deleted and created again lost nothing.
+Retention and DELETE_RECORDS move a log's start, never its end.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from migration.observed.facts import OffsetsFell
+from streams.kafka.broker_values import (
+    ClusterView,
+    PartitionEnd,
+    PartitionOffset,
+    PartitionView,
+    TopicPartition,
+)
+from streams.log_dirs.remembered import KnownPartition
+
+
+class Ends(NamedTuple):
+    """What follows: facts, and the partitions of which something else is to be remembered."""
+
+    facts: tuple[OffsetsFell, ...]
+    changed: Mapping[TopicPartition, KnownPartition]
+
+
+def told(view: ClusterView, offsets: Iterable[PartitionOffset], broker: int) -> list[PartitionEnd]:
+    """Join a leader's latest offsets with the topic ids; what has an error or no id says nothing.
+
+    NOT_LEADER_OR_FOLLOWER, LEADER_NOT_AVAILABLE and OFFSET_NOT_AVAILABLE are such errors: the
+    last one is a new leader's, until its high watermark has caught up with its epoch's start.
+    """
+    found = []
+    for each in offsets:
+        seen = view.partitions.get((each.topic, each.partition))
+        if seen is None or seen.topic_id is None or each.leader_epoch is None or each.error:
+            continue
+        end = PartitionEnd(
+            each.topic, each.partition, seen.topic_id, None, each.offset, each.leader_epoch, broker
+        )
+        found.append(end)
+    return found
+
+
+def is_suspect(known: KnownPartition | None, end: PartitionEnd) -> bool:
+    """Whether the end must be confirmed: it is lower, or the topic seems to be another one."""
+    if known is None or known.end_offset is None:
+        return False
+    return known.topic_id != end.topic_id or (
+        end.end < known.end_offset and end.leader_epoch >= known.leader_epoch
+    )
+
+
+def confirmed(
+    before: Iterable[PartitionEnd],
+    after: ClusterView,
+    starts: Iterable[PartitionOffset],
+    ends: Iterable[PartitionOffset],
+    broker: int,
+) -> list[PartitionEnd]:
+    """Keep of suspects what is still so, of the same topic id, when it is asked once more.
+
+    Offsets are asked for by topic name: only an id that was the same before and after belongs
+    to what was told in between.
+    """
+    ids = {(each.topic, each.partition): each.topic_id for each in before}
+    begin = {(each.topic, each.partition): each.offset for each in starts if not each.error}
+    found = []
+    for each in told(after, ends, broker):
+        key = (each.topic, each.partition)
+        if ids.get(key) == each.topic_id and key in begin:
+            found.append(each._replace(start=begin[key]))
+    return found
+
+
+def compare_ends(
+    known: Callable[[TopicPartition], KnownPartition | None],
+    ends: Iterable[PartitionEnd],
+    now_ms: int,
+) -> Ends:
+    """Tell what fell. The lower end is what is remembered after that, so it is told once."""
+    facts: list[OffsetsFell] = []
+    changed: dict[TopicPartition, KnownPartition] = {}
+    for end in ends:
+        key = (end.topic, end.partition)
+        before = changed.get(key) or known(key) or KnownPartition(0)
+        now = _remembered(before, end, now_ms)
+        if before.topic_id == end.topic_id:
+            if end.leader_epoch < before.leader_epoch or before.end_offset is None:
+                continue
+            if end.end < before.end_offset:
+                if end.start is None:
+                    continue
+                facts.append(_fell(before, end, end.start, now_ms))
+            elif end.end == before.end_offset:
+                now = now._replace(seen_ms=before.seen_ms)
+        if now != before:
+            changed[key] = now
+    return Ends(tuple(facts), changed)
+
+
+def count_replicas(
+    known: Callable[[TopicPartition], KnownPartition | None], partitions: Iterable[PartitionView]
+) -> dict[TopicPartition, KnownPartition]:
+    """Remember how many replicas each partition has; what is unchanged is left out."""
+    changed = {}
+    for each in partitions:
+        key = (each.topic, each.partition)
+        before = known(key)
+        if before is None or before.replicas != len(each.replicas):
+            changed[key] = (before or KnownPartition(0))._replace(replicas=len(each.replicas))
+    return changed
+
+
+def _remembered(before: KnownPartition, end: PartitionEnd, now_ms: int) -> KnownPartition:
+    return KnownPartition(
+        before.replicas, end.topic_id, end.end, now_ms, end.broker, end.leader_epoch
+    )
+
+
+def _fell(before: KnownPartition, end: PartitionEnd, start: int, now_ms: int) -> OffsetsFell:
+    return OffsetsFell(
+        seen_ms=now_ms,
+        topic=end.topic,
+        partition=end.partition,
+        broker=end.broker,
+        was_end=before.end_offset or 0,
+        was_seen_ms=before.seen_ms,
+        now_start=start,
+        now_end=end.end,
+    )

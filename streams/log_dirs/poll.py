@@ -1,0 +1,232 @@
+"""One poll of one broker, from connecting to what lies on this host. Runs in a worker's thread.
+
+In: a `Question`. Out: a `Reply`; nothing is raised, a failure is part of what was found.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from streams.kafka.broker_client import EARLIEST, LATEST, BrokerClient
+from streams.kafka.broker_errors import BrokerUnreachable, LogDirsError, WrongCluster
+from streams.kafka.broker_values import (
+    KAFKA_STORAGE_ERROR,
+    BrokerAddress,
+    ClusterView,
+    LogDirAnswer,
+    PartitionEnd,
+    TopicPartition,
+)
+from streams.log_dirs import log_ends as ends
+from streams.log_dirs.local_host import Looker, is_own_host
+from streams.log_dirs.remembered import KnownPartition, Look
+from streams.net.endpoint import Endpoint
+from streams.net.security import Security
+
+_log: Final = logging.getLogger(__name__)
+
+NO_ADDRESS: Final = "it was never listed in METADATA, so where it listens is not known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogDirsConfig:
+    """What to poll, and how.
+
+    Attributes:
+        brokers: Where to ask first; any of them leads to all.
+        cluster_id: The only cluster to accept; None takes the memory's, or else what it finds.
+        security: How the brokers' listener is secured.
+        expected: Ids of brokers that are to be there, whether or not METADATA ever lists them.
+        interval_s: Between two polls of a broker.
+        eager_s: Between two polls of one that is down or has just come.
+        eager_for_s: How long one that has just come, or was asked for, is polled so.
+        cluster: The cluster's name, which its shards follow from; None: no snapshots are made.
+        content_interval_s: Between two snapshots of what lies on all disks.
+        parallel: How many brokers are asked at a time.
+        connect_timeout_ms: For connecting, TLS and SASL together.
+        reply_timeout_ms: For each reply, with 3 s of grace added.
+    """
+
+    brokers: tuple[Endpoint, ...]
+    cluster_id: str | None = None
+    security: Security = field(default_factory=Security)
+    expected: frozenset[int] = frozenset()
+    interval_s: float = 10.0
+    eager_s: float = 1.0
+    eager_for_s: float = 30.0
+    cluster: str | None = None
+    content_interval_s: float = 30.0
+    parallel: int = 16
+    connect_timeout_ms: int = 3000
+    reply_timeout_ms: int = 2000
+
+    def __post_init__(self) -> None:
+        """Refuse what could only fail later.
+
+        Raises:
+            ValueError: no broker is named, or an interval or bound is not positive.
+        """
+        if not self.brokers:
+            raise ValueError("no broker is named: there is nobody to ask first")
+        if min(self.interval_s, self.eager_s, self.content_interval_s, self.parallel) <= 0:
+            raise ValueError("interval_s, eager_s, content_interval_s and parallel are positive")
+
+
+class Question(NamedTuple):
+    """What to ask a broker.
+
+    Attributes:
+        broker: its id.
+        address: where it listens; None when nobody ever said.
+        view: the view of the cluster to go by; None: ask this broker for its own.
+        cluster_id: as far as it is known.
+        paths: the log directories that are remembered of it.
+    """
+
+    broker: int
+    address: BrokerAddress | None
+    view: ClusterView | None
+    cluster_id: str | None
+    paths: tuple[str, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Reply:
+    """What came of it.
+
+    Attributes:
+        view: the broker's own view, when it was asked for.
+        log_dirs: its answer; None when there was none.
+        ends: where the partitions that it leads end; suspects only when they were confirmed.
+        looks: what lies at its paths, when this is its host.
+        unlisted: topics on its disks that the view does not list.
+        failure: why something is missing of the above.
+    """
+
+    question: Question
+    view: ClusterView | None = None
+    log_dirs: tuple[LogDirAnswer, ...] | None = None
+    ends: tuple[PartitionEnd, ...] = ()
+    looks: Mapping[str, Look] = field(default_factory=dict)
+    unlisted: tuple[str, ...] = ()
+    failure: LogDirsError | None = None
+
+    def listed(self) -> frozenset[TopicPartition] | None:
+        """What the broker hosts by the view it was asked with, when a directory is offline."""
+        view = self.view if self.view and self.view.brokers else self.question.view
+        offline = any(each.error == KAFKA_STORAGE_ERROR for each in self.log_dirs or ())
+        if view is None or not offline:
+            return None
+        hosted = view.hosted_by(self.question.broker)
+        return frozenset((each.topic, each.partition) for each in hosted)
+
+
+class Asker:
+    """Asks brokers; each call of `ask` has a connection of its own. Thread-safe."""
+
+    def __init__(
+        self, config: LogDirsConfig, known: Callable[[TopicPartition], KnownPartition | None]
+    ) -> None:
+        """Take the configuration, and how to look a partition up in the memory."""
+        self._config = config
+        self._known = known
+        self._looker = Looker()
+
+    def ask(self, question: Question) -> Reply:
+        """Ask a broker for everything, within the time-outs."""
+        reply = Reply(question=question)
+        try:
+            try:
+                self._ask(question, reply)
+            except LogDirsError as error:
+                reply.failure = error
+            reply.looks = self._look(question, reply)
+        except Exception as error:  # noqa: BLE001 without a reply it would never be asked again
+            _log.exception("broker %d was asked in vain", question.broker)
+            reply.failure = BrokerUnreachable(f"an unexpected error: {error!r}")
+        return reply
+
+    def discover(self) -> ClusterView:
+        """Ask the configured brokers, one after the other, for the cluster.
+
+        Raises:
+            LogDirsError: none of them answered with a cluster; the last one's reason.
+        """
+        failure: LogDirsError | None = None
+        for endpoint in self._config.brokers:
+            try:
+                with self._connect(endpoint) as broker:
+                    view = broker.metadata()
+            except LogDirsError as error:
+                failure = error
+                continue
+            except Exception as error:  # noqa: BLE001 the next broker may do better
+                _log.exception("%s was asked in vain", endpoint)
+                failure = BrokerUnreachable(f"{endpoint}: an unexpected error: {error!r}")
+                continue
+            if view.brokers and view.cluster_id:
+                return view
+            failure = BrokerUnreachable(f"{endpoint} does not know its cluster yet")
+        raise failure or BrokerUnreachable("no broker is named")
+
+    def _ask(self, question: Question, reply: Reply) -> None:
+        if question.address is None:
+            raise BrokerUnreachable(NO_ADDRESS)
+        _, host, port = question.address
+        with self._connect(Endpoint(host, port)) as broker:
+            view = question.view
+            if view is None:
+                view = broker.metadata()
+                _check(view, question)
+                reply.view = view
+            reply.log_dirs = broker.log_dirs()
+            if view.brokers:
+                reply.unlisted = _unlisted(reply.log_dirs, view)
+            reply.ends = self._ends(broker, question.broker, view)
+
+    def _ends(self, broker: BrokerClient, id_: int, view: ClusterView) -> tuple[PartitionEnd, ...]:
+        found = ends.told(view, broker.offsets(view.led_by(id_), LATEST), id_)
+        known = self._known
+        suspects = [e for e in found if ends.is_suspect(known((e.topic, e.partition)), e)]
+        if not suspects:
+            return tuple(found)
+        keys = {(each.topic, each.partition) for each in suspects}
+        starts = broker.offsets(keys, EARLIEST)
+        latest = broker.offsets(keys, LATEST)
+        sure = ends.confirmed(suspects, broker.metadata(), starts, latest, id_)
+        return (*(e for e in found if (e.topic, e.partition) not in keys), *sure)
+
+    def _connect(self, endpoint: Endpoint) -> BrokerClient:
+        return BrokerClient(
+            endpoint,
+            self._config.security,
+            connect_timeout_ms=self._config.connect_timeout_ms,
+            reply_timeout_ms=self._config.reply_timeout_ms,
+        )
+
+    def _look(self, question: Question, reply: Reply) -> dict[str, Look]:
+        """Look at the paths, once it is known which cluster they have to be of."""
+        told = reply.view.cluster_id if reply.view else None
+        cluster_id = told or question.cluster_id
+        if question.address is None or cluster_id is None or not is_own_host(question.address.host):
+            return {}
+        paths = _paths(question.paths, reply.log_dirs or ())
+        return {each: self._looker.look(each, question.broker, cluster_id) for each in paths}
+
+
+def _paths(known: Iterable[str], answer: Iterable[LogDirAnswer]) -> list[str]:
+    return sorted({*known, *(each.path for each in answer)})
+
+
+def _unlisted(answer: Iterable[LogDirAnswer], view: ClusterView) -> tuple[str, ...]:
+    lying = {each.topic for log_dir in answer for each in log_dir.replicas}
+    return tuple(sorted(lying - {topic for topic, _ in view.partitions}))
+
+
+def _check(view: ClusterView, question: Question) -> None:
+    if question.cluster_id and view.cluster_id and view.cluster_id != question.cluster_id:
+        raise WrongCluster(
+            f"broker {question.broker} is of cluster {view.cluster_id},"
+            f" {question.cluster_id} is followed"
+        )

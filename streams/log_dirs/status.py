@@ -1,0 +1,105 @@
+"""How the poller stands, put together from what each broker's last poll brought. Thread-safe."""
+
+import threading
+from typing import Final
+
+from migration.observed.source_status import SourceStatus
+from streams.kafka.broker_errors import (
+    CredentialsRefused,
+    LogDirsError,
+    NotAuthorized,
+    WrongCluster,
+)
+from streams.kafka.broker_values import ClusterView
+from streams.log_dirs.poll import Reply
+
+_FOR_A_PERSON: Final = (CredentialsRefused, NotAuthorized, WrongCluster)
+_SHOWN_MAX: Final = 5
+
+
+class Standing:
+    """What `LogDirsPoller.status` says."""
+
+    def __init__(self, cluster_id: str | None) -> None:
+        self._lock = threading.Lock()
+        self._cluster_id = cluster_id
+        self._last_reply_ms: int | None = None
+        self._endpoint: str | None = None
+        self._waits: dict[int | None, list[str]] = {None: ["no broker was asked yet"]}
+        self._errors: dict[int | None, str] = {}
+
+    def status(self, now_ms: int) -> SourceStatus:
+        """Put it together; what a person has to mend is an error, all else a wait."""
+        with self._lock:
+            waits = [each for of_one in self._waits.values() for each in of_one]
+            return SourceStatus(
+                observed_ms=now_ms,
+                last_reply_ms=self._last_reply_ms,
+                endpoint=self._endpoint,
+                cluster_id=self._cluster_id,
+                waiting=_joined(waits),
+                error=_joined(list(self._errors.values())),
+            )
+
+    def seen_cluster(self, view: ClusterView) -> None:
+        """The cluster was told by one of its brokers."""
+        with self._lock:
+            self._cluster_id = view.cluster_id
+            self._waits.pop(None, None)
+
+    def foreign(self, cluster_id: str) -> None:
+        """The brokers belong to another cluster; once one was polled, that is only an error."""
+        with self._lock:
+            if self._last_reply_ms is None:
+                self._cluster_id = cluster_id
+
+    def undiscovered(self, error: LogDirsError) -> None:
+        """No configured broker told of the cluster."""
+        with self._lock:
+            if isinstance(error, _FOR_A_PERSON):
+                self._errors[None] = str(error)
+            else:
+                self._waits[None] = [str(error)]
+
+    def refused(self, why: str) -> None:
+        """Something cannot be kept or accepted; the next reply that is kept ends it."""
+        with self._lock:
+            self._errors[None] = why
+
+    def replied(self, reply: Reply, now_ms: int) -> None:
+        """A broker's poll was kept."""
+        broker, failure = reply.question.broker, reply.failure
+        with self._lock:
+            for each in (self._waits, self._errors):
+                each.pop(broker, None)
+            self._errors.pop(None, None)
+            if reply.log_dirs is not None and reply.question.address is not None:
+                self._last_reply_ms = now_ms
+                _, host, port = reply.question.address
+                self._endpoint = f"{host}:{port}"
+            if isinstance(failure, _FOR_A_PERSON):
+                self._errors[broker] = f"broker {broker}: {failure}"
+            waits = _waits(reply)
+            if waits:
+                self._waits[broker] = waits
+
+
+def _waits(reply: Reply) -> list[str]:
+    broker, found = reply.question.broker, []
+    if reply.failure is not None and not isinstance(reply.failure, _FOR_A_PERSON):
+        found.append(f"broker {broker}: {reply.failure}")
+    if reply.unlisted:
+        names = ", ".join(reply.unlisted[:_SHOWN_MAX])
+        found.append(
+            f"broker {broker} has replicas of topics that METADATA does not list ({names}):"
+            " they are being deleted, or DESCRIBE on TOPIC is needed to follow their offsets"
+        )
+    found += [each.trouble for each in reply.looks.values() if each.ours and each.trouble]
+    return found
+
+
+def _joined(words: list[str]) -> str | None:
+    if not words:
+        return None
+    more = len(words) - _SHOWN_MAX
+    return "; ".join(words[:_SHOWN_MAX]) + (f"; and {more} more" if more > 0 else "")

@@ -1,0 +1,385 @@
+"""The follower: a thread that asks the quorum what the cursor says and spools what it answers.
+
+In: a configuration and an open spool. Out: a growing spool, `position` (what Spark may read), and
+`status` (how it stands, for gates and screens). Whatever the quorum does, the thread goes on:
+a wait has a named reason, a refusal an error, both in the status. Only an error that nobody
+foresaw ends it, and that one is raised to whoever calls next.
+"""
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final, Self, TypeVar, assert_never
+
+from streams.kafka import messages
+from streams.kafka.connection import ControllerConnection
+from streams.kafka.error_codes import Code
+from streams.kafka.errors import ConnectionFailed, ReplyDamaged, WrongCluster
+from streams.kafka.messages import ClusterReply
+from streams.metadata import actions as do
+from streams.metadata.cursor import Cursor
+from streams.metadata.errors import FollowerCrashed
+from streams.metadata.log_marks import Mark
+from streams.metadata.spool import Position, Spool
+from streams.metadata.status import FollowerConfig, FollowerStatus, reason, wall_ms
+from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
+from streams.process.background import Running
+
+_log = logging.getLogger(__name__)
+_STOP_S: Final = 10.0
+_NOT_TOLD: Final = "(not told: that needs ALTER on CLUSTER)"
+_BATCH_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Twice the largest batch that a controller writes (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""
+
+T = TypeVar("T")
+
+
+def _nobody(_position: Position) -> None:
+    """Take no interest in progress."""
+
+
+class Follower(Running):
+    """Follows one quorum into one spool, in a thread of its own."""
+
+    def __init__(
+        self,
+        config: FollowerConfig,
+        spool: Spool,
+        on_progress: Callable[[Position], None] = _nobody,
+    ) -> None:
+        """Prepare; nothing is opened or sent before `start`.
+
+        Args:
+            config: What to follow.
+            spool: An open spool; it stays the caller's to close, after `stop`.
+            on_progress: Called by the thread after each move of `position`; must not block.
+
+        Raises:
+            WrongCluster: the spool was made from another cluster than the configured one.
+            SpoolDamaged: the spool does not say legibly which cluster it was made from.
+        """
+        self._config = config
+        self._spool = spool
+        self._on_progress = on_progress
+        self._moved = threading.Condition()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._connection: ControllerConnection | None = None
+        self._crash: BaseException | None = None
+        self._cluster_id = _agreed(config, spool)
+        self._foreign_id: str | None = None
+        self._cursor = Cursor(
+            config.controllers,
+            spool.position,
+            max_wait_s=config.max_wait_ms / 1000,
+            jitter=random.random,
+        )
+        self._status = FollowerStatus(
+            observed_at_ms=wall_ms(),
+            log=spool.position.log,
+            next_offset=spool.position.next_offset,
+        )
+
+    # What the owner calls
+
+    def start(self) -> Self:
+        """Start following; once only."""
+        if self._thread is not None:
+            raise RuntimeError("a follower is started once")
+        self._thread = threading.Thread(target=self._run, name="kraft-follower", daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End the thread, at once even from within a long poll. A second time does nothing."""
+        self._stopping.set()
+        connection = self._connection
+        if connection is not None:
+            connection.interrupt()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(_STOP_S)
+        with self._moved:
+            self._moved.notify_all()
+
+    @property
+    def position(self) -> Position:
+        """Where the spool ends: up to here Spark may read.
+
+        Raises:
+            FollowerCrashed: the thread died.
+        """
+        self._raise_crash()
+        return self._spool.position
+
+    def wait_for(self, beyond_offset: int, timeout_s: float, log: int = 1) -> bool:
+        """Block until the spool ends beyond the offset of that log; tell whether it does.
+
+        Returns early, with False, when the follower stops.
+
+        Raises:
+            FollowerCrashed: the thread died.
+        """
+        beyond = (log, beyond_offset)
+        with self._moved:
+            self._moved.wait_for(
+                lambda: (
+                    self._spool.position.reach > beyond
+                    or self._crash is not None
+                    or self._stopping.is_set()
+                ),
+                timeout_s,
+            )
+        self._raise_crash()
+        return self._spool.position.reach > beyond
+
+    def status(self) -> FollowerStatus:
+        """Say how it stands now. Never raises: a crash is in `error`."""
+        with self._moved:
+            return replace(self._status, observed_at_ms=wall_ms())
+
+    def _raise_crash(self) -> None:
+        if self._crash is not None:
+            raise FollowerCrashed(f"the follower ended: {self._crash!r}") from self._crash
+
+    # The thread
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                self._step()
+        except BaseException as error:  # noqa: BLE001 told in the status and to the next caller
+            _log.exception("the follower of %s ended", self._config.controllers)
+            self._crash = error
+            self._tell(error=do.Why("FollowerCrashed", repr(error)))
+        finally:
+            self._disconnect()
+            with self._moved:
+                self._moved.notify_all()
+
+    def _step(self) -> None:
+        action = self._cursor.next_action(time.monotonic())
+        match action:
+            case do.Connect():
+                self._connect(action.endpoint)
+            case do.Fetch():
+                self._exchange(lambda connection: self._fetch(connection, action))
+            case do.FetchSnapshot():
+                self._exchange(lambda connection: self._fetch_snapshot(connection, action))
+            case do.Wait():
+                self._pause(action)
+            case do.Refuse():
+                self._disconnect()
+                self._tell(error=do.Why(type(action.error).__name__, str(action.error)))
+                self._sleep(action.until)
+            case _:
+                assert_never(action)
+
+    def _pause(self, wait: do.Wait) -> None:
+        if self._cursor.connected_to is None:
+            self._disconnect()
+        if wait.why is not None:
+            self._tell(waiting=wait.why)
+        self._sleep(wait.until)
+
+    def _sleep(self, until: float | None) -> None:
+        self._stopping.wait(None if until is None else max(0.0, until - time.monotonic()))
+
+    def _connect(self, endpoint: Endpoint) -> None:
+        self._disconnect()
+        try:
+            self._connection = ControllerConnection(
+                endpoint,
+                self._config.security,
+                connect_timeout_ms=self._config.connect_timeout_ms,
+            )
+            self._cursor.connected(endpoint)
+            self._identify(self._connection)
+        except LiveError as error:
+            self._disconnect()
+            self._cursor.failed(error, endpoint, time.monotonic())
+
+    def _identify(self, connection: ControllerConnection) -> None:
+        """Find out the cluster id, if nobody told it: needs ALTER on CLUSTER, so it may fail."""
+        if self._cluster_id is not None:
+            return  # every FETCH carries it, and the controller compares
+        told = _described(connection)
+        self._cursor.learned(told.endpoints)
+        self._cluster_id = told.cluster_id
+
+    def _wrong_cluster(self, connection: ControllerConnection) -> WrongCluster:
+        """Name both ids, if the controller tells its own."""
+        theirs = _described(connection).cluster_id or _NOT_TOLD
+        if self._status.last_reply_ms is None:
+            self._foreign_id = theirs
+        return WrongCluster(
+            f"{connection.endpoint} belongs to cluster {theirs}, not to {self._cluster_id}, which"
+            " is configured or was followed before"
+        )
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _exchange(self, talk: Callable[[ControllerConnection], do.Effect]) -> None:
+        connection, endpoint = self._connection, self._cursor.connected_to
+        if connection is None or endpoint is None:
+            raise RuntimeError("asked to talk without a connection")
+        try:
+            moved = self._carry_out(talk(connection))
+        except LiveError as error:
+            self._disconnect()
+            if not self._stopping.is_set():
+                self._cursor.resume(self._spool.position, time.monotonic())
+                self._cursor.failed(error, endpoint, time.monotonic())
+        except OSError as error:
+            # Errors of the network are ConnectionFailed by now: this is the disk.
+            why = do.Why("spool_not_writable", f"{self._spool.directory}: {error}")
+            self._cursor.resume(self._spool.position, time.monotonic(), why)
+        else:
+            if moved:
+                self._progressed()
+
+    def _fetch(self, connection: ControllerConnection, action: do.Fetch) -> do.Effect:
+        asked = time.monotonic()
+        request = messages.fetch_request(
+            connection.version(messages.FETCH),
+            cluster_id=self._cluster_id,
+            leader_epoch=action.leader_epoch,
+            offset=action.offset,
+            last_fetched_epoch=action.last_fetched_epoch,
+            max_wait_ms=self._config.max_wait_ms,
+            max_bytes=self._config.max_bytes,
+        )
+        reply = self._ask(connection, request, messages.read_fetch, self._config.max_wait_ms)
+        if reply.error == Code.INCONSISTENT_CLUSTER_ID:
+            raise self._wrong_cluster(connection)
+        now = time.monotonic()
+        effect = self._cursor.fetched(reply, now, now - asked)
+        if not reply.error:
+            if self._cluster_id is not None:
+                # Before anything is spooled, but not before a controller agreed with the id.
+                self._spool.bind(self._cluster_id)
+            self._tell(answered=True)
+        return effect
+
+    def _fetch_snapshot(
+        self, connection: ControllerConnection, action: do.FetchSnapshot
+    ) -> do.Effect:
+        request = messages.snapshot_request(
+            connection.version(messages.FETCH_SNAPSHOT),
+            cluster_id=self._cluster_id,
+            leader_epoch=action.leader_epoch,
+            snapshot=action.snapshot,
+            position=action.position,
+            max_bytes=self._config.max_bytes,
+        )
+        reply = self._ask(connection, request, messages.read_snapshot)
+        return self._cursor.snapshot_fetched(reply, time.monotonic())
+
+    def _ask(
+        self,
+        connection: ControllerConnection,
+        request: Any,  # noqa: ANN401 kio entities
+        read: Callable[[Any], T],
+        wait_ms: int = 0,
+    ) -> T:
+        """Send a request for at most `max_bytes`, which a controller exceeds by one batch."""
+        bytes_max = self._config.max_bytes + _BATCH_BYTES_MAX
+        reply = connection.ask(request, wait_ms=wait_ms, bytes_max=bytes_max)
+        try:
+            return read(reply)
+        except ReplyDamaged as error:
+            raise ReplyDamaged(f"{connection.endpoint} sent {error}") from error
+
+    def _carry_out(self, effect: do.Effect) -> bool:
+        """Do to the spool what a reply demands; tell whether its end moved."""
+        match effect:
+            case None:
+                return False
+            case do.Append():
+                self._keep_head(effect.position.head)
+                self._spool.append(effect.records, effect.position)
+                return True
+            case do.KeepHead():
+                self._keep_head(effect.head)
+                return False
+            case do.Restart():
+                position = self._spool.restart(effect.head)
+                _log.warning("another metadata log begins: number %d", position.log)
+                return True
+            case do.BeginSnapshot():
+                self._spool.begin_snapshot(effect.snapshot)
+                name = f"{effect.snapshot.end_offset}-{effect.snapshot.epoch}"
+                self._tell(waiting=do.Why("fetching_snapshot", f"fetching the snapshot {name}"))
+                return False
+            case do.SnapshotPart():
+                self._spool.append_snapshot(effect.content)
+                if effect.complete:
+                    self._spool.complete_snapshot()
+                return effect.complete
+            case _:
+                assert_never(effect)
+
+    def _keep_head(self, head: Mark | None) -> None:
+        if head is not None and self._spool.position.head is None:
+            self._spool.keep_head(head)
+
+    def _progressed(self) -> None:
+        position = self._spool.position
+        with self._moved:
+            self._status = replace(self._status, log=position.log, next_offset=position.next_offset)
+            self._moved.notify_all()
+        self._on_progress(position)
+
+    def _tell(
+        self,
+        *,
+        answered: bool = False,
+        waiting: do.Why | None = None,
+        error: do.Why | None = None,
+    ) -> None:
+        """Put the status together anew. A good answer clears waits and errors; else they stay."""
+        now, position = wall_ms(), self._spool.position
+        with self._moved:
+            was = self._status
+            keep_waiting = None if answered or error else was.waiting
+            keep_error = None if answered else was.error
+            self._status = FollowerStatus(
+                observed_at_ms=now,
+                last_reply_ms=now if answered else was.last_reply_ms,
+                log=position.log,
+                next_offset=position.next_offset,
+                busy_until=position.busy_until,
+                high_watermark=self._cursor.high_watermark,
+                leader_id=self._cursor.leader,
+                leader_epoch=self._cursor.epoch,
+                leader_endpoint=self._cursor.leader_endpoint,
+                cluster_id=self._foreign_id or self._cluster_id,
+                waiting=reason(waiting, was.waiting, now) if waiting else keep_waiting,
+                error=reason(error, was.error, now) if error else keep_error,
+            )
+
+
+def _described(connection: ControllerConnection) -> ClusterReply:
+    """Ask for the cluster id and the controllers; empty: this controller does not tell."""
+    try:
+        version = connection.version(messages.DESCRIBE_CLUSTER)
+    except ConnectionFailed:
+        return ClusterReply()  # before 3.7 a controller does not answer it
+    return messages.read_cluster(connection.ask(messages.cluster_request(version)))
+
+
+def _agreed(config: FollowerConfig, spool: Spool) -> str | None:
+    """Return the cluster id that the configuration or the spool demands."""
+    made_from = spool.cluster_id
+    if made_from is not None and config.cluster_id not in {None, made_from}:
+        raise WrongCluster(
+            f"the spool {spool.directory} was made from cluster {made_from}, not from"
+            f" {config.cluster_id}: give each cluster a spool directory of its own"
+        )
+    return config.cluster_id or made_from

@@ -1,0 +1,196 @@
+"""Where each record batch of a log lies, whether it is whole, which transaction is open there.
+
+The planner's knowledge, built by reading headers and CRCs once. It grows with what is not yet
+committed: `forget` drops the rest, and runs of batches that hold nothing but no-op records are
+kept as one entry.
+"""
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from migration.metadata.records import AbortTransaction, BeginTransaction, EndTransaction, NoOp
+from migration.metadata.transactions import IllegalTransaction, Transaction, admit
+from streams.metadata.log_files import Checkpoint, Idle, Segment, list_log, read_bytes
+from streams.metadata.offsets import NONE, StreamOffset
+from streams.wire.batches import Batch, read_batches
+from streams.wire.errors import WireError
+from streams.wire.records import read_record
+
+_NO_OP: Final = 20
+_TRANSACTION_MARKS: Final = (23, 24, 25)
+
+
+class Entry(NamedTuple):
+    """One batch, or a run of idle ones, and the stream offset behind it.
+
+    Attributes:
+        idle: nothing but no-op records inside.
+        timestamp_ms: the latest record's timestamp.
+    """
+
+    path: Path
+    position: int
+    size: int
+    base_offset: int
+    next: StreamOffset
+    timestamp_ms: int
+    idle: bool
+
+
+class _Growing:
+    """One segment file, read up to `position`."""
+
+    __slots__ = ("path", "position")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.position = 0
+
+
+class LogIndex:
+    """The batches of one log from a stream offset on.
+
+    `damage` is the first thing found that makes the rest unreadable; the index ends before it.
+    """
+
+    def __init__(self, path: Path, start: StreamOffset) -> None:
+        self._path = path
+        self._start = start
+        self._entries: list[Entry] = []
+        self._growing: dict[int, _Growing] = {}
+        self._transaction = None if start.transaction == NONE else Transaction(start.transaction)
+        self.damage: WireError | IllegalTransaction | None = None
+
+    @property
+    def entries(self) -> list[Entry]:
+        """In the order of offsets, without overlaps; a gap is where a checkpoint must help."""
+        return self._entries
+
+    def checkpoint_for(self, offset: int) -> Checkpoint | None:
+        """The earliest checkpoint that carries beyond `offset` and on which the log goes on."""
+        files = list_log(self._path)
+        behind = [each for each in files.checkpoints if each.end_offset > offset]
+        if not behind:
+            return None
+        bases = [segment.base_offset for segment in files.segments]
+        usable = [each for each in behind if not bases or any(b <= each.end_offset for b in bases)]
+        # A later one is right as well; the earliest leaves the most of the story to be read.
+        return min(usable or behind[-1:], key=lambda each: each.end_offset)
+
+    def refresh(self, below: int | None = None) -> None:
+        """Take up what was appended; `below`: only batches before this offset (None: all)."""
+        if self.damage is not None:
+            return
+        files = list_log(self._path)
+        parts: list[Segment | Idle] = sorted((*files.segments, *files.idle), key=_begins)
+        for part, behind in zip_longest(parts, parts[1:]):
+            if behind is not None and _begins(behind) <= self._start.offset:
+                continue
+            try:
+                if isinstance(part, Idle):
+                    self._skip(part)
+                else:
+                    self._read(self._followed(part), below)
+            except (WireError, IllegalTransaction) as error:
+                self.damage = error
+                return
+
+    def forget(self, before: int) -> None:
+        """Drop what lies wholly before the offset, which is committed."""
+        self._entries = [each for each in self._entries if each.next.offset > before]
+        present = {segment.base_offset for segment in list_log(self._path).segments}
+        self._growing = {base: each for base, each in self._growing.items() if base in present}
+
+    def from_offset(self, offset: int) -> Iterator[Entry]:
+        """The entries from `offset` on, up to the first gap."""
+        at = offset
+        for entry in self._entries:
+            if entry.next.offset <= at:
+                continue
+            if entry.base_offset > at:
+                return
+            yield entry
+            at = entry.next.offset
+
+    def _followed(self, segment: Segment) -> _Growing:
+        growing = self._growing.get(segment.base_offset)
+        if growing is None:
+            growing = _Growing(segment.path)
+            self._growing[segment.base_offset] = growing
+        return growing
+
+    def _skip(self, idle: Idle) -> None:
+        """Take a stretch that was let go for what it was: no-op records and nothing else."""
+        last = self._entries[-1].next if self._entries else self._start
+        if idle.from_offset <= last.offset < idle.to_offset:
+            end = last._replace(offset=idle.to_offset)
+            self._entries.append(Entry(idle.path, 0, 0, last.offset, end, 0, idle=True))
+
+    def _read(self, growing: _Growing, below: int | None) -> None:
+        buffer = read_bytes(growing.path, growing.position)
+        for batch in read_batches(buffer, file=str(growing.path), position=growing.position):
+            if below is not None and batch.last_offset >= below:
+                return
+            if batch.last_offset >= self._start.offset:
+                self._add(growing.path, batch)
+            growing.position = batch.position + batch.size
+
+    def _add(self, path: Path, batch: Batch) -> None:
+        idle = self._scan(batch)
+        transaction = self._transaction
+        entry = Entry(
+            path,
+            batch.position,
+            batch.size,
+            batch.base_offset,
+            StreamOffset(
+                self._start.log,
+                batch.leader_epoch,
+                batch.last_offset + 1,
+                NONE if transaction is None else transaction.begin_offset,
+            ),
+            batch.max_timestamp,
+            idle,
+        )
+        last = self._entries[-1] if self._entries else None
+        if last is not None and _joins(last, entry):
+            self._entries[-1] = entry._replace(
+                position=last.position,
+                size=last.size + entry.size,
+                base_offset=last.base_offset,
+            )
+        else:
+            self._entries.append(entry)
+
+    def _scan(self, batch: Batch) -> bool:
+        """Follow the transactions through the batch; whether it is idle."""
+        if batch.is_control:
+            return False
+        if any(batch.mentions(mark) for mark in _TRANSACTION_MARKS):
+            for offset, _, value in batch.records():
+                if len(value) > 1 and value[1] in _TRANSACTION_MARKS:
+                    record = read_record(value)
+                    if isinstance(record, BeginTransaction | EndTransaction | AbortTransaction):
+                        self._transaction, _ = admit(self._transaction, offset, record)
+            return False
+        if not batch.mentions(_NO_OP):
+            return False
+        return all(isinstance(read_record(value), NoOp) for _, _, value in batch.records())
+
+
+def _joins(last: Entry, entry: Entry) -> bool:
+    """Whether two entries are one run of idle batches in one file."""
+    return (
+        last.idle
+        and entry.idle
+        and last.path == entry.path
+        and last.position + last.size == entry.position
+        and last.next.epoch == entry.next.epoch
+        and last.next.transaction == entry.next.transaction
+    )
+
+
+def _begins(part: Segment | Idle) -> int:
+    return part.base_offset if isinstance(part, Segment) else part.from_offset

@@ -1,0 +1,166 @@
+"""Which bytes make one micro-batch: the end that is offered to Spark, and the slices to read.
+
+The same start and end give the same slices whenever they are asked for, since that is how Spark
+repeats a batch whose outcome it does not know.
+"""
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from streams.metadata.index import Entry, LogIndex
+from streams.metadata.log_files import Checkpoint
+from streams.metadata.offsets import NONE, StreamOffset
+
+SLICE_BYTES: Final = 16 * 2**20
+"""From this size on a batch is read by more than one task."""
+IDLE_RECORDS: Final = 20
+"""So many no-op records (10 s of an idle controller) make a batch of their own, and no fewer."""
+
+
+class LogGap(Exception):
+    """The log does not reach back to where the query stands, and no checkpoint fills the gap."""
+
+
+class Slice(NamedTuple):
+    """A run of whole batches in one file, for one task.
+
+    Attributes:
+        start: stream offset of its first record; for a snapshot, of the whole batch.
+        end: stream offset behind its last record; for a snapshot, the snapshot's.
+        timestamp_ms: the last record's timestamp, where it is known.
+        snapshot: the bytes are a checkpoint's, whose own offsets are mere counts; or there are none
+            and another log begins, of which nothing is known yet.
+        ordinal: place among the batch's slices.
+    """
+
+    path: Path
+    position: int
+    size: int
+    start: StreamOffset
+    end: StreamOffset
+    timestamp_ms: int
+    snapshot: bool
+    ordinal: int
+
+
+class Planner:
+    """Plans over one log, live (`finite` False) or to its end."""
+
+    def __init__(self, index: LogIndex, *, finite: bool, until: int | None = None) -> None:
+        self._index = index
+        self._finite = finite
+        self._until = until
+
+    def latest(self, start: StreamOffset, max_bytes: int) -> StreamOffset:
+        """The end of the next batch from `start`: `start` itself when there is nothing to do.
+
+        A log that goes on at `start` is followed, else the earliest checkpoint beyond it is
+        loaded, alone. No-op records at the end are left for later while the log is live.
+
+        Raises:
+            LogGap: neither is there, although later records are.
+        """
+        entries = list(self._index.from_offset(start.offset))
+        if not entries:
+            return self._beyond_gap(start)
+        end = start
+        size = 0
+        for entry in entries:
+            if self._until is not None and entry.next.offset > self._until:
+                break
+            if size and size + entry.size > max_bytes:
+                break
+            size += entry.size
+            if not entry.idle or self._finite or self._long_idle(end, entry):
+                end = entry.next
+        return end
+
+    def slices(self, start: StreamOffset, end: StreamOffset) -> list[Slice]:
+        """The slices of the batch between two offsets that `latest` gave.
+
+        Raises:
+            LogGap: the bytes are not there any more.
+        """
+        if start == end:
+            return []
+        entries = [
+            entry
+            for entry in self._index.from_offset(start.offset)
+            if entry.base_offset < end.offset
+        ]
+        if entries and entries[-1].idle and entries[-1].next.offset > end.offset:
+            # A run of idle batches may have grown since its end was offered.
+            entries[-1] = entries[-1]._replace(next=end)
+        if entries and entries[-1].next.offset == end.offset:
+            return _runs(entries, start)
+        checkpoint = self._index.checkpoint_for(start.offset)
+        if checkpoint is not None and checkpoint.end_offset == end.offset:
+            return [_whole(checkpoint, start)]
+        raise LogGap(
+            f"the metadata log no longer holds the records from {start.offset} to {end.offset} "
+            "that the last batch began with: remove the state directory to start afresh"
+        )
+
+    def _long_idle(self, end: StreamOffset, entry: Entry) -> bool:
+        return entry.next.offset - end.offset >= IDLE_RECORDS
+
+    def _beyond_gap(self, start: StreamOffset) -> StreamOffset:
+        checkpoint = self._index.checkpoint_for(start.offset)
+        if checkpoint is not None:
+            return StreamOffset(start.log, checkpoint.epoch, checkpoint.end_offset, NONE)
+        later = [each for each in self._index.entries if each.base_offset > start.offset]
+        if later:
+            raise LogGap(
+                f"the log goes on at metadata offset {later[0].base_offset}, the query stands at "
+                f"{start.offset}, and no checkpoint fills the gap"
+            )
+        return start
+
+
+def _whole(checkpoint: Checkpoint, start: StreamOffset) -> Slice:
+    end = StreamOffset(start.log, checkpoint.epoch, checkpoint.end_offset, NONE)
+    size = checkpoint.path.stat().st_size
+    return Slice(checkpoint.path, 0, size, start, end, 0, snapshot=True, ordinal=0)
+
+
+def restart(path: Path, start: StreamOffset, end: StreamOffset, began_ms: int) -> Slice:
+    """The step from where a log ended to the beginning of the next; `path`: any file there is."""
+    return Slice(path, 0, 0, start, end, began_ms, snapshot=True, ordinal=0)
+
+
+def _runs(entries: list[Entry], start: StreamOffset) -> list[Slice]:
+    """Join neighbouring entries of one file up to SLICE_BYTES; of idle ones only the end counts."""
+    slices: list[Slice] = []
+    at = start
+    for entry in entries:
+        last = slices[-1] if slices else None
+        if last is not None and entry.idle:
+            slices[-1] = last._replace(
+                end=entry.next, timestamp_ms=entry.timestamp_ms or last.timestamp_ms
+            )
+        elif (
+            last is not None
+            and last.path == entry.path
+            and entry.position + entry.size - last.position <= SLICE_BYTES
+        ):
+            # Idle batches in between are read along: one slice costs more than they do.
+            slices[-1] = last._replace(
+                size=entry.position + entry.size - last.position,
+                end=entry.next,
+                timestamp_ms=entry.timestamp_ms,
+            )
+        else:
+            slices.append(
+                Slice(
+                    entry.path,
+                    entry.position,
+                    0 if entry.idle else entry.size,
+                    at,
+                    entry.next,
+                    entry.timestamp_ms,
+                    snapshot=False,
+                    ordinal=len(slices),
+                )
+            )
+        at = entry.next
+    return slices

@@ -1,0 +1,97 @@
+"""The spool's file names: Kafka's own, so that every reader of a metadata directory reads a spool.
+
+`%020d.log` segments start at the named offset; `%020d-%010d.checkpoint` snapshots are named
+endOffset-epoch (org.apache.kafka.snapshot.Snapshots). One kind is ours: an empty
+`%020d-%020d.idle` certifies that [from, to) held nothing but NoOpRecords, so that a reader can
+tell a stretch that was let go from one that was lost.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+LOCK_NAME: Final = ".lock"
+ABOUT_NAME: Final = "spool.json"
+PART_SUFFIX: Final = ".part"
+_NAME: Final = re.compile(r"(\d{20})(?:-(\d{10,20}))?\.(log|checkpoint|idle)")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Segment:
+    """A log segment: the offset its name starts at, and its file."""
+
+    base_offset: int
+    path: Path
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Checkpoint:
+    """A snapshot of everything below `end_offset`, whose last record has `epoch`."""
+
+    end_offset: int
+    epoch: int
+    path: Path
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Idle:
+    """A stretch [from_offset, to_offset) of NoOpRecords that is no longer on disk."""
+
+    from_offset: int
+    to_offset: int
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files of one spool, each kind in the order of its offsets."""
+
+    segments: tuple[Segment, ...]
+    checkpoints: tuple[Checkpoint, ...]
+    idle: tuple[Idle, ...]
+
+
+def log_directory(directory: Path, log: int) -> Path:
+    """Name where a spool keeps the files of one of its logs (`spool_info.py`)."""
+    return directory if log == 1 else directory / f"log-{log}"
+
+
+def segment_path(directory: Path, base_offset: int) -> Path:
+    """Name the segment that starts at `base_offset`."""
+    return directory / f"{base_offset:020d}.log"
+
+
+def checkpoint_path(directory: Path, end_offset: int, epoch: int) -> Path:
+    """Name the snapshot endOffset-epoch."""
+    return directory / f"{end_offset:020d}-{epoch:010d}.checkpoint"
+
+
+def idle_path(directory: Path, from_offset: int, to_offset: int) -> Path:
+    """Name the certificate for a stretch of NoOpRecords that was let go."""
+    return directory / f"{from_offset:020d}-{to_offset:020d}.idle"
+
+
+def listing(directory: Path) -> Listing:
+    """List a spool's files; a file that is not the spool's is passed over."""
+    found = list(_files(directory))
+    return Listing(
+        segments=tuple(sorted(f for f in found if isinstance(f, Segment))),
+        checkpoints=tuple(sorted(f for f in found if isinstance(f, Checkpoint))),
+        idle=tuple(sorted(f for f in found if isinstance(f, Idle))),
+    )
+
+
+def _files(directory: Path) -> Iterator[Segment | Checkpoint | Idle]:
+    for path in directory.iterdir():
+        match = _NAME.fullmatch(path.name)
+        if match is None:
+            continue
+        first, second, kind = int(match[1]), match[2], match[3]
+        if kind == "log" and second is None:
+            yield Segment(first, path)
+        elif kind == "checkpoint" and second is not None:
+            yield Checkpoint(first, int(second), path)
+        elif kind == "idle" and second is not None:
+            yield Idle(first, int(second), path)

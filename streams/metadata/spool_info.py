@@ -1,0 +1,136 @@
+"""`spool.json`: the cluster that a spool was made from, and the metadata logs it has seen of it.
+
+A cluster has more than one when a migration was rolled back and begun again: the controllers were
+provisioned anew, and their log begins at offset 0 again (`marks`). The logs are numbered from 1;
+the last one is the one that is followed. The first lies in the spool's own directory, each later
+one in a directory below, so that no file ever moves.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from migration.values.foreign import load_object
+from streams.kafka.errors import WrongCluster
+from streams.metadata import spool_files
+from streams.metadata.errors import CommittedLogDiverged, SpoolDamaged
+from streams.metadata.log_marks import Mark
+from streams.state.files import sync_directory
+from streams.wire.batches import HEADER
+
+_VERSION: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a spool says of itself.
+
+    Attributes:
+        cluster_id: The cluster it was made from; None while nobody could tell.
+        heads: Of each log, the mark of its beginning; None: it was not seen yet.
+    """
+
+    cluster_id: str | None = None
+    heads: tuple[Mark | None, ...] = (None,)
+
+    @property
+    def log(self) -> int:
+        """The number of the log that is followed."""
+        return len(self.heads)
+
+    def bound(self, cluster_id: str, directory: Path) -> "About":
+        """Belong to a cluster, the first time; afterwards refuse any other.
+
+        Raises:
+            WrongCluster: the spool was made from another cluster.
+        """
+        if self.cluster_id not in {None, cluster_id}:
+            raise WrongCluster(
+                f"the spool {directory} was made from cluster {self.cluster_id}, not"
+                f" {cluster_id}: give each cluster a spool directory of its own"
+            )
+        return replace(self, cluster_id=cluster_id)
+
+    def headed(self, head: Mark) -> "About":
+        """Know how the present log begins."""
+        return replace(self, heads=(*self.heads[:-1], head))
+
+    def restarted(self, head: Mark, directory: Path) -> "About":
+        """Begin the next log.
+
+        Raises:
+            CommittedLogDiverged: it is one of those that were left behind.
+        """
+        if head in self.heads:
+            raise CommittedLogDiverged(
+                f"the metadata log number {self.heads.index(head) + 1} of {directory} answers again"
+                f" although number {self.log} came after it: are there two quorums with one cluster"
+                " id? Name only the controllers that count; to follow that log after all, keep the"
+                " spool as evidence and start with an empty directory"
+            )
+        return replace(self, heads=(*self.heads, head))
+
+
+def load(directory: Path) -> About:
+    """Read it; an absent file is that of a new spool.
+
+    Raises:
+        SpoolDamaged: it is not legible.
+    """
+    path = directory / spool_files.ABOUT_NAME
+    try:
+        told = load_object(path.read_bytes())
+        if told["version"] != _VERSION:
+            raise SpoolDamaged(
+                f"{path} has format {told['version']}, this Kraftgate reads {_VERSION}: finish with"
+                " the version that began, or start with an empty directory"
+            )
+        return About(cluster_id=_text(told["cluster_id"]), heads=_heads(told["logs"]))
+    except FileNotFoundError:
+        return About()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SpoolDamaged(f"{path} cannot be read: {error!r}") from error
+
+
+def save(directory: Path, about: About) -> None:
+    """Replace it, durably: a reader sees the old one or the new one.
+
+    Raises:
+        OSError: the disk is full or failing.
+    """
+    part = directory / (spool_files.ABOUT_NAME + spool_files.PART_SUFFIX)
+    with part.open("w", encoding="utf-8") as file:
+        logs = [None if each is None else _told(each) for each in about.heads]
+        json.dump({"version": _VERSION, "cluster_id": about.cluster_id, "logs": logs}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(directory / spool_files.ABOUT_NAME)
+    sync_directory(directory)
+
+
+def _told(head: Mark) -> dict[str, object]:
+    return {"offset": head.offset, "header": head.header.hex()}
+
+
+def _text(told: object) -> str | None:
+    if told is not None and not isinstance(told, str):
+        raise ValueError("the cluster id is no text")
+    return told
+
+
+def _heads(told: Sequence[Mapping[str, Any] | None]) -> tuple[Mark | None, ...]:
+    if not told:
+        raise ValueError("there is no log")
+    return tuple(_head(each) for each in told)
+
+
+def _head(told: Mapping[str, Any] | None) -> Mark | None:
+    if told is None:
+        return None
+    header = bytes.fromhex(told["header"])
+    if len(header) != HEADER.size:
+        raise ValueError(f"a header of {len(header)} bytes")
+    return Mark(int(told["offset"]), header)

@@ -1,0 +1,1 @@
+"""Endpoints, TLS and SASL settings, files of secrets."""

@@ -1,0 +1,78 @@
+"""Where the metadata log has a broker's replicas: the last transition of each, from Parquet.
+
+The job keeps no replica where it could be asked for (the store's image counts them); what it wrote
+of their transitions adds up to where they are. Only files that the store names count: others are
+remains of batches that were never committed.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.probed import Maybe, TopicPartition, Unknown
+from migration.what_if.situation import Assignment
+from streams.state.store import Store, StoreError
+
+_FOLDER: Final = "transitions"
+_COLUMNS: Final = (
+    "metadata_log",
+    "metadata_offset",
+    "topic",
+    "topic_id",
+    "partition",
+    "now",
+    "directory",
+)
+
+Row = tuple[int, int, str, str, int, str | None, str | None]
+"""The `_COLUMNS` of one transition; state and directory are None when the replica went away."""
+
+
+def assignments(
+    store: Path, cluster: str, broker: int
+) -> Maybe[Mapping[TopicPartition, Assignment]]:
+    """Where the metadata log has each replica of the broker, as of the store's last batch.
+
+    `store`: the audit store's file; the transitions lie beside it.
+    """
+    try:
+        with Store.open_readonly(store) as opened:
+            files = [each.path for each in opened.transition_files(cluster)]
+        return latest(_rows([store.parent / _FOLDER / each for each in files], broker))
+    except (StoreError, sqlite3.Error, OSError, pa.ArrowException, ValueError) as error:
+        return Unknown(f"the replica transitions cannot be read: {error}")
+
+
+def latest(rows: Iterable[Row]) -> Mapping[TopicPartition, Assignment]:
+    """Take the last row of each replica; a name that two topics bear at once is left out.
+
+    A topic is deleted and made again under its name: the id tells them apart.
+    """
+    last: dict[tuple[str, str, int], Row] = {}
+    for row in sorted(rows, key=lambda each: each[:2]):
+        _, _, topic, topic_id, partition, _, _ = row
+        last[topic, topic_id, partition] = row
+    there: dict[TopicPartition, list[Assignment]] = {}
+    for _, _, topic, _, partition, state, directory in last.values():
+        if state is not None and directory is not None:
+            known = Assignment(state=ReplicaState(state), directory=directory)
+            there.setdefault(TopicPartition(topic, partition), []).append(known)
+    return {at: each[0] for at, each in there.items() if len(each) == 1}
+
+
+def _rows(files: Sequence[Path], broker: int) -> list[Row]:
+    return [row for file in files for row in _of(file, broker)]
+
+
+def _of(file: Path, broker: int) -> Iterator[Row]:
+    # ParquetFile, since read_table takes "cluster=..." in the path for a column of the table.
+    with pq.ParquetFile(file) as opened:
+        table = opened.read(columns=[*_COLUMNS, "broker"])
+    table = table.filter(pc.equal(table["broker"], broker))
+    yield from zip(*(table[name].to_pylist() for name in _COLUMNS), strict=True)

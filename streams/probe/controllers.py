@@ -1,0 +1,187 @@
+"""What the controllers tell, and whether they would let themselves be followed.
+
+Rights are tried without an effect: a FETCH as replica -1 is authorized before anything else is
+looked at (ControllerApis.handleFetch), so any answer but "not authorized" proves the right; a
+controller's log, high watermark and voters know nothing of it. It also carries the cluster id, and
+a controller of another cluster refuses it (INCONSISTENT_CLUSTER_ID), which needs no further right.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Final, NamedTuple, TypeVar
+
+from migration.assessment.checks.brokers import SETTINGS
+from migration.metadata.versions import release_of_level
+from migration.observed.probed import Controller, Maybe, Quorum, Unknown
+from streams.kafka import messages
+from streams.kafka.error_codes import Code
+from streams.kafka.errors import NotAuthorized
+from streams.kafka.messages import ClusterReply
+from streams.kafka.node import Features, Node
+from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
+from streams.net.security import Security
+
+_AT_ONCE_MAX: Final = 8
+_UNKNOWN_ID: Final = Unknown("it does not tell: CLUSTER_ACTION or ALTER on CLUSTER is needed")
+
+T = TypeVar("T")
+
+
+def ask_controllers(
+    bootstrap: Sequence[Endpoint], security: Security, cluster_id: str | None
+) -> tuple[Controller, ...]:
+    """Ask every controller. `cluster_id`: the one that they should belong to, when known."""
+    if not bootstrap:
+        return ()
+    with ThreadPoolExecutor(min(_AT_ONCE_MAX, len(bootstrap))) as pool:
+        told = list(pool.map(lambda one: _ask(one, security, cluster_id), bootstrap))
+        ids = sorted({id_ for each in told for id_ in each.ids})
+        known = pool.map(lambda one, each: _identified(one, each, ids, security), bootstrap, told)
+        return tuple(known)
+
+
+class _Told(NamedTuple):
+    """What one controller told; `ids` are those of all controllers, as far as it knows them."""
+
+    controller: Controller
+    ids: frozenset[int] = frozenset()
+
+
+def _ask(endpoint: Endpoint, security: Security, cluster_id: str | None) -> _Told:
+    try:
+        node = Node(endpoint, security)
+    except LiveError as error:
+        return _Told(Controller(endpoint=str(endpoint), unreachable=str(error)))
+    try:
+        return _told(node, endpoint, cluster_id)
+    finally:
+        node.close()
+
+
+def _identified(
+    endpoint: Endpoint, told: _Told, ids: Sequence[int], security: Security
+) -> Controller:
+    """Find out which of the controllers this is, if it could not tell, by asking for its settings.
+
+    A controller describes its own configuration and refuses any other id's.
+    """
+    controller = told.controller
+    if controller.unreachable is not None or isinstance(controller.node_id, int) or not ids:
+        return controller
+    try:
+        node = Node(endpoint, security)
+    except LiveError:
+        return controller
+    try:
+        for id_ in ids:
+            settings = _maybe(lambda id_=id_: node.settings(id_, SETTINGS))  # type: ignore[misc]
+            if not isinstance(settings, Unknown):
+                return replace(controller, node_id=id_, settings=settings)
+    finally:
+        node.close()
+    return controller
+
+
+def _told(node: Node, endpoint: Endpoint, cluster_id: str | None) -> _Told:
+    features = _maybe(node.features)
+    may_describe, quorum = _quorum(node)
+    may_fetch, agrees = _fetch(node, cluster_id, quorum)
+    described = _maybe(lambda: _cluster(node))
+    node_id = _node_id(described, endpoint, quorum)
+    controller = Controller(
+        endpoint=str(endpoint),
+        node_id=node_id,
+        release=_release(features),
+        metadata_version=features if isinstance(features, Unknown) else features.finalized,
+        migration_ready=features if isinstance(features, Unknown) else features.migration_ready,
+        cluster_id=_cluster_id(described, cluster_id, agrees=agrees),
+        may_fetch=may_fetch,
+        may_describe=may_describe,
+        quorum=quorum,
+        settings=node_id
+        if isinstance(node_id, Unknown)
+        else _maybe(lambda: node.settings(node_id, SETTINGS)),
+    )
+    ids = set() if quorum is None else set(quorum.voters)
+    if not isinstance(described, Unknown):
+        ids.update(described.endpoints)
+    return _Told(controller, frozenset(ids))
+
+
+def _maybe(call: Callable[[], T]) -> Maybe[T]:
+    try:
+        return call()
+    except LiveError as error:
+        return Unknown(str(error))
+
+
+def _release(features: Maybe[Features]) -> Maybe[tuple[int, ...]]:
+    """Infer the release from the metadata.version that it supports; its APIs are too few."""
+    if isinstance(features, Unknown):
+        return features
+    if features.supported is None:
+        return Unknown("it supports no metadata.version: is it a controller?")
+    return release_of_level(features.supported)
+
+
+def _quorum(node: Node) -> tuple[Maybe[bool], Quorum | None]:
+    try:
+        return True, node.quorum()
+    except NotAuthorized:
+        return False, None
+    except LiveError as error:
+        return Unknown(str(error)), None
+
+
+def _fetch(
+    node: Node, cluster_id: str | None, quorum: Quorum | None
+) -> tuple[Maybe[bool], bool | None]:
+    """Try whether the log may be fetched; with whether the cluster id is right, when told."""
+    try:
+        request = messages.fetch_request(
+            node.version(messages.FETCH),
+            cluster_id=cluster_id,
+            leader_epoch=0 if quorum is None else quorum.epoch,
+            offset=0,
+            last_fetched_epoch=0,
+            max_wait_ms=0,
+            max_bytes=1,
+        )
+        code = messages.read_fetch(node.ask(request)).error
+    except LiveError as error:
+        return Unknown(str(error)), None
+    if code == Code.CLUSTER_AUTHORIZATION_FAILED:
+        return False, None
+    return True, None if cluster_id is None else code != Code.INCONSISTENT_CLUSTER_ID
+
+
+def _cluster(node: Node) -> ClusterReply:
+    version = node.version(messages.DESCRIBE_CLUSTER)
+    return messages.read_cluster(node.ask(messages.cluster_request(version)))
+
+
+def _node_id(
+    described: Maybe[ClusterReply], endpoint: Endpoint, quorum: Quorum | None
+) -> Maybe[int]:
+    if quorum is not None:
+        return quorum.leader  # only the leader describes the quorum
+    if isinstance(described, Unknown):
+        return described
+    for id_, where in described.endpoints.items():
+        if where == endpoint:
+            return id_
+    if described.error:
+        return _UNKNOWN_ID
+    return Unknown(f"the controllers list none at {endpoint}, only under other names")
+
+
+def _cluster_id(
+    described: Maybe[ClusterReply], expected: str | None, *, agrees: bool | None
+) -> Maybe[str]:
+    if not isinstance(described, Unknown) and described.cluster_id is not None:
+        return described.cluster_id
+    if agrees is None or expected is None:
+        return _UNKNOWN_ID
+    return expected if agrees else "another one, which it does not tell"

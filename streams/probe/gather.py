@@ -1,0 +1,86 @@
+"""Gathers the facts of one cluster: ZooKeeper and the brokers at once, then the controllers.
+
+In: where to ask. Out: `Facts`, always; what was not to be had is unknown in them, with its reason.
+Nothing is written anywhere, no znode is created, no watch is left behind.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from migration.observed.cluster_id import in_znode
+from migration.observed.probed import Facts, Maybe, Topics, Unknown, ZooKeeper, ZooKeeperServer
+from streams.net.endpoint import Endpoint
+from streams.net.security import Security
+from streams.probe.brokers import Told, ask_brokers, with_absent
+from streams.probe.controllers import ask_controllers
+from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.probe import ask_zookeeper
+from streams.zookeeper.servers import ask_ensemble
+
+_PLAINTEXT: Final = Security()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where to ask; what is not configured is None or empty.
+
+    Attributes:
+        cluster: its name in the configuration.
+        cluster_id: the id that it must have, if the configuration names one.
+    """
+
+    cluster: str
+    cluster_id: str | None = None
+    zookeeper: Ensemble | None = None
+    brokers: Sequence[Endpoint] = ()
+    brokers_security: Security = _PLAINTEXT
+    controllers: Sequence[Endpoint] = ()
+    controllers_security: Security = _PLAINTEXT
+
+
+def gather(target: Target) -> Facts:
+    """Ask everything; takes a few seconds, and at most about a minute when nothing answers."""
+    with ThreadPoolExecutor(3) as pool:
+        asked = pool.submit(ask_brokers, target.brokers, target.brokers_security)
+        znodes = pool.submit(_zookeeper, target.zookeeper)
+        servers = pool.submit(_ensemble, target.zookeeper)
+        told, zookeeper, ensemble = asked.result(), znodes.result(), servers.result()
+    id_ = target.cluster_id or _cluster_id(told, zookeeper)
+    controllers = ask_controllers(target.controllers, target.controllers_security, id_)
+    return Facts(
+        cluster=target.cluster,
+        wanted_id=target.cluster_id,
+        zookeeper_connect=None if target.zookeeper is None else target.zookeeper.connect,
+        zookeeper_identity=(
+            target.zookeeper is not None and target.zookeeper.security.zookeeper_identity
+        ),
+        zookeeper=zookeeper,
+        ensemble=ensemble,
+        topics=told.topics,
+        brokers=tuple(with_absent(told.brokers, _ids(zookeeper))),
+        controllers=controllers,
+    )
+
+
+def _zookeeper(ensemble: Ensemble | None) -> Maybe[ZooKeeper]:
+    if ensemble is None:
+        return Unknown("the configuration names no ZooKeeper")
+    return ask_zookeeper(ensemble)
+
+
+def _ensemble(ensemble: Ensemble | None) -> tuple[ZooKeeperServer, ...]:
+    return () if ensemble is None else ask_ensemble(ensemble)
+
+
+def _ids(zookeeper: Maybe[ZooKeeper]) -> frozenset[int]:
+    if isinstance(zookeeper, Unknown):
+        return frozenset()
+    return zookeeper.broker_ids.union(*zookeeper.assignments.values())
+
+
+def _cluster_id(told: Told, zookeeper: Maybe[ZooKeeper]) -> str | None:
+    if isinstance(told.topics, Topics) and told.topics.cluster_id:
+        return told.topics.cluster_id
+    return None if isinstance(zookeeper, Unknown) else in_znode(zookeeper.cluster_id)

@@ -1,0 +1,97 @@
+"""The quorum of controllers: who leads, who follows, and who is not there any more."""
+
+import socket
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, NamedTuple
+
+from migration.assessment.conditions import QuorumSeen
+from migration.observed.probed import Maybe, Quorum, Unknown
+from streams.kafka.errors import NotAuthorized
+from streams.kafka.node import Node
+from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
+from streams.net.security import Security
+from streams.probe.gather import Target
+
+_AT_ONCE_MAX: Final = 8
+_CONNECT_S_MAX: Final = 3.0
+
+
+class _Told(NamedTuple):
+    """What came of asking one controller.
+
+    Attributes:
+        quorum: None: it does not lead, or did not answer.
+        why: why it did not answer; None: it did.
+        refused: nobody listens there.
+        denied: it answers, and may not tell.
+    """
+
+    quorum: Quorum | None = None
+    why: str | None = None
+    refused: bool = False
+    denied: str | None = None
+
+
+def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]:
+    """Ask every configured controller; only the one that leads describes the quorum."""
+    at_ms = clock_ms()
+    if not target.controllers:
+        return Unknown("the configuration names no controllers")
+    endpoints = target.controllers
+    with ThreadPoolExecutor(min(_AT_ONCE_MAX, len(endpoints))) as pool:
+        told = list(pool.map(lambda one: _ask(one, target.controllers_security), endpoints))
+    denied = next((each.denied for each in told if each.denied is not None), None)
+    quorums = [each.quorum for each in told if each.quorum is not None]
+    if denied is not None and not quorums:
+        return Unknown(denied)
+    latest = max(quorums, key=lambda each: each.epoch, default=None)
+    return _seen(latest, endpoints, told, at_ms)
+
+
+def _seen(
+    latest: Quorum | None, endpoints: Sequence[Endpoint], told: Sequence[_Told], at_ms: int
+) -> QuorumSeen:
+    pairs = list(zip(map(str, endpoints), told, strict=True))
+    return QuorumSeen(
+        at_ms=at_ms,
+        leader=None if latest is None else latest.leader,
+        epoch=None if latest is None else latest.epoch,
+        high_watermark=None if latest is None else latest.high_watermark,
+        voters=() if latest is None else latest.progress,
+        refused=tuple(endpoint for endpoint, each in pairs if each.refused),
+        silent={
+            endpoint: each.why
+            for endpoint, each in pairs
+            if each.why is not None and not each.refused
+        },
+        answering=sum(each.why is None for each in told),
+    )
+
+
+def _ask(endpoint: Endpoint, security: Security) -> _Told:
+    try:
+        node = Node(endpoint, security)
+    except LiveError as error:
+        return _Told(why=str(error), refused=_refuses(endpoint))
+    try:
+        return _Told(quorum=node.quorum())
+    except NotAuthorized as error:
+        return _Told(denied=str(error))
+    except LiveError as error:
+        return _Told(why=str(error))
+    finally:
+        node.close()
+
+
+def _refuses(endpoint: Endpoint) -> bool:
+    """Whether the host is up, under each of its addresses, and nobody listens."""
+    try:
+        address = endpoint.host, endpoint.port
+        socket.create_connection(address, _CONNECT_S_MAX, all_errors=True).close()
+    except OSError:
+        return False
+    except ExceptionGroup as errors:
+        return all(isinstance(each, ConnectionRefusedError) for each in errors.exceptions)
+    return False

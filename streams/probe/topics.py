@@ -1,0 +1,77 @@
+"""What the brokers say of all partitions, in ZooKeeper and in KRaft mode."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from migration.assessment.conditions import TopicsSeen
+from migration.observed.probed import Maybe, Unknown
+from streams.kafka.broker_values import BrokerAddress, ClusterView, PartitionView
+from streams.net.endpoint import Endpoint
+from streams.probe.brokers import asked, first_view
+from streams.probe.cluster import wrong_cluster
+from streams.probe.gather import Target
+
+_NAMED_MAX: Final = 20
+
+
+def ask_topics(target: Target, clock_ms: Callable[[], int]) -> Maybe[TopicsSeen]:
+    """Ask the broker that controls, whose view is ahead of all others', or any that answers.
+
+    Under a KRaft controller Kafka names any broker as the one that controls, so then it is any.
+    """
+    at_ms = clock_ms()
+    known = first_view(target.brokers, target.brokers_security, topics=False)
+    if isinstance(known, Unknown):
+        return known
+    if (other := wrong_cluster(known, target)) is not None:
+        return other
+    controller = known.brokers.get(-1 if known.controller is None else known.controller)
+    view = first_view(_first(controller, target), target.brokers_security)
+    if isinstance(view, Unknown):
+        return view
+    if view.errors:
+        named = sorted(view.errors.items())[:_NAMED_MAX]
+        told = ", ".join(f"{topic} (error code {code})" for topic, code in named)
+        return Unknown(f"topics are listed with an error: {told}")
+    return _seen(view, _reassigning(controller, target), at_ms)
+
+
+def _first(controller: BrokerAddress | None, target: Target) -> list[Endpoint]:
+    own = [] if controller is None else [Endpoint(controller.host, controller.port)]
+    return [*own, *target.brokers]
+
+
+def _reassigning(controller: BrokerAddress | None, target: Target) -> int | None:
+    """Only the controller tells; a broker in KRaft mode asks it for us."""
+    if controller is None:
+        return None
+    found = asked(controller, target.brokers_security, lambda node: node.reassignments())
+    return None if found is None or isinstance(found, Unknown) else len(found)
+
+
+def _seen(view: ClusterView, reassigning: int | None, at_ms: int) -> TopicsSeen:
+    out = [(each, gone) for each in view.partitions.values() if (gone := _out_of_isr(each))]
+    missing = Counter(broker for _, gone in out for broker in gone)
+    leaderless = [each for each in view.partitions.values() if each.leader is None]
+    odd = sorted({(each.topic, each.partition) for each in (*leaderless, *(one for one, _ in out))})
+    return TopicsSeen(
+        at_ms=at_ms,
+        partitions=len(view.partitions),
+        under_replicated=len(out),
+        missing=dict(missing),
+        leaderless=len(leaderless),
+        reassigning=reassigning,
+        odd=len(odd),
+        named=tuple(_named(view.partitions[each]) for each in odd[:_NAMED_MAX]),
+    )
+
+
+def _out_of_isr(partition: PartitionView) -> tuple[int, ...]:
+    return tuple(each for each in partition.replicas if each not in partition.isr)
+
+
+def _named(partition: PartitionView) -> str:
+    leader = "no leader" if partition.leader is None else f"leader {partition.leader}"
+    replicas, isr = list(partition.replicas), list(partition.isr)
+    return f"{partition.topic}-{partition.partition}: {leader}, replicas {replicas}, ISR {isr}"

@@ -1,0 +1,56 @@
+"""What the brokers tell: the cluster, every broker's disks, and how the one in question is set."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from migration.observed.probed import Broker, Maybe, Topics, Unknown
+from migration.what_if.situation import SETTINGS
+from streams.kafka.node import Node
+from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
+from streams.net.security import Security
+from streams.probe.brokers import ask_brokers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What was told.
+
+    Attributes:
+        brokers: those that are alive by the brokers' word, whether or not they answered us, by id.
+        settings: the server properties of the broker in question (`SETTINGS`).
+    """
+
+    topics: Maybe[Topics]
+    brokers: Mapping[int, Broker]
+    settings: Maybe[Mapping[str, str]]
+
+
+def gather(bootstrap: Sequence[Endpoint], security: Security, broker: int) -> Gathered:
+    """Ask all brokers, then this one for its settings. Bounded: about 45 s at the worst."""
+    told = ask_brokers(bootstrap, security)
+    alive = set() if isinstance(told.topics, Unknown) else told.topics.broker_ids
+    brokers = {each.id: each for each in told.brokers if each.id in alive}
+    return Gathered(
+        topics=told.topics,
+        brokers=brokers,
+        settings=_settings(brokers.get(broker), security),
+    )
+
+
+def _settings(broker: Broker | None, security: Security) -> Maybe[Mapping[str, str]]:
+    if broker is None:
+        return Unknown("no broker names it alive")
+    if isinstance(broker.release, Unknown):
+        return broker.release
+    host, _, port = broker.endpoint.rpartition(":")
+    try:
+        node = Node(Endpoint(host.strip("[]"), int(port)), security)
+    except LiveError as error:
+        return Unknown(str(error))
+    try:
+        return node.settings(broker.id, SETTINGS)
+    except LiveError as error:
+        return Unknown(str(error))
+    finally:
+        node.close()

@@ -1,0 +1,1 @@
+"""What every source shares of the Python process: threads, garbage collection."""

@@ -1,1 +1,0 @@
-"""The Spark data source `kraft_metadata`: a metadata log, live or from files, as rows."""

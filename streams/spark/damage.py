@@ -1,0 +1,43 @@
+"""Finding the first record of a log that cannot be decoded: one by one, for when it matters."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from streams.metadata.log_files import list_log, read_bytes
+from streams.wire.batches import read_batches
+from streams.wire.errors import WireError
+from streams.wire.records import read_record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDamage:
+    """Where a log becomes unreadable.
+
+    Attributes:
+        offset: metadata offset of the first batch that must not be read.
+        text: file, byte position and reason in one line.
+    """
+
+    offset: int
+    text: str
+
+
+def first_damage(path: Path) -> FoundDamage | None:
+    """The first batch of the log with a record that does not decode; None: all do."""
+    files = list_log(path)
+    paths = [each.path for each in files.checkpoints] + [each.path for each in files.segments]
+    for file in paths:
+        offset = 0
+        try:
+            for batch in read_batches(read_bytes(file, 0), file=str(file)):
+                offset = batch.base_offset
+                batch.control_records()
+                for at, _, value in batch.records():
+                    try:
+                        read_record(value)
+                    except WireError as error:
+                        error.locate(file=str(file), position=batch.position, offset=at)
+                        raise
+        except WireError as error:
+            return FoundDamage(offset=offset, text=str(error))
+    return None

@@ -1,0 +1,253 @@
+"""`kraft_metadata`: the PySpark Python Data Source over a metadata log, growing or finished.
+
+Spark asks one long-lived process for offsets and partitions (`KraftMetadataReader`), and workers
+for rows. That process may pickle the reader, so nothing is opened before the first question. A live
+log is mirrored into a spool directory first (`streams.metadata`), durably and before its offset is
+offered; from there on a live log and a file are read by the same code. When the controllers were
+provisioned anew, the next log is read after the whole of the one before; the step between the two
+is a batch of its own.
+
+Options: `cluster` (name), `path` (a log's directory or file; for a live source the spool),
+`state` (directory where the source says how it is), `controllers` (JSON of what
+`streams.metadata.FollowerConfig` takes; absent: the files are all there is; empty: there are none
+yet), `bell` and `waits` (`streams.state.doorbell`), `until` (a metadata offset not to read beyond),
+`max.batch.bytes`.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from streams.metadata.offsets import START, StreamOffset, beginning
+
+# Spark unpickles the source in half a dozen processes that never read a byte of the log; what
+# reads it is imported where it is used, since it takes longer to import than a batch takes.
+if TYPE_CHECKING:
+    from streams.metadata.feed import Feed, Reach
+    from streams.metadata.index import LogIndex
+    from streams.metadata.plan import Planner, Slice
+    from streams.spark.rows import Row
+    from streams.state.doorbell import Doorbell
+
+SCHEMA: Final = "cluster STRING, shard INT, ordinal BIGINT, chunk BINARY"
+"""The rows of `streams.spark.rows`."""
+MAX_BATCH_BYTES: Final = 64 * 2**20
+"""How much of the log goes into one micro-batch at the most."""
+WAIT_S: Final = 0.8
+"""How long one question for the latest offset waits for news, instead of spinning."""
+
+
+class InvalidOption(ValueError):
+    """The source was given options that cannot work; raised before the query starts."""
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """What the source was asked for."""
+
+    cluster: str
+    path: Path
+    state: Path
+    controllers: str | None
+    bell: Path | None
+    waits: bool
+    until: int | None
+    max_batch_bytes: int
+
+    @property
+    def absent(self) -> bool:
+        """There is nothing to follow yet."""
+        return self.controllers is not None and not self.controllers
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> "SourceOptions":
+        """Check the options.
+
+        Raises:
+            InvalidOption: one is missing, or not a number where one is needed.
+        """
+        missing = [each for each in ("cluster", "path", "state") if not options.get(each)]
+        if missing:
+            raise InvalidOption(f"kraft_metadata needs the option(s) {', '.join(missing)}")
+        until = options.get("until")
+        try:
+            return cls(
+                cluster=options["cluster"],
+                path=Path(options["path"]),
+                state=Path(options["state"]),
+                controllers=options.get("controllers"),
+                bell=Path(options["bell"]) if "bell" in options else None,
+                waits=options.get("waits") == "true",
+                until=None if until is None else int(until),
+                max_batch_bytes=int(options.get("max.batch.bytes", str(MAX_BATCH_BYTES))),
+            )
+        except ValueError as error:
+            raise InvalidOption(f"kraft_metadata: {error}") from error
+
+
+class SlicePartition(InputPartition):
+    """One slice of the log for one task."""
+
+    def __init__(self, value: "Slice") -> None:
+        super().__init__(value)
+
+
+class KraftMetadataSource(DataSource):
+    """Registers as `kraft_metadata`."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._options = SourceOptions.parse(options)
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return "kraft_metadata"
+
+    def schema(self) -> str:
+        """Rows are chunks of records, by shard (`streams.spark.rows`)."""
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> "KraftMetadataReader":  # noqa: ARG002, N802
+        """The reader; nothing is opened yet."""
+        return KraftMetadataReader(self._options)
+
+
+class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Offers offsets, plans slices, reads rows."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._feed: Feed | None = None
+        self._index: LogIndex | None = None
+        self._planner: Planner | None = None
+        self._log = 0
+        self._bell: Doorbell | None = None
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """Where a new query starts: at the log's beginning, or at the only segment's."""
+        from streams.metadata.log_files import list_log
+
+        path = self._options.path
+        if self._options.controllers is None and path.is_file():
+            segments = list_log(path).segments
+            if segments:
+                return START._replace(offset=segments[0].base_offset).to_json()
+        return START.to_json()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Nothing to note: a file source ends where its files end."""
+
+    def latestOffset(  # noqa: N802
+        self,
+        start: Mapping[str, Any],
+        limit: ReadLimit,  # noqa: ARG002
+    ) -> dict[str, int]:
+        """The end of the next batch; waits a little for one while the log is live."""
+        at = StreamOffset.from_json(dict(start))
+        if self._options.absent:
+            self._wait(lambda _: False, WAIT_S)
+            return at.to_json()
+        feed, index, planner = self._open(at)
+        deadline = time.monotonic() + WAIT_S
+        while True:
+            reach = feed.available()
+            index.refresh(_below(reach, at.log))
+            latest = planner.latest(at, self._options.max_batch_bytes)
+            feed.note_damage(index.damage)
+            if latest == at and reach is not None and reach.log > at.log and index.damage is None:
+                latest = beginning(at.log + 1)
+            left = deadline - time.monotonic()
+            if latest != at or left <= 0 or not self._wait(partial(_news, feed), left):
+                return latest.to_json()
+
+    def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[SlicePartition]:
+        """The slices between two offsets; the same ones again after a crash."""
+        from streams.metadata.plan import restart
+
+        at, until = StreamOffset.from_json(dict(start)), StreamOffset.from_json(dict(end))
+        if at == until:
+            return []  # Spark plans the first batch of a source even without news of it
+        feed, index, planner = self._open(at)
+        if until.log != at.log:
+            step = restart(self._options.path, at, until, feed.began_ms(until.log))
+            return [SlicePartition(step)]
+        index.refresh(_below(feed.available(), at.log))
+        return [SlicePartition(each) for each in planner.slices(at, until)]
+
+    def read(self, partition: InputPartition) -> "Iterator[Row]":
+        """The rows of one slice; runs on an executor."""
+        from streams.spark.rows import rows
+
+        return rows(self._options.cluster, partition.value)
+
+    def commit(self, end: Mapping[str, Any]) -> None:
+        """Everything before `end` is done with."""
+        from streams.metadata.feed import Reach
+
+        done = StreamOffset.from_json(dict(end))
+        if self._feed is not None and self._index is not None:
+            self._feed.retain(Reach(done.log, done.offset))
+            if self._log == done.log:
+                self._index.forget(done.offset)
+
+    def stop(self) -> None:
+        """The query ended."""
+        if self._feed is not None:
+            self._feed.stop()
+
+    def _wait(self, news: Callable[[float], bool], timeout_s: float) -> bool:
+        """Whether there are news of this log; a bell that was rung by another source ends it."""
+        if not self._options.waits or self._options.bell is None:
+            return False
+        if self._bell is None:
+            from streams.state.doorbell import Doorbell
+
+            self._bell = Doorbell(self._options.bell)
+        return self._bell.wait(news, timeout_s)
+
+    def _open(self, start: StreamOffset) -> "tuple[Feed, LogIndex, Planner]":
+        from streams.metadata.index import LogIndex
+        from streams.metadata.plan import Planner
+        from streams.metadata.spool_files import log_directory
+
+        options = self._options
+        if self._feed is None:
+            self._feed = _feed(options)
+        if self._index is None or self._planner is None or self._log != start.log:
+            self._index = LogIndex(log_directory(options.path, start.log), start)
+            finite = options.controllers is None
+            self._planner = Planner(self._index, finite=finite, until=options.until)
+            self._log = start.log
+        return self._feed, self._index, self._planner
+
+
+def _feed(options: SourceOptions) -> "Feed":
+    """Open what the options name."""
+    from streams.metadata.feed import AbsentFeed, FileFeed
+
+    if options.controllers is None:
+        return FileFeed(options.state)
+    if options.absent:
+        return AbsentFeed(options.path)
+    from streams.metadata.live_feed import LiveFeed
+
+    # A source that does not wait itself wakes the one that does.
+    rings = None if options.waits else options.bell
+    return LiveFeed(options.controllers, options.path, options.state, rings)
+
+
+def _below(reach: "Reach | None", log: int) -> int | None:
+    """The offset before which a log may be read; None: to its end."""
+    return reach.offset if reach is not None and reach.log == log else None
+
+
+def _news(feed: "Feed", timeout_s: float) -> bool:
+    return feed.wait_beyond(feed.available(), timeout_s)

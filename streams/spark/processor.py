@@ -1,0 +1,53 @@
+"""The stateful operator: one shard of one cluster's replicas a key, its state one packed value.
+
+In: the sources' rows of the shard. Out: one row a shard and batch, the report; rows about the
+cluster as a whole, whose number is negative, pass unchanged. The work is in
+`streams.spark.shard_batch`,
+which is imported when there are rows: one of the processes that get this operator only asks for its
+state's schema.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+OUTPUT: Final = "cluster STRING, shard INT, ordinal BIGINT, payload BINARY"
+
+
+class ReplicaTracker(StatefulProcessor):
+    """Keeps the shards."""
+
+    def __init__(self, transitions: str) -> None:
+        self._transitions = Path(transitions)
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declare the state."""
+        self._state = handle.getValueState("shard", "packed BINARY")
+
+    def handleInputRows(  # type: ignore[override]  # noqa: N802
+        self,
+        key: Any,  # noqa: ANN401
+        rows: Iterator[Row],
+        timerValues: Any,  # noqa: ANN401, ARG002, N803
+    ) -> Iterator[Row]:
+        """Apply one batch's rows of one key."""
+        cluster, shard = key
+        if shard < 0:
+            for row in rows:
+                payload = bytes(row.chunk)
+                yield Row(cluster=cluster, shard=shard, ordinal=row.ordinal, payload=payload)
+            return
+        from streams.spark.shard_batch import track
+
+        ordered = [bytes(row.chunk) for row in sorted(rows, key=lambda row: int(row.ordinal))]
+        before = self._state.get()
+        packed = None if before is None else bytes(before[0])
+        tracked = track(cluster, shard, packed, ordered, self._transitions)
+        self._state.update((tracked.state,))
+        yield Row(cluster=cluster, shard=shard, ordinal=0, payload=tracked.report)
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,264 @@
+"""Starting the job: live over clusters (`follow`), or over files to their end (`replay`).
+
+Both build the same query. Under a state directory: `checkpoint/` (Spark's), `store.db`,
+`transitions/` (Parquet), `clusters/NAME/` (the spool of the live log, the source's status) and
+`spark.log` (what the JVM and its workers print).
+"""
+
+import json
+import logging
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from migration.image.summary import ClusterSummary
+from migration.metadata.events import Event
+from migration.observed.source_status import from_json
+from migration.values.foreign import load
+from streams.log_dirs.poll_requests import PollRequests
+from streams.metadata.log_files import require_log
+from streams.spark.java import why_no_jvm
+from streams.spark.log_dirs_source import REQUESTS
+from streams.spark.processor import OUTPUT, ReplicaTracker
+from streams.spark.session import session
+from streams.spark.settings import JobSettings
+from streams.spark.sink import Look, StoreSink
+from streams.state.source_status import STATUS_FILE, now_ms
+from streams.state.store import Store
+
+_LOG: Final = logging.getLogger(__name__)
+_JVM_GONE: Final = (
+    "Spark's JVM ended or does not answer: spark.log in the state directory has what it printed"
+)
+_PYTHON_ERROR: Final = re.compile(r"^([\w.]+(?:Error|Exception|[A-Z]\w+)): (.*)$", re.MULTILINE)
+
+
+class JobFailed(Exception):
+    """The query ended with an error, or could not start; the message is the cause, in a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOutcome:
+    """What a replay came to.
+
+    Attributes:
+        summary: None when not even the first batch could be read.
+        damage: why the log could not be read to its end, with file and byte; None: it could.
+    """
+
+    summary: ClusterSummary | None
+    events: Sequence[Event]
+    damage: str | None
+
+
+class Job:
+    """A running query and all it holds."""
+
+    def __init__(self, query: StreamingQuery, held: ExitStack) -> None:
+        self._query = query
+        self._held = held
+
+    def poll(self) -> None:
+        """Look whether it still runs.
+
+        Raises:
+            JobFailed: it ended with an error.
+        """
+        try:
+            error = self._query.exception()
+        except (Py4JError, OSError) as gone:
+            raise JobFailed(_JVM_GONE) from gone
+        if error is not None:
+            raise JobFailed(_cause(error)) from error
+
+    def wait_finished(self, timeout_s: int | None) -> bool:
+        """Wait for the end of a query over files; whether it came.
+
+        Raises:
+            JobFailed: it ended with an error.
+        """
+        try:
+            ended = self._query.awaitTermination(timeout_s)
+        except StreamingQueryException as error:
+            raise JobFailed(_cause(error)) from error
+        except (Py4JError, OSError) as gone:
+            raise JobFailed(_JVM_GONE) from gone
+        return bool(ended) or not self._query.isActive
+
+    def stop(self) -> None:
+        """End the query, and let go of the state directory."""
+        try:
+            self._query.stop()
+        except (Py4JError, PySparkException, OSError) as error:
+            _LOG.warning("the query could not be stopped in good order: %s", _cause(error))
+        finally:
+            self._held.close()
+
+
+def follow(settings: JobSettings, state_dir: Path) -> Job:
+    """Follow clusters until stopped; the caller has claimed the state directory.
+
+    Raises:
+        JobFailed: the query could not be started.
+        StoreError: the store is damaged or of another query.
+    """
+    held = ExitStack()
+    try:
+        spark = _session(state_dir)
+        streams = _live(spark, settings, state_dir)
+        look = _looks(settings, state_dir, held)
+        return _start(streams, state_dir, held, look, available_now=False)
+    except (PySparkException, Py4JError) as error:
+        held.close()
+        raise JobFailed(_cause(error)) from error
+    except BaseException:
+        held.close()
+        raise
+
+
+def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -> ReplayOutcome:
+    """Run the job over a metadata log's files to their end.
+
+    `state_dir`: where to leave store and transitions; None: nowhere.
+
+    Raises:
+        NotAMetadataLog: there is none at `path`.
+        JobFailed: the job failed for another reason than damage in the log.
+    """
+    require_log(path)
+    with ExitStack() as kept:
+        if state_dir is None:
+            state_dir = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="kraftgate-")))
+        try:
+            return _replay_to_end(path, state_dir / "state", cluster, until=None)
+        except JobFailed:
+            # The planner's checks cover headers and CRCs; values are decoded by the job. Nothing
+            # else on the driver needs what this imports, and the start waits for imports.
+            from streams.spark.damage import first_damage
+
+            damage = first_damage(path)
+            if damage is None:
+                raise
+        outcome = _replay_to_end(path, state_dir / "until-damage", cluster, until=damage.offset)
+        return ReplayOutcome(summary=outcome.summary, events=outcome.events, damage=damage.text)
+
+
+def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None) -> ReplayOutcome:
+    held = ExitStack()
+    spark = _session(state_dir)
+    options = {
+        "cluster": cluster,
+        "state": str((state_dir / "clusters" / cluster).absolute()),
+        "path": str(path.absolute()),
+    }
+    if until is not None:
+        options["until"] = str(until)
+    stream = spark.readStream.format("kraft_metadata").options(**options).load()
+    job = _start([stream], state_dir, held, available_now=True)
+    try:
+        job.wait_finished(None)
+    finally:
+        job.stop()
+    with Store.open_readonly(state_dir / "store.db") as store:
+        summary = store.summary(cluster)
+        # Nobody saw it happen; when the file was read is not the file's to tell.
+        events = [replace(event, seen_ms=None) for _, event in store.events(cluster)]
+    status_file = state_dir / "clusters" / cluster / STATUS_FILE
+    damage = from_json(load(status_file.read_bytes())).error
+    return ReplayOutcome(summary=summary, events=events, damage=damage)
+
+
+def _session(state_dir: Path) -> SparkSession:
+    log = state_dir / "spark.log"
+    try:
+        return session(log)
+    except PySparkException as error:
+        raise JobFailed(f"Spark's JVM does not start: {why_no_jvm(log)}") from error
+
+
+def _live(spark: SparkSession, settings: JobSettings, state_dir: Path) -> list[DataFrame]:
+    asked = [each for cluster in settings.clusters for each in cluster.options(state_dir)]
+    # Spark asks one source after the other: the first one waits for news on behalf of all.
+    waits = ("true", *("false" for _ in asked[1:]))
+    return [
+        spark.readStream.format(name).options(**options, waits=each).load()
+        for (name, options), each in zip(asked, waits, strict=True)
+    ]
+
+
+def _looks(settings: JobSettings, state_dir: Path, held: ExitStack) -> Look:
+    """How the driver asks the source `log_dirs`, in its own process, for a poll at once."""
+    requests = {
+        each.cluster: held.enter_context(
+            PollRequests(state_dir / "clusters" / each.cluster / REQUESTS)
+        )
+        for each in settings.clusters
+        if each.brokers is not None
+    }
+
+    def look(cluster: str, broker: int | None, why: str) -> None:
+        if cluster in requests:
+            requests[cluster].ask(broker, why)
+
+    return look
+
+
+def _start(
+    streams: Sequence[DataFrame],
+    state_dir: Path,
+    held: ExitStack,
+    look: Look | None = None,
+    *,
+    available_now: bool,
+) -> Job:
+    store = held.enter_context(Store.open(state_dir / "store.db"))
+    transitions = state_dir.absolute() / "transitions"
+    checkpoint = state_dir.absolute() / "checkpoint"
+    together = reduce(DataFrame.union, streams)
+    # A task more costs a small batch 100 ms (measured: `make bench`), and speeds a large one up.
+    tasks = min(os.cpu_count() or 1, 8) if available_now else 1
+    together.sparkSession.conf.set("spark.sql.shuffle.partitions", str(tasks))
+    tracked = together.groupBy("cluster", "shard").transformWithState(
+        ReplicaTracker(str(transitions)), OUTPUT, "Update", "None"
+    )
+    writer = (
+        tracked.writeStream.outputMode("update")
+        .option("checkpointLocation", str(checkpoint))
+        .foreachBatch(StoreSink(store, now_ms, look))
+    )
+    if (checkpoint / "metadata").is_file():
+        store.claim(_query_id(checkpoint))
+    elif store.clusters():
+        held.close()
+        raise JobFailed(
+            f"{state_dir} holds a store but no Spark checkpoint: "
+            "restore both from one moment, or remove the state directory to start afresh"
+        )
+    query = (writer.trigger(availableNow=True) if available_now else writer).start()
+    store.claim(str(query.id))
+    return Job(query, held)
+
+
+def _query_id(checkpoint: Path) -> str:
+    return str(json.loads((checkpoint / "metadata").read_text("utf-8"))["id"])
+
+
+def _cause(error: Exception) -> str:
+    """The Python error at the bottom of Spark's, in one line; Spark's own first line otherwise."""
+    text = str(error)
+    found = _PYTHON_ERROR.findall(text)
+    if found:
+        name, message = found[-1]
+        return f"{message} ({name.rsplit('.', 1)[-1]})"
+    return text.strip().splitlines()[0] if text.strip() else type(error).__name__

@@ -1,0 +1,235 @@
+"""From the bytes of a slice to rows: which shard each record belongs to, and whether it counts yet.
+
+Runs on the executors. A record is routed by the bytes that are at a fixed place in every version
+(the topic id), so that nothing is decoded twice. Records about brokers go to the cluster's row and,
+as barriers, to the shards.
+"""
+
+from collections.abc import Iterator
+from typing import Final, cast
+
+from kio.schema.leader_change_message.v0.data import LeaderChangeMessage as LeaderChangeMessageV0
+from kio.schema.leader_change_message.v1.data import LeaderChangeMessage as LeaderChangeMessageV1
+from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
+
+from migration.metadata.records import Config, RemoveTopic, Topic
+from migration.metadata.transactions import Admission, Transaction, admit
+from migration.shard.placement import CLUSTER, SHARDS, place_of_name, shard_numbers
+from migration.shard.records import barrier
+from migration.values.timestamps import EARLIEST_MS, LATEST_MS, within
+from streams.metadata.log_files import read_bytes
+from streams.metadata.offsets import NONE
+from streams.metadata.plan import Slice
+from streams.process.garbage import without_garbage_collection
+from streams.spark.chunks import (
+    ClusterChunk,
+    Kind,
+    RawBarrier,
+    RawName,
+    RawRecord,
+    RawValue,
+    ShardChunk,
+)
+from streams.wire.batches import Batch, read_batches
+from streams.wire.errors import WireError
+from streams.wire.records import read_record
+
+Row = tuple[str, int, int, bytes]
+"""cluster, shard, ordinal (the order of one shard's rows in a batch), chunk."""
+
+_ROWS_A_SLICE: Final = 10**6
+_PARTITION_KEYS: Final = (3, 5)
+_NO_OP_KEY: Final = 20
+_TRANSACTION_KEYS: Final = (23, 24, 25)
+_TOPIC_ID_END_PARTITION: Final = 22
+"""Frame (3 bytes), partition id (4), topic id (16): its last byte."""
+
+
+def rows(cluster: str, part: Slice) -> Iterator[Row]:
+    """Read a slice to its end.
+
+    Raises:
+        WireError: bytes that the planner's headers and CRCs could not show to be damaged.
+    """
+    with without_garbage_collection():
+        router = _Router(cluster, part)
+        buffer = read_bytes(part.path, part.position, part.size) if part.size else b""
+        for batch in read_batches(buffer, file=str(part.path), position=part.position):
+            try:
+                router.take(batch)
+            except WireError as error:
+                if error.file is None:
+                    at = batch.position
+                    error.locate(file=str(part.path), position=at, offset=batch.base_offset)
+                raise
+        yield from router.finish()
+
+
+class _Router:
+    """Collects one slice's records by shard."""
+
+    def __init__(self, cluster: str, part: Slice) -> None:
+        self._cluster = cluster
+        self._part = part
+        self._shards = shard_numbers(cluster)
+        begin = part.start.transaction
+        self._transaction = None if begin == NONE else Transaction(begin)
+        self._timestamp_ms = within(part.timestamp_ms)
+        self._began_here = False
+        self._now: dict[int, list[RawRecord]] = {}
+        self._held: dict[int, list[RawRecord]] = {}
+        self._barriers: list[RawRecord] = []
+        self._everywhere = False
+        self._about_cluster: list[tuple[int, int, RawValue, str]] = []
+        self._rows: list[Row] = []
+
+    def take(self, batch: Batch) -> None:
+        """Route the records of one batch."""
+        if batch.is_control:
+            self._control(batch)
+            return
+        snapshot = self._part.snapshot
+        fixed_offset = self._part.end.offset - 1
+        target = self._now if self._transaction is None or snapshot else self._held
+        shards = self._shards
+        for offset, timestamp, value in batch.records():
+            at = fixed_offset if snapshot else offset
+            if not EARLIEST_MS <= timestamp <= LATEST_MS:
+                timestamp = within(timestamp)
+            key = value[1] if len(value) > _TOPIC_ID_END_PARTITION and value[0] == 1 else None
+            if key in _PARTITION_KEYS:
+                shard = shards[value[_TOPIC_ID_END_PARTITION] % SHARDS]
+            else:
+                target = self._other(at, timestamp, value, target)
+                continue
+            records = target.get(shard)
+            if records is None:
+                records = target[shard] = []
+            records.append((at, timestamp, value))
+
+    def finish(self) -> Iterator[Row]:
+        """All rows of the slice, the cluster's last."""
+        part = self._part
+        if part.snapshot:
+            for shard in self._shards:
+                self._now.setdefault(shard, [])
+            restart = part.start.log != part.end.log
+            self._flush(Kind.RESTART if restart else Kind.SNAPSHOT, self._now)
+        else:
+            self._flush(Kind.COMMITTED, self._now)
+            if self._transaction is not None:
+                self._flush(Kind.HELD, self._held)
+        yield from self._rows
+        chunk = ClusterChunk(
+            snapshot=part.snapshot,
+            log=part.end.log,
+            start=part.start.offset,
+            end_offset=part.end.offset - 1,
+            end_epoch=part.end.epoch,
+            timestamp_ms=self._timestamp_ms,
+            records=self._about_cluster,
+        )
+        yield self._cluster, CLUSTER, self._ordinal(), chunk.pack()
+
+    def _other(
+        self, offset: int, timestamp: int, value: bytes, target: dict[int, list[RawRecord]]
+    ) -> dict[int, list[RawRecord]]:
+        """Route a record that is seldom; the target for the next ones comes back."""
+        record = read_record(value)
+        key = value[1]
+        if isinstance(record, Topic | RemoveTopic):
+            self._topic(record, (offset, timestamp, value), target)
+        elif isinstance(record, Config):
+            shard = self._shards[place_of_name(record.resource_name)]
+            target.setdefault(shard, []).append((offset, timestamp, value))
+        elif key in _TRANSACTION_KEYS and not self._part.snapshot:
+            return self._mark(offset, timestamp, value)
+        elif key != _NO_OP_KEY:
+            what = Admission.NOW if target is self._now else Admission.HELD
+            self._about_cluster.append((offset, timestamp, value, what.name))
+            told = barrier(record)
+            if told is not None:
+                self._tell_shards((offset, timestamp, (told.broker_id, told.log_dirs)), target)
+        return target
+
+    def _topic(
+        self, record: Topic | RemoveTopic, raw: RawRecord, target: dict[int, list[RawRecord]]
+    ) -> None:
+        """Tell the topic's shard, and those that may keep its settings by its name."""
+        offset, timestamp, _ = raw
+        shards: tuple[int, ...]
+        named: RawName
+        target.setdefault(self._shards[record.topic_id[-1] % SHARDS], []).append(raw)
+        shards, named = self._shards, (record.topic_id, None)
+        if isinstance(record, Topic):
+            shards = (self._shards[place_of_name(record.name)],)
+            named = (record.topic_id, record.name)
+        for shard in shards:
+            target.setdefault(shard, []).append((offset, timestamp, named))
+
+    def _tell_shards(self, told: RawRecord, target: dict[int, list[RawRecord]]) -> None:
+        if target is self._held:
+            # Seldom enough to be told to every shard.
+            for shard in self._shards:
+                self._held.setdefault(shard, []).append(told)
+            return
+        self._barriers.append(told)
+        _, log_dirs = cast("RawBarrier", told[2])
+        self._everywhere = self._everywhere or log_dirs is not None
+
+    def _mark(self, offset: int, timestamp: int, value: bytes) -> dict[int, list[RawRecord]]:
+        """Begin, End or Abort; a transaction within one slice leaves no trace in the shards."""
+        was_open = self._transaction
+        self._transaction, what = admit(was_open, offset, read_record(value))
+        self._about_cluster.append((offset, timestamp, value, what.name))
+        if what is Admission.HELD:
+            self._began_here = True
+            return self._held
+        if not self._began_here:
+            self._flush(Kind.COMMITTED, self._now)
+            self._flush(Kind.HELD, self._held)
+            kind = Kind.RELEASE if what is Admission.RELEASE else Kind.DROP
+            for shard in self._shards:
+                chunk = ShardChunk(kind, self._part.end.log, offset + 1, timestamp, [])
+                self._row(shard, chunk)
+        elif what is Admission.RELEASE:
+            for shard, records in self._held.items():
+                self._now.setdefault(shard, []).extend(records)
+        self._held = {}
+        self._began_here = False
+        return self._now
+
+    def _control(self, batch: Batch) -> None:
+        for offset, timestamp_ms, record in batch.control_records():
+            timestamp = within(timestamp_ms)
+            if (
+                isinstance(record, LeaderChangeMessageV0 | LeaderChangeMessageV1)
+                and not self._part.snapshot
+            ):
+                raw = (offset, timestamp, record.leader_id, Admission.NOW.name)
+                self._about_cluster.append(raw)
+            elif isinstance(record, SnapshotHeaderRecord):
+                self._timestamp_ms = within(record.last_contained_log_timestamp)
+
+    def _flush(self, kind: Kind, by_shard: dict[int, list[RawRecord]]) -> None:
+        barriers = self._barriers
+        if kind in (Kind.COMMITTED, Kind.SNAPSHOT) and barriers:
+            if self._everywhere:
+                for shard in self._shards:
+                    by_shard.setdefault(shard, [])
+            for records in by_shard.values():
+                records.extend(barriers)
+                records.sort(key=lambda record: record[0])
+            self._barriers = []
+            self._everywhere = False
+        for shard, records in by_shard.items():
+            end = self._part.end
+            chunk = ShardChunk(kind, end.log, end.offset, self._timestamp_ms, records)
+            self._row(shard, chunk)
+        by_shard.clear()
+
+    def _row(self, shard: int, chunk: ShardChunk) -> None:
+        self._rows.append((self._cluster, shard, self._ordinal(), chunk.pack()))
+
+    def _ordinal(self) -> int:
+        return self._part.ordinal * _ROWS_A_SLICE + len(self._rows)

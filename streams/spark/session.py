@@ -1,0 +1,249 @@
+"""The Spark session, set up for small, quick micro-batches on the machine it runs on.
+
+One session a process: the first call starts it, later ones find it. `python -m streams.spark.warm`
+makes an archive of the JVM's classes, with which it starts in half the time.
+"""
+
+import atexit
+import hashlib
+import logging
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+import pyspark
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from streams.spark.jmx_source import JmxSource
+from streams.spark.log_dirs_source import LogDirsSource
+from streams.spark.metadata_source import KraftMetadataSource
+from streams.spark.zookeeper_source import ZooKeeperSource
+from streams.state.directory import check_way, create_private
+
+_STREAMING: Final = "org.apache.spark.sql.execution.streaming"
+_JAVA: Final = (
+    # Threads of the JVM's second compiler and of parallel collectors compete with the Python
+    # workers on a small machine (shared/spark-facts: 404 -> 270 ms a batch together).
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xss4m",
+    "-Xshare:auto",
+    "-Xlog:disable",
+    "-Xlog:all=error:stderr",
+)
+SETTINGS: Final = {
+    "spark.app.name": "kraftgate",
+    "spark.python.daemon.module": "streams.spark.worker_daemon",
+    # It sets a variable for some workers and not for others, so that they could not be shared.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # Every local user can connect to the ports of RPC and block manager: without authentication
+    # Spark deserializes any Java object that comes in. In local mode it makes the secret itself,
+    # at each start, and keeps it in the JVM: in no setting, argument, variable or file.
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+    "spark.network.crypto.saslFallback": "false",
+    # Hadoop sets the mode of what it creates, whatever the umask of the process.
+    "spark.hadoop.fs.permissions.umask-mode": "077",
+    "spark.driver.memory": "1g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.streaming.stateStore.providerClass": (
+        f"{_STREAMING}.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
+    "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "64",
+    # The default forks a process for every checkpoint file; this one is for local disks only.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "2",
+}
+
+
+def class_archive() -> Path:
+    """Where the archive of the JVM's classes is, or would be: one for each installed PySpark."""
+    return _cache().with_suffix(".jsa")
+
+
+def _cache() -> Path:
+    """The stem of what is kept between runs for the PySpark that is installed here."""
+    cache = os.environ.get("KRAFTGATE_CACHE") or os.environ.get("XDG_CACHE_HOME")
+    base = Path(cache) if cache else Path.home() / ".cache"
+    installed = str(Path(pyspark.__file__).resolve().parent)
+    place = hashlib.sha256(installed.encode()).hexdigest()[:8]
+    return base / "kraftgate" / f"spark-{pyspark.__version__.replace('.', '_')}-{place}"
+
+
+def session(log: Path, *, java_options: tuple[str, ...] = ()) -> SparkSession:
+    """Start, or find, the session, with our sources registered.
+
+    `log`: the file that gets what the JVM and its Python workers print.
+    """
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    # As a module of the house may run from a checkout, the workers must find it there too.
+    house = str(Path(__file__).resolve().parents[2])
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if house not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([house, *filter(None, paths)])
+    # PySpark sets it for some of the workers only, which then could not be shared either.
+    os.environ.setdefault("PYTHONHASHSEED", "0")
+    # With pinned threads the callbacks' server cannot be given a token (`_ask_for_token`).
+    os.environ["PYSPARK_PIN_THREAD"] = "false"
+    try:
+        spark = SparkSession.active()
+    except PySparkException:  # there is none yet
+        spark = _start(log, java_options)
+        _ask_for_token(spark)
+        spark.sparkContext.environment.clear()
+        threading.Thread(target=_start_workers, args=[spark], daemon=True).start()
+    for source in (KraftMetadataSource, ZooKeeperSource, LogDirsSource, JmxSource):
+        spark.dataSource.register(source)
+    return spark
+
+
+def _ask_for_token(spark: SparkSession) -> None:
+    """Let the callbacks' server, a TCP port of this process, take the JVM's calls only.
+
+    It starts with the first `foreachBatch`; the JVM sends the gateway's token to it already.
+    """
+    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001  # PySpark has no public handle
+    gateway.callback_server_parameters.auth_token = gateway.gateway_parameters.auth_token
+    logging.getLogger("py4j.java_gateway").addFilter(_without_traceback)
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """Keep the line of what py4j logs, such as a stranger's connection."""
+    record.exc_info = None
+    return True
+
+
+def _start_workers(spark: SparkSession) -> None:
+    """Let the workers start, and import what they need, while the query is being planned."""
+    context = spark.sparkContext
+    # Whatever hinders them hinders the query too, which reports it.
+    with suppress(Py4JError, PySparkException, OSError):
+        tasks = context.defaultParallelism
+        context.parallelize(range(tasks), tasks).foreachPartition(_nothing)
+
+
+def _nothing(rows: Iterable[int]) -> None:
+    """What a task does that is only there for its worker."""
+
+
+def _start(log: Path, java_options: tuple[str, ...]) -> SparkSession:
+    create_private()
+    scratch = tempfile.mkdtemp(prefix="kraftgate-spark-")
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    log4j = resources.files("streams.spark").joinpath("log4j2.properties")
+    java = [*_JAVA, f"-Dlog4j2.configurationFile={log4j}", *java_options]
+    if not java_options and class_archive().is_file():
+        java.append(f"-XX:SharedArchiveFile={class_archive()}")
+    builder = SparkSession.builder.master(f"local[{min(os.cpu_count() or 1, 8)}]")
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    home = _home_without_archives()
+    with _output_to(log), _environment("SPARK_HOME", str(home)), _left_to_us():
+        return (
+            builder.config("spark.driver.extraJavaOptions", " ".join(java))
+            .config("spark.local.dir", scratch)
+            .config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
+            .getOrCreate()
+        )
+
+
+def _home_without_archives() -> Path:
+    """A SPARK_HOME in which the workers find no pyspark.zip, and so take the installed package.
+
+    From the archive every one of the dozen Python processes would compile PySpark anew, since a
+    zip keeps no byte code: 0.6 s each. The path stays the same, or the archive of classes would
+    not fit.
+    """
+    installed = Path(pyspark.__file__).resolve().parent
+    home = _cache().with_suffix(".home")
+    home.mkdir(parents=True, exist_ok=True)
+    # The JVM runs what lies there, and the archive of classes next to it.
+    check_way(home / "jars")
+    for part in ("bin", "jars"):
+        with suppress(FileExistsError):
+            (home / part).symlink_to(installed / part)
+    return home
+
+
+_leaving: Final = threading.Event()
+
+
+def _ignore_sigterm() -> None:
+    if _leaving.is_set():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+# Runs in a child between fork and exec, where there is a preexec_fn: PySpark has one for the JVM.
+os.register_at_fork(after_in_child=_ignore_sigterm)
+
+
+@contextmanager
+def _left_to_us() -> Iterator[None]:
+    """Let the JVM that is started meanwhile ignore SIGTERM: it ends with its standard input.
+
+    systemd sends SIGTERM to each process of a unit, a shell to a process group. A JVM that ended by
+    itself would take the query with it before it was stopped. HotSpot leaves a SIGTERM ignored that
+    was ignored when it started, as PySpark uses it for SIGINT.
+    """
+    _leaving.set()
+    try:
+        yield
+    finally:
+        _leaving.clear()
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """Set a variable for the JVM that is started meanwhile, and only for it."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+@contextmanager
+def _output_to(log: Path) -> Iterator[None]:
+    """Let the JVM and its Python workers inherit a file for their output, not our terminal.
+
+    They write by file descriptor, past any handler of ours, into the live view and into JSON.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = os.dup(1), os.dup(2)
+    with log.open("ab") as file:
+        try:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+            yield
+        finally:
+            for descriptor, number in zip(kept, (1, 2), strict=True):
+                os.dup2(descriptor, number)
+                os.close(descriptor)

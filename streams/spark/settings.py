@@ -1,0 +1,76 @@
+"""What the job is to follow, and how it says so to its sources."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+NOT_CONFIGURED = ""
+"""A source that is not configured (yet) still belongs to the query: Spark numbers the sources in
+its checkpoint, and cannot go on with another number of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """Where controllers or brokers are asked.
+
+    Attributes:
+        bootstrap: "host:port,host:port".
+        security: fields of `streams.net.security.Security`; names of files, never secrets.
+    """
+
+    bootstrap: str
+    security: Mapping[str, str | bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSources:
+    """One cluster and what can be asked about it.
+
+    Attributes:
+        cluster_id: refused if the cluster has another one; None: not checked.
+        zookeeper: what `streams.zookeeper.ensemble.parse_ensemble` reads; names of files, never
+            secrets.
+        jmx: what `streams.jmx.config.parse_jmx` reads; names of files, never secrets.
+    """
+
+    cluster: str
+    cluster_id: str | None = None
+    controllers: Listener | None = None
+    zookeeper: Mapping[str, object] | None = None
+    brokers: Listener | None = None
+    jmx: Mapping[str, object] | None = None
+
+    def options(self, state_dir: Path) -> Iterator[tuple[str, dict[str, str]]]:
+        """Each source's format and options, in the order that the checkpoint knows."""
+        state = (state_dir / "clusters" / self.cluster).absolute()
+        common = {
+            "cluster": self.cluster,
+            "state": str(state),
+            "bell": str((state_dir / "bell").absolute()),
+        }
+        log = {"path": str(state / "__cluster_metadata-0")}
+        yield "kraft_metadata", common | log | {"controllers": self._told(self.controllers)}
+        ensemble = NOT_CONFIGURED if self.zookeeper is None else json.dumps(self.zookeeper)
+        yield "zookeeper", common | {"ensemble": ensemble}
+        yield "log_dirs", common | {"brokers": self._told(self.brokers)}
+        asked = NOT_CONFIGURED if self.jmx is None else json.dumps(self.jmx)
+        yield "jmx", common | {"asked": asked}
+
+    def _told(self, listener: Listener | None) -> str:
+        if listener is None:
+            return NOT_CONFIGURED
+        return json.dumps(
+            {
+                "bootstrap": listener.bootstrap,
+                "cluster_id": self.cluster_id,
+                "security": dict(listener.security),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSettings:
+    """What to follow: clusters, in an order that stays."""
+
+    clusters: Sequence[ClusterSources]

@@ -1,0 +1,178 @@
+"""Each micro-batch's end on the driver: shard reports and cluster records make the next image.
+
+What is collected here grows with brokers, directories and topics, not with replicas. A batch that
+is in the store already (Spark repeats one whose commit it did not finish) changes nothing there,
+but is still evaluated, since the shards' state depends on it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from pyspark.sql import DataFrame, Row
+
+from migration.image.advance import Batch, advance
+from migration.image.cluster import ClusterImage, Provenance, summarize
+from migration.image.observe import compare, observe
+from migration.image.summary import ClusterSummary
+from migration.observed.facts import Observation
+from migration.shard.placement import CLUSTER, JMX, LOG_DIRS, SHARDS, ZOOKEEPER
+from migration.shard.report import ShardReport
+from streams.spark.chunks import ClusterChunk
+from streams.spark.packing import unpack_report
+from streams.state.journal_row import Told, unpack_row
+from streams.state.store import Outcome, Store, StoreError, TransitionFile
+
+Look = Callable[[str, int | None, str], None]
+"""Asks for a look at a broker's disks: cluster, broker (None: all), why."""
+_FACTS: Final = {ZOOKEEPER: "zookeeper", LOG_DIRS: "log_dirs", JMX: "jmx"}
+_ASKS_FOR_A_LOOK: Final = frozenset(
+    {
+        "broker_registered",
+        "broker_fenced",
+        "log_dir_failure_notified",
+        "log_dirs_lost",
+        "notifications_missed",
+        "topic_created",
+        "zk_broker_appeared",
+        "zk_broker_gone",
+    }
+)
+
+
+@dataclass(slots=True)
+class _Collected:
+    """One cluster's rows of a batch."""
+
+    chunks: list[tuple[int, ClusterChunk]] = field(default_factory=list)
+    reports: dict[int, ShardReport] = field(default_factory=dict)
+    files: list[TransitionFile] = field(default_factory=list)
+    facts: list[tuple[int, Told]] = field(default_factory=list)
+
+    def place(self) -> dict[str, int]:
+        """Up to where each source is read by this batch: the same ones when it is repeated."""
+        ends = {_FACTS[shard]: told.until for shard, told in self.facts}
+        if self.chunks:
+            ends["kraft_metadata"] = max(chunk.end_offset for _, chunk in self.chunks)
+        return ends
+
+    def observations(self) -> list[Observation]:
+        """What was seen beside the metadata log, in the order it was seen."""
+        facts = [fact for _, told in self.facts for fact in told.facts]
+        return sorted(facts, key=lambda fact: fact.seen_ms)
+
+    def batch(self) -> Batch | None:
+        """As the image takes it; None: the batch holds nothing of the metadata log."""
+        if not self.chunks:
+            return None
+        chunks = [chunk for _, chunk in sorted(self.chunks, key=lambda each: each[0])]
+        last = chunks[-1]
+        return Batch(
+            log=last.log,
+            start=chunks[0].start,
+            end=Provenance(
+                offset=last.end_offset, epoch=last.end_epoch, timestamp_ms=last.timestamp_ms
+            ),
+            records=[each for chunk in chunks for each in chunk.stamped()],
+            reports=self.reports,
+            snapshot=last.snapshot,
+        )
+
+
+class StoreSink:
+    """Writes batches to a store; the function for `foreachBatch`.
+
+    `look`: what is called where the disks must be looked at; None: they are not followed.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], int],
+        look: Look | None = None,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._look = look
+        self._images: dict[str, tuple[ClusterImage, ClusterSummary]] = {}
+
+    def __call__(self, frame: DataFrame, batch_id: int) -> None:
+        """Evaluate the batch, and write it unless it is written.
+
+        Raises:
+            StoreError: the store is of another history than the checkpoint, or cannot be written.
+        """
+        collected = _collect(frame.collect())
+        applied = self._store.applied(batch_id)
+        if applied:
+            _check_same(batch_id, applied, collected)
+            return
+        outcomes = [self._outcome(cluster, each) for cluster, each in sorted(collected.items())]
+        self._store.commit(batch_id, outcomes, self._clock())
+        for outcome in outcomes:
+            self._images[outcome.cluster] = (outcome.image, outcome.summary)
+            self._ask(outcome)
+
+    def _ask(self, outcome: Outcome) -> None:
+        """Have the disks looked at where something happened that they must be judged after."""
+        if self._look is None:
+            return
+        wanted = {
+            each.broker: each.kind for each in outcome.events if each.kind in _ASKS_FOR_A_LOOK
+        }
+        # None: all of them; a new topic may lie anywhere, a missed notification be of anybody.
+        for broker, kind in wanted.items() if None not in wanted else [(None, wanted[None])]:
+            self._look(outcome.cluster, broker, kind)
+
+    def _outcome(self, cluster: str, collected: _Collected) -> Outcome:
+        known = self._images.get(cluster)
+        image = known[0] if known else self._store.image(cluster)
+        before = known[1] if known else summarize(cluster, image)
+        batch = collected.batch()
+        after_image, events = (image, ()) if batch is None else advance(image, batch)
+        facts = collected.observations()
+        after_image, seen = observe(after_image, facts)
+        after_image, compared = compare(after_image, collected.reports, facts, SHARDS)
+        after = summarize(cluster, after_image)
+        was = {each.id: each for each in before.brokers}
+        return Outcome(
+            cluster=cluster,
+            image=after_image,
+            summary=after,
+            brokers=[each for each in after.brokers if was.get(each.id) != each],
+            gone=sorted(was.keys() - {each.id for each in after.brokers}),
+            events=(*events, *seen, *compared),
+            place=collected.place(),
+            files=collected.files,
+        )
+
+
+def _collect(rows: Iterable[Row]) -> Mapping[str, _Collected]:
+    by_cluster: dict[str, _Collected] = {}
+    for row in rows:
+        collected = by_cluster.setdefault(row.cluster, _Collected())
+        if row.shard == CLUSTER:
+            chunk = ClusterChunk.unpack(bytes(row.payload))
+            collected.chunks.append((row.ordinal, chunk))
+        elif row.shard in _FACTS:
+            collected.facts.append((row.shard, unpack_row(bytes(row.payload))))
+        else:
+            report, path, count = unpack_report(bytes(row.payload))
+            collected.reports[row.shard] = report
+            if path is not None:
+                collected.files.append(TransitionFile(path=path, rows=count))
+    return by_cluster
+
+
+def _check_same(
+    batch_id: int,
+    applied: Mapping[str, Mapping[str, int]],
+    collected: Mapping[str, _Collected],
+) -> None:
+    repeated = {cluster: each.place() for cluster, each in collected.items()}
+    if repeated != applied:
+        raise StoreError(
+            f"batch {batch_id} ended at {dict(applied)} when it was written and "
+            f"now ends at {repeated}: the checkpoint is older than the store; restore both "
+            "from one moment, or remove the state directory to start afresh"
+        )

@@ -1,0 +1,54 @@
+"""`python -m streams.spark.warm`: make the archive of classes with which the JVM starts faster.
+
+Runs the job once over a log of one record and lets the JVM write down what it loaded (class data
+sharing, java's ArchiveClassesAtExit). Nothing depends on the archive; a JVM that it does not fit
+ignores it.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from streams.spark.query import replay
+from streams.spark.session import class_archive, session
+from streams.state.directory import create_private
+from streams.wire.build import write_leader_change
+
+_DUMP_S_MAX: Final = 60.0
+
+
+def main() -> int:
+    """Make the archive unless it is there; 1 if the JVM did not write it."""
+    archive = class_archive()
+    if archive.is_file():
+        return 0
+    create_private()
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    fresh = archive.with_suffix(f".{os.getpid()}.tmp")
+    with tempfile.TemporaryDirectory(prefix="kraftgate-warm-") as folder:
+        spark = session(
+            Path(folder, "spark.log"), java_options=(f"-XX:ArchiveClassesAtExit={fresh}",)
+        )
+        log = Path(folder, f"{0:020d}.log")
+        log.write_bytes(write_leader_change(0, 1, 1, 3000))
+        replay(log)
+        gateway: Any = spark.sparkContext._gateway  # noqa: SLF001  # PySpark has no public handle
+        spark.stop()
+        jvm = gateway.proc
+        gateway.shutdown()
+        jvm.stdin.close()
+        deadline = time.monotonic() + _DUMP_S_MAX
+        while jvm.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+    if not fresh.is_file():
+        sys.stderr.write("the JVM wrote no class archive; kraftgate starts without it\n")
+        return 1
+    fresh.replace(archive)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""`zookeeper`: the PySpark Python Data Source over what a ZooKeeper shows.
+
+Options: those of `streams.spark.journal_source`, and `ensemble` (`streams.zookeeper.ensemble`).
+"""
+
+import time
+from collections.abc import MutableMapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
+
+from migration.observed.source_status import SourceStatus
+from migration.shard.placement import ZOOKEEPER
+from streams.spark.journal_source import JournalOptions, JournalReader, Watcher
+from streams.spark.metadata_source import SCHEMA
+
+if TYPE_CHECKING:
+    from streams.state.journal import Journal
+    from streams.zookeeper.content.reader import ContentReader
+    from streams.zookeeper.watcher import ZooKeeperWatcher
+
+
+class ZooKeeperSource(DataSource):
+    """Registers as `zookeeper`."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._options = JournalOptions.parse(options, watched="ensemble")
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return "zookeeper"
+
+    def schema(self) -> str:
+        """Rows are facts, packed."""
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> "ZooKeeperReader":  # noqa: ARG002, N802
+        """The reader; nothing is opened yet."""
+        return ZooKeeperReader(self._options, ZOOKEEPER, self.name())
+
+
+class ZooKeeperReader(JournalReader):
+    """Offers what was seen in ZooKeeper."""
+
+    def watch(self, journal: "Journal") -> Watcher:
+        """Begin to watch from where the journal's facts end."""
+        from streams.state.source_status import now_ms
+        from streams.zookeeper.content.reader import ContentReader
+        from streams.zookeeper.content.when import is_written_by_kraft
+        from streams.zookeeper.dirty import Dirty
+        from streams.zookeeper.ensemble import parse_ensemble
+        from streams.zookeeper.known import Known
+        from streams.zookeeper.watcher import ZooKeeperWatcher
+
+        config = parse_ensemble(self.options.watched)
+        dirty = Dirty()
+        watcher = ZooKeeperWatcher(
+            config,
+            Known(journal.kept()),
+            journal.append,
+            now_ms,
+            touched=lambda names: dirty.touch(names, time.monotonic()),
+        )
+        content = ContentReader(
+            config,
+            self.options.cluster,
+            journal.append,
+            now_ms,
+            should_read=lambda: is_written_by_kraft(watcher.known, now_ms()),
+            dirty=dirty,
+        )
+        return _Watching(watcher.start(), content.start())
+
+
+class _Watching:
+    """A watcher and a reader of all content, as every journalled source has it."""
+
+    def __init__(self, watcher: "ZooKeeperWatcher", content: "ContentReader") -> None:
+        self._watcher = watcher
+        self._content = content
+
+    def status(self) -> SourceStatus:
+        from migration.observed.cluster_id import in_znode
+        from migration.observed.znodes import CLUSTER_ID
+        from streams.zookeeper.status import source_status
+
+        watched, content = self._watcher.status(), self._content.status()
+        znode = self._watcher.known.znode(CLUSTER_ID) if watched.sees else None
+        said = source_status(watched)
+        said = replace(
+            said,
+            cluster_id=None if znode is None else in_znode(znode.data),
+            limits=(*said.limits, *content.limits),
+        )
+        if content.error is None or said.waiting is not None:
+            return said
+        # No error of the source: without comparisons everything else is still seen.
+        why = content.error.detail
+        words = f"the next reading of ZooKeeper's content; the last one failed: {why}"
+        return replace(said, waiting=words)
+
+    def stop(self) -> None:
+        self._content.stop()
+        self._watcher.stop()

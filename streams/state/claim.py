@@ -1,0 +1,121 @@
+"""The claim on a state directory: one process at a time follows with it.
+
+Claim it before anything else is opened: a second process would otherwise fail at whatever the two
+meet at first (a port, a journal), or take over the first one's audit trail.
+"""
+
+import fcntl
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from io import FileIO
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from streams.state.directory import prepare
+
+LOCK_FILE: Final = "lock"
+_HOLDER_BYTES_MAX: Final = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """A process that claimed a state directory.
+
+    Attributes:
+        created_s: when the process started; with its id it is unique on its host.
+        since: when it claimed the directory.
+    """
+
+    host: str
+    pid: int
+    created_s: float
+    command: str
+    since: str
+
+    def words(self) -> str:
+        """Name the process."""
+        return f"process {self.pid} on {self.host} ({self.command}), since {self.since}"
+
+    def is_running(self) -> bool | None:
+        """Return whether the process still runs; None: it runs on another host."""
+        if self.host != socket.gethostname():
+            return None
+        try:
+            return psutil.Process(self.pid).create_time() == self.created_s
+        except psutil.Error:
+            return False
+
+
+class StateDirInUse(Exception):
+    """Another process follows with this directory; the message names the process."""
+
+
+@contextmanager
+def claimed(state_dir: Path) -> Iterator[None]:
+    """Make the directory, and be the only process that follows with it until the block ends.
+
+    Raises:
+        StateDirInUse: another process has claimed it.
+        UnsafeStateDir: another user owns it, can write to it, or can replace it.
+        OSError: it cannot be created, written or locked (`streams.state.directory.why_unusable`).
+    """
+    prepare(state_dir)
+    with (state_dir / LOCK_FILE).open("a+b", buffering=0) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StateDirInUse(
+                f"{state_dir} is in use by {_who(file)}: end that process, or set another"
+                " state directory"
+            ) from error
+        _sign(file)
+        yield
+
+
+def _who(file: FileIO) -> str:
+    file.seek(0)
+    found = _parsed(file.read(_HOLDER_BYTES_MAX))
+    return "another kraftgate" if found is None else found.words()
+
+
+def holder(state_dir: Path) -> Holder | None:
+    """Return the process that claimed the directory last; None: unknown, or none ever did.
+
+    Raises:
+        OSError: the lock file cannot be read.
+    """
+    try:
+        return _parsed((state_dir / LOCK_FILE).read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+def _sign(file: FileIO) -> None:
+    """Leave in the lock file which process has it."""
+    pid = os.getpid()
+    me = Holder(
+        host=socket.gethostname(),
+        pid=pid,
+        created_s=psutil.Process(pid).create_time(),
+        command=" ".join(["kraftgate", *sys.argv[1:2]]),
+        since=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )
+    if os.fstat(file.fileno()).st_size:
+        file.truncate(0)
+    file.write(json.dumps(asdict(me)).encode())
+
+
+def _parsed(content: bytes) -> Holder | None:
+    """Read what `_sign` wrote; an earlier version wrote nothing, or something else."""
+    try:
+        return Holder(**json.loads(content[:_HOLDER_BYTES_MAX]))
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,237 @@
+"""The journal of one source: facts in the order they were seen, durable before they are offered.
+
+Kept in SQLite with write-ahead logging and `synchronous=FULL`, so that what `append` returned
+survives a power cut. One process appends; the workers of the job read. What was committed is
+compacted as Kafka compacts a topic: the last fact of each key stays, since a source that starts
+again must know what it had told.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+from migration.observed.facts import Observation, ReplicasBack, ShardFact, ZnodeGone
+from migration.observed.znodes import NOTIFICATIONS, parent
+from streams.state.doorbell import Doorbell
+from streams.state.fact_codec import keepable, key, unpack
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS facts (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT, over INTEGER NOT NULL,
+    shard INTEGER, fact BLOB NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS facts_by_key ON facts (key, sequence);
+"""
+_SUPERSEDED: Final = """
+DELETE FROM facts WHERE sequence IN (
+    SELECT old.sequence FROM facts AS new CROSS JOIN facts AS old
+    WHERE new.sequence > :done AND old.key = new.key AND old.sequence < new.sequence
+    AND old.sequence <= :until
+)
+"""
+"""Only what came since the last time can supersede anything: a source may keep tens of thousands of
+facts, and this is done several times a second."""
+_SAYS_NOTHING: Final = """
+DELETE FROM facts WHERE sequence > :done AND sequence <= :until AND (key IS NULL OR over)
+"""
+_BUSY_S: Final = 10.0
+
+
+class JournalError(Exception):
+    """The journal cannot be used: its file is damaged, or is not the one the job read before."""
+
+
+class Journal:
+    """One source's journal. Thread-safe."""
+
+    def __init__(self, path: Path, doorbell: Doorbell | None = None) -> None:
+        """Open for appending; made if it is not there.
+
+        `doorbell`: rung after each append.
+
+        Raises:
+            JournalError: the file is no journal, or cannot be made.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._doorbell = doorbell
+        self._news = threading.Condition()
+        self._compacted = 0
+        try:
+            self._db = _connect(path)
+            self._db.executescript(_SCHEMA)
+            self._last = _last(self._db)
+        except sqlite3.Error as error:
+            raise JournalError(f"{path} cannot be opened as a journal: {error}") from error
+
+    def append(self, facts: Sequence[Observation]) -> int:
+        """Keep facts, all or none, and return the sequence number of the last one.
+
+        In place of a fact with a value that cannot be kept, a fact that names it is.
+
+        Raises:
+            JournalError: the disk is full, or the file is not writable.
+        """
+        rows = [
+            (key(kept), _is_over(kept), _shard(kept), packed)
+            for kept, packed in map(keepable, facts)
+        ]
+        with self._news:
+            try:
+                with _transaction(self._db):
+                    self._db.executemany(
+                        "INSERT INTO facts (key, over, shard, fact) VALUES (?, ?, ?, ?)", rows
+                    )
+                    self._last = _last(self._db)
+            except sqlite3.Error as error:
+                raise JournalError(f"{self.path} cannot be written: {error}") from error
+            self._news.notify_all()
+        if self._doorbell is not None:
+            self._doorbell.ring()
+        return self._last
+
+    @property
+    def last(self) -> int:
+        """The sequence number of the last fact; 0 before the first."""
+        with self._news:
+            return self._last
+
+    def wait_beyond(self, sequence: int, timeout_s: float) -> bool:
+        """Wait for a fact behind `sequence`; False: none came in time."""
+        deadline = time.monotonic() + timeout_s
+        with self._news:
+            while self._last <= sequence:
+                left = deadline - time.monotonic()
+                if left <= 0 or not self._news.wait(left):
+                    return self._last > sequence
+        return True
+
+    def kept(self) -> Iterator[Observation]:
+        """All facts that are still there, in order: what the source had told, but for shards'."""
+        with self._news:
+            rows = self._db.execute(
+                "SELECT fact FROM facts WHERE shard IS NULL ORDER BY sequence"
+            ).fetchall()
+        return (unpack(packed) for (packed,) in rows)
+
+    def compact(self, until: int) -> None:
+        """Drop what was committed, `until` included, but for the last fact of each key.
+
+        Raises:
+            JournalError: the file is not writable.
+        """
+        with self._news:
+            stretch = {"done": self._compacted, "until": until}
+            try:
+                with _transaction(self._db):
+                    self._db.execute(_SUPERSEDED, stretch)
+                    self._db.execute(_SAYS_NOTHING, stretch)
+            except sqlite3.Error as error:
+                raise JournalError(f"{self.path} cannot be compacted: {error}") from error
+            self._compacted = max(self._compacted, until)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._news:
+            self._db.close()
+
+
+def read(path: Path, after: int, until: int) -> list[tuple[int, int | None, bytes]]:
+    """The facts behind `after` up to `until`: sequence number, shard if it is for one, packed.
+
+    Raises:
+        JournalError: they are not all there: the file is not the one that offered them.
+    """
+    try:
+        with closing(_connect(path, readonly=True)) as db:
+            rows = db.execute(
+                "SELECT sequence, shard, fact FROM facts WHERE sequence > ? AND sequence <= ?"
+                " ORDER BY sequence",
+                (after, until),
+            ).fetchall()
+    except sqlite3.Error as error:
+        raise JournalError(f"{path} cannot be read: {error}") from error
+    if len(rows) != until - after:
+        raise JournalError(
+            f"{path} holds {len(rows)} of the facts {after + 1} to {until} that the last batch "
+            "began with: restore the state directory as a whole, or remove it to start afresh"
+        )
+    return rows
+
+
+def last_sequence(path: Path) -> int:
+    """The sequence number of the last fact in a journal; 0 before the first.
+
+    Raises:
+        JournalError: there is none at `path`.
+    """
+    try:
+        with closing(_connect(path, readonly=True)) as db:
+            return _last(db)
+    except sqlite3.Error as error:
+        raise JournalError(f"{path} cannot be read: {error}") from error
+
+
+def first_behind(path: Path, read: int) -> int | None:
+    """When the first fact behind the number `read` was observed; None: there is no such fact.
+
+    Raises:
+        JournalError: there is no journal at `path`.
+    """
+    try:
+        with closing(_connect(path, readonly=True)) as db:
+            row = db.execute(
+                "SELECT fact FROM facts WHERE sequence > ? ORDER BY sequence LIMIT 1", (read,)
+            ).fetchone()
+    except sqlite3.Error as error:
+        raise JournalError(f"{path} cannot be read: {error}") from error
+    return None if row is None else unpack(row[0]).seen_ms
+
+
+def _connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
+    if readonly and not path.is_file():
+        raise JournalError(f"{path} is not there: restore the state directory as a whole")
+    uri = f"file:{os.fspath(path.absolute())}?mode={'ro' if readonly else 'rwc'}"
+    db = sqlite3.connect(
+        uri, uri=True, isolation_level=None, check_same_thread=False, timeout=_BUSY_S
+    )
+    if not readonly:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=FULL")
+    return db
+
+
+def _last(db: sqlite3.Connection) -> int:
+    # A journal that is just being made has no tables yet, and no facts.
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'").fetchone():
+        return 0
+    # Not the largest number in the table, whose last row may have been compacted away.
+    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'facts'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _is_over(fact: Observation) -> bool:
+    """Whether nothing is left to know of a key after this: it is as if it had never been seen."""
+    if isinstance(fact, ZnodeGone):
+        return parent(fact.path) != NOTIFICATIONS
+    return isinstance(fact, ReplicasBack)
+
+
+def _shard(fact: Observation) -> int | None:
+    return fact.shard if isinstance(fact, ShardFact) else None
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")

@@ -1,0 +1,324 @@
+"""The audit store on SQLite: written by the job's driver, read by every screen and command.
+
+Write-ahead logging, so that readers never wait for the writer; `synchronous=FULL`, so that a
+committed batch survives a power cut.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from migration.image.cluster import ClusterImage
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.metadata.events import Event, Source
+from migration.values.timestamps import within
+from streams.state.image_codec import (
+    broker_json,
+    pack_image,
+    read_summary,
+    summary_json,
+    unpack_image,
+)
+
+FORMAT: Final = 3
+"""Of the tables and of what is packed in them."""
+EVENT: Final = "sequence, metadata_offset, timestamp_ms, kind, broker, fields, source, seen_ms"
+EventRow: TypeAlias = tuple[int, int | None, int | None, str, int | None, str, str, int | None]
+
+
+class StoreError(Exception):
+    """The store cannot be used: absent, not ours, or not of this query."""
+
+
+class StoreNotMade(StoreError):
+    """The file is there, and the first query is just about to make its tables."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransitionFile:
+    """A Parquet file of replica transitions."""
+
+    path: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one batch made of one cluster.
+
+    Attributes:
+        brokers: the summaries that changed.
+        gone: brokers that are no longer there.
+        place: up to where each source was read, by its name.
+    """
+
+    cluster: str
+    image: ClusterImage
+    summary: ClusterSummary
+    brokers: Sequence[BrokerSummary]
+    gone: Sequence[int]
+    place: Mapping[str, int]
+    events: Sequence[Event]
+    files: Sequence[TransitionFile]
+
+
+class Store:
+    """One audit store. Use `open` to write, `open_readonly` to look."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    @classmethod
+    def open(cls, path: Path) -> "Store":
+        """Open for writing; made if it is not there.
+
+        Raises:
+            StoreError: the file is no database, or cannot be made.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=FULL")
+            _check_format(db, path)
+            schema = resources.files("streams.state").joinpath("schema.sql").read_text("utf-8")
+            # At once, so that nobody who looks meanwhile sees tables of no format.
+            db.executescript(f"BEGIN;{schema}PRAGMA user_version = {FORMAT};COMMIT;")
+        except sqlite3.Error as error:
+            raise StoreError(f"{path} cannot be opened as the audit store: {error}") from error
+        return cls(db)
+
+    @classmethod
+    def open_readonly(cls, path: Path) -> "Store":
+        """Open to read what is there.
+
+        Raises:
+            StoreError: there is no store at `path`.
+            StoreNotMade: there soon will be.
+        """
+        return cls(connect_readonly(path))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def __enter__(self) -> "Store":
+        """Use as a context manager; closes at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def claim(self, query_id: str) -> None:
+        """Tie the store to one Spark checkpoint: batch numbers mean nothing beside another one.
+
+        Raises:
+            StoreError: the store was filled by another query.
+        """
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'query'").fetchone()
+        if row is None:
+            with self._transaction():
+                self._db.execute("INSERT INTO meta VALUES ('query', ?)", (query_id,))
+        elif row[0] != query_id:
+            raise StoreError(
+                "the store and the Spark checkpoint of this state directory are not of one run "
+                f"(query {row[0]}, checkpoint {query_id}): restore both, or remove both"
+            )
+
+    def applied(self, batch_id: int) -> dict[str, dict[str, int]]:
+        """The place by cluster, for a batch that is in the store; empty: it is not."""
+        rows = self._db.execute(
+            "SELECT cluster, place FROM batches WHERE batch_id = ?", (batch_id,)
+        )
+        return {cluster: json.loads(place) for cluster, place in rows}
+
+    def place(self, cluster: str, source: str) -> int:
+        """Up to where a source was read; 0: not at all yet."""
+        rows = self._db.execute(
+            "SELECT place FROM batches WHERE cluster = ? ORDER BY batch_id DESC", (cluster,)
+        )
+        return next((int(each[source]) for (p,) in rows if source in (each := json.loads(p))), 0)
+
+    def image(self, cluster: str) -> ClusterImage:
+        """The latest image, or the empty one."""
+        row = self._db.execute(
+            "SELECT image FROM clusters WHERE cluster = ?", (cluster,)
+        ).fetchone()
+        return ClusterImage() if row is None else unpack_image(row[0])
+
+    def commit(self, batch_id: int, outcomes: Sequence[Outcome], now_ms: int) -> None:
+        """Write a batch of all clusters in one transaction.
+
+        Raises:
+            StoreError: the disk is full, or the file is not writable.
+        """
+        try:
+            with self._transaction():
+                for outcome in outcomes:
+                    self._write(batch_id, outcome, now_ms)
+                # Only the newest batch can come again; a few more are kept to look at.
+                self._db.execute("DELETE FROM batches WHERE batch_id < ?", (batch_id - 1000,))
+        except sqlite3.Error as error:
+            raise StoreError(f"batch {batch_id} cannot be written: {error}") from error
+
+    def clusters(self) -> list[str]:
+        """The names of all clusters that were followed."""
+        return [row[0] for row in self._db.execute("SELECT cluster FROM clusters ORDER BY cluster")]
+
+    def summary(self, cluster: str) -> ClusterSummary | None:
+        """The cluster as of its last committed batch; None before the first."""
+        with self._transaction("BEGIN"):
+            row = self._db.execute(
+                "SELECT summary FROM clusters WHERE cluster = ?", (cluster,)
+            ).fetchone()
+            brokers = self._db.execute(
+                "SELECT summary FROM brokers WHERE cluster = ? ORDER BY id", (cluster,)
+            ).fetchall()
+        return None if row is None else read_summary(row[0], [each[0] for each in brokers])
+
+    def events(
+        self, cluster: str, after: int = 0, limit: int | None = None, *, newest: bool = False
+    ) -> list[tuple[int, Event]]:
+        """Events with their sequence numbers, oldest first.
+
+        `after`: only those behind that number; `limit`: so many of the oldest, or of the newest.
+        """
+        order = "DESC" if newest else "ASC"
+        rows = self._db.execute(
+            f"SELECT {EVENT} FROM events "  # noqa: S608
+            f"WHERE cluster = ? AND sequence > ? ORDER BY sequence {order} LIMIT ?",
+            (cluster, after, -1 if limit is None else limit),
+        ).fetchall()
+        return [(int(row[0]), read_event(row)) for row in sorted(rows, key=lambda row: int(row[0]))]
+
+    def counts(self, cluster: str, after: int = 0) -> tuple[int, dict[str, int]]:
+        """The last event's sequence number, and how many there are of each kind.
+
+        `after`: only of those behind that number; it comes back when there is none.
+        """
+        rows = self._db.execute(
+            "SELECT kind, count(*), max(sequence) FROM events "
+            "WHERE cluster = ? AND sequence > ? GROUP BY kind",
+            (cluster, after),
+        ).fetchall()
+        last = max((sequence for _, _, sequence in rows), default=after)
+        return last, {kind: count for kind, count, _ in rows}
+
+    def newest(self, cluster: str, kind: str) -> Event | None:
+        """The newest event of one kind; None: there is none."""
+        row = self._db.execute(
+            f"SELECT {EVENT} FROM events "  # noqa: S608
+            "WHERE cluster = ? AND kind = ? ORDER BY sequence DESC LIMIT 1",
+            (cluster, kind),
+        ).fetchone()
+        return None if row is None else read_event(row)
+
+    def transition_files(self, cluster: str) -> list[TransitionFile]:
+        """The Parquet files that count, in the order they were written."""
+        rows = self._db.execute(
+            "SELECT path, rows FROM transition_files WHERE cluster = ? ORDER BY batch_id, path",
+            (cluster,),
+        )
+        return [TransitionFile(path=path, rows=count) for path, count in rows]
+
+    def _write(self, batch_id: int, outcome: Outcome, now_ms: int) -> None:
+        cluster = outcome.cluster
+        self._db.execute(
+            "INSERT INTO batches VALUES (?, ?, ?, ?)",
+            (batch_id, cluster, json.dumps(dict(outcome.place)), now_ms),
+        )
+        self._db.execute(
+            "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?)",
+            (cluster, batch_id, pack_image(outcome.image), summary_json(outcome.summary)),
+        )
+        self._db.executemany(
+            "INSERT OR REPLACE INTO brokers VALUES (?, ?, ?)",
+            [(cluster, each.id, broker_json(each)) for each in outcome.brokers],
+        )
+        self._db.executemany(
+            "DELETE FROM brokers WHERE cluster = ? AND id = ?",
+            [(cluster, each) for each in outcome.gone],
+        )
+        self._db.executemany(
+            "INSERT INTO events (cluster, batch_id, source, metadata_offset, timestamp_ms, "
+            "seen_ms, kind, broker, fields) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    cluster,
+                    batch_id,
+                    event.source,
+                    event.offset,
+                    event.timestamp_ms,
+                    now_ms if event.seen_ms is None else event.seen_ms,
+                    event.kind,
+                    event.broker,
+                    json.dumps(dict(event.fields)),
+                )
+                for event in outcome.events
+            ],
+        )
+        self._db.executemany(
+            "INSERT OR REPLACE INTO transition_files VALUES (?, ?, ?, ?)",
+            [(each.path, cluster, batch_id, each.rows) for each in outcome.files],
+        )
+
+    @contextmanager
+    def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+        with closing(self._db.execute(begin)):
+            pass
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+
+def connect_readonly(path: Path) -> sqlite3.Connection:
+    """Open the file to read, as `Store.open_readonly` does.
+
+    Raises:
+        StoreError: there is no store at `path`.
+        StoreNotMade: there soon will be.
+    """
+    if not path.is_file():
+        raise StoreError(f"{path} does not exist: nothing has been followed with this state yet")
+    try:
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise StoreNotMade(f"{path} is just being made")
+        db.execute("SELECT 1 FROM clusters LIMIT 1").fetchall()
+        _check_format(db, path)
+    except sqlite3.Error as error:
+        raise StoreError(f"{path} cannot be read as the audit store: {error}") from error
+    return db
+
+
+def read_event(row: EventRow) -> Event:
+    """Read a row of the columns `EVENT`."""
+    _, offset, timestamp_ms, kind, broker, fields, source, seen_ms = row
+    return Event(
+        offset=offset,
+        timestamp_ms=None if timestamp_ms is None else within(timestamp_ms),
+        kind=kind,
+        broker=broker,
+        fields=json.loads(fields),
+        source=Source(source),
+        seen_ms=seen_ms,
+    )
+
+
+def _check_format(db: sqlite3.Connection, path: Path) -> None:
+    (found,) = db.execute("PRAGMA user_version").fetchone()
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if tables and found != FORMAT:
+        raise StoreError(
+            f"{path} has format {found}, this Kraftgate reads {FORMAT}: finish with the version "
+            "that began, or remove the state directory to start afresh"
+        )

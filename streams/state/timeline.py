@@ -1,0 +1,126 @@
+"""Parts of the events by the time they happened: counts for an axis, and pages for a list.
+
+Tens of thousands of events stay in the file; what is read grows with what is asked for.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from migration.metadata.events import Event, Source
+from streams.state.store import EVENT, connect_readonly, read_event
+
+STORE_ORIGIN: Final = 0
+"""Events of one moment: those of the store come before whatever is merged with them."""
+_MOMENT: Final = "coalesce(timestamp_ms, seen_ms)"
+_WITHIN: Final = (
+    f"cluster = :cluster AND {_MOMENT} >= :from_ms AND {_MOMENT} < :to_ms"
+    " AND (:kind IS NULL OR kind = :kind) AND (:broker IS NULL OR broker = :broker)"
+)
+
+
+class Place(NamedTuple):
+    """Where something stands on the axis: what is at one moment has an order still."""
+
+    moment_ms: int
+    origin: int
+    sequence: int
+
+
+class Counted(NamedTuple):
+    """So many events of a kind in the stretch of this number."""
+
+    stretch: int
+    lane: str
+    kind: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """What is asked for: from_ms <= moment < to_ms; None: of every kind, of every broker."""
+
+    cluster: str
+    from_ms: int
+    to_ms: int
+    kind: str | None = None
+    broker: int | None = None
+
+    def parameters(self) -> dict[str, object]:
+        """As SQL takes them."""
+        return {
+            "cluster": self.cluster,
+            "from_ms": self.from_ms,
+            "to_ms": self.to_ms,
+            "kind": self.kind,
+            "broker": self.broker,
+        }
+
+
+class EventTimeline:
+    """Reads one store; to be used by the thread that opened it."""
+
+    def __init__(self, path: Path) -> None:
+        """Open.
+
+        Raises:
+            StoreError: there is no store at `path`, or it cannot be read.
+        """
+        self._db = connect_readonly(path)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def span(self, cluster: str) -> tuple[int, int] | None:
+        """The moments of the first and the last event; None: there is none."""
+        first, last = self._db.execute(
+            f"SELECT min({_MOMENT}), max({_MOMENT}) FROM events WHERE cluster = ?",  # noqa: S608
+            (cluster,),
+        ).fetchone()
+        return None if first is None else (first, last)
+
+    def counts(self, window: Window, stretch_ms: int, sources: set[Source]) -> Iterator[Counted]:
+        """Count by stretches of that length, source and kind."""
+        asked = window.parameters() | {"stretch": stretch_ms}
+        query = (
+            f"SELECT ({_MOMENT} - :from_ms) / :stretch, source, kind, count(*) FROM events"  # noqa: S608
+            f" WHERE {_WITHIN} AND {_of(sources)} GROUP BY 1, 2, 3 ORDER BY 1"
+        )
+        yield from map(Counted._make, self._db.execute(query, asked))
+
+    def page(
+        self,
+        window: Window,
+        sources: set[Source],
+        limit: int,
+        *,
+        newest: bool,
+        behind: Place | None = None,
+    ) -> list[tuple[Place, Event]]:
+        """So many events in order, behind a place if one is given."""
+        asked = window.parameters() | {"limit": limit}
+        beyond = ""
+        if behind is not None:
+            asked |= {"moment": behind.moment_ms, "origin": behind.origin, "seq": behind.sequence}
+            sign = "<" if newest else ">"
+            beyond = f" AND ({_MOMENT}, {STORE_ORIGIN}, sequence) {sign} (:moment, :origin, :seq)"
+        order = "DESC" if newest else "ASC"
+        query = (
+            f"SELECT {EVENT} FROM events WHERE {_WITHIN} AND {_of(sources)}{beyond}"  # noqa: S608
+            f" ORDER BY {_MOMENT} {order}, sequence {order} LIMIT :limit"
+        )
+        with closing(self._db.execute(query, asked)) as rows:
+            return [_placed(row[0], read_event(row)) for row in rows]
+
+
+def _placed(sequence: int, event: Event) -> tuple[Place, Event]:
+    return Place(event.moment_ms or 0, STORE_ORIGIN, sequence), event
+
+
+def _of(sources: set[Source]) -> str:
+    """Only names of our own get into the query."""
+    named = ", ".join(f"'{Source(each)}'" for each in sorted(sources))
+    return f"source IN ({named})"

@@ -1,0 +1,1 @@
+"""Reads the content of ZooKeeper that is compared with the metadata log."""

@@ -1,0 +1,81 @@
+"""Content of ZooKeeper as facts: each shard's part, and a last one if all was read. Pure."""
+
+from dataclasses import dataclass
+
+from migration.observed.facts import ZkConfig, ZkContentRead, ZkContentSeen, ZkTopic
+from migration.shard.placement import SHARDS, place_of_name, shard_numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What was read, in any order.
+
+    Attributes:
+        zxid: what the server had applied when the reading began.
+        brokers: ids below /brokers/ids.
+        unreadable: path and reason, of what says nothing.
+        names: of the topics that were looked at; None: everything was read.
+        closed: of `topics`, `brokers` and `quotas`, those that are not shown.
+    """
+
+    zxid: int
+    topics: tuple[ZkTopic, ...]
+    configs: tuple[ZkConfig, ...]
+    brokers: tuple[int, ...]
+    unreadable: tuple[tuple[str, str], ...] = ()
+    names: tuple[str, ...] | None = None
+    closed: tuple[str, ...] = ()
+
+    @property
+    def partitions(self) -> int:
+        """How many there are in all topics."""
+        return sum(len(topic.partitions) for topic in self.topics)
+
+
+def topic_place(topic_id: bytes) -> int:
+    """Which of a cluster's shards has the topic: its place in `shard_numbers`."""
+    return topic_id[-1] % SHARDS
+
+
+def facts_of(
+    content: Content, cluster: str, comparison: int, seen_ms: int
+) -> tuple[ZkContentSeen | ZkContentRead, ...]:
+    """Deal the content out to the cluster's shards, each in a stable order.
+
+    Args:
+        content: What was read.
+        cluster: The cluster's name.
+        comparison: When the reading began, ms.
+        seen_ms: When it ended, Kraftgate's clock.
+    """
+    topics: list[list[ZkTopic]] = [[] for _ in range(SHARDS)]
+    configs: list[list[ZkConfig]] = [[] for _ in range(SHARDS)]
+    for topic in sorted(content.topics, key=lambda each: each.name):
+        topics[topic_place(topic.topic_id)].append(topic)
+    for config in sorted(content.configs, key=lambda each: (each.entity, each.name)):
+        configs[place_of_name(config.name)].append(config)
+    unreadable = tuple(sorted(content.unreadable))
+    seen = (
+        ZkContentSeen(
+            seen_ms=seen_ms,
+            comparison=comparison,
+            shard=shard,
+            topics=tuple(topics[place]),
+            configs=tuple(configs[place]),
+            names=content.names,
+            unreadable=unreadable,
+            closed=content.closed,
+        )
+        for place, shard in enumerate(shard_numbers(cluster))
+    )
+    if content.names is not None:
+        return tuple(seen)
+    read = ZkContentRead(
+        seen_ms=seen_ms,
+        comparison=comparison,
+        zxid=content.zxid,
+        topics=len(content.topics),
+        partitions=content.partitions,
+        brokers=tuple(sorted(content.brokers)),
+    )
+    return (*seen, read)

@@ -1,0 +1,198 @@
+"""What ZooKeeper tells, by one session that only reads: get, children, ACLs. No watch, no write."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Final
+
+from kazoo.exceptions import KazooException, NoAuthError, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.retry import KazooRetry
+
+from migration.observed.probed import Maybe, Unknown, ZooKeeper
+from migration.values.foreign import Unreadable, load_object
+from streams.zookeeper.client import Client
+from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.payloads import broker_of, replicas_of
+
+_CONNECT_S_MAX: Final = 5.0
+_ALL_S_MAX: Final = 30.0
+"""For everything together: a cluster of 50,000 topics is read in a few seconds."""
+_IN_FLIGHT_MAX: Final = 500
+_WRITE_AND_CREATE: Final = 0b110
+_OWN_PATHS: Final = (
+    "/",
+    "/controller",
+    "/controller_epoch",
+    "/brokers",
+    "/brokers/ids",
+    "/brokers/topics",
+    "/config",
+    "/admin",
+    "/migration",
+)
+_TOPICS: Final = "/brokers/topics"
+_IDS: Final = "/brokers/ids"
+_BROKER_CONFIGS: Final = "/config/brokers"
+_TOPIC_CONFIGS: Final = "/config/topics"
+_REFUSED: Final = "reading it is refused (NoAuth)"
+
+
+def ask_zookeeper(ensemble: Ensemble) -> Maybe[ZooKeeper]:
+    """Read Kafka's znodes."""
+    connect = ensemble.connect
+    client = Client(ensemble, retry=KazooRetry(max_tries=-1, deadline=_CONNECT_S_MAX))
+    try:
+        client.start(timeout=_CONNECT_S_MAX)
+        return _Reading(client, time.monotonic() + _ALL_S_MAX).all()
+    except KazooTimeoutError:
+        tried = "; ".join(f"{each}: {why}" for each, why in sorted(client.handler.tried.items()))
+        return Unknown(f"ZooKeeper at {connect} does not answer{f' ({tried})' if tried else ''}")
+    except _Refused as error:
+        return Unknown(f"ZooKeeper at {connect}: {error.path}: {_REFUSED}")
+    except (KazooException, OSError) as error:
+        return Unknown(f"ZooKeeper at {connect}: {str(error) or type(error).__name__}")
+    finally:
+        client.stop()
+        client.close()
+
+
+class _Refused(Exception):
+    """A znode that the checks cannot do without may not be read."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One pass over the tree; everything is asked for at once and waited for until `deadline_s`."""
+
+    client: Any
+    deadline_s: float
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    closed: list[tuple[str, str]] = field(default_factory=list)
+
+    def all(self) -> ZooKeeper:
+        """Read everything.
+
+        Raises:
+            _Refused: an essential znode may not be read.
+            KazooTimeoutError: no answer in time.
+        """
+        topics = sorted(self.children(_TOPICS))
+        ids = self.children(_IDS)
+        assignments = dict(self._assignments(topics))
+        self._require_json(f"{_IDS}/{id_}" for id_ in ids)
+        self._require_json(f"{_TOPIC_CONFIGS}/{name}" for name in self.children(_TOPIC_CONFIGS))
+        return ZooKeeper(
+            controller=self.data("/controller"),
+            controller_epoch=self.data("/controller_epoch"),
+            migration=self.data("/migration"),
+            cluster_id=self.data("/cluster/id"),
+            reassign_partitions=self.data("/admin/reassign_partitions"),
+            broker_ids=frozenset(self._broker_ids(ids)),
+            assignments=assignments,
+            deletions=tuple(sorted(self.children("/admin/delete_topics"))),
+            notifications=tuple(sorted(self.children("/log_dir_event_notification"))),
+            dynamic_keys=dict(self._dynamic_keys()),
+            restricted=tuple(self._restricted()),
+            closed=tuple(self.closed),  # last, as the next: the readings above add to them
+            unreadable=tuple(self.unreadable),
+        )
+
+    def data(self, path: str) -> bytes | None:
+        """Return a znode's data: b"" when it has none, None when there is no such znode."""
+        ((_, found),) = self._results([path], self.client.get_async)
+        if isinstance(found, NoNodeError):
+            return None
+        if isinstance(found, NoAuthError):
+            raise _Refused(path)
+        return found[0] or b""
+
+    def children(self, path: str) -> Sequence[str]:
+        """Return the names below a znode; none when there is no such znode."""
+        ((_, found),) = self._results([path], self.client.get_children_async)
+        if isinstance(found, NoNodeError):
+            return ()
+        if isinstance(found, NoAuthError):
+            raise _Refused(path)
+        return list(found)
+
+    def _results(self, paths: Iterable[str], ask: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+        """Ask for many znodes, a bounded number at a time; a missing right or node is a result."""
+        wanted = list(paths)
+        for start in range(0, len(wanted), _IN_FLIGHT_MAX):
+            asked = [(path, ask(path)) for path in wanted[start : start + _IN_FLIGHT_MAX]]
+            for path, answer in asked:
+                try:
+                    left_s = max(0.001, self.deadline_s - time.monotonic())
+                    yield path, answer.get(timeout=left_s)
+                except (NoNodeError, NoAuthError) as error:
+                    yield path, error
+
+    def _json(self, paths: Iterable[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield what is a JSON object; what is not goes to `unreadable`."""
+        for path, found in self._results(paths, self.client.get_async):
+            if isinstance(found, NoNodeError):
+                continue  # it went away meanwhile
+            if isinstance(found, NoAuthError):
+                closed = path.startswith(_BROKER_CONFIGS)
+                (self.closed if closed else self.unreadable).append((path, _REFUSED))
+                continue
+            try:
+                yield path, load_object(found[0] or b"")
+            except Unreadable as error:
+                self.unreadable.append((path, str(error)))
+
+    def _require_json(self, paths: Iterable[str]) -> None:
+        for _ in self._json(paths):
+            pass
+
+    def _assignments(self, topics: Sequence[str]) -> Iterator[tuple[str, frozenset[int]]]:
+        """Yield every topic's replicas; of a topic that cannot be read, none."""
+        read = dict.fromkeys(topics, frozenset[int]())
+        for path, value in self._json(f"{_TOPICS}/{topic}" for topic in topics):
+            try:
+                replicas = replicas_of(value)
+            except Unreadable as error:
+                self.unreadable.append((path, str(error)))
+                continue
+            read[path.removeprefix(f"{_TOPICS}/")] = frozenset(chain(*replicas.values()))
+        yield from read.items()
+
+    def _broker_ids(self, names: Iterable[str]) -> Iterator[int]:
+        for name in names:
+            try:
+                yield broker_of(name)
+            except Unreadable as error:
+                self.unreadable.append((f"{_IDS}/{name}", str(error)))
+
+    def _dynamic_keys(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the names of the keys; the values may be secrets and stay where they are.
+
+        Kafka closes them to others with zookeeper.set.acl: what may not be read goes to `closed`.
+        """
+        try:
+            names = self.children(_BROKER_CONFIGS)
+        except _Refused as error:
+            self.closed.append((error.path, _REFUSED))
+            return
+        for path, value in self._json(f"{_BROKER_CONFIGS}/{name}" for name in names):
+            config = value.get("config")
+            if isinstance(config, dict):
+                yield path, tuple(sorted(config))
+            else:
+                self.unreadable.append((path, "JSON, but without config"))
+
+    def _restricted(self) -> Iterator[str]:
+        for path, found in self._results(_OWN_PATHS, self.client.get_acls_async):
+            if isinstance(found, NoNodeError):
+                continue
+            if isinstance(found, NoAuthError) or not any(
+                acl.id.scheme == "world" and acl.perms & _WRITE_AND_CREATE == _WRITE_AND_CREATE
+                for acl in found[0]
+            ):
+                yield path
