@@ -1,8 +1,9 @@
-"""Takes secrets out of what is about to be written, by their value and by where they stand.
+"""Replaces secrets in what is about to be written: known values, `key=value` and PEM keys.
 
 Too much is taken rather than too little: `password=a,b` loses `,b` too.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -30,10 +31,11 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._forms = [form for secret in dict.fromkeys(secrets) for form in forms(secret)]
-        self.longest = max((form.longest for form in self._forms), default=1)
+        known = {form for secret in set(secrets) for form in forms(secret)}
+        self._forms = [re.compile(re.escape(form)) for form in sorted(known)]
+        self.longest = max((len(form) for form in known), default=1)
         """The most bytes that a known secret may have, in any form."""
-        crossing = (form.longest for form in self._forms if form.crosses)
+        crossing = (len(form) for form in known if b"\n" in form or b"\r" in form)
         self.longest_crossing = max(crossing, default=1)
         """The same, of those forms that may go over the end of a line."""
 
@@ -85,7 +87,7 @@ class Redactor:
         known = [
             Found(match.start(), match.start(), match.end(), _KNOWN)
             for form in self._forms
-            for match in form.pattern.finditer(data)
+            for match in form.finditer(data)
         ]
         return [*known, *find(data)]
 

@@ -29,10 +29,7 @@ _PATTERNS: Final = tuple(
         rb"(?i:--?[\w.-]{0,64}" + _NAME + _REST + rb"[ \t]+)" + _VALUE,
         rb"(?i:sasl\.jaas\.config[\"'\\]{0,4}[ \t]*[=:][ \t]*)" + _TO_THE_END,
         rb"(?i:(?:authorization|cookie)[\"'\\]{0,4}[ \t]*[:=][ \t]*)" + _TO_THE_END,
-        rb"(?i:\bbearer[ \t]+)(?P<bearer>[\w.~+/=-]{6,})",
         rb"(?i:\b[a-z][a-z0-9+.-]{0,20}://)(?P<userinfo>[^\s/\"'<>]+)(?=@)",
-        rb"(?P<aws>\b(?:AKIA|ASIA|AIDA|AROA|AGPA|ANPA|ANVA)[A-Z0-9]{16}\b)",
-        rb"(?P<jwt>\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)",
         rb"(?P<pem>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----"
         rb"(?:" + _KEY_TEXT + rb"*?" + _KEY_END + rb"|" + _KEY_TEXT + rb"*))",
     )
