@@ -21,7 +21,8 @@ rules.
   `kraftgate_phase{phase="hybrid"} == 1`.
 - `broker` is empty in `kraftgate_hazard` if a hazard does not concern a single broker.
 - There are no series for single partitions. A cluster has about 130 series, a broker 30 more, a
-  log directory 5 more, an active alert 2 more; 300 brokers with 12 directories each have about 27,000.
+  log directory 5 more, an active alert 2 more; 300 brokers with 12 directories each have about
+  27,000.
 - `kraftgate_process_...` are those of Kraftgate's own process, from prometheus_client. Spark's
   JVM and its workers are separate processes and are not included.
 """
