@@ -4,6 +4,8 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -110,6 +112,26 @@ def test_another_failure_of_npm_is_one_error(tmp_path: Path) -> None:
         pytest.fail("it was installed")
     assert "`npm ci` failed with exit code" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_wheel_holds_the_modules(tmp_path: Path) -> None:
+    """By the build's own reading of pyproject.toml, which also names the step that fetches them."""
+    root = Path(third_party.__file__).parents[third_party.__name__.count(".")]
+    asked = (
+        "from setuptools import Distribution;"
+        "found = Distribution({'script_name': 'setup.py'}); found.parse_config_files();"
+        f"found.get_command_obj('egg_info').egg_base = {str(tmp_path)!r};"
+        "step = found.get_command_obj('build_py'); step.ensure_finalized();"
+        "print(type(step).__module__);"
+        "[print(f'{part[1]}/{name}') for part in step.data_files for name in part[3]]"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", asked], cwd=root, capture_output=True, text=True, check=True
+    )
+    held = done.stdout.splitlines()
+    assert third_party.__name__.replace("third_party", "build_py") in held
+    wanted = {str((third_party.PLACE / name).relative_to(root)) for name in third_party.FILES}
+    assert wanted <= {str(Path(each)) for each in held}
 
 
 def test_a_lock_names_versions_and_hashes_and_no_host() -> None:
