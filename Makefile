@@ -86,8 +86,9 @@ chromium: ## Chromium, for the tests of the console
 jars: venv java ## Kafka's jars, fetched once and held against their lock
 	@$(BIN)/python -c 'from orchestrator.lab.jars import ensure_jars; ensure_jars()'
 
-warm: venv java ## an archive of Spark's classes, which halves its start
+warm: jars ## archives of Spark's and Kafka's classes, which halve their start
 	@$(BIN)/python -m streams.spark.warm || true # nothing depends on it
+	$(BIN)/python -m orchestrator.lab.warm || true
 
 lock: venv ## renew all lock files
 	@$(COMPILE) --upgrade --output-file requirements.lock

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import NoReturn, Self
 
+from orchestrator.lab.archive import sharing
 from orchestrator.lab.errors import LabClosedError, LabError, WrongStateError
 from orchestrator.lab.home import claim_home
 from orchestrator.lab.jars import ensure_agent, ensure_jars
@@ -59,7 +60,7 @@ class LabProcesses:
         log4j = self.home / "config" / "log4j.properties"
         log4j.parent.mkdir(parents=True, exist_ok=True)
         log4j.write_bytes((files(__package__) / "log4j.properties").read_bytes())
-        self._java = Java(self._java_found, self._jars, log4j)
+        self._java = Java(self._java_found, self._jars, log4j, sharing(self._java_found))
         self._ports = Ports()
         self._layout = Layout(self.spec, self.home, self._ports)
         self._waiter = Waiter()

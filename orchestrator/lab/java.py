@@ -27,11 +27,13 @@ class Java:
         executable: The java program.
         jars: Kafka's jars.
         log4j: The logging configuration of long-running processes.
+        sharing: The options with which a JVM uses the archive of classes.
     """
 
     executable: str
     jars: Jars
     log4j: Path
+    sharing: tuple[str, ...] = ()
 
     def command(
         self, heap_mb: int, main: str, *arguments: str, options: Sequence[str] = ()
@@ -45,6 +47,7 @@ class Java:
             f"-Xmx{heap_mb}m",
             "-Xss512k",
             *_JVM,
+            *self.sharing,
             *options,
             f"-Dlog4j.configuration=file:{self.log4j}",
             "-cp",
@@ -59,11 +62,11 @@ class Java:
         Raises:
             ToolFailedError: It ended with an error, or not within `timeout_s` seconds.
         """
-        command = [self.executable, "-Xmx256m", *_JVM, "-cp", self.jars.classpath, main, *arguments]
+        command = [self.executable, "-Xmx256m", *_JVM, *self.sharing, "-cp", self.jars.classpath]
         where = f"{main} {' '.join(arguments)}"
         try:
             done = subprocess.run(
-                tied_to_this_process(command),
+                tied_to_this_process([*command, main, *arguments]),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

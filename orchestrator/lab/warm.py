@@ -1,0 +1,43 @@
+"""`python -m orchestrator.lab.warm`: make the archive that orchestrator.lab.archive uses.
+
+A broker in migration mode loads most of what the lab's processes load: it is started once, and its
+JVM writes down what it loaded.
+"""
+
+import os
+import sys
+
+from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.archive import class_archive
+from orchestrator.lab.java import find_java
+
+_DUMP_S_MAX = 120.0
+
+
+def main() -> int:
+    """Make the archive unless it exists; return 1 if the JVM did not write it."""
+    archive = class_archive(find_java())
+    if archive.is_file():
+        return 0
+    with Lab(LabSpec(brokers=1, directories=1, controllers=1)) as lab:
+        fresh = lab.home / archive.name
+        lab.start_zookeeper()
+        lab.start_brokers()
+        lab.start_controllers()
+        # The next JVM that starts is the broker's.
+        os.environ["JAVA_TOOL_OPTIONS"] = f"-XX:ArchiveClassesAtExit={fresh}"
+        lab.enter_migration(1)
+        lab.wait_copied()
+        lab.stop("broker-1", timeout_s=_DUMP_S_MAX)
+        if not fresh.is_file():
+            sys.stderr.write("the JVM wrote no class archive; the lab starts without it\n")
+            return 1
+        kept = archive.with_suffix(f".{os.getpid()}.tmp")
+        kept.write_bytes(fresh.read_bytes())
+        kept.chmod(0o600)
+        kept.replace(archive)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
