@@ -15,12 +15,6 @@ from tests.support.receiver import Answer, Receiver, Reply, Sent, receiving
 from tests.zookeeper.certificates import Authority
 
 
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(post, "ANSWER_S", 0.3)
-    monkeypatch.setattr(post, "CONNECT_S", 2.0)
-
-
 def failure(to: Channel) -> Undelivered:
     with pytest.raises(Undelivered) as caught:
         to.tell([FIRING], AT_MS)
@@ -69,7 +63,10 @@ def test_a_date_may_stand_for_the_time_to_wait(tmp_path: Path) -> None:
     assert error.after_s == 0
 
 
-def test_an_answer_that_does_not_come_is_waited_for_with_a_bound(tmp_path: Path) -> None:
+def test_an_answer_that_does_not_come_is_waited_for_with_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(post, "ANSWER_S", 0.3)
     with receiving() as receiver:
         receiver.answer = receiver.hang
         error = failure(receivers.channel(tmp_path, receivers.slack(tmp_path, receiver.url)))

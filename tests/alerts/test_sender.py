@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from migration.assessment.alerts import Severity
-from orchestrator.alerts import post, sender
+from orchestrator.alerts import sender
 from orchestrator.alerts.book import OVER_MS, Manner
 from orchestrator.alerts.channels import channels
 from orchestrator.alerts.ledger import Ledger
@@ -25,7 +25,6 @@ from tests.support.receiver import OK, Receiver, Reply, Sent, receiving
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(post, "ANSWER_S", 0.3)
     monkeypatch.setattr(sender, "_FIRST_S", 0.01)
     monkeypatch.setattr(sender, "_LONGEST_S", 0.02)
 

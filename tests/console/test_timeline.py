@@ -52,7 +52,8 @@ def test_the_pages_together_are_everything_in_order(served: Served, limit: int) 
     assert {each["lane"] for each in newest} == set(LANES.values())
 
 
-def test_what_comes_meanwhile_does_not_shift_the_pages(served: Served) -> None:
+def test_what_comes_meanwhile_does_not_shift_the_pages(start: Start) -> None:
+    served = start(events=EVENTS)
     first = get(served, f"{PROD}/events", "EventPage", limit=10)
     served.advance(share=1.0)
     second = get(served, f"{PROD}/events", "EventPage", limit=10, cursor=first["next"])
@@ -123,7 +124,8 @@ def test_the_pending_replicas_of_a_broker(served: Served) -> None:
     assert assigned["note"] is None
 
 
-def test_where_nobody_looked_at_the_disks_that_is_said(served: Served) -> None:
+def test_where_nobody_looked_at_the_disks_that_is_said(start: Start) -> None:
+    served = start()
     (served.world.config.state_dir / "clusters" / "prod" / "disks" / "disks.db").unlink()
     page = get(served, f"{PROD}/brokers/2/pending", "PendingPage")
     assert {each["path"] for each in page["replicas"]} == {None}
