@@ -1,1 +1,1 @@
-"""What a person reads and edits: runbooks, their hooks and pages. Shipped as files, not as code."""
+"""Files for operators: runbooks, hooks, alert pages and rules, and the handbook. Not code."""
