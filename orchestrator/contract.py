@@ -17,7 +17,7 @@ from migration.metadata.events import Event
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.source_status import NO_STATUS, SourceStatus, stale_ms
 from migration.values.timestamps import iso
-from orchestrator.alerts.notice import page_of
+from orchestrator.alerts.notice import page_url
 from orchestrator.config_alerts import RUNBOOK_URL
 from orchestrator.contract_jmx import jmx_json
 from orchestrator.walk.told import WalkTold
@@ -248,7 +248,7 @@ def alert_json(standing: Standing, runbook_url: str) -> dict[str, object]:
         "stands_since": _iso_or_none(standing.stands_ms),
         "known": standing.is_known,
         "fingerprint": alert.fingerprint,
-        "runbook_url": page_of(alert, runbook_url),
+        "runbook_url": page_url(alert, runbook_url),
     }
 
 

@@ -1,220 +1,235 @@
-"""What one receiver was told, and what it is to be told next. Pure.
+"""What one receiver was notified of, and which notifications are due. Pure.
 
-It is worked out anew from what stands now and what was told, so nothing piles up while a receiver
-cannot be reached, nothing is told twice, and the end of an alert is told only where its beginning
-was, or may have been: before a notice is sent it is written down that it may have been taken.
+What is due is computed from the alerts that are active now and the deliveries so far. So nothing
+queues up while a receiver is unreachable, nothing is sent twice, and a resolution is sent only
+where the alert was delivered, or may have been: it is recorded before the request is sent.
 
-An end is told a minute after it is known, so that what comes and goes is told once. Each time that
-an alert comes back soon this doubles, up to sixteen minutes.
+A resolution is sent when the alert has been resolved for a minute, so that a flapping alert is sent
+once. This delay doubles each time the alert becomes active again soon, up to sixteen minutes.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field
 
 from migration.assessment.alerts import Alert, Severity, Standing
-from orchestrator.alerts.notice import Notice
+from orchestrator.alerts.notice import Notification
 
-OVER_MS: Final = 60_000
+RESOLVE_AFTER_MS: Final = 60_000
 _DOUBLED_MAX: Final = 4
 FORGET_MS: Final = 3_600_000
-"""An alert that stays away for so long after its end was told did not come back."""
+"""An alert that becomes active again later than this after its resolution is a new one."""
 GIVE_UP_MS: Final = 86_400_000
-"""The end of an alert that cannot be told for so long is told no more."""
+"""A resolution that cannot be delivered for so long is dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What stands now, of all clusters.
+class ActiveAlerts:
+    """The active alerts of all clusters at one tick.
 
     Attributes:
-        at_ms: when that was judged.
         clusters: those that are followed.
-        standing: by fingerprint.
+        active: by fingerprint.
     """
 
     at_ms: int
     clusters: frozenset[str]
-    standing: Mapping[str, Standing] = field(default_factory=dict)
+    active: Mapping[str, Standing] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What the receiver was told of one alert.
+class Delivery:
+    """What a receiver was notified of one alert. The aliases are the keys of the stored file.
 
     Attributes:
-        alert: as it was last found.
-        starts_ms: since when it stands.
-        times: how often the receiver took that it stands.
-        last_ms: when it last did; None: not known whether it ever did.
-        unsure: whether something was sent of which it is not known whether it was taken.
-        over_ms: since when it is over.
-        resolved_ms: when its end was taken.
-        returns: how often it came back soon after it was over.
+        alert: as of the last tick in which its condition held.
+        count: how often the receiver accepted that the alert is active.
+        last_ms: when it last did; None: unknown whether it ever did.
+        unconfirmed: whether a request was sent whose outcome is unknown.
+        resolved_ms: when the alert was resolved.
+        resolution_sent_ms: when the receiver accepted the resolution.
+        reactivations: how often it became active again soon after it was resolved.
     """
 
     alert: Alert
-    starts_ms: int
-    times: int = 0
+    active_since_ms: Annotated[int, Field(alias="starts_ms")]
+    count: Annotated[int, Field(alias="times")] = 0
     last_ms: int | None = None
-    unsure: bool = False
-    over_ms: int | None = None
-    resolved_ms: int | None = None
-    returns: int = 0
+    unconfirmed: Annotated[bool, Field(alias="unsure")] = False
+    resolved_ms: Annotated[int | None, Field(alias="over_ms")] = None
+    resolution_sent_ms: Annotated[int | None, Field(alias="resolved_ms")] = None
+    reactivations: Annotated[int, Field(alias="returns")] = 0
 
     @property
-    def hold_ms(self) -> int:
-        """So long it must be over before its end is told."""
-        return OVER_MS << min(self.returns, _DOUBLED_MAX)
+    def resolve_after_ms(self) -> int:
+        """How long the alert must be resolved before the resolution is sent."""
+        return RESOLVE_AFTER_MS << min(self.reactivations, _DOUBLED_MAX)
 
 
-Book = Mapping[str, Told]
-"""By fingerprint: everything that was told and whose end was not, or a moment ago."""
+Deliveries = Mapping[str, Delivery]
+"""By fingerprint: alerts whose resolution was not delivered, or was less than FORGET_MS ago."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
-    """How a receiver wants to be told.
+class Policy:
+    """Which notifications a receiver gets.
 
     Attributes:
-        min_severity: of alerts that are as urgent, or more.
-        again_ms: what stands is told again so long after it was told.
-        inhibits: a warning is not told while the same stands as critical.
+        min_severity: of alerts at least this severe.
+        repeat_ms: an active alert is sent again after so long.
+        inhibits: a warning is not sent while the same alert is active as critical.
     """
 
     min_severity: Severity
-    again_ms: int
+    repeat_ms: int
     inhibits: bool
 
 
-def noted(book: Book, wanted: Wanted) -> Book:
-    """Take note of what stands now."""
-    after: dict[str, Told] = {}
-    for fingerprint, told in book.items():
-        standing = wanted.standing.get(fingerprint)
-        if standing is not None and told.resolved_ms is None:
-            back = told.over_ms is not None
+def update(deliveries: Deliveries, now: ActiveAlerts) -> Deliveries:
+    """Record which of the delivered alerts are active, resolved or active again."""
+    after: dict[str, Delivery] = {}
+    for fingerprint, one in deliveries.items():
+        active = now.active.get(fingerprint)
+        if active is not None and one.resolution_sent_ms is None:
+            again = one.resolved_ms is not None
             after[fingerprint] = replace(
-                told, alert=standing.alert, over_ms=None, returns=told.returns + back
+                one,
+                alert=active.alert,
+                resolved_ms=None,
+                reactivations=one.reactivations + again,
             )
-        elif standing is not None or told.alert.labels["cluster"] not in wanted.clusters:
-            after[fingerprint] = told
-        elif told.resolved_ms is None:
+        elif active is not None or one.alert.labels["cluster"] not in now.clusters:
+            after[fingerprint] = one
+        elif one.resolution_sent_ms is None:
             after[fingerprint] = replace(
-                told, over_ms=wanted.at_ms if told.over_ms is None else told.over_ms
+                one, resolved_ms=now.at_ms if one.resolved_ms is None else one.resolved_ms
             )
-        elif wanted.at_ms - told.resolved_ms < FORGET_MS:
-            after[fingerprint] = told
+        elif now.at_ms - one.resolution_sent_ms < FORGET_MS:
+            after[fingerprint] = one
     return after
 
 
-def given_up(book: Book, now_ms: int) -> tuple[str, ...]:
-    """Those whose end could not be told for too long."""
+def expired(deliveries: Deliveries, now_ms: int) -> tuple[str, ...]:
+    """Fingerprints of the alerts whose resolution could not be delivered for too long."""
     return tuple(
         fingerprint
-        for fingerprint, told in book.items()
-        if told.resolved_ms is None
-        and told.over_ms is not None
-        and now_ms - told.over_ms > GIVE_UP_MS
+        for fingerprint, one in deliveries.items()
+        if one.resolution_sent_ms is None
+        and one.resolved_ms is not None
+        and now_ms - one.resolved_ms > GIVE_UP_MS
     )
 
 
 def due(
-    book: Book, wanted: Wanted, manner: Manner, now_ms: int, *, at_the_end: bool = False
-) -> tuple[Notice, ...]:
-    """Give what is to be told now, the most urgent first; `at_the_end`: an end waits no more."""
-    found = [*_begun_or_again(book, wanted, manner, now_ms)]
-    for fingerprint, told in book.items():
-        over = told.over_ms if told.resolved_ms is None else None
-        if fingerprint in wanted.standing or over is None:
+    deliveries: Deliveries,
+    now: ActiveAlerts,
+    policy: Policy,
+    now_ms: int,
+    *,
+    closing: bool = False,
+) -> tuple[Notification, ...]:
+    """The notifications to send now, most urgent first; `closing`: resolutions do not wait."""
+    found = [*_active(deliveries, now, policy, now_ms)]
+    for fingerprint, one in deliveries.items():
+        resolved_ms = one.resolved_ms if one.resolution_sent_ms is None else None
+        if fingerprint in now.active or resolved_ms is None:
             continue
-        if at_the_end or now_ms - over >= told.hold_ms:
+        if closing or now_ms - resolved_ms >= one.resolve_after_ms:
             found.append(
-                Notice(
-                    alert=told.alert,
-                    starts_ms=told.starts_ms,
-                    ends_ms=over,
-                    number=told.times,
-                    returns=told.returns,
+                Notification(
+                    alert=one.alert,
+                    active_since_ms=one.active_since_ms,
+                    resolved_ms=resolved_ms,
+                    repeats=one.count,
+                    reactivations=one.reactivations,
                 )
             )
     return tuple(sorted(found, key=_order))
 
 
-def sending(book: Book, notices: Iterable[Notice]) -> Book:
-    """Write down, before they are sent, that these may have been taken."""
-    after = dict(book)
-    for each in notices:
+def mark_sending(deliveries: Deliveries, notifications: Iterable[Notification]) -> Deliveries:
+    """Record, before they are sent, that the receiver may have accepted them."""
+    after = dict(deliveries)
+    for each in notifications:
         fingerprint = each.alert.fingerprint
-        told = after.get(fingerprint)
-        if told is None or told.resolved_ms is not None:
-            returns = 0 if told is None else told.returns + 1
-            told = Told(alert=each.alert, starts_ms=each.starts_ms, returns=returns)
-        after[fingerprint] = replace(told, unsure=True)
+        one = after.get(fingerprint)
+        if one is None or one.resolution_sent_ms is not None:
+            reactivations = 0 if one is None else one.reactivations + 1
+            one = Delivery(
+                alert=each.alert,
+                active_since_ms=each.active_since_ms,
+                reactivations=reactivations,
+            )
+        after[fingerprint] = replace(one, unconfirmed=True)
     return after
 
 
-def taken(book: Book, notices: Iterable[Notice], now_ms: int) -> Book:
-    """Write down that they were taken."""
-    after = dict(book)
-    for each in notices:
+def mark_delivered(
+    deliveries: Deliveries, notifications: Iterable[Notification], now_ms: int
+) -> Deliveries:
+    """Record that the receiver accepted them."""
+    after = dict(deliveries)
+    for each in notifications:
         fingerprint = each.alert.fingerprint
-        told = replace(after[fingerprint], unsure=False)
-        if each.is_over:
-            after[fingerprint] = replace(told, resolved_ms=now_ms)
+        one = replace(after[fingerprint], unconfirmed=False)
+        if each.is_resolved:
+            after[fingerprint] = replace(one, resolution_sent_ms=now_ms)
         else:
-            after[fingerprint] = replace(told, times=told.times + 1, last_ms=now_ms)
+            after[fingerprint] = replace(one, count=one.count + 1, last_ms=now_ms)
     return after
 
 
-def outline(book: Book) -> Mapping[str, tuple[int | None, int]]:
-    """What of a book is worth writing down at once: not the alerts' words, which have ages."""
-    return {key: (told.over_ms, told.returns) for key, told in book.items()}
+def outline(deliveries: Deliveries) -> Mapping[str, tuple[int | None, int]]:
+    """The part whose change is saved at once; the text of alerts has ages and changes always."""
+    return {key: (one.resolved_ms, one.reactivations) for key, one in deliveries.items()}
 
 
-def _begun_or_again(book: Book, wanted: Wanted, manner: Manner, now_ms: int) -> Iterable[Notice]:
-    quiet = _inhibited(wanted) if manner.inhibits else frozenset()
-    for fingerprint, standing in wanted.standing.items():
-        alert, stands_ms = standing.alert, standing.stands_ms
-        if stands_ms is None or not alert.severity.is_at_least(manner.min_severity):
+def _active(
+    deliveries: Deliveries, now: ActiveAlerts, policy: Policy, now_ms: int
+) -> Iterable[Notification]:
+    inhibited = _inhibited(now) if policy.inhibits else frozenset()
+    for fingerprint, active in now.active.items():
+        alert, since_ms = active.alert, active.stands_ms
+        if since_ms is None or not alert.severity.is_at_least(policy.min_severity):
             continue
-        told = book.get(fingerprint)
-        begins = told is None or told.resolved_ms is not None
-        again = told is not None and _is_due_again(told, manner, now_ms)
-        if fingerprint not in quiet and (begins or again):
-            returns = 0 if told is None else told.returns + begins
-            yield Notice(
+        one = deliveries.get(fingerprint)
+        is_new = one is None or one.resolution_sent_ms is not None
+        repeat = one is not None and _is_repeat_due(one, policy, now_ms)
+        if fingerprint not in inhibited and (is_new or repeat):
+            yield Notification(
                 alert=alert,
-                starts_ms=stands_ms if told is None or begins else told.starts_ms,
-                number=0 if told is None or begins else told.times,
-                is_known=standing.is_known,
-                returns=returns,
+                active_since_ms=since_ms if one is None or is_new else one.active_since_ms,
+                repeats=0 if one is None or is_new else one.count,
+                is_known=active.is_known,
+                reactivations=0 if one is None else one.reactivations + is_new,
             )
 
 
-def _is_due_again(told: Told, manner: Manner, now_ms: int) -> bool:
-    return told.unsure or told.last_ms is None or now_ms - told.last_ms >= manner.again_ms
+def _is_repeat_due(one: Delivery, policy: Policy, now_ms: int) -> bool:
+    return one.unconfirmed or one.last_ms is None or now_ms - one.last_ms >= policy.repeat_ms
 
 
-def _inhibited(wanted: Wanted) -> frozenset[str]:
-    """Warnings of which the same stands as critical, as the rules ask Alertmanager to have it."""
+def _inhibited(now: ActiveAlerts) -> frozenset[str]:
+    """Warnings that are active as critical too, by the inhibit rule of the Prometheus rules."""
     critical = {
-        _same(each.alert)
-        for each in wanted.standing.values()
+        _subject(each.alert)
+        for each in now.active.values()
         if each.alert.severity is Severity.CRITICAL and each.stands_ms is not None
     }
     return frozenset(
         fingerprint
-        for fingerprint, each in wanted.standing.items()
-        if each.alert.severity is not Severity.CRITICAL and _same(each.alert) in critical
+        for fingerprint, each in now.active.items()
+        if each.alert.severity is not Severity.CRITICAL and _subject(each.alert) in critical
     )
 
 
-def _same(alert: Alert) -> tuple[str, str | None, str | None]:
+def _subject(alert: Alert) -> tuple[str, str | None, str | None]:
     return alert.name, alert.labels.get("cluster"), alert.labels.get("broker")
 
 
-def _order(notice: Notice) -> tuple[bool, bool, int, str]:
-    alert = notice.alert
-    urgent = alert.severity is Severity.CRITICAL
-    return notice.is_over, not urgent, notice.starts_ms, alert.fingerprint
+def _order(one: Notification) -> tuple[bool, bool, int, str]:
+    alert = one.alert
+    is_critical = alert.severity is Severity.CRITICAL
+    return one.is_resolved, not is_critical, one.active_since_ms, alert.fingerprint

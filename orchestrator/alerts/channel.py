@@ -1,4 +1,4 @@
-"""A way to tell one receiver: what is sent there, and what its answer means."""
+"""How one receiver is reached: the request for it, and what its response means."""
 
 import json
 from abc import ABC, abstractmethod
@@ -7,92 +7,85 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-from orchestrator.alerts.notice import Notice
-from orchestrator.alerts.post import Answer, Message, Poster, Undelivered, place_of, secret_in
+from orchestrator.alerts.notice import Notification
+from orchestrator.alerts.post import Poster, Request, Response, Undelivered, origin_of, secret_in
 from orchestrator.audit.redact import Redactor
 from orchestrator.audit.secrets import known_by
 from orchestrator.config_alerts import Destination
 
 
 class Channel(ABC):
-    """How one receiver is told; for one thread.
+    """One receiver; for one thread.
 
     Attributes:
-        at_once: so many notices go into one message.
-        inhibits: whether Kraftgate itself keeps a warning quiet while it stands as critical.
-        again_ms: what stands is told again so long after it was told; None: as configured.
+        batch_size: the most notifications in one request.
+        inhibits: whether Kraftgate inhibits warnings that are active as critical.
+        repeat_ms: an active alert is sent again after so long; None: as configured.
     """
 
-    at_once: ClassVar[int] = 1
+    batch_size: ClassVar[int] = 1
     inhibits: ClassVar[bool] = True
-    again_ms: ClassVar[int | None] = None
+    repeat_ms: ClassVar[int | None] = None
 
-    def __init__(self, given: Destination) -> None:
-        self._poster = Poster(given.ca_file, given.proxy)
+    def __init__(self, config: Destination) -> None:
+        self._poster = Poster(config.ca_file, config.proxy)
 
-    def tell(self, notices: Sequence[Notice], now_ms: int) -> str:
-        """Tell it, and say what it answered.
-
-        Raises:
-            Undelivered: it was not taken, or nobody knows whether it was.
-        """
-        return self.send(self.message(notices, now_ms))
-
-    def send(self, message: Message) -> str:
-        """Send a message, and say what was answered.
+    def notify(self, notifications: Sequence[Notification], now_ms: int) -> str:
+        """Send notifications, at most `batch_size`; what the receiver responds.
 
         Raises:
-            Undelivered: as `tell`.
+            Undelivered: they were not accepted, or that is unknown. The message has no secret.
         """
-        redactor = Redactor(form for each in message.secrets for form in known_by(each))
+        request = self.request(notifications, now_ms)
+        redactor = Redactor(form for each in request.secrets for form in known_by(each))
         try:
-            return redactor.text(self.meant(self._poster.post(message)))
+            return redactor.text(self.accepted(self._poster.post(request)))
         except Undelivered as error:
             raise Undelivered(
                 redactor.text(str(error)),
-                refused=error.refused,
-                taken=error.taken,
-                after_s=error.after_s,
-            ) from None  # the text before had what was taken out
+                permanent=error.permanent,
+                delivered=error.delivered,
+                retry_after_s=error.retry_after_s,
+            ) from None  # the original message has the secrets
 
     @abstractmethod
-    def message(self, notices: Sequence[Notice], now_ms: int) -> Message:
-        """Put together what is sent.
+    def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:
+        """The request that carries them.
 
         Raises:
-            Undelivered: a secret that is needed cannot be read.
+            Undelivered: a secret that it needs cannot be read.
         """
 
-    @abstractmethod
-    def meant(self, answer: Answer) -> str:
-        """Say what an answer means.
+    def accepted(self, response: Response) -> str:
+        """What a response with status 2xx says, in a few words.
 
         Raises:
-            Undelivered: it is not one of this receiver's kind.
+            Undelivered: this kind of receiver does not respond so.
         """
+        return f"{response.status}"
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close the connections."""
         self._poster.close()
 
 
-def address(url: str | None, url_file: Path | None) -> tuple[str, tuple[str, ...]]:
-    """Where to send to, and what of it is secret.
+def secret_address(url: str | None, url_file: Path | None) -> tuple[str, tuple[str, ...]]:
+    """The configured address, and its secrets.
 
     Raises:
-        Undelivered: it is in a file that cannot be read, or holds none.
+        Undelivered: the file with it cannot be read, or has none.
     """
     if url_file is None:
         return url or "", ()
     found = secret_in(url_file)
     if urlsplit(found).scheme not in {"http", "https"} or not urlsplit(found).netloc:
-        why = f"the first line of {url_file} is no address: write it like https://..."
-        raise Undelivered(why, refused=True)
+        why = f"the first line of {url_file} is not a URL: write it like https://..."
+        raise Undelivered(why, permanent=True)
     return found, (found,)
 
 
 def header_values(files: Mapping[str, Path] | None) -> Mapping[str, str]:
-    """Read headers' values.
+    """Read the values of headers from their files.
 
     Raises:
         Undelivered: one cannot be read.
@@ -101,14 +94,19 @@ def header_values(files: Mapping[str, Path] | None) -> Mapping[str, str]:
 
 
 def as_json(value: object) -> bytes:
-    """Write JSON as it is sent."""
+    """Compact JSON in UTF-8."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def no_answer_of(kind: str, url: str) -> Undelivered:
-    """Say that something else answered; whether it was taken is not known."""
-    why = f"{place_of(url)} answers, but not as {kind} does: is the address right?"
-    return Undelivered(why, refused=False, taken=None)
+def unexpected_response(kind: str, url: str) -> Undelivered:
+    """The error for a response of something else; whether the notification was accepted is unknown.
+
+    Args:
+        kind: The receiver that was expected.
+        url: Of the request.
+    """
+    why = f"{origin_of(url)} responds, but not as {kind} does: is the address right?"
+    return Undelivered(why, permanent=False, delivered=None)
 
 
 def shortened(text: str, characters_max: int) -> str:

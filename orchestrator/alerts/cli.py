@@ -1,30 +1,47 @@
-"""The click group `alerts`: which stand, whom they were told, and whether that works."""
+"""The click group `alerts`: list active alerts and deliveries, and send a test alert."""
 
+import socket
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import click
 
-from migration.assessment.alerts import Severity, Standing
+from migration.assessment.alerts import Alert, Severity, Standing
 from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.timestamps import iso
 from orchestrator.alerts import kept
-from orchestrator.alerts.ledger import Account, Ledger
-from orchestrator.alerts.trial import tell_all
+from orchestrator.alerts.channel import Channel
+from orchestrator.alerts.channels import channels
+from orchestrator.alerts.ledger import DeliveryFile, ReceiverState
+from orchestrator.alerts.notice import Notification
+from orchestrator.alerts.post import Undelivered
+from orchestrator.alerts.to_heartbeat import HeartbeatChannel
 from orchestrator.cli_types import config_option
 from orchestrator.config import Config, load_config
 from orchestrator.contract import alert_json
 from orchestrator.errors import ConfigError, KraftgateError, NoDataError
 from orchestrator.terminal import echo, echo_json
 
-_TOLD_MS_MAX: Final = kept.WRITE_EVERY_MS + STALE_AFTER_MS
+TEST_ALERT: Final = "KraftgateTest"
+_WRITTEN_MS_MAX: Final = kept.WRITE_EVERY_MS + STALE_AFTER_MS
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiverTest:
+    """Whether a receiver accepted the test alert; `response`: what it responded, or the error."""
+
+    receiver: str
+    accepted: bool
+    response: str
 
 
 @click.group()
 def alerts() -> None:
-    """Show which alerts stand and who was told, and try whether receivers can be told.
+    """Show the active alerts and what receivers were notified of, and test the receivers.
 
     \b
     Example:
@@ -57,16 +74,18 @@ def test(config_path: Path, severity: str, *, resolve: bool, as_json: bool) -> N
     """  # noqa: D301  # click wants the backspace
     config = load_config(config_path)
     if not list(config.alerts.destinations()):
-        raise ConfigError([f"{config_path}: `alerts` names nobody to tell: name a receiver there"])
+        raise ConfigError([f"{config_path}: `alerts` has no receiver: add one"])
     found = []
-    for each in tell_all(config, Severity(severity), _now_ms(), resolve=resolve):
+    for each in send_test_alert(config, Severity(severity), _now_ms(), resolve=resolve):
         found.append(each)
         if not as_json:
-            echo(f"{each.receiver}: {'taken' if each.taken else 'not taken'}: {each.said}")
+            echo(f"{each.receiver}: {'taken' if each.accepted else 'not taken'}: {each.response}")
     if as_json:
-        told = [{"name": e.receiver, "taken": e.taken, "said": e.said} for e in found]
-        echo_json({"receivers": told})
-    failed = [each.receiver for each in found if not each.taken]
+        receivers = [
+            {"name": each.receiver, "taken": each.accepted, "said": each.response} for each in found
+        ]
+        echo_json({"receivers": receivers})
+    failed = [each.receiver for each in found if not each.accepted]
     if failed:
         raise KraftgateError(f"not taken by {', '.join(failed)}")
 
@@ -88,52 +107,98 @@ def list_(config_path: Path, *, as_json: bool) -> None:
         each.name: kept.read(config.state_dir / "clusters" / each.name / kept.ALERTS_FILE)
         for each in config.clusters
     }
-    standing = [one for now in found.values() for one in now.standing()]
-    accounts = {
-        name: Ledger(config.state_dir, name, given).read()
-        for name, given in config.alerts.receivers().items()
+    active = [each for now in found.values() for each in now.standing()]
+    states = {
+        name: DeliveryFile(config.state_dir, name, receiver).read()
+        for name, receiver in config.alerts.receivers().items()
     }
     if as_json:
-        told = {
-            "alerts": [alert_json(each, config.alerts.runbook_url) for each in standing],
-            "receivers": [_account_json(name, each) for name, each in accounts.items()],
+        printed = {
+            "alerts": [alert_json(each, config.alerts.runbook_url) for each in active],
+            "receivers": [_receiver_json(name, each) for name, each in states.items()],
         }
-        echo_json(told)
+        echo_json(printed)
     else:
-        _print(config, standing, accounts)
+        _print(config, active, states)
     now_ms = _now_ms()
-    old = [name for name, now in found.items() if now_ms - (now.at_ms or 0) > _TOLD_MS_MAX]
+    old = [name for name, now in found.items() if now_ms - (now.at_ms or 0) > _WRITTEN_MS_MAX]
     if old:
         raise NoDataError(f"{', '.join(old)}: no `kraftgate run` judges alerts now")
 
 
-def _print(config: Config, standing: list[Standing], accounts: dict[str, Account]) -> None:
-    for each in standing:
+def send_test_alert(
+    config: Config, severity: Severity, now_ms: int, *, resolve: bool
+) -> Iterator[ReceiverTest]:
+    """Send a test alert, or its resolution, to every receiver, and a heartbeat to the others."""
+    notification = Notification(
+        alert=_test_alert(config, severity),
+        active_since_ms=now_ms,
+        resolved_ms=now_ms if resolve else None,
+    )
+    for name, (_, channel) in channels(config.alerts).items():
+        yield _sent(name, channel, (notification,), now_ms)
+    for name, heartbeat in config.alerts.heartbeats().items():
+        yield _sent(name, HeartbeatChannel(heartbeat), (), now_ms)
+
+
+def _test_alert(config: Config, severity: Severity) -> Alert:
+    clusters = ", ".join(each.name for each in config.clusters)
+    return Alert(
+        name=TEST_ALERT,
+        labels={"severity": severity, "cluster": config.clusters[0].name},
+        summary="This is a test, and nothing is wrong.",
+        description=(
+            f"Somebody tries on {socket.gethostname()} whether Kraftgate, which follows {clusters},"
+            " can tell you of alerts. There is nothing to do."
+        ),
+        details=("`kraftgate alerts test --resolve` ends it.",),
+    )
+
+
+def _sent(
+    name: str, channel: Channel, notifications: tuple[Notification, ...], now_ms: int
+) -> ReceiverTest:
+    try:
+        response = channel.notify(notifications, now_ms)
+        return ReceiverTest(receiver=name, accepted=True, response=response)
+    except Undelivered as error:
+        return ReceiverTest(receiver=name, accepted=False, response=str(error))
+    finally:
+        channel.close()
+
+
+def _print(config: Config, active: list[Standing], states: dict[str, ReceiverState]) -> None:
+    for each in active:
         alert = each.alert
         labels = " ".join(f"{k}={v}" for k, v in alert.labels.items() if k != "severity")
         doubt = "" if each.is_known else " (whether it is over is not known)"
         echo(f"{alert.severity} {alert.name} {labels}: {alert.description}{doubt}")
-    if not standing:
+    if not active:
         echo("no alert stands")
-    for name, account in accounts.items():
-        open_ = sum(told.resolved_ms is None for told in account.told.values())
+    for name, state in states.items():
+        open_ = len(_unresolved(state))
         words = f"told of {open_} that {'stands' if open_ == 1 else 'stand'}"
-        if account.success_ms is not None:
-            words += f", last at {iso(account.success_ms)}"
-        if account.why is not None and account.failure_ms is not None:
-            words += f"; failed at {iso(account.failure_ms)}: {account.why}"
+        if state.success_ms is not None:
+            words += f", last at {iso(state.success_ms)}"
+        if state.error is not None and state.failure_ms is not None:
+            words += f"; failed at {iso(state.failure_ms)}: {state.error}"
         echo(f"{name}: {words}")
-    if not accounts:
+    if not states:
         echo(f"nobody is told: {config.path} names no receiver in `alerts`")
 
 
-def _account_json(name: str, account: Account) -> dict[str, object]:
+def _unresolved(state: ReceiverState) -> list[str]:
+    """Fingerprints of the alerts whose resolution was not delivered."""
+    return [key for key, each in state.deliveries.items() if each.resolution_sent_ms is None]
+
+
+def _receiver_json(name: str, state: ReceiverState) -> dict[str, object]:
     return {
         "name": name,
-        "told": [key for key, told in account.told.items() if told.resolved_ms is None],
-        "last_success_at": None if account.success_ms is None else iso(account.success_ms),
-        "last_failure_at": None if account.failure_ms is None else iso(account.failure_ms),
-        "why": account.why,
+        "told": _unresolved(state),
+        "last_success_at": None if state.success_ms is None else iso(state.success_ms),
+        "last_failure_at": None if state.failure_ms is None else iso(state.failure_ms),
+        "why": state.error,
     }
 
 

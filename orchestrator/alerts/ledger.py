@@ -1,108 +1,87 @@
-"""Keeps what one receiver was told: `alerts/NAME.json` in the state directory.
+"""The deliveries of one receiver: `alerts/NAME.json` in the state directory.
 
-It survives a kill at any point, and a power cut: what is read is what was written before the last
-notice was sent, or after it.
+It survives a kill at any point and a power cut: what is read was written before the last
+notification was sent, or after it.
 """
 
 import hashlib
 import json
 import logging
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from orchestrator.alerts.book import Book, Told
+from orchestrator.alerts.book import Delivery
 from orchestrator.config_alerts import Receiver
 from streams.state.files import sync_directory
 
 FOLDER: Final = "alerts"
-_PLACES: Final = ("url", "url_file", "routing_key_file")
+_ADDRESS_KEYS: Final = ("url", "url_file", "routing_key_file")
 _log: Final = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """All that is kept of one receiver.
+class ReceiverState(BaseModel):
+    """What is stored of one receiver. The aliases are the keys in the file.
 
     Attributes:
-        place: which one it is, so that another one under the same name begins anew.
-        told: what it was told.
-        success_ms: when it last took something.
-        failure_ms: when it last did not.
-        why: why not; None: it took the last notice.
+        receiver_id: of `receiver_id`; another receiver under the same name begins without state.
+        deliveries: by the alert's fingerprint.
+        error: of the last attempt; None: it succeeded.
     """
 
-    place: str
-    told: Book = field(default_factory=dict)
+    model_config = ConfigDict(
+        extra="ignore", frozen=True, validate_by_name=True, serialize_by_alias=True
+    )
+
+    receiver_id: Annotated[str, Field(alias="place")]
+    deliveries: Annotated[dict[str, Delivery], Field(alias="told")] = {}
     success_ms: int | None = None
     failure_ms: int | None = None
-    why: str | None = None
+    error: Annotated[str | None, Field(alias="why")] = None
 
 
-class _Kept(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-    place: str
-    told: dict[str, Told]
-    success_ms: int | None
-    failure_ms: int | None
-    why: str | None
-
-
-class Ledger:
+class DeliveryFile:
     """The file of one receiver."""
 
     def __init__(self, state_dir: Path, name: str, receiver: Receiver) -> None:
         self.path = state_dir / FOLDER / f"{name}.json"
-        self._place = place(receiver)
+        self._receiver_id = receiver_id(receiver)
 
-    def read(self) -> Account:
-        """Give what was kept; nothing, of a receiver that is new, or another one than before."""
+    def read(self) -> ReceiverState:
+        """The stored state; an empty one for a new receiver, or another one under this name."""
+        empty = ReceiverState(receiver_id=self._receiver_id)
         try:
-            kept = _Kept.model_validate_json(self.path.read_bytes())
+            stored = ReceiverState.model_validate_json(self.path.read_bytes())
         except FileNotFoundError:
-            return Account(place=self._place)
+            return empty
         except (OSError, ValidationError) as error:
-            _log.warning("%s cannot be read, so what stands is told anew: %s", self.path, error)
-            return Account(place=self._place)
-        if kept.place != self._place:
-            _log.warning("%s is of another receiver, so what stands is told anew", self.path)
-            return Account(place=self._place)
-        return Account(
-            place=kept.place,
-            told=kept.told,
-            success_ms=kept.success_ms,
-            failure_ms=kept.failure_ms,
-            why=kept.why,
-        )
+            _log.warning("%s cannot be read; active alerts are sent again: %s", self.path, error)
+            return empty
+        if stored.receiver_id != self._receiver_id:
+            _log.warning("%s is of another receiver; active alerts are sent again", self.path)
+            return empty
+        return stored
 
-    def write(self, account: Account) -> None:
-        """Keep it.
+    def write(self, state: ReceiverState) -> None:
+        """Replace the file, durably.
 
         Raises:
             OSError: it cannot be written.
         """
-        kept = _Kept(
-            place=account.place,
-            told=dict(account.told),
-            success_ms=account.success_ms,
-            failure_ms=account.failure_ms,
-            why=account.why,
-        )
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.path.with_suffix(".new")
         with fresh.open("w", encoding="utf-8") as file:
-            file.write(kept.model_dump_json())
+            file.write(state.model_dump_json())
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(self.path)
         sync_directory(self.path.parent)
 
 
-def place(receiver: Receiver) -> str:
-    """Which receiver it is, by what the configuration says of it; it tells no address."""
-    told = {key: str(getattr(receiver, key, "")) for key in _PLACES}
-    named = json.dumps([type(receiver).__name__, told], sort_keys=True)
+def receiver_id(receiver: Receiver) -> str:
+    """A digest of the receiver's kind and configured address, which does not reveal the address."""
+    address = {key: str(getattr(receiver, key, "")) for key in _ADDRESS_KEYS}
+    named = json.dumps([type(receiver).__name__, address], sort_keys=True)
     return hashlib.sha256(named.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What a receiver is told of one alert: that it stands, still stands, or is over."""
+"""What a receiver gets about one alert: that it is active, still active, or resolved."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,74 +13,75 @@ NOT_KNOWN = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
-    """One alert, as it is told.
+class Notification:
+    """One alert for one receiver.
 
     Attributes:
-        starts_ms: since when it stands.
-        ends_ms: when it was over; None: it stands.
-        number: how often the receiver was told before that it stands.
-        is_known: whether it was found at the last look.
-        returns: how often it had come back soon after it was over.
+        resolved_ms: None: the alert is active.
+        repeats: how often the receiver was notified before that it is active.
+        is_known: whether the condition held at the last tick; False: stale data may hide that it
+            does not hold any more.
+        reactivations: how often it became active again soon after it was resolved.
     """
 
     alert: Alert
-    starts_ms: int
-    ends_ms: int | None = None
-    number: int = 0
+    active_since_ms: int
+    resolved_ms: int | None = None
+    repeats: int = 0
     is_known: bool = True
-    returns: int = 0
+    reactivations: int = 0
 
     @property
-    def is_over(self) -> bool:
-        """Whether it tells of the end."""
-        return self.ends_ms is not None
+    def is_resolved(self) -> bool:
+        """Whether it reports a resolution."""
+        return self.resolved_ms is not None
 
     @property
     def status(self) -> str:
-        """As Alertmanager calls it."""
-        return "resolved" if self.is_over else "firing"
+        """`firing` or `resolved`, as in Alertmanager."""
+        return "resolved" if self.is_resolved else "firing"
 
     @property
     def since_ms(self) -> int:
-        """Since when what it tells of is so."""
-        return self.starts_ms if self.alert.since_ms is None else self.alert.since_ms
+        """When the condition began."""
+        return self.active_since_ms if self.alert.since_ms is None else self.alert.since_ms
 
     @property
-    def key(self) -> str:
-        """The same when the same is sent twice, as after an answer that was lost."""
+    def idempotency_key(self) -> str:
+        """The same when the same notification is sent twice, as after a lost response."""
         alert = self.alert.fingerprint
-        return f"kraftgate-{alert}-{self.starts_ms}-{self.status}-{self.number}"
+        return f"kraftgate-{alert}-{self.active_since_ms}-{self.status}-{self.repeats}"
 
     def details(self) -> tuple[str, ...]:
-        """What is known beyond the description, a sentence or a fact each."""
+        """Facts beyond the description, a sentence each."""
         found = list(self.alert.details)
-        if not self.is_over and not self.is_known:
+        if not self.is_resolved and not self.is_known:
             found.append(NOT_KNOWN)
-        if self.returns:
-            times = "once" if self.returns == 1 else f"{self.returns} times"
+        if self.reactivations:
+            times = "once" if self.reactivations == 1 else f"{self.reactivations} times"
             found.append(f"It comes and goes: it came back {times} soon after it was over.")
         return tuple(found)
 
     def annotations(self, runbook_url: str) -> Mapping[str, str]:
-        """What the rules for Prometheus annotate, and what is known beyond that.
+        """The annotations of the Prometheus rule, and the details.
 
-        `runbook_url`: where the pages are.
+        Args:
+            runbook_url: Base address of the alert pages.
         """
-        told = {
+        found = {
             "summary": self.alert.summary,
             "description": self.alert.description,
-            "runbook_url": page_of(self.alert, runbook_url),
+            "runbook_url": page_url(self.alert, runbook_url),
             "since": iso(self.since_ms),
         }
         details = "\n".join(self.details())
-        return {**told, "details": details} if details else told
+        return {**found, "details": details} if details else found
 
     def labels(self) -> Mapping[str, str]:
-        """Those of the alert, with its name, as Prometheus has them."""
+        """The labels of the alert and its name, as in Prometheus."""
         return {"alertname": self.alert.name, **self.alert.labels}
 
 
-def page_of(alert: Alert, runbook_url: str) -> str:
-    """Where its page is; `runbook_url`: where all of them are."""
+def page_url(alert: Alert, runbook_url: str) -> str:
+    """The address of the alert's page, below `runbook_url`."""
     return f"{runbook_url}/{alert.name}.md"

@@ -1,7 +1,7 @@
-"""One POST, bounded in time and size; what went wrong is said without a secret.
+"""One POST, bounded in time and size, whose errors have no secret.
 
-Redirects are not followed: what is sent is for the address that was configured. urllib3's own
-retries are not used: they sleep where nobody can wake them, and repeat what is no longer so.
+Redirects are not followed: the configured address alone may have the content. urllib3's retries are
+not used: they sleep where nothing can wake them, and repeat content that is out of date.
 """
 
 import time
@@ -28,39 +28,44 @@ from urllib3.util import Retry, Timeout
 from streams.net.secret_file import SecretFileRefused, first_line
 
 CONNECT_S: Final = 5.0
-ANSWER_S: Final = 10.0
-_SAID_BYTES_MAX: Final = 4096
-_SAID_MAX: Final = 200
+RESPONSE_S: Final = 10.0
+_BODY_BYTES_MAX: Final = 4096
+_QUOTED_MAX: Final = 200
 _CHUNK_BYTES: Final = 1024
 _HEADERS: Final = {
     "content-type": "application/json",
     "user-agent": f"kraftgate/{version('kraftgate')}",
 }
 _TRY_AGAIN: Final = (408, 425, 429)
-_NOT_TAKEN: Final = (*_TRY_AGAIN, 503)
+_NOT_ACCEPTED: Final = (*_TRY_AGAIN, 503)
 
 
 class Undelivered(Exception):
-    """It was not taken, or nobody knows whether it was.
+    """A request was not accepted, or that is unknown.
 
     Attributes:
-        refused: sending it again as it is will not help; False: later it may.
-        taken: False: it surely was not; None: not known.
-        after_s: how long to wait at least, if the other side said.
+        permanent: sending the same again will fail too.
+        delivered: False: it was not accepted; None: unknown.
+        retry_after_s: how long the receiver asks to wait.
     """
 
     def __init__(
-        self, why: str, *, refused: bool, taken: bool | None = False, after_s: float | None = None
+        self,
+        why: str,
+        *,
+        permanent: bool,
+        delivered: bool | None = False,
+        retry_after_s: float | None = None,
     ) -> None:
         super().__init__(why)
-        self.refused = refused
-        self.taken = taken
-        self.after_s = after_s
+        self.permanent = permanent
+        self.delivered = delivered
+        self.retry_after_s = retry_after_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """What is sent; it may hold secrets, and is not to be written anywhere.
+class Request:
+    """What is sent; it may have secrets and must not be logged.
 
     Attributes:
         secrets: those of them that are known by value.
@@ -73,18 +78,17 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What came back with a status from 200 to 299; `said`: the first 4096 bytes."""
+class Response:
+    """A response with status 2xx; `body`: its first 4096 bytes."""
 
     status: int
-    said: str
+    body: str
 
 
 class Poster:
-    """Posts to one address; for one thread."""
+    """Posts to one address; for one thread. Nothing is opened or read before `post`."""
 
     def __init__(self, ca_file: Path | None, proxy: str | None) -> None:
-        """Prepare; nothing is opened or read yet."""
         self._ca_file = ca_file
         ca_certs = None if ca_file is None else str(ca_file)
         self._pool: urllib3.PoolManager
@@ -93,34 +97,34 @@ class Poster:
         else:
             self._pool = urllib3.ProxyManager(proxy, retries=False, maxsize=1, ca_certs=ca_certs)
 
-    def post(self, message: Message) -> Answer:
-        """Send it, and wait for the answer.
+    def post(self, request: Request) -> Response:
+        """Send a request and wait for the response.
 
         Raises:
-            Undelivered: there was none, or it was no good one.
+            Undelivered: there was no response, or its status is not 2xx.
         """
-        place = place_of(message.url)
+        origin = origin_of(request.url)
         self._check_ca()
-        deadline_s = time.monotonic() + CONNECT_S + ANSWER_S
+        deadline_s = time.monotonic() + CONNECT_S + RESPONSE_S
         try:
             response = self._pool.request(
                 "POST",
-                message.url,
-                body=message.body,
-                headers={**_HEADERS, **message.headers},
-                timeout=Timeout(connect=CONNECT_S, read=ANSWER_S),
+                request.url,
+                body=request.body,
+                headers={**_HEADERS, **request.headers},
+                timeout=Timeout(connect=CONNECT_S, read=RESPONSE_S),
                 preload_content=False,
                 redirect=False,
             )
             try:
-                return _judged(place, response, deadline_s)
+                return _checked(origin, response, deadline_s)
             finally:
                 response.close()
         except (HTTPError, OSError, ValueError) as error:
-            raise _undelivered(place, error) from None  # its text has the address
+            raise _undelivered(origin, error) from None  # its text has the address
 
     def close(self) -> None:
-        """Let go of the connections that are open."""
+        """Close the connections."""
         self._pool.clear()
 
     def _check_ca(self) -> None:
@@ -130,11 +134,11 @@ class Poster:
             self._ca_file.read_bytes()
         except OSError as error:
             why = f"the authorities in {self._ca_file} cannot be read: {error.strerror}"
-            raise Undelivered(why, refused=True) from error
+            raise Undelivered(why, permanent=True) from error
 
 
-def place_of(url: str) -> str:
-    """An address as far as it is no secret."""
+def origin_of(url: str) -> str:
+    """Scheme, host and port of an address: the part without secrets."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
@@ -148,42 +152,44 @@ def secret_in(path: Path) -> str:
     try:
         secret = first_line(path).strip()
     except SecretFileRefused as error:
-        raise Undelivered(str(error), refused=True) from error
+        raise Undelivered(str(error), permanent=True) from error
     if not secret:
-        raise Undelivered(f"the secret file {path} is empty", refused=True)
+        raise Undelivered(f"the secret file {path} is empty", permanent=True)
     return secret
 
 
-def _judged(place: str, response: BaseHTTPResponse, deadline_s: float) -> Answer:
+def _checked(origin: str, response: BaseHTTPResponse, deadline_s: float) -> Response:
     status = response.status
-    said = _said(response, deadline_s)
+    body = _body(response, deadline_s)
     if 200 <= status < 300:
-        return Answer(status=status, said=said)
-    words = f"{place} answers {status}"
+        return Response(status=status, body=body)
+    why = f"{origin} answers {status}"
     if 300 <= status < 400:
         raise Undelivered(
-            f"{words}: it leads elsewhere, where nothing is sent: configure that address",
-            refused=True,
+            f"{why}: redirects are not followed: configure the address that it redirects to",
+            permanent=True,
         )
-    first = said.split("\n")[0].strip()[:_SAID_MAX]
-    words += f": {first}" if first else ""
+    quoted = body.split("\n")[0].strip()[:_QUOTED_MAX]
+    why += f": {quoted}" if quoted else ""
     if status in _TRY_AGAIN or status >= 500:
-        taken = False if status in _NOT_TAKEN else None
-        raise Undelivered(words, refused=False, taken=taken, after_s=_after_s(response))
-    raise Undelivered(words, refused=True)
+        delivered = False if status in _NOT_ACCEPTED else None
+        raise Undelivered(
+            why, permanent=False, delivered=delivered, retry_after_s=_retry_after_s(response)
+        )
+    raise Undelivered(why, permanent=True)
 
 
-def _said(response: BaseHTTPResponse, deadline_s: float) -> str:
-    said = b""
-    while len(said) < _SAID_BYTES_MAX and time.monotonic() < deadline_s:
+def _body(response: BaseHTTPResponse, deadline_s: float) -> str:
+    body = b""
+    while len(body) < _BODY_BYTES_MAX and time.monotonic() < deadline_s:
         chunk = response.read1(_CHUNK_BYTES)
         if not chunk:
             break
-        said += chunk
-    return said.decode("utf-8", "replace")
+        body += chunk
+    return body.decode("utf-8", "replace")
 
 
-def _after_s(response: BaseHTTPResponse) -> float | None:
+def _retry_after_s(response: BaseHTTPResponse) -> float | None:
     try:
         return Retry().get_retry_after(response)
     except InvalidHeader:
@@ -191,27 +197,27 @@ def _after_s(response: BaseHTTPResponse) -> float | None:
 
 
 def _cause(error: HTTPError | OSError) -> BaseException:
-    """What is behind an error of urllib3: its cause, or the second of its arguments."""
+    """What urllib3 wraps: the cause of its error, or one of the error's arguments."""
     behind = (error.__cause__, *error.args) if isinstance(error, HTTPError) else ()
     return next((each for each in behind if isinstance(each, BaseException)), error)
 
 
-def _undelivered(place: str, error: HTTPError | OSError | ValueError) -> Undelivered:
-    """Say what failed, in words of our own: the library's may have the address, or a header."""
+def _undelivered(origin: str, error: HTTPError | OSError | ValueError) -> Undelivered:
+    """The error in our own words: the library's text may have the address or a header."""
     if isinstance(error, ValueError):
-        why = f"{place}: its address, or a header, is none that can be sent"
-        return Undelivered(why, refused=True)
+        why = f"{origin}: the address or a header has characters that HTTP does not allow"
+        return Undelivered(why, permanent=True)
     if isinstance(error, ProxyError):
-        return Undelivered(f"the proxy on the way to {place} does not let it pass", refused=False)
+        return Undelivered(f"the proxy does not connect to {origin}", permanent=False)
     if isinstance(error, SSLError):
-        return Undelivered(f"{place}: TLS failed: {error}", refused=False)
+        return Undelivered(f"{origin}: TLS failed: {error}", permanent=False)
     if isinstance(error, NameResolutionError):
-        return Undelivered(f"{place}: its name is not known", refused=False)
+        return Undelivered(f"{origin}: the host name cannot be resolved", permanent=False)
     early = isinstance(error, ConnectTimeoutError)  # also one that is refused
     cause = _cause(error)
-    words = "nobody answers there" if early else "no answer came"
+    why = "the connection timed out" if early else "no response"
     if isinstance(cause, OSError) and cause.strerror:
-        words = cause.strerror
+        why = cause.strerror
     elif isinstance(cause, BadStatusLine) and not isinstance(cause, OSError):
-        words = "what answers there speaks no HTTP"
-    return Undelivered(f"{place}: {words}", refused=False, taken=False if early else None)
+        why = "the response is not HTTP"
+    return Undelivered(f"{origin}: {why}", permanent=False, delivered=False if early else None)

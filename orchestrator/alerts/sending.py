@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Final
 
 from migration.assessment.alerts import Standings
-from orchestrator.alerts.book import Manner, Wanted
+from orchestrator.alerts.book import ActiveAlerts, Policy
 from orchestrator.alerts.channels import channels
-from orchestrator.alerts.ledger import Ledger
-from orchestrator.alerts.sender import Figures, Sender
-from orchestrator.alerts.to_heartbeat import Heart, ToHeartbeat
+from orchestrator.alerts.ledger import DeliveryFile
+from orchestrator.alerts.sender import Sender, SenderStats
+from orchestrator.alerts.to_heartbeat import HeartbeatChannel, HeartbeatSender
 from orchestrator.config import Config
 from orchestrator.config_alerts import RUNBOOK_URL
 from orchestrator.terminal import echo
@@ -32,18 +32,18 @@ class Sending:
             Sender(
                 name,
                 channel,
-                Manner(
-                    min_severity=given.min_severity,
-                    again_ms=channel.again_ms or repeat_ms,
+                Policy(
+                    min_severity=receiver.min_severity,
+                    repeat_ms=channel.repeat_ms or repeat_ms,
                     inhibits=channel.inhibits,
                 ),
-                Ledger(config.state_dir, name, given),
+                DeliveryFile(config.state_dir, name, receiver),
             )
-            for name, (given, channel) in channels(alerts).items()
+            for name, (receiver, channel) in channels(alerts).items()
         ]
         self._hearts = [
-            Heart(name, ToHeartbeat(given), given.every.total_seconds())
-            for name, given in alerts.heartbeats().items()
+            HeartbeatSender(name, HeartbeatChannel(one), one.every.total_seconds())
+            for name, one in alerts.heartbeats().items()
         ]
         self._dead: set[str] = set()
 
@@ -52,9 +52,9 @@ class Sending:
         standing = {
             each.alert.fingerprint: each for now in judged.values() for each in now.standing()
         }
-        wanted = Wanted(at_ms=at_ms, clusters=self._clusters, standing=standing)
+        wanted = ActiveAlerts(at_ms=at_ms, clusters=self._clusters, active=standing)
         for sender in self._senders:
-            sender.hand_over(wanted)
+            sender.submit(wanted)
             if not sender.is_alive() and sender.name not in self._dead:
                 self._dead.add(sender.name)
                 _log.error("%s is told nothing any more: its thread has ended", sender.name)
@@ -62,12 +62,12 @@ class Sending:
     def looked(self) -> None:
         """The clusters were looked at just now."""
         for heart in self._hearts:
-            heart.looked()
+            heart.polled()
 
-    def figures(self) -> Mapping[str, Figures]:
+    def figures(self) -> Mapping[str, SenderStats]:
         """How it goes with each, by name."""
-        told = {each.name: each.figures for each in self._senders}
-        return told | {each.name: each.figures for each in self._hearts}
+        told = {each.name: each.stats for each in self._senders}
+        return told | {each.name: each.stats for each in self._hearts}
 
     def close(self) -> None:
         """Tell what is due still, and end."""
@@ -77,7 +77,7 @@ class Sending:
         for sender in self._senders:
             sender.end()
         for sender in self._senders:
-            for each in sender.left(max(0.0, deadline_s - time.monotonic())):
+            for each in sender.unsent(max(0.0, deadline_s - time.monotonic())):
                 what = f"{each.alert.name} ({each.status})"
                 echo(f"kraftgate: {sender.name} was not told of {what}", err=True)
 

@@ -1,8 +1,7 @@
-"""A sign of life for whoever notices when there is none any more.
+"""Heartbeats: a request at a fixed interval while Kraftgate polls the clusters.
 
-That nobody watches the migration cannot be told by whoever should watch it. So Kraftgate says, as
-long as its looks go on, that it does, to a service that wakes somebody when it hears nothing
-(healthchecks.io, Dead Man's Snitch, Opsgenie's heartbeats, or a page of one's own).
+A process that is gone cannot report that. A service that expects the heartbeat reports it instead
+(healthchecks.io, Dead Man's Snitch, Opsgenie heartbeats, or one's own).
 """
 
 import logging
@@ -13,38 +12,34 @@ from dataclasses import replace
 from typing import Final
 
 from migration.values.timestamps import iso
-from orchestrator.alerts.channel import Channel, address, as_json, header_values
-from orchestrator.alerts.notice import Notice
-from orchestrator.alerts.post import Answer, Message, Undelivered
-from orchestrator.alerts.sender import Figures
+from orchestrator.alerts.channel import Channel, as_json, header_values, secret_address
+from orchestrator.alerts.notice import Notification
+from orchestrator.alerts.post import Request, Undelivered
+from orchestrator.alerts.sender import SenderStats
 from orchestrator.config_alerts import Heartbeat
 
-_LOOKED_S_MAX: Final = 60.0
-"""Looks come several times a second; whoever did not look for so long does not watch."""
+_POLLED_S_MAX: Final = 60.0
+"""The clusters are polled several times a second; polling is stuck after so long without."""
 _log: Final = logging.getLogger(__name__)
 
 
-class ToHeartbeat(Channel):
-    """One address that is told that Kraftgate watches."""
+class HeartbeatChannel(Channel):
+    """One address that expects heartbeats."""
 
-    def __init__(self, given: Heartbeat) -> None:
-        super().__init__(given)
-        self._given = given
+    def __init__(self, config: Heartbeat) -> None:
+        super().__init__(config)
+        self._config = config
 
-    def message(self, notices: Sequence[Notice], now_ms: int) -> Message:  # noqa: ARG002
-        """It needs no content; this is for whoever reads it."""
-        url, secrets = address(self._given.url, self._given.url_file)
-        headers = header_values(self._given.header_files)
+    def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
+        """A heartbeat; the body is for people who debug it."""
+        url, secrets = secret_address(self._config.url, self._config.url_file)
+        headers = header_values(self._config.header_files)
         body = as_json({"status": "watching", "at": iso(now_ms)})
-        return Message(url=url, body=body, headers=headers, secrets=(*secrets, *headers.values()))
-
-    def meant(self, answer: Answer) -> str:
-        """Any of 2xx will do."""
-        return f"{answer.status}"
+        return Request(url=url, body=body, headers=headers, secrets=(*secrets, *headers.values()))
 
 
-class Heart:
-    """Beats for one of them, from a thread of its own, as long as looks go on."""
+class HeartbeatSender:
+    """Sends to one address, from its own thread, while the clusters are polled."""
 
     def __init__(
         self,
@@ -54,23 +49,23 @@ class Heart:
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self.name = name
-        self.figures = Figures()
+        self.stats = SenderStats()
         self._channel = channel
         self._every_s = every_s
         self._clock_ms = clock_ms
-        self._looked_s: float | None = None
+        self._polled_s: float | None = None
         self._first = threading.Event()
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._work, name=f"heartbeat-{name}", daemon=True)
         self._thread.start()
 
-    def looked(self) -> None:
-        """The clusters were looked at just now."""
-        self._looked_s = time.monotonic()
+    def polled(self) -> None:
+        """The clusters were polled just now."""
+        self._polled_s = time.monotonic()
         self._first.set()
 
     def end(self) -> None:
-        """Beat no more; returns at once."""
+        """Send no more; returns at once."""
         self._ends.set()
         self._first.set()
 
@@ -78,24 +73,24 @@ class Heart:
         self._first.wait()
         try:
             while not self._ends.is_set():
-                if self._watches():
-                    self._beat()
+                if self._is_polling():
+                    self._send()
                 self._ends.wait(self._every_s)
         finally:
             self._channel.close()
 
-    def _watches(self) -> bool:
-        return self._looked_s is not None and time.monotonic() - self._looked_s < _LOOKED_S_MAX
+    def _is_polling(self) -> bool:
+        return self._polled_s is not None and time.monotonic() - self._polled_s < _POLLED_S_MAX
 
-    def _beat(self) -> None:
-        was = self.figures
+    def _send(self) -> None:
+        before = self.stats
         now_ms = self._clock_ms()
         try:
-            self._channel.tell((), now_ms)
+            self._channel.notify((), now_ms)
         except Undelivered as error:
             why = str(error)
-            if was.why != why:
-                _log.warning("%s had no sign of life: %s", self.name, why)
-            self.figures = replace(was, failed=was.failed + 1, why=why)
+            if before.error != why:
+                _log.warning("%s: a heartbeat was not delivered: %s", self.name, why)
+            self.stats = replace(before, failed=before.failed + 1, error=why)
         else:
-            self.figures = replace(was, sent=was.sent + 1, success_ms=now_ms, why=None)
+            self.stats = replace(before, sent=before.sent + 1, success_ms=now_ms, error=None)

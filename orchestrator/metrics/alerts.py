@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from migration.assessment.alerts import RULES, Standing, Standings
-from orchestrator.alerts.sender import Figures
+from orchestrator.alerts.sender import SenderStats
 from orchestrator.metrics.exposition import Exposition, Subject
 
 ALERTS: Final = Subject("kraftgate", "cluster")
@@ -55,7 +55,7 @@ _SUCCESS: Final = NOTICES.gauge(
 )
 
 
-def tell_notices(into: Exposition, receivers: Mapping[str, Figures]) -> None:
+def tell_notices(into: Exposition, receivers: Mapping[str, SenderStats]) -> None:
     """Give how it goes with each receiver of alerts."""
     for name, figures in receivers.items():
         into.value(_SENT, figures.sent, name)

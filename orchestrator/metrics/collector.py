@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 from migration.assessment.alerts import NOTHING_STANDS, Standings
 from migration.assessment.conditions.authority import knows_partitions
 from migration.assessment.eta.rates import etas
-from orchestrator.alerts.sender import Figures
+from orchestrator.alerts.sender import SenderStats
 from orchestrator.conditions.view import view_of
 from orchestrator.metrics.alerts import ALERTS, NOTICES, tell_alerts, tell_notices
 from orchestrator.metrics.board import Board, Look, Seen
@@ -64,7 +64,7 @@ class LastLook(Collector):
         stall_after_ms: int,
         clock: Callable[[], int],
         alerts: Callable[[], Mapping[str, Standings]] = dict,
-        receivers: Callable[[], Mapping[str, Figures]] = dict,
+        receivers: Callable[[], Mapping[str, SenderStats]] = dict,
     ) -> None:
         """Prepare.
 

@@ -15,7 +15,7 @@ from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.process_collector import ProcessCollector
 
 from migration.assessment.alerts import Standings
-from orchestrator.alerts.sender import Figures
+from orchestrator.alerts.sender import SenderStats
 from orchestrator.config import Config
 from orchestrator.config_values import HostPort
 from orchestrator.door import Crowd, Door, Rank
@@ -71,7 +71,7 @@ def served(
     config: Config,
     board: Board,
     alerts: Callable[[], Mapping[str, Standings]] = dict,
-    receivers: Callable[[], Mapping[str, Figures]] = dict,
+    receivers: Callable[[], Mapping[str, SenderStats]] = dict,
 ) -> Iterator[Served | None]:
     """Listen until the block ends; None where nothing is configured.
 

@@ -10,56 +10,56 @@ from migration.assessment.alerts import Alert, Severity
 from orchestrator.alerts.book import (
     FORGET_MS,
     GIVE_UP_MS,
-    OVER_MS,
-    Book,
+    RESOLVE_AFTER_MS,
+    Deliveries,
     due,
-    given_up,
-    noted,
-    sending,
-    taken,
+    expired,
+    mark_delivered,
+    mark_sending,
+    update,
 )
-from orchestrator.alerts.notice import Notice
-from tests.alerts.told import HOUR_MS, MANNER, alert, of, standing, wanted
+from orchestrator.alerts.notice import Notification
+from tests.alerts.told import HOUR_MS, POLICY, alert, of, standing, wanted
 from tests.support.examples import examples
 
 
-def told_of(*alerts: Alert, at_ms: int = 0) -> Book:
+def told_of(*alerts: Alert, at_ms: int = 0) -> Deliveries:
     """A receiver that took these."""
-    found = due({}, wanted(at_ms, *alerts), MANNER, at_ms)
-    return taken(sending({}, found), found, at_ms)
+    found = due({}, wanted(at_ms, *alerts), POLICY, at_ms)
+    return mark_delivered(mark_sending({}, found), found, at_ms)
 
 
-def said(notices: tuple[Notice, ...]) -> list[tuple[str | None, str, str]]:
+def said(notices: tuple[Notification, ...]) -> list[tuple[str | None, str, str]]:
     return [(e.alert.labels.get("broker"), str(e.alert.severity), e.status) for e in notices]
 
 
 def test_what_stands_is_told_once_and_again_after_its_time() -> None:
     book = told_of(alert())
     now = wanted(1000, alert(), since_ms=0)
-    assert due(noted(book, now), now, MANNER, 1000) == ()
-    (again,) = due(noted(book, now), now, MANNER, MANNER.again_ms)
-    assert (again.status, again.number, again.starts_ms) == ("firing", 1, 0)
+    assert due(update(book, now), now, POLICY, 1000) == ()
+    (again,) = due(update(book, now), now, POLICY, POLICY.repeat_ms)
+    assert (again.status, again.repeats, again.active_since_ms) == ("firing", 1, 0)
 
 
 def test_its_words_may_change_meanwhile() -> None:
     later = wanted(1000, alert(description="Broker 3 waits for longer."), since_ms=0)
-    book = noted(told_of(alert()), later)
-    assert due(book, later, MANNER, 1000) == ()
+    book = update(told_of(alert()), later)
+    assert due(book, later, POLICY, 1000) == ()
     (kept,) = book.values()
     assert kept.alert.description == "Broker 3 waits for longer."
 
 
 def test_the_end_is_told_when_it_has_lasted() -> None:
     nothing = wanted(1000)
-    book = noted(told_of(alert()), nothing)
-    assert due(book, nothing, MANNER, 1000 + OVER_MS - 1) == ()
-    (over,) = due(book, nothing, MANNER, 1000 + OVER_MS)
-    assert (over.status, over.starts_ms, over.ends_ms) == ("resolved", 0, 1000)
-    assert said(due(book, nothing, MANNER, 1001, at_the_end=True)) == [
-        ("3", "warning", "resolved")
-    ], "but not at the end of the run"
-    done = taken(sending(book, [over]), [over], 70_000)
-    assert due(noted(done, nothing), nothing, MANNER, 10 * HOUR_MS) == ()
+    book = update(told_of(alert()), nothing)
+    assert due(book, nothing, POLICY, 1000 + RESOLVE_AFTER_MS - 1) == ()
+    (over,) = due(book, nothing, POLICY, 1000 + RESOLVE_AFTER_MS)
+    assert (over.status, over.active_since_ms, over.resolved_ms) == ("resolved", 0, 1000)
+    assert said(due(book, nothing, POLICY, 1001, closing=True)) == [("3", "warning", "resolved")], (
+        "but not at the end of the run"
+    )
+    done = mark_delivered(mark_sending(book, [over]), [over], 70_000)
+    assert due(update(done, nothing), nothing, POLICY, 10 * HOUR_MS) == ()
 
 
 def test_what_comes_and_goes_is_told_once() -> None:
@@ -67,51 +67,55 @@ def test_what_comes_and_goes_is_told_once() -> None:
     for turn in range(20):
         at_ms = turn * 30_000
         now = wanted(at_ms, *([alert()] if turn % 2 else []), since_ms=0)
-        book = noted(book, now)
-        assert due(book, now, MANNER, at_ms) == ()
+        book = update(book, now)
+        assert due(book, now, POLICY, at_ms) == ()
     nothing = wanted(600_000)
-    book = noted(book, nothing)
-    assert due(book, nothing, MANNER, 600_000 + 8 * OVER_MS) == (), "it waits longer each time"
-    (over,) = due(book, nothing, MANNER, 600_000 + 16 * OVER_MS)
+    book = update(book, nothing)
+    assert due(book, nothing, POLICY, 600_000 + 8 * RESOLVE_AFTER_MS) == (), (
+        "it waits longer each time"
+    )
+    (over,) = due(book, nothing, POLICY, 600_000 + 16 * RESOLVE_AFTER_MS)
     assert any("comes and goes" in each for each in over.details())
 
 
 def test_what_comes_back_after_its_end_was_told_begins_anew() -> None:
     nothing = wanted(0)
-    book = noted(told_of(alert()), nothing)
-    over = due(book, nothing, MANNER, OVER_MS)
-    book = taken(sending(book, over), over, OVER_MS)
-    soon = wanted(OVER_MS + 1000, alert())
-    (back,) = due(noted(book, soon), soon, MANNER, OVER_MS + 1000)
-    assert (back.status, back.number, back.returns) == ("firing", 0, 1)
-    assert back.starts_ms == OVER_MS + 1000
-    assert back.key != over[0].key
-    assert noted(book, wanted(OVER_MS + FORGET_MS)) == {}
+    book = update(told_of(alert()), nothing)
+    over = due(book, nothing, POLICY, RESOLVE_AFTER_MS)
+    book = mark_delivered(mark_sending(book, over), over, RESOLVE_AFTER_MS)
+    soon = wanted(RESOLVE_AFTER_MS + 1000, alert())
+    (back,) = due(update(book, soon), soon, POLICY, RESOLVE_AFTER_MS + 1000)
+    assert (back.status, back.repeats, back.reactivations) == ("firing", 0, 1)
+    assert back.active_since_ms == RESOLVE_AFTER_MS + 1000
+    assert back.idempotency_key != over[0].idempotency_key
+    assert update(book, wanted(RESOLVE_AFTER_MS + FORGET_MS)) == {}
 
 
 def test_an_end_is_told_only_where_a_beginning_may_have_been() -> None:
     now = wanted(0, alert())
-    assert noted({}, wanted(1)) == {}, "it ended before anybody was told"
-    unanswered = sending({}, due({}, now, MANNER, 0))
+    assert update({}, wanted(1)) == {}, "it ended before anybody was told"
+    unanswered = mark_sending({}, due({}, now, POLICY, 0))
     nothing = wanted(1000)
-    assert said(due(noted(unanswered, nothing), nothing, MANNER, 1000 + OVER_MS)) == [
+    assert said(due(update(unanswered, nothing), nothing, POLICY, 1000 + RESOLVE_AFTER_MS)) == [
         ("3", "warning", "resolved")
     ], "it may have been taken"
 
 
 def test_what_was_left_without_an_answer_is_told_again_at_once() -> None:
     now = wanted(0, alert())
-    found = due({}, now, MANNER, 0)
-    book = noted(sending({}, found), now)
-    assert due(book, now, MANNER, 0) == found
-    assert [each.key for each in found] == [each.key for each in due(book, now, MANNER, 5000)]
+    found = due({}, now, POLICY, 0)
+    book = update(mark_sending({}, found), now)
+    assert due(book, now, POLICY, 0) == found
+    assert [each.idempotency_key for each in found] == [
+        each.idempotency_key for each in due(book, now, POLICY, 5000)
+    ]
 
 
 def test_the_most_urgent_is_told_first_and_ends_last() -> None:
     critical = alert(4, Severity.CRITICAL)
-    book = noted(told_of(alert(9)), wanted(0))
+    book = update(told_of(alert(9)), wanted(0))
     now = wanted(0, alert(3), critical)
-    assert said(due(noted(book, now), now, MANNER, OVER_MS)) == [
+    assert said(due(update(book, now), now, POLICY, RESOLVE_AFTER_MS)) == [
         ("4", "critical", "firing"),
         ("3", "warning", "firing"),
         ("9", "warning", "resolved"),
@@ -119,41 +123,41 @@ def test_the_most_urgent_is_told_first_and_ends_last() -> None:
 
 
 def test_only_what_is_urgent_enough_is_told() -> None:
-    manner = replace(MANNER, min_severity=Severity.CRITICAL)
+    manner = replace(POLICY, min_severity=Severity.CRITICAL)
     now = wanted(0, alert(3), alert(4, Severity.CRITICAL))
     assert said(due({}, now, manner, 0)) == [("4", "critical", "firing")]
 
 
 def test_a_warning_is_quiet_while_the_same_is_critical() -> None:
     both = wanted(0, alert(3), alert(3, Severity.CRITICAL), alert(4))
-    assert said(due({}, both, MANNER, 0)) == [
+    assert said(due({}, both, POLICY, 0)) == [
         ("3", "critical", "firing"),
         ("4", "warning", "firing"),
     ]
-    everybody = replace(MANNER, inhibits=False)
+    everybody = replace(POLICY, inhibits=False)
     assert len(due({}, both, everybody, 0)) == 3
     book = told_of(alert(3))
-    later = due(noted(book, both), both, MANNER, MANNER.again_ms)
+    later = due(update(book, both), both, POLICY, POLICY.repeat_ms)
     assert ("3", "warning", "firing") not in said(later), "nor is it told again"
 
 
 def test_of_a_cluster_that_is_not_followed_any_more_nothing_is_told() -> None:
     book = told_of(alert())
     elsewhere = replace(wanted(1000), clusters=frozenset({"other"}))
-    assert noted(book, elsewhere) == book
-    assert due(book, elsewhere, MANNER, 10 * HOUR_MS) == ()
+    assert update(book, elsewhere) == book
+    assert due(book, elsewhere, POLICY, 10 * HOUR_MS) == ()
 
 
 def test_an_end_that_cannot_be_told_is_given_up_after_a_day() -> None:
-    book = noted(told_of(alert()), wanted(0))
-    assert given_up(book, GIVE_UP_MS) == ()
-    assert given_up(book, GIVE_UP_MS + 1) == (alert().fingerprint,)
-    assert given_up(told_of(alert()), 10 * GIVE_UP_MS) == (), "what stands is never given up"
+    book = update(told_of(alert()), wanted(0))
+    assert expired(book, GIVE_UP_MS) == ()
+    assert expired(book, GIVE_UP_MS + 1) == (alert().fingerprint,)
+    assert expired(told_of(alert()), 10 * GIVE_UP_MS) == (), "what stands is never given up"
 
 
 def test_that_nobody_knows_whether_it_is_over_is_said() -> None:
     unsure = of(0, [standing(alert(), 0, is_known=False)])
-    (notice,) = due({}, unsure, MANNER, 0)
+    (notice,) = due({}, unsure, POLICY, 0)
     assert "cannot tell now whether this is over" in notice.details()[-1]
 
 
@@ -165,25 +169,25 @@ OUTCOMES = ("taken", "taken", "refused", "no answer", "lost answer", "killed", "
 class World:
     """A receiver, a book that survives everything, and alerts that come and go."""
 
-    book: Book = field(default_factory=dict)
+    book: Deliveries = field(default_factory=dict)
     now_ms: int = 0
     stands: dict[int, int] = field(default_factory=dict)
-    took: list[Notice] = field(default_factory=list)
-    tried: list[Notice] = field(default_factory=list)
+    took: list[Notification] = field(default_factory=list)
+    tried: list[Notification] = field(default_factory=list)
 
-    def look(self) -> tuple[Notice, ...]:
+    def look(self) -> tuple[Notification, ...]:
         now = of(self.now_ms, (standing(ALERTS[at], ms) for at, ms in self.stands.items()))
-        self.book = noted(self.book, now)
-        return due(self.book, now, MANNER, self.now_ms)
+        self.book = update(self.book, now)
+        return due(self.book, now, POLICY, self.now_ms)
 
-    def attempt(self, notice: Notice, outcome: str) -> None:
+    def attempt(self, notice: Notification, outcome: str) -> None:
         before = self.book
-        self.book = sending(before, [notice])
+        self.book = mark_sending(before, [notice])
         self.tried.append(notice)
         if outcome in ("taken", "lost answer", "killed after"):
             self.took.append(notice)
         if outcome == "taken":
-            self.book = taken(self.book, [notice], self.now_ms)
+            self.book = mark_delivered(self.book, [notice], self.now_ms)
         elif outcome == "refused":
             self.book = before
 
@@ -210,7 +214,7 @@ def test_whatever_fails_nothing_is_lost_and_nothing_overtakes(
                 break
             for each in found:
                 stands_now = {ALERTS[at].fingerprint for at in world.stands}
-                assert each.is_over is (each.alert.fingerprint not in stands_now)
+                assert each.is_resolved is (each.alert.fingerprint not in stands_now)
             world.attempt(found[0], outcome)
     for _ in range(200):  # and then everything is well
         found = world.look()

@@ -8,9 +8,9 @@ import pytest
 
 from migration.assessment.alerts import Severity
 from orchestrator.alerts.channel import Channel
-from orchestrator.alerts.notice import Notice
+from orchestrator.alerts.channels import ACTIVE_FOR_MS
+from orchestrator.alerts.notice import Notification
 from orchestrator.alerts.post import Undelivered
-from orchestrator.alerts.to_alertmanager import STANDS_ON_MS
 from tests.alerts import receivers
 from tests.alerts.receivers import PAGES, ROUTING_KEY, SLACK_PATH, TOKEN
 from tests.alerts.told import alert
@@ -19,9 +19,9 @@ from tests.support.receiver import Receiver, Reply, Sent, receiving
 AT_MS: Final = 1_790_000_000_000
 STARTS: Final = "2026-09-21T14:12:20.000Z"
 STARTS_MS: Final = AT_MS - 60_000
-FIRING: Final = Notice(alert=alert(), starts_ms=STARTS_MS)
-OVER: Final = Notice(alert=alert(), starts_ms=STARTS_MS, ends_ms=AT_MS, number=1)
-CRITICAL: Final = Notice(alert=alert(3, Severity.CRITICAL), starts_ms=STARTS_MS)
+FIRING: Final = Notification(alert=alert(), active_since_ms=STARTS_MS)
+OVER: Final = Notification(alert=alert(), active_since_ms=STARTS_MS, resolved_ms=AT_MS, repeats=1)
+CRITICAL: Final = Notification(alert=alert(3, Severity.CRITICAL), active_since_ms=STARTS_MS)
 
 TEXTS: Final = {"type": "object", "additionalProperties": {"type": "string"}}
 POSTABLE_ALERTS: Final = {
@@ -156,8 +156,8 @@ def valid(value: Any, schema: Any) -> Any:
     return value
 
 
-def told(to: Channel, receiver: Receiver, *notices: Notice) -> tuple[str, Sent]:
-    said = to.tell(notices, AT_MS)
+def told(to: Channel, receiver: Receiver, *notices: Notification) -> tuple[str, Sent]:
+    said = to.notify(notices, AT_MS)
     to.close()
     return said, receiver.sent[-1]
 
@@ -187,7 +187,7 @@ def test_alertmanager_is_told_what_the_rules_tell_it_and_more(tmp_path: Path) ->
         "since": "2026-09-21T13:56:40.000Z",
         "details": "12 of 64 replicas without a directory\na second fact",
     }
-    assert STANDS_ON_MS == 3_600_000
+    assert ACTIVE_FOR_MS == 3_600_000
     assert (stands["startsAt"], stands["endsAt"]) == (STARTS, "2026-09-21T15:13:20.000Z")
     assert (over["startsAt"], over["endsAt"]) == (STARTS, "2026-09-21T14:13:20.000Z")
 
@@ -206,8 +206,8 @@ def test_pagerduty_is_triggered_and_resolved_by_one_key(tmp_path: Path) -> None:
     processed = b'{"status":"success","message":"Event processed","dedup_key":"k"}'
     with receiving(answers(202, processed)) as receiver:
         to = receivers.channel(tmp_path, receivers.pagerduty(tmp_path, receiver.url))
-        assert to.tell([CRITICAL], AT_MS) == "202 Event processed"
-        over = Notice(alert=CRITICAL.alert, starts_ms=STARTS_MS, ends_ms=AT_MS)
+        assert to.notify([CRITICAL], AT_MS) == "202 Event processed"
+        over = Notification(alert=CRITICAL.alert, active_since_ms=STARTS_MS, resolved_ms=AT_MS)
         _, ended = told(to, receiver, over)
         began = receiver.sent[0]
     event = valid(began.json, TRIGGER)
@@ -229,7 +229,7 @@ def test_pagerduty_is_triggered_and_resolved_by_one_key(tmp_path: Path) -> None:
 
 
 def test_a_long_summary_is_shortened_for_pagerduty(tmp_path: Path) -> None:
-    long = Notice(alert=alert(description="a directory " * 200), starts_ms=STARTS_MS)
+    long = Notification(alert=alert(description="a directory " * 200), active_since_ms=STARTS_MS)
     with receiving(answers(202, b'{"status":"success"}')) as receiver:
         to = receivers.channel(tmp_path, receivers.pagerduty(tmp_path, receiver.url))
         _, sent = told(to, receiver, long)
@@ -241,7 +241,7 @@ def test_a_long_summary_is_shortened_for_pagerduty(tmp_path: Path) -> None:
 def test_slack_shows_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
     with receiving() as receiver:
         to = receivers.channel(tmp_path, receivers.slack(tmp_path, receiver.url))
-        assert to.tell([FIRING], AT_MS) == "200 ok"
+        assert to.notify([FIRING], AT_MS) == "200 ok"
         _, ended = told(to, receiver, OVER)
         began = receiver.sent[0]
     assert began.path == SLACK_PATH
@@ -271,7 +271,7 @@ def test_slack_is_told_that_it_still_stands_and_no_more_than_it_takes(tmp_path: 
     one = alert(details=tuple(f"fact {each} of a very long list of them" for each in range(200)))
     with receiving() as receiver:
         to = receivers.channel(tmp_path, receivers.slack(tmp_path, receiver.url))
-        _, sent = told(to, receiver, Notice(alert=one, starts_ms=STARTS_MS, number=2))
+        _, sent = told(to, receiver, Notification(alert=one, active_since_ms=STARTS_MS, repeats=2))
     message = valid(sent.json, SLACK)
     assert message["text"].startswith("Still warning: Replicas")
     assert "What to do" in message["attachments"][0]["blocks"][0]["text"]["text"]
@@ -280,7 +280,7 @@ def test_slack_is_told_that_it_still_stands_and_no_more_than_it_takes(tmp_path: 
 def test_a_webhook_is_sent_what_alertmanager_sends_its_own(tmp_path: Path) -> None:
     with receiving(answers(204, b"")) as receiver:
         to = receivers.channel(tmp_path, receivers.webhook(tmp_path, receiver.url))
-        assert to.tell([FIRING], AT_MS) == "204"
+        assert to.notify([FIRING], AT_MS) == "204"
         _, ended = told(to, receiver, OVER)
         began = receiver.sent[0]
     assert began.headers["authorization"] == TOKEN
@@ -297,9 +297,9 @@ def test_a_webhook_is_sent_what_alertmanager_sends_its_own(tmp_path: Path) -> No
 def test_secrets_are_read_again_each_time(tmp_path: Path) -> None:
     with receiving() as receiver:
         to = receivers.channel(tmp_path, receivers.slack(tmp_path, receiver.url))
-        to.tell([FIRING], AT_MS)
+        to.notify([FIRING], AT_MS)
         receivers.secret(tmp_path, "slack-url", f"{receiver.url}/services/rotated")
-        to.tell([FIRING], AT_MS)
+        to.notify([FIRING], AT_MS)
         to.close()
         assert [each.path for each in receiver.sent] == [SLACK_PATH, "/services/rotated"]
 
@@ -320,10 +320,10 @@ def test_what_answers_in_another_way_has_not_surely_taken_it(
     with receiving(answers(200, body)) as receiver:
         to = receivers.channel(tmp_path, make(tmp_path, receiver.url))
         with pytest.raises(Undelivered, match="is the address right") as caught:
-            to.tell([FIRING], AT_MS)
+            to.notify([FIRING], AT_MS)
         to.close()
-    assert not caught.value.refused
-    assert caught.value.taken is None
+    assert not caught.value.permanent
+    assert caught.value.delivered is None
 
 
 @pytest.mark.parametrize("content", ["", "\n", "not an address\n", "ftp://x/y\n"])
@@ -332,8 +332,8 @@ def test_an_address_that_is_none_is_said_without_being_shown(content: str, tmp_p
     to = receivers.channel(tmp_path, line)
     (tmp_path / "slack-url").write_text(content)
     with pytest.raises(Undelivered) as caught:
-        to.tell([FIRING], AT_MS)
-    assert caught.value.refused
+        to.notify([FIRING], AT_MS)
+    assert caught.value.permanent
     assert "slack-url" in str(caught.value)
     assert content.strip() == "" or content.strip() not in str(caught.value)
 
@@ -342,4 +342,4 @@ def test_a_secret_file_that_is_gone_is_said(tmp_path: Path) -> None:
     to = receivers.channel(tmp_path, receivers.pagerduty(tmp_path, "http://127.0.0.1:1"))
     (tmp_path / "pd-key").unlink()
     with pytest.raises(Undelivered, match=r"the secret in .*pd-key cannot be read"):
-        to.tell([FIRING], AT_MS)
+        to.notify([FIRING], AT_MS)

@@ -106,7 +106,7 @@ def test_what_a_receiver_answers_is_shown_and_not_obeyed(
 def test_without_a_receiver_there_is_nothing_to_test(config_file: Path) -> None:
     done = alerts("test", config_file)
     assert done.exit_code == ExitCode.USAGE
-    assert "`alerts` names nobody to tell" in done.stderr
+    assert "`alerts` has no receiver" in done.stderr
 
 
 def test_who_was_told_of_what_is_listed(

@@ -17,7 +17,7 @@ from tests.zookeeper.certificates import Authority
 
 def failure(to: Channel) -> Undelivered:
     with pytest.raises(Undelivered) as caught:
-        to.tell([FIRING], AT_MS)
+        to.notify([FIRING], AT_MS)
     to.close()
     for secret in ("very-secret-part", "services", TOKEN):
         assert secret not in str(caught.value)
@@ -31,7 +31,7 @@ def failed(folder: Path, answer: Answer) -> tuple[Undelivered, Receiver]:
 
 
 @pytest.mark.parametrize(
-    ("reply", "refused", "taken", "after_s"),
+    ("reply", "permanent", "delivered", "retry_after_s"),
     [
         (Reply(500, b"oh"), False, None, None),
         (Reply(502), False, None, None),
@@ -48,10 +48,18 @@ def failed(folder: Path, answer: Answer) -> tuple[Undelivered, Receiver]:
     ids=lambda each: str(each.status) if isinstance(each, Reply) else None,
 )
 def test_each_status_says_whether_to_send_it_again(
-    reply: Reply, refused: bool, taken: bool | None, after_s: float | None, tmp_path: Path
+    reply: Reply,
+    permanent: bool,
+    delivered: bool | None,
+    retry_after_s: float | None,
+    tmp_path: Path,
 ) -> None:
     error, receiver = failed(tmp_path, lambda _: reply)
-    assert (error.refused, error.taken, error.after_s) == (refused, taken, after_s)
+    assert (error.permanent, error.delivered, error.retry_after_s) == (
+        permanent,
+        delivered,
+        retry_after_s,
+    )
     assert str(error).startswith(f"{receiver.url} answers {reply.status}")
     assert reply.body.decode() in str(error)
     assert len(receiver.sent) == 1, "neither repeated nor sent elsewhere"
@@ -60,36 +68,36 @@ def test_each_status_says_whether_to_send_it_again(
 def test_a_date_may_stand_for_the_time_to_wait(tmp_path: Path) -> None:
     past = {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}
     error, _ = failed(tmp_path, lambda _: Reply(503, headers=past))
-    assert error.after_s == 0
+    assert error.retry_after_s == 0
 
 
 def test_an_answer_that_does_not_come_is_waited_for_with_a_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(post, "ANSWER_S", 0.3)
+    monkeypatch.setattr(post, "RESPONSE_S", 0.3)
     with receiving() as receiver:
         receiver.answer = receiver.hang
         error = failure(receivers.channel(tmp_path, receivers.slack(tmp_path, receiver.url)))
-    assert str(error) == f"{receiver.url}: no answer came"
-    assert (error.refused, error.taken) == (False, None)
+    assert str(error) == f"{receiver.url}: no response"
+    assert (error.permanent, error.delivered) == (False, None)
 
 
 def test_a_connection_that_breaks_leaves_it_open_whether_it_was_taken(tmp_path: Path) -> None:
     error, _ = failed(tmp_path, lambda _: None)
-    assert (error.refused, error.taken) == (False, None)
+    assert (error.permanent, error.delivered) == (False, None)
 
 
 @pytest.mark.parametrize("raw", [b"\x16\x03garbage\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n"])
 def test_what_speaks_no_http_is_named(raw: bytes, tmp_path: Path) -> None:
     error, receiver = failed(tmp_path, lambda _: Reply(raw=raw))
-    assert str(error) == f"{receiver.url}: what answers there speaks no HTTP"
-    assert (error.refused, error.taken) == (False, None)
+    assert str(error) == f"{receiver.url}: the response is not HTTP"
+    assert (error.permanent, error.delivered) == (False, None)
 
 
 def test_half_an_answer_is_none(tmp_path: Path) -> None:
     half = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nok"
     error, _ = failed(tmp_path, lambda _: Reply(raw=half))
-    assert (error.refused, error.taken) == (False, None)
+    assert (error.permanent, error.delivered) == (False, None)
 
 
 @pytest.fixture
@@ -103,14 +111,14 @@ def nobody() -> str:
 def test_a_connection_that_is_refused_took_nothing(nobody: str, tmp_path: Path) -> None:
     error = failure(receivers.channel(tmp_path, receivers.slack(tmp_path, nobody)))
     assert str(error) == f"{nobody}: Connection refused"
-    assert (error.refused, error.taken) == (False, False)
+    assert (error.permanent, error.delivered) == (False, False)
 
 
 def test_a_name_that_is_not_known_is_said(tmp_path: Path) -> None:
     line = receivers.slack(tmp_path, "http://no-such-host.invalid:8080")
     error = failure(receivers.channel(tmp_path, line))
-    assert str(error) == "http://no-such-host.invalid:8080: its name is not known"
-    assert (error.refused, error.taken) == (False, False)
+    assert str(error) == "http://no-such-host.invalid:8080: the host name cannot be resolved"
+    assert (error.permanent, error.delivered) == (False, False)
 
 
 def test_tls_is_checked_and_an_authority_may_be_named(tmp_path: Path) -> None:
@@ -120,10 +128,10 @@ def test_tls_is_checked_and_an_authority_may_be_named(tmp_path: Path) -> None:
         error = failure(strange)
         assert "TLS failed" in str(error)
         assert "certificate verify failed" in str(error)
-        assert (error.refused, error.taken) == (False, False)
+        assert (error.permanent, error.delivered) == (False, False)
         known = receivers.slack(tmp_path, receiver.url, f", ca_file: {authority.file}")
         to = receivers.channel(tmp_path, known)
-        assert to.tell([FIRING], AT_MS) == "200 ok"
+        assert to.notify([FIRING], AT_MS) == "200 ok"
         authority.file.unlink()
         assert "cannot be read" in str(failure(to))
 
@@ -156,7 +164,7 @@ def test_a_proxy_is_used(tmp_path: Path) -> None:
     with receiving() as proxy:
         line = receivers.slack(tmp_path, "http://hooks.example.com", f", proxy: '{proxy.url}'")
         to = receivers.channel(tmp_path, line)
-        assert to.tell([FIRING], AT_MS) == "200 ok"
+        assert to.notify([FIRING], AT_MS) == "200 ok"
         to.close()
         assert proxy.sent[0].path == f"http://hooks.example.com{SLACK_PATH}"
 
@@ -164,5 +172,5 @@ def test_a_proxy_is_used(tmp_path: Path) -> None:
 def test_a_proxy_that_is_not_there_is_named(nobody: str, tmp_path: Path) -> None:
     line = receivers.slack(tmp_path, "https://hooks.example.com", f", proxy: '{nobody}'")
     error = failure(receivers.channel(tmp_path, line))
-    assert "the proxy on the way to https://hooks.example.com" in str(error)
-    assert not error.refused
+    assert "the proxy does not connect to https://hooks.example.com" in str(error)
+    assert not error.permanent

@@ -10,9 +10,9 @@ import pytest
 
 from migration.assessment.alerts import Alert, Severity
 from orchestrator.alerts import sender
-from orchestrator.alerts.book import OVER_MS, Manner
+from orchestrator.alerts.book import RESOLVE_AFTER_MS, Policy
 from orchestrator.alerts.channels import channels
-from orchestrator.alerts.ledger import Ledger
+from orchestrator.alerts.ledger import DeliveryFile
 from orchestrator.alerts.sender import Sender
 from orchestrator.lab.ports import Ports
 from streams.state.source_status import now_ms
@@ -54,15 +54,15 @@ def telling(folder: Path, address: str, clock: Clock) -> Sender:
     line = f"  alertmanager: [{{url: 'http://{address}'}}]\n"
     config = receivers.config(folder, line)
     ((name, (given, channel)),) = channels(config.alerts).items()
-    manner = Manner(
-        min_severity=given.min_severity, again_ms=channel.again_ms or 0, inhibits=channel.inhibits
+    manner = Policy(
+        min_severity=given.min_severity, repeat_ms=channel.repeat_ms or 0, inhibits=channel.inhibits
     )
-    ledger = Ledger(config.state_dir, name, given)
+    ledger = DeliveryFile(config.state_dir, name, given)
     return Sender(name, channel, manner, ledger, clock_ms=clock)
 
 
 def stand(one: Sender, clock: Clock, since_ms: int, *alerts: Alert) -> None:
-    one.hand_over(wanted(clock(), *alerts, since_ms=since_ms))
+    one.submit(wanted(clock(), *alerts, since_ms=since_ms))
 
 
 def test_each_alert_is_heard_of_once_and_its_end_once(tmp_path: Path, heard: Receiver) -> None:
@@ -80,24 +80,24 @@ def test_each_alert_is_heard_of_once_and_its_end_once(tmp_path: Path, heard: Rec
             stand(one, clock, since_ms, *both)
             until(partial(_has_sent, one, told_before + 2))
         stand(one, clock, since_ms, both[1])
-        until(lambda: any(each.over_ms for each in one._account.told.values()))
-        clock.ahead_ms += OVER_MS
+        until(lambda: any(each.resolved_ms for each in one._state.deliveries.values()))
+        clock.ahead_ms += RESOLVE_AFTER_MS
         stand(one, clock, since_ms, both[1])
         heard.wait(3)
         one.end()
-        one.left(30)
+        one.unsent(30)
         second = telling(tmp_path, address, clock)  # the next run
         stand(second, clock, since_ms, both[1])
         stand(second, clock, since_ms)
         second.end()
-        second.left(30)
+        second.unsent(30)
         heard.wait(4)
     assert sorted(told(heard)[:2]) == [("3", "warning", "firing"), ("4", "critical", "firing")]
     assert told(heard)[2:] == [("3", "warning", "resolved"), ("4", "critical", "resolved")]
 
 
 def _has_sent(one: Sender, count: int) -> bool:
-    return one.figures.sent == count
+    return one.stats.sent == count
 
 
 def _is_as_it_was_told(heard: Receiver, address: str, since_ms: int) -> None:
@@ -133,9 +133,9 @@ def test_one_that_was_down_learns_what_stands(
     port = ports.take()
     one = telling(tmp_path, f"127.0.0.1:{port}", clock)
     stand(one, clock, since_ms, alert())
-    until(lambda: one.figures.failed >= 2)
-    assert one.figures.why is not None
-    assert "Connection refused" in one.figures.why
+    until(lambda: one.stats.failed >= 2)
+    assert one.stats.error is not None
+    assert "Connection refused" in one.stats.error
     with running(tmp_path / "first", f"{heard.url}/heard", port):
         heard.wait(1)
     with running(tmp_path / "second", f"{heard.url}/heard", port) as address:
@@ -145,6 +145,6 @@ def test_one_that_was_down_learns_what_stands(
         heard.wait(2)
         assert len(active(address)) == 1
     one.end()
-    one.left(30)
+    one.unsent(30)
     ports.close()
     assert told(heard) == [("3", "warning", "firing")] * 2

@@ -7,7 +7,7 @@ import pytest
 
 from migration.image.summary import Phase
 from orchestrator.alerts import post, sending
-from orchestrator.alerts.to_heartbeat import Heart, ToHeartbeat
+from orchestrator.alerts.to_heartbeat import HeartbeatChannel, HeartbeatSender
 from orchestrator.commands.run import follow_and_show
 from orchestrator.config import load_config
 from orchestrator.view.live import Stop
@@ -88,7 +88,7 @@ def test_looks_go_on_while_a_receiver_hangs(
 ) -> None:
     """It hangs until the test is over: no look and no end may wait for it."""
     monkeypatch.setattr(sending, "_END_S", 0.05)
-    monkeypatch.setattr(post, "ANSWER_S", 3600.0)
+    monkeypatch.setattr(post, "RESPONSE_S", 3600.0)
     store.summaries["prod"] = STALLED
     receiver.answer = receiver.hang
     with_alerts(config_file, receivers.webhook(config_file.parent, receiver.url))
@@ -120,22 +120,22 @@ def test_a_heart_beats_at_looks(
     assert "alerts go to heartbeat" in capsys.readouterr().err
 
 
-def heart(folder: Path, url: str) -> Heart:
+def heart(folder: Path, url: str) -> HeartbeatSender:
     line = f"  heartbeat: [{{url: '{url}'}}]\n"
     ((name, given),) = receivers.config(folder, line).alerts.heartbeats().items()
-    return Heart(name, ToHeartbeat(given), 0.01)
+    return HeartbeatSender(name, HeartbeatChannel(given), 0.01)
 
 
 def test_a_heart_does_not_beat_before_the_first_look_nor_when_looks_stop(
     tmp_path: Path, receiver: Receiver
 ) -> None:
     one = heart(tmp_path, receiver.url)
-    assert not one._watches()
-    one.looked()
+    assert not one._is_polling()
+    one.polled()
     receiver.wait(2)
-    assert one._watches()
-    one._looked_s = -1e9
-    assert not one._watches()
+    assert one._is_polling()
+    one._polled_s = -1e9
+    assert not one._is_polling()
     one.end()
 
 
@@ -144,13 +144,13 @@ def test_a_heart_that_fails_says_so_and_goes_on(
 ) -> None:
     receiver.answer = lambda _: Reply(500)
     one = heart(tmp_path, receiver.url)
-    one.looked()
-    until(lambda: one.figures.failed >= 2)
+    one.polled()
+    until(lambda: one.stats.failed >= 2)
     receiver.answer = lambda _: Reply(204)
-    until(lambda: one.figures.sent >= 1)
+    until(lambda: one.stats.sent >= 1)
     one.end()
-    assert one.figures.why is None
-    assert caplog.text.count("had no sign of life") == 1
+    assert one.stats.error is None
+    assert caplog.text.count("a heartbeat was not delivered") == 1
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -166,7 +166,7 @@ def test_a_thread_that_died_is_said(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("orchestrator.alerts.book.noted", broken)
+    monkeypatch.setattr("orchestrator.alerts.book.update", broken)
     config = load_config(
         with_alerts(config_file, receivers.webhook(config_file.parent, receiver.url))
     )

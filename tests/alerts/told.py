@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from migration.assessment.alerts import Alert, Severity, Standing
-from orchestrator.alerts.book import Manner, Wanted
+from orchestrator.alerts.book import ActiveAlerts, Policy
 
 HOUR_MS = 3_600_000
-MANNER = Manner(min_severity=Severity.WARNING, again_ms=4 * HOUR_MS, inhibits=True)
+POLICY = Policy(min_severity=Severity.WARNING, repeat_ms=4 * HOUR_MS, inhibits=True)
 
 
 def alert(
@@ -27,14 +27,14 @@ def alert(
     return replace(given, **changes)  # type: ignore[arg-type]
 
 
-def wanted(at_ms: int, *alerts: Alert, since_ms: int | None = None) -> Wanted:
+def wanted(at_ms: int, *alerts: Alert, since_ms: int | None = None) -> ActiveAlerts:
     """So much stands at that moment, since then or since a moment before."""
     return of(at_ms, (standing(each, at_ms if since_ms is None else since_ms) for each in alerts))
 
 
-def of(at_ms: int, standings: Iterable[Standing]) -> Wanted:
+def of(at_ms: int, standings: Iterable[Standing]) -> ActiveAlerts:
     found = {each.alert.fingerprint: each for each in standings}
-    return Wanted(at_ms=at_ms, clusters=frozenset({"prod"}), standing=found)
+    return ActiveAlerts(at_ms=at_ms, clusters=frozenset({"prod"}), active=found)
 
 
 def standing(one: Alert, stands_ms: int, *, is_known: bool = True) -> Standing:

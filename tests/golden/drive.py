@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
-from orchestrator.alerts.notice import Notice
+from orchestrator.alerts.notice import Notification
 from orchestrator.alerts.watch import Watch
 from orchestrator.audit.secrets import Secrets
 from orchestrator.cli import main
@@ -133,10 +133,12 @@ def _alerts(watch: Watch, config: Config) -> str:
         active = []
         for each in now.standing():
             assert each.stands_ms is not None
-            one = Notice(alert=each.alert, starts_ms=each.stands_ms, is_known=each.is_known)
+            one = Notification(
+                alert=each.alert, active_since_ms=each.stands_ms, is_known=each.is_known
+            )
             active.append(
                 {
-                    "starts_ms": one.starts_ms,
+                    "starts_ms": one.active_since_ms,
                     "labels": dict(one.labels()),
                     "annotations": dict(one.annotations(config.alerts.runbook_url)),
                 }

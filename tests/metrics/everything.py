@@ -11,7 +11,7 @@ from migration.observed.jmx import Contradiction, JmxImage, JmxNode
 from migration.observed.jmx_names import JmxName
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import SourceStatus
-from orchestrator.alerts.sender import Figures
+from orchestrator.alerts.sender import SenderStats
 from orchestrator.following import Journalled, Tally
 from orchestrator.metrics.board import Seen
 from tests.conditions.views import migration, zookeeper
@@ -21,7 +21,7 @@ from tests.metrics.test_walk import WALK_TOLD, WITH_RUNBOOK
 from tests.orchestrator.night import FRESH, HYBRID, NOW_MS, kraft
 
 STANDING: Final = Standings(at_ms=NOW_MS, all={"a": standing("1", stands=True)})
-RECEIVERS: Final = {"slack": Figures(sent=1, success_ms=NOW_MS)}
+RECEIVERS: Final = {"slack": SenderStats(sent=1, success_ms=NOW_MS)}
 LIVE: Final = SourceStatus(observed_ms=NOW_MS - 200, last_reply_ms=NOW_MS - 400)
 ALL_SEEN: Final = replace(
     with_summary(

@@ -11,7 +11,7 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from migration.assessment.alerts import NOTHING_STANDS, Standings
-from orchestrator.alerts.sender import Figures
+from orchestrator.alerts.sender import SenderStats
 from orchestrator.config import parse_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.following import Snapshot
@@ -42,7 +42,7 @@ def registry(
     now_ms: int = NOW_MS,
     looked: bool = True,
     alerts: Standings = NOTHING_STANDS,
-    receivers: Mapping[str, Figures] = MappingProxyType({}),
+    receivers: Mapping[str, SenderStats] = MappingProxyType({}),
 ) -> CollectorRegistry:
     board = Board(parse_config(CONFIG, Path("kraftgate.yaml")))
     if looked:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
-from orchestrator.alerts.sender import Figures
+from orchestrator.alerts.sender import SenderStats
 from orchestrator.cli import main
 from orchestrator.commands.run import follow_and_show
 from orchestrator.config import Config, load_config, parse_config
@@ -50,7 +50,7 @@ def listening(listen: str = "127.0.0.1:0") -> Iterator[tuple[HostPort, Board]]:
 
 
 @contextmanager
-def listening_config(receivers: Callable[[], Mapping[str, Figures]]) -> Iterator[HostPort]:
+def listening_config(receivers: Callable[[], Mapping[str, SenderStats]]) -> Iterator[HostPort]:
     """With receivers of alerts beside it."""
     config = parse_config(
         "cluster: {name: prod}\nmetrics: {listen: '127.0.0.1:0'}\n", Path("kraftgate.yaml")

@@ -15,8 +15,8 @@ from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
 from migration.observed.source_status import SourceStatus
 from orchestrator.alerts import kept
-from orchestrator.alerts.book import Told
-from orchestrator.alerts.ledger import Account, Ledger
+from orchestrator.alerts.book import Delivery
+from orchestrator.alerts.ledger import DeliveryFile, ReceiverState
 from orchestrator.config_alerts import WebhookReceiver
 from orchestrator.following import read_status
 from orchestrator.walk import told
@@ -113,14 +113,14 @@ def test_what_stands(data: st.DataObject) -> None:
 def test_what_a_receiver_was_told(data: st.DataObject) -> None:
     with TemporaryDirectory() as folder:
         receiver = WebhookReceiver.model_construct(url="https://alerts.example.com/")
-        ledger = Ledger(Path(folder), "pager", receiver)
-        book = data.draw(st.dictionaries(st.text(), st.from_type(Told), max_size=3))
-        account = Account(
-            place=ledger.read().place,
-            told=book,
+        ledger = DeliveryFile(Path(folder), "pager", receiver)
+        book = data.draw(st.dictionaries(st.text(), st.from_type(Delivery), max_size=3))
+        account = ReceiverState(
+            receiver_id=ledger.read().receiver_id,
+            deliveries=book,
             success_ms=data.draw(st.none() | _INT64),
             failure_ms=data.draw(st.none() | _INT64),
-            why=data.draw(st.none() | st.text()),
+            error=data.draw(st.none() | st.text()),
         )
         ledger.write(account)
         assert ledger.read() == account

@@ -1,0 +1,50 @@
+"""Files that an earlier version wrote are read, and written with the same keys."""
+
+import json
+from pathlib import Path
+from typing import Final
+
+from migration.assessment.alerts import Alert
+from orchestrator.alerts.book import Delivery
+from orchestrator.alerts.ledger import DeliveryFile
+from orchestrator.config_alerts import SlackReceiver
+
+SLACK: Final = SlackReceiver.model_construct(url_file=Path("/etc/kraftgate/slack"))
+DELIVERIES: Final = (
+    '{"place":"4084e1e738527356","told":{"df3d920c8e424465":{"alert":{"name":"KraftgateHarmDone",'
+    '"labels":{"cluster":"prod","severity":"critical","hazard":"records_lost"},"summary":"s",'
+    '"description":"d","details":["x"],"since_ms":1000},"starts_ms":2000,"times":3,"last_ms":5000,'
+    '"unsure":true,"over_ms":6000,"resolved_ms":7000,"returns":2}},"success_ms":5000,'
+    '"failure_ms":6500,"why":"no answer"}'
+)
+"""As version 0.1.0 wrote it for that receiver."""
+
+
+def test_deliveries_keep_their_keys(tmp_path: Path) -> None:
+    file = DeliveryFile(tmp_path, "slack", SLACK)
+    file.path.parent.mkdir()
+    file.path.write_text(DELIVERIES)
+    state = file.read()
+    alert = Alert(
+        name="KraftgateHarmDone",
+        labels={"cluster": "prod", "severity": "critical", "hazard": "records_lost"},
+        summary="s",
+        description="d",
+        details=("x",),
+        since_ms=1000,
+    )
+    assert state.deliveries == {
+        alert.fingerprint: Delivery(
+            alert=alert,
+            active_since_ms=2000,
+            count=3,
+            last_ms=5000,
+            unconfirmed=True,
+            resolved_ms=6000,
+            resolution_sent_ms=7000,
+            reactivations=2,
+        )
+    }
+    assert (state.success_ms, state.failure_ms, state.error) == (5000, 6500, "no answer")
+    file.write(state)
+    assert json.loads(file.path.read_text()) == json.loads(DELIVERIES)
