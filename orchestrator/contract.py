@@ -4,22 +4,23 @@ Further keys stand at the end of their object, so that whoever reads by position
 Offsets are the metadata log's; times are ISO 8601 in UTC with milliseconds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from migration.assessment.alerts import NOTHING_STANDS, Standing, Standings
+from migration.assessment.alerts import Standing
 from migration.assessment.conditions import Finding
-from migration.assessment.eta.rates import Eta, NoEstimate, cluster_eta, etas, rate_per_second
+from migration.assessment.eta.rates import Eta, NoEstimate, rate_per_second
 from migration.assessment.hazards import Hazard
 from migration.assessment.waits.wait import Wait
 from migration.image.broker_replicas import log_counts, on_disk
 from migration.image.summary import BrokerSummary, ClusterSummary, ControllerSummary
 from migration.metadata.events import Event
 from migration.metadata.replica_state import ReplicaState
-from migration.observed.source_status import NO_STATUS, SourceStatus, stale_ms
+from migration.observed.source_status import stale_ms
 from migration.values.timestamps import iso
 from orchestrator.alerts.notice import page_url
 from orchestrator.config_alerts import RUNBOOK_URL
 from orchestrator.contract_jmx import jmx_json
+from orchestrator.run.assessed import Assessed
 from orchestrator.walk.told import WalkTold
 
 _REPLICA_ORDER = (
@@ -60,49 +61,34 @@ def cluster_json(
     return result
 
 
-def status_json(
-    summary: ClusterSummary,
-    events: Iterable[Event],
-    reasons: Sequence[Wait],
-    source: SourceStatus,
-    now_ms: int,
-    *,
-    stall_after_ms: int,
-    dangers: Iterable[Hazard],
-    limits: Iterable[str] = (),
-    jmx: SourceStatus = NO_STATUS,
-    walk: WalkTold | None = None,
-    alerts: Standings = NOTHING_STANDS,
-    runbook_url: str = RUNBOOK_URL,
-) -> dict[str, object]:
+def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, object]:
     """Give the live state of one cluster: the same object, and what is being waited for.
 
     `waiting_for` holds the words, first why the runbook's checkpoint does not open; `waits` the
     migration's own with names, brokers and times.
     `stale_seconds` is the age of the last answer of a controller, null before the first.
     There is no estimate on data that is not current, of a broker that stalled, and before there is
-    a rate; `how` says which, or from what it was made. `dangers` are the
-    hazards now. `limits` says what the sources do not see; `jmx` what the source of that name says
-    of itself. `alerts` are those that stand.
+    a rate; `how` says which, or from what it was made. `limits` says what the sources do not see;
+    `jmx` what the source of that name reports of itself.
     """
-    age = stale_ms(source, now_ms)
-    found = etas(summary, source, now_ms, stall_after_ms)
-    eta = cluster_eta(summary, found)
+    assessment, walk = one.assessment, one.walk
+    age = stale_ms(one.status, one.now_ms)
+    eta, found, alerts = assessment.eta, assessment.etas, assessment.alerts
     return {
-        **cluster_json(summary, events),
+        **cluster_json(one.summary, (event for _, event in one.events)),
         "checkpoint": None if walk is None else walk.checkpoint,
-        "waiting_for": [*(walk.holds if walk else ()), *(wait.text for wait in reasons)],
+        "waiting_for": [*(walk.holds if walk else ()), *(wait.text for wait in one.waits)],
         "eta_seconds": _eta_seconds(eta),
         "stale_seconds": None if age is None else age / 1000,
         "alerts": [alert_json(each, runbook_url) for each in alerts.standing()],
-        "waits": [_wait_json(wait) for wait in reasons],
-        "hazards": [hazard_json(each) for each in dangers],
-        "broker_eta_seconds": {str(broker): _eta_seconds(one) for broker, one in found.items()},
-        "limits": list(limits),
-        "jmx": jmx_json(summary.jmx, jmx, now_ms),
+        "waits": [_wait_json(wait) for wait in one.waits],
+        "hazards": [hazard_json(each) for each in one.hazards],
+        "broker_eta_seconds": {str(broker): _eta_seconds(each) for broker, each in found.items()},
+        "limits": list(one.read.limits),
+        "jmx": jmx_json(one.summary.jmx, one.read.jmx, one.now_ms),
         "walk": None if walk is None else _walk_json(walk),
         "eta": None if eta is None else _eta_json(eta),
-        "broker_etas": {str(broker): _eta_json(one) for broker, one in found.items()},
+        "broker_etas": {str(broker): _eta_json(each) for broker, each in found.items()},
         "pending_alerts": [alert_json(each, runbook_url) for each in alerts.pending()],
     }
 

@@ -11,10 +11,11 @@ from types import TracebackType
 from typing import Final, Self
 
 from migration.image.summary import ClusterSummary
-from orchestrator.commands.reading import Reader
 from orchestrator.config import load_config
-from orchestrator.following import Snapshot
 from orchestrator.lab.spawner import tied_to_this_process
+from orchestrator.run.assessed import Assessed
+from orchestrator.run.assessor import Assessor
+from orchestrator.run.reading import Reader
 from orchestrator.view.live import picture
 from orchestrator.view.table import save_svg
 
@@ -42,8 +43,8 @@ class Follower:
         command = [str(kraftgate), "run", "--config", str(config), "--until", "finalized"]
         self._process = subprocess.Popen(tied_to_this_process(command), stdin=subprocess.DEVNULL)
         self._config = load_config(config)
-        self._reader = Reader(self._config, newest=_EVENTS)
-        self._telling: tuple[Snapshot, int] | None = None
+        self._assessor = Assessor(self._config, Reader(self._config, newest=_EVENTS))
+        self._telling: Assessed | None = None
 
     def __enter__(self) -> Self:
         """It runs since it was made."""
@@ -106,11 +107,10 @@ class Follower:
 
     def look(self) -> ClusterSummary:
         """Return what it has seen so far."""
-        now_ms = time.time_ns() // 1_000_000
-        snapshot = self._reader.look(now_ms)[0]
-        if _tells_more(snapshot, self._telling):
-            self._telling = (snapshot, now_ms)
-        return snapshot.summary
+        (one,) = self._assessor.tick(time.time_ns() // 1_000_000).clusters
+        if self._telling is None or _pending(one.summary) > _pending(self._telling.summary):
+            self._telling = one
+        return one.summary
 
     def save_picture(self, path: Path) -> None:
         """Write the live view of the moment with the most replicas pending on a held broker.
@@ -120,9 +120,8 @@ class Follower:
         """
         if self._telling is None:
             raise DemoFailed("there is nothing to make a picture of")
-        snapshot, now_ms = self._telling
         path.parent.mkdir(parents=True, exist_ok=True)
-        drawn = picture(snapshot, now_ms, self._config.stall_after_ms, _WIDTH)
+        drawn = picture(self._telling, _WIDTH)
         save_svg(drawn, path, width=_WIDTH)
         path.write_text(self_contained(path.read_text("utf-8")), "utf-8")
 
@@ -139,11 +138,7 @@ def self_contained(svg: str) -> str:
     return _FONT_FACE.sub("", svg)
 
 
-def _tells_more(snapshot: Snapshot, before: tuple[Snapshot, int] | None) -> bool:
-    return before is None or _pending(snapshot) > _pending(before[0])
-
-
-def _pending(snapshot: Snapshot) -> tuple[int, int]:
+def _pending(summary: ClusterSummary) -> tuple[int, int]:
     """Pending replicas on held brokers, and on all: a later moment with as many tells no more."""
-    brokers = snapshot.summary.brokers
+    brokers = summary.brokers
     return sum(b.pending for b in brokers if b.held), sum(b.pending for b in brokers)

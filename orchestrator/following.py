@@ -1,8 +1,8 @@
 """What the commands need of the job and of the store, as narrow interfaces.
 
 `streams.spark` and `streams.state` are meant to fulfil them; tests fulfil them with fakes, because
-there the screens and exit codes are under test, not the job. Beside them: `Snapshot`, all that
-a screen shows of one cluster at one moment.
+there the screens and exit codes are under test, not the job. Beside them: `ClusterRead`, all that
+is read of one cluster at one moment.
 """
 
 import logging
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from migration.assessment.currency import CURRENT, Currency
-from migration.assessment.hazards import Hazard, due, hazards
+from migration.assessment.data_source import DataSource
+from migration.assessment.snapshot import Journal
 from migration.assessment.waits.cluster import nothing_seen
 from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.events import Event
@@ -23,8 +23,6 @@ from orchestrator.walk.told import WalkTold
 
 JOURNALS: Final = ("zookeeper", "log_dirs", "jmx")
 PHASE_CHANGED: Final = "phase_changed"
-NEVER_READ: Final = 2**63
-"""Of a journal that cannot be read: there is always more than was taken in."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -101,34 +99,14 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Journalled:
-    """How far a journal goes, and how far of it the store is.
-
-    Attributes:
-        last: the sequence number of its last fact.
-        read: that of the last one that the store took in.
-        unread_ms: when the first fact was observed that the store did not take in; None: there is
-            none, or that is not known.
-    """
-
-    last: int
-    read: int
-    unread_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """All that is shown of one cluster at one moment.
+class ClusterRead:
+    """What the store, the sources and the execution of the runbook hold of one cluster.
 
     Attributes:
         events: the latest ones, oldest first, with their sequence numbers.
         status: of the metadata log's source.
-        zookeeper: of ZooKeeper's.
-        log_dirs: of the disks'.
-        jmx: of the JMX numbers'.
         journals: by the name of their source, those that there are.
-        walk: where the walk through the runbook stands; None: none is walked.
-        currency: which of its sources show the present.
+        walk: how far the execution of the runbook is; None: there is none.
     """
 
     summary: ClusterSummary
@@ -137,21 +115,18 @@ class Snapshot:
     zookeeper: SourceStatus = NO_STATUS
     log_dirs: SourceStatus = NO_STATUS
     jmx: SourceStatus = NO_STATUS
-    journals: Mapping[str, Journalled] = field(default_factory=dict, compare=False)
+    journals: Mapping[str, Journal] = field(default_factory=dict, compare=False)
     walk: WalkTold | None = None
-    currency: Currency = field(default=CURRENT, compare=False)
 
     @property
-    def finalize_is_near(self) -> bool | None:
-        """Whether the runbook is about to finalize; None: none is executed."""
-        if self.walk is None or self.walk.outcome is not None:
-            return None
-        return self.walk.finalize_is_near
-
-    def dangers(self, now_ms: int) -> tuple[Hazard, ...]:
-        """The hazards that are dangerous now."""
-        near = self.finalize_is_near
-        return due(hazards(self.summary, now_ms, self.currency, finalize_is_near=near))
+    def sources(self) -> Mapping[DataSource, SourceStatus]:
+        """What each followed source reports of itself."""
+        return {
+            DataSource.METADATA_LOG: self.status,
+            DataSource.ZOOKEEPER: self.zookeeper,
+            DataSource.LOG_DIRS: self.log_dirs,
+            DataSource.JMX: self.jmx,
+        }
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -171,7 +146,7 @@ def read_status(state_dir: Path, cluster: str, file: str = "source.json") -> Sou
         return NO_STATUS
 
 
-def snapshot(
+def read_cluster(
     store: Store | None,
     state_dir: Path,
     cluster: str,
@@ -179,13 +154,13 @@ def snapshot(
     after: int = 0,
     limit: int | None = None,
     newest: bool = False,
-) -> Snapshot:
-    """Read one cluster: its summary, its source's word, and events as `Store.events` gives them."""
+) -> ClusterRead:
+    """Read one cluster; events as `Store.events` gives them."""
     summary = None if store is None else store.summary(cluster)
     events: list[tuple[int, Event]] = []
     if store is not None and summary is not None:
         events = store.events(cluster, after=after, limit=limit, newest=newest)
-    return Snapshot(
+    return ClusterRead(
         summary=nothing_seen(cluster) if summary is None else summary,
         events=tuple(events),
         status=read_status(state_dir, cluster),
@@ -209,9 +184,7 @@ def tally(store: Store, cluster: str, before: Tally) -> Tally:
     return Tally(last=last, counts=total, phase=phase)
 
 
-def _journals(
-    store: Store | None, state_dir: Path, cluster: str
-) -> Iterator[tuple[str, Journalled]]:
+def _journals(store: Store | None, state_dir: Path, cluster: str) -> Iterator[tuple[str, Journal]]:
     from streams.state.journal import JournalError, first_behind, last_sequence
 
     for name in JOURNALS:
@@ -220,9 +193,9 @@ def _journals(
             continue
         read = 0 if store is None else store.place(cluster, name)
         try:
-            last = last_sequence(path)
-            unread_ms = first_behind(path, read) if read < last else None
+            last: int | None = last_sequence(path)
+            unread_ms = first_behind(path, read) if read < (last or 0) else None
         except JournalError as error:
             _LOG.warning("%s", error)
-            last, unread_ms = NEVER_READ, None
-        yield name, Journalled(last=last, read=read, unread_ms=unread_ms)
+            last, unread_ms = None, None
+        yield name, Journal(last=last, read=read, unread_ms=unread_ms)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from migration.assessment.alerts import Standings
 from orchestrator.alerts.book import ActiveAlerts, Policy
 from orchestrator.alerts.channels import channels
 from orchestrator.alerts.ledger import DeliveryFile
@@ -14,6 +13,7 @@ from orchestrator.alerts.sender import Sender, SenderStats
 from orchestrator.alerts.to_heartbeat import HeartbeatChannel, HeartbeatSender
 from orchestrator.config import Config
 from orchestrator.config_alerts import RUNBOOK_URL
+from orchestrator.run.assessed import Tick
 from orchestrator.terminal import echo
 
 _END_S: Final = 10.0
@@ -47,12 +47,14 @@ class Sending:
         ]
         self._dead: set[str] = set()
 
-    def hand_over(self, judged: Mapping[str, Standings], at_ms: int) -> None:
-        """Say what stands now; returns at once, whatever the receivers do."""
+    def hand_over(self, tick: Tick) -> None:
+        """Say which alerts are active now; returns at once, whatever the receivers do."""
         standing = {
-            each.alert.fingerprint: each for now in judged.values() for each in now.standing()
+            each.alert.fingerprint: each
+            for one in tick.clusters
+            for each in one.assessment.alerts.standing()
         }
-        wanted = ActiveAlerts(at_ms=at_ms, clusters=self._clusters, active=standing)
+        wanted = ActiveAlerts(at_ms=tick.at_ms, clusters=self._clusters, active=standing)
         for sender in self._senders:
             sender.submit(wanted)
             if not sender.is_alive() and sender.name not in self._dead:
@@ -102,10 +104,10 @@ def sending(config: Config) -> Iterator[Sending]:
         sent.close()
 
 
-def say_what_stands(judged: Mapping[str, Standings]) -> None:
+def say_what_stands(tick: Tick) -> None:
     """Say at the end which alerts are left as they are: nobody has seen that they are over."""
-    for now in judged.values():
-        for each in now.standing():
+    for one in tick.clusters:
+        for each in one.assessment.alerts.standing():
             labels = {k: v for k, v in each.alert.labels.items() if k != "severity"}
             of = ", ".join(f"{name} {value}" for name, value in labels.items())
             echo(f"kraftgate: {each.alert.name} ({of}) stands, and is left so", err=True)

@@ -5,25 +5,21 @@ reads the trail, so that a hazard that stands on is not told twice, and one that
 told to be over.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Final
 
-from migration.assessment.alerts import NOTHING_STANDS, Standings
+from migration.assessment.alerts import Standings
 from migration.assessment.conditions import DataSource
 from migration.assessment.currency import Currency
 from migration.assessment.hazards import Hazard, is_end_known
-from migration.observed.source_status import SourceStatus
 from orchestrator.audit import AuditLog
 from orchestrator.chronicle import entries
 from orchestrator.chronicle.entries import Body, HazardBegan, HazardChanged, as_json
 from orchestrator.chronicle.spans import Which, stood
-from orchestrator.conditions.horizon import Horizons
-from orchestrator.conditions.view import currency_of, followed_not_current
 from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry
-from orchestrator.following import Snapshot, snapshot
+from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.walk.owner import Owner
 from streams.state.source_status import now_ms as wall_clock_ms
 
@@ -40,26 +36,33 @@ class Chronicle:
     can be read; nothing is written before the first look.
     """
 
-    def __init__(self, config: Config, log: AuditLog) -> None:
+    def __init__(
+        self, config: Config, log: AuditLog, reported_before_ms: Callable[[str], int | None]
+    ) -> None:
+        """Prepare.
+
+        Args:
+            config: The clusters.
+            log: The audit trail.
+            reported_before_ms: Gives when a source of a cluster last reported to an earlier
+                process.
+        """
         owner = Owner.myself(wall_clock_ms()).words()
         self._kept = {
-            each.name: _Kept(each, log, owner, _last_said(config, each.name))
+            each.name: _Kept(each, log, owner, reported_before_ms(each.name))
             for each in config.clusters
         }
         self._looked_ms: int | None = None
 
-    def look(
-        self, snapshots: Sequence[Snapshot], alerts: Mapping[str, Standings], now_ms: int
-    ) -> None:
-        """Take note of a look; `alerts`: as judged at it, by the cluster's name.
+    def tick(self, tick: Tick) -> None:
+        """Record what changed.
 
         Raises:
             AuditError: the audit trail cannot be written.
         """
-        self._looked_ms = now_ms
-        for one in snapshots:
-            name = one.summary.cluster
-            self._kept[name].look(one, alerts.get(name, NOTHING_STANDS), now_ms)
+        self._looked_ms = tick.at_ms
+        for one in tick.clusters:
+            self._kept[one.name].tick(one)
 
     def close(self) -> None:
         """Say that nobody follows any more; what stands goes on standing."""
@@ -73,16 +76,15 @@ class _Kept:
     """One cluster.
 
     Args:
-        last_said: when each source last said something of itself in the process before.
+        reported_before_ms: when a source last reported to an earlier process.
     """
 
     def __init__(
-        self, entry: ClusterEntry, log: AuditLog, owner: str, last_said: Mapping[DataSource, int]
+        self, entry: ClusterEntry, log: AuditLog, owner: str, reported_before_ms: int | None
     ) -> None:
         self._entry = entry
         self._log = log
         self._owner = owner
-        self._horizons = Horizons()
         before = stood(log.entries(entry.name))
         self._away = set(before.seen)
         self._seen: dict[str, int] = {}
@@ -100,28 +102,26 @@ class _Kept:
             for each in before.alerts
             if each.ended_ms is None
         }
-        self._last_said = last_said
+        self._reported_before_ms = reported_before_ms
         self._began_ms: int | None = None
         self._looked_ms: int | None = None
 
-    def look(self, one: Snapshot, alerts: Standings, now_ms: int) -> None:
-        """Tell what differs from what the trail says."""
+    def tick(self, one: Assessed) -> None:
+        """Record what differs from what the trail says."""
+        now_ms = one.now_ms
         if self._began_ms is None:
             self._began_ms = now_ms
             began = entries.FollowBegan(
                 owner=self._owner,
                 version=version("kraftgate"),
-                last_seen_ms=max(self._last_said.values(), default=None),
+                last_seen_ms=self._reported_before_ms,
             )
             self._tell(began, now_ms)
-        not_current = self._not_current(one, now_ms)
-        self._look_at_sources(not_current, now_ms)
-        self._look_at_alerts(alerts, now_ms)
+        self._look_at_sources(one.currency, now_ms)
+        self._look_at_alerts(one.assessment.alerts, now_ms)
         if self._away and now_ms - self._began_ms < SETTLE_MS:
             return
-        currency = currency_of(one, self._entry, now_ms, not_current)
-        found = replace(one, currency=currency).dangers(now_ms)
-        self._look_at_hazards(found, currency, now_ms)
+        self._look_at_hazards(one.hazards, one.currency, now_ms)
         self._looked_ms = now_ms
 
     def close(self, now_ms: int) -> None:
@@ -129,19 +129,9 @@ class _Kept:
         if self._began_ms is not None:
             self._tell(entries.FollowEnded(owner=self._owner), now_ms)
 
-    def _not_current(self, one: Snapshot, now_ms: int) -> Mapping[DataSource, str]:
-        """What is not current, and why; what the process before said of it counts for nothing."""
-        found = dict(followed_not_current(one, self._entry, now_ms))
-        for source, why in self._horizons.unread(one, now_ms).items():
-            found.setdefault(source, why)
-        for source, status in _said(one).items():
-            if status.observed_ms == self._last_said.get(source) and not status.finished:
-                found.setdefault(source, "it is about to be followed again")
-        return found
-
-    def _look_at_sources(self, not_current: Mapping[DataSource, str], now_ms: int) -> None:
+    def _look_at_sources(self, currency: Currency, now_ms: int) -> None:
         for source in _FOLLOWED if self._entry.jmx is None else (*_FOLLOWED, DataSource.JMX):
-            name, why = str(source), not_current.get(source)
+            name, why = str(source), currency.not_current.get(source)
             if why is None:
                 self._away.discard(name)
                 if name not in self._seen or name in self._lost:
@@ -193,17 +183,3 @@ class _Kept:
 
     def _tell(self, body: Body, now_ms: int) -> None:
         self._log.append(self._entry.name, body.kind, as_json(body), now_ms)
-
-
-def _last_said(config: Config, cluster: str) -> Mapping[DataSource, int]:
-    said = _said(snapshot(None, config.state_dir, cluster))
-    return {source: status.observed_ms for source, status in said.items() if status.observed_ms}
-
-
-def _said(one: Snapshot) -> Mapping[DataSource, SourceStatus]:
-    return {
-        DataSource.METADATA_LOG: one.status,
-        DataSource.ZOOKEEPER: one.zookeeper,
-        DataSource.LOG_DIRS: one.log_dirs,
-        DataSource.JMX: one.jmx,
-    }

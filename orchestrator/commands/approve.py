@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from migration.assessment.conditions import DataSource
 from migration.assessment.conditions.authority import brokers_not_known, not_known
-from orchestrator.commands.reading import Reader
 from orchestrator.commands.steering import Opened, Said, opened, runbook_of
-from orchestrator.conditions.view import view_of
 from orchestrator.errors import NoDataError, WalkError
+from orchestrator.run.assessor import Assessor
+from orchestrator.run.reading import Reader
 from orchestrator.runbook.model import Checkpoint
 from orchestrator.walk import entries
 from orchestrator.walk.approvals import basis
@@ -97,9 +97,8 @@ def _confirmed(at: Opened, said: Said, checkpoint: Checkpoint, id_: str) -> str 
 
 
 def _basis(at: Opened, sha256: str) -> dict[str, str]:
-    snapshots = Reader(at.config, newest=1).look(at.now_ms)
-    one = next(each for each in snapshots if each.summary.cluster == at.entry.name)
-    view = view_of(one, at.entry, at.now_ms, stall_after_ms=at.config.stall_after_ms)
+    assessor = Assessor(at.config, Reader(at.config, newest=1), once=True)
+    view = assessor.tick(at.now_ms).cluster(at.entry.name).assessment.view
     unseen = brokers_not_known(view)
     if unseen is None and at.entry.brokers is not None:
         unseen = not_known(view, DataSource.LOG_DIRS)

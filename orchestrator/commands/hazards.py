@@ -10,12 +10,12 @@ from rich.text import Text
 from migration.assessment.conditions import View, hazards_not_known
 from migration.assessment.hazards import Action, Hazard
 from orchestrator.commands.identifiers import broker_not_known
-from orchestrator.commands.reading import Reader
-from orchestrator.conditions.view import view_of
 from orchestrator.config import Config, load_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.contract import hazard_json, several_json
 from orchestrator.errors import HazardError, NoDataError
+from orchestrator.run.assessor import Assessor
+from orchestrator.run.reading import Reader
 from orchestrator.terminal import echo_json
 from orchestrator.view.visible_console import console
 
@@ -35,11 +35,10 @@ def show(config_path: Path, action: Action | None, broker: int | None, *, as_jso
         NoDataError: none is known to block, but what would show one is not known; likewise.
     """
     config = load_config(config_path)
-    reader = Reader(config, newest=1)
     if broker is not None:
-        broker_not_known(broker, _views(config, reader))
+        broker_not_known(broker, _views(config))
     unknown = {each.name: _unknown(config, each, broker) for each in config.clusters}
-    views = _views(config, reader)
+    views = _views(config)
     if broker is not None:
         for name, why in broker_not_known(broker, views).items():
             unknown[name].append(why)
@@ -62,12 +61,10 @@ def show(config_path: Path, action: Action | None, broker: int | None, *, as_jso
         raise NoDataError("; ".join(missing))
 
 
-def _views(config: Config, reader: Reader) -> Mapping[str, View]:
-    now_ms = time.time_ns() // 1_000_000
-    return {
-        entry.name: view_of(one, entry, now_ms, stall_after_ms=config.stall_after_ms)
-        for entry, one in zip(config.clusters, reader.look(now_ms), strict=True)
-    }
+def _views(config: Config) -> Mapping[str, View]:
+    assessor = Assessor(config, Reader(config, newest=1), once=True)
+    tick = assessor.tick(time.time_ns() // 1_000_000)
+    return {one.entry.name: one.assessment.view for one in tick.clusters}
 
 
 def _unknown(config: Config, cluster: ClusterEntry, broker: int | None) -> list[str]:

@@ -1,12 +1,13 @@
 """Whether everything that is followed belongs to the cluster that is meant."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from migration.observed.cluster_id import Named, disagreement
 from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import ConfigError
-from orchestrator.following import Snapshot
+from orchestrator.following import ClusterRead
+from orchestrator.run.assessed import Tick
 
 _FIX = (
     "correct `id` or the addresses; a state directory that followed another cluster cannot be used"
@@ -14,7 +15,7 @@ _FIX = (
 )
 
 
-def require_one_cluster(config: Config, found: Sequence[Snapshot], since_ms: int) -> None:
+def require_one_cluster(config: Config, tick: Tick, since_ms: int) -> None:
     """Check that the configuration and all sources name one cluster id for each cluster.
 
     `since_ms`: what a source said before then was said to an earlier process.
@@ -22,18 +23,16 @@ def require_one_cluster(config: Config, found: Sequence[Snapshot], since_ms: int
     Raises:
         ConfigError: they name several; the message has every id and where it comes from.
     """
-    entries = {each.name: each for each in config.clusters}
     problems = []
-    for one in found:
-        name = one.summary.cluster
-        differ = disagreement(_named(entries[name], one, since_ms))
+    for one in tick.clusters:
+        differ = disagreement(_named(one.entry, one.read, since_ms))
         if differ is not None:
-            problems.append(f"{config.path}: cluster {name}: {differ}: {_FIX}")
+            problems.append(f"{config.path}: cluster {one.entry.name}: {differ}: {_FIX}")
     if problems:
         raise ConfigError(problems)
 
 
-def _named(entry: ClusterEntry, one: Snapshot, since_ms: int) -> Iterator[Named]:
+def _named(entry: ClusterEntry, one: ClusterRead, since_ms: int) -> Iterator[Named]:
     if entry.id is not None:
         yield Named("`id`", entry.id)
     sources = (

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -9,21 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from migration.assessment.conditions import Condition
+from migration.assessment.polled import NOT_POLLED, Polled
 from orchestrator.alerts.sending import say_what_stands, sending
-from orchestrator.alerts.watch import Watch
+from orchestrator.alerts.watch import AlertFiles
 from orchestrator.audit.opening import open_verified
 from orchestrator.chronicle.chronicle import Chronicle
 from orchestrator.commands.gate import Gate
 from orchestrator.commands.identity import require_one_cluster
 from orchestrator.commands.job import Follow, check, followed
-from orchestrator.commands.reading import Reader
 from orchestrator.conditions.askers import asking_for
 from orchestrator.config import Config, load_config
 from orchestrator.config_models import ConsoleAddress
-from orchestrator.following import Snapshot
 from orchestrator.logs import held_back
 from orchestrator.metrics.board import Board
 from orchestrator.metrics.serving import served
+from orchestrator.run.assessed import Tick
+from orchestrator.run.assessor import Assessor
+from orchestrator.run.reading import Reader
 from orchestrator.state_dir import claiming, key
 from orchestrator.terminal import echo
 from orchestrator.view.live import LineView, Stop, TableView, View, drive, is_terminal
@@ -68,56 +71,74 @@ def run(
             each.name: stack.enter_context(closing(asking_for(each, [until] if until else [], {})))
             for each in config.clusters
         }
-        gate = Gate(until, timeout, config, lambda name: asking[name].latest())
+        gate = Gate(until, timeout)
         with suppress(KeyboardInterrupt), Stop() as stop:
-            follow_and_show(config, gate, stop, followed, execute=execute)
+            follow_and_show(
+                config,
+                gate,
+                stop,
+                followed,
+                execute=execute,
+                polled=lambda name: asking[name].latest(),
+            )
 
 
 def follow_and_show(
-    config: Config, gate: Gate, stop: Stop, follow: Follow, *, execute: bool = False
+    config: Config,
+    gate: Gate,
+    stop: Stop,
+    follow: Follow,
+    *,
+    execute: bool = False,
+    polled: Callable[[str], Polled] = lambda _: NOT_POLLED,
 ) -> None:
-    """Start the query and drive a view from its store until `stop`, or until the gate is met."""
+    """Start the query and drive a view from its store until `stop`, or until the gate is met.
+
+    `polled`: gives the latest answers of the sources that the gate needs, by cluster.
+    """
     as_table = is_terminal()
     reader = Reader(config, newest=_EVENTS_SHOWN if as_table else None)
     if not as_table:
         reader.begin_behind_what_is_there()
     echo("kraftgate: starting; Ctrl-C ends it", err=True)
     begun_ms = _now_ms()
-    board, watch = Board(config), Watch(config)
+    board, alert_files = Board(), AlertFiles(config)
+    assessor = Assessor(config, reader)
+    assessor.follow_from_here()
     # A wrong runbook stops before Spark starts.
     with (
         open_verified(config) as log,
         sending(config) as alerts,
-        served(config, board, lambda: watch.last, alerts.figures) as metrics,
+        served(config, board, alerts.figures) as metrics,
         _console(config) as console,
         closing(Conductor(config, log, execute=execute)) as conductor,
-        closing(Chronicle(config, log)) as chronicle,
+        closing(Chronicle(config, log, assessor.reported_before_ms)) as chronicle,
         follow(config) as following,
     ):
         stop.take_signals()
 
-        def poll() -> list[Snapshot]:
+        assessor.execution = conductor.execution
+        assessor.polled = lambda name: polled(name).merged(conductor.polled(name))
+
+        def tick() -> Tick:
             check(following)
-            now_ms = _now_ms()
-            conductor.take_in()
-            found = reader.look(now_ms)
-            require_one_cluster(config, found, begun_ms)
-            conductor.look(found, now_ms)
-            look = board.put(found, reader.tallies(), now_ms)
+            conductor.take_in()  # before the read, so that the read cannot be older
+            now = assessor.tick(_now_ms())
+            require_one_cluster(config, now, begun_ms)
+            conductor.tick(now)
+            board.last = now
             alerts.looked()
-            if watch.look(look):
-                alerts.hand_over(watch.last, now_ms)
-            chronicle.look(found, watch.last, now_ms)
+            alerts.hand_over(now)
+            alert_files.keep(now)
+            chronicle.tick(now)
             if console is not None:
-                console.look(look)
-            return [seen.snapshot for seen in look.clusters]
+                console.tick(now)
+            return now
 
         with held_back() if as_table else nullcontext():
-            drive(_view(config, as_table=as_table), poll, stop, gate.is_met, _now_ms)
+            drive(_view(as_table=as_table), tick, stop, gate.is_met)
         if board.last is not None:
-            watch.look(board.last, last=True)
-            alerts.hand_over(watch.last, board.last.at_ms)
-            say_what_stands(watch.last)
+            say_what_stands(board.last)
         if metrics is not None and not stop.is_set():
             metrics.wait_until_told(stop.wait)
 
@@ -131,10 +152,8 @@ def _console(config: Config) -> "AbstractContextManager[serving.Console | None]"
     return console_served(config, config.console)
 
 
-def _view(config: Config, *, as_table: bool) -> View:
-    if as_table:
-        return TableView(console(), config.stall_after_ms)
-    return LineView(sys.stdout, config.stall_after_ms)
+def _view(*, as_table: bool) -> View:
+    return TableView(console()) if as_table else LineView(sys.stdout)
 
 
 def _now_ms() -> int:

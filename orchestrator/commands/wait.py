@@ -12,9 +12,9 @@ from pathlib import Path
 import click
 
 from migration.assessment.conditions import Condition, Finding, Verdict
+from migration.assessment.polled import NOT_POLLED
 from migration.values.durations import format_duration
 from orchestrator.commands.identifiers import clusters_named
-from orchestrator.commands.reading import Reader
 from orchestrator.conditions.askers import asking_for
 from orchestrator.conditions.checkpoint import (
     checkpoint_condition,
@@ -27,6 +27,8 @@ from orchestrator.config import Config, load_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.contract import finding_json, several_json
 from orchestrator.errors import GateNotMetError, HazardError, KraftgateError, NoDataError
+from orchestrator.run.assessor import Assessor
+from orchestrator.run.reading import Reader
 from orchestrator.state_dir import not_followed
 from orchestrator.terminal import echo, echo_json
 
@@ -62,7 +64,7 @@ def wait(
         conditions = (*conditions, checkpoint_condition(checkpoint, of))
     _refuse_a_soak_of_nothing(conditions)
     with _world(config, entries, conditions, checkpoint) as world:
-        waiting = Waiting(entries, conditions, config.stall_after_ms, world)
+        waiting = Waiting(entries, conditions, world)
         outcome = waiting.wait(timeout.total_seconds(), fail_fast=fail_fast)
     if as_json:
         many = config.many and cluster is None
@@ -82,7 +84,8 @@ def _world(
 ) -> Iterator[World]:
     from streams.spark.log_dirs_poll import look_at_disks
 
-    reader = Reader(config, newest=1)
+    assessor = Assessor(config, Reader(config, newest=1))
+    assessor.not_followed = partial(not_followed, config.state_dir)
     with ExitStack() as stack:
         asking = {}
         for each in entries:
@@ -92,13 +95,13 @@ def _world(
         def look_at(cluster: str, broker: int | None, timeout_s: float) -> bool:
             return look_at_disks(config.state_dir, cluster, broker, "kraftgate wait", timeout_s)
 
+        assessor.polled = lambda name: asking[name].latest() if name in asking else NOT_POLLED
         yield World(
-            look=reader.look,
+            tick=assessor.tick,
             look_at_disks=look_at,
-            asked=lambda name: asking[name].latest(),
             ask_anew=lambda name, timeout_s: asking[name].anew(timeout_s),
             say=_say,
-            not_followed=partial(not_followed, config.state_dir),
+            not_followed=assessor.not_followed,
         )
 
 

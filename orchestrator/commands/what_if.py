@@ -8,9 +8,9 @@ from typing import Final
 
 import click
 
+from migration.assessment.currency import SourceState
 from migration.image.summary import ClusterSummary, Mode
 from migration.observed.probed import Maybe, TopicPartition, Unknown
-from migration.observed.source_status import is_current
 from migration.what_if import (
     SERIOUS,
     Assignment,
@@ -23,12 +23,11 @@ from migration.what_if import (
     mode_of,
 )
 from orchestrator.commands.identifiers import clusters_named
-from orchestrator.commands.reading import STORE_FILE, Reader
-from orchestrator.conditions.horizon import Horizon
 from orchestrator.config import Config, load_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import ConfigError, FollowingError, HazardError, NoDataError
-from orchestrator.following import Snapshot
+from orchestrator.run.assessor import Assessor
+from orchestrator.run.reading import STORE_FILE, Reader
 from orchestrator.targets import target_of
 from orchestrator.terminal import echo_json
 from orchestrator.view.visible_console import console
@@ -152,13 +151,13 @@ def _followed(config: Config, entry: ClusterEntry, broker: int) -> _Followed:
     if entry.controllers is None:
         return _nothing(f"{config.path.name} names no `controllers` for {entry.name}")
     try:
-        one = _caught_up(config, entry.name)
+        summary = _caught_up(config, entry.name)
     except FollowingError as error:
         return _nothing(str(error))
-    if one is None:
+    if summary is None:
         return _nothing("the metadata log is not followed up to now: is `kraftgate run` running?")
     return _Followed(
-        summary=one.summary,
+        summary=summary,
         assignments=assignments(config.state_dir / STORE_FILE, entry.name, broker),
     )
 
@@ -167,17 +166,17 @@ def _nothing(why: str) -> _Followed:
     return _Followed(summary=None, assignments=Unknown(why))
 
 
-def _caught_up(config: Config, cluster: str) -> Snapshot | None:
+def _caught_up(config: Config, cluster: str) -> ClusterSummary | None:
     """Look until the store has all that was committed at the first look; None: it does not come."""
-    reader, horizon = Reader(config, newest=1), Horizon()
+    assessor = Assessor(config, Reader(config, newest=1))
     deadline_s = time.monotonic() + _CATCH_UP_S_MAX
     while True:
-        now_ms = time.time_ns() // 1_000_000
-        one = next(each for each in reader.look(now_ms) if each.summary.cluster == cluster)
-        if one.summary.metadata_offset is None or not is_current(one.status, now_ms):
+        one = assessor.tick(time.time_ns() // 1_000_000).cluster(cluster)
+        log = one.assessment.log
+        if one.summary.metadata_offset is None or not log.answers:
             return None
-        if horizon.is_caught_up(one.summary, one.status, now_ms):
-            return one
+        if log.state is SourceState.CURRENT:
+            return one.summary
         if time.monotonic() > deadline_s:
             return None
         time.sleep(_LOOK_S)

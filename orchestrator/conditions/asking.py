@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from migration.assessment.conditions import DataSource, Finding
-from orchestrator.conditions.asked import Asked
+from migration.assessment.polled import Polled
 
 EVERY_S: Final = 5.0
 """Between the end of one asking and the next."""
@@ -19,7 +19,7 @@ CHECKS_EVERY_S: Final = 60.0
 _AT_ONCE_MAX: Final = 4
 
 Asker: TypeAlias = Callable[[], Any]
-"""Gives what `Asked` has of its source."""
+"""Gives what `Polled` has of its source."""
 OwnAsker: TypeAlias = Callable[[], Finding]
 
 
@@ -27,7 +27,7 @@ class Asking:
     """What is asked of one cluster.
 
     Args:
-        askers: by source; its name is that of the field of `Asked`.
+        askers: by source; its name is that of the field of `Polled`.
         own: the users' own conditions, by name.
     """
 
@@ -40,7 +40,7 @@ class Asking:
         self._askers: dict[str, Asker] = {str(source): ask for source, ask in askers.items()}
         self._own = dict(own)
         self._clock_s = clock_s
-        self._asked = Asked()
+        self._asked = Polled()
         self._under_way: dict[str, Future[Any]] = {}
         self._ended_s: dict[str, float] = {}
         self._begun_s: dict[str, float] = {}
@@ -48,7 +48,7 @@ class Asking:
         self._pool = ThreadPoolExecutor(_AT_ONCE_MAX, thread_name_prefix="asking")
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> Polled:
         """What was taken in last."""
         return self._asked
 
@@ -67,7 +67,7 @@ class Asking:
             else:
                 self._asked = replace(self._asked, **{name: answer})
 
-    def latest(self) -> Asked:
+    def latest(self) -> Polled:
         """Take in what was answered by now, and ask again for whatever is due."""
         self.take_in()
         self.keep((*self._askers, *self._own))

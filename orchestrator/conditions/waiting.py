@@ -7,19 +7,15 @@ never says that a source has not been polled.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from migration.assessment.conditions import Condition, DataSource, Finding, Verdict, verdict_of
-from migration.assessment.conditions.authority import FOLLOWED
-from orchestrator.conditions.asked import Asked
 from orchestrator.conditions.askers import needs_of
 from orchestrator.conditions.existing import refuse_absent
-from orchestrator.conditions.horizon import Horizons
 from orchestrator.conditions.together import Together
-from orchestrator.conditions.view import view_of
 from orchestrator.config_models import ClusterEntry
-from orchestrator.following import Snapshot
+from orchestrator.run.assessed import Assessed, Tick
 
 EVERY_S: Final = 0.5
 LOOK_S: Final = 15.0
@@ -48,19 +44,16 @@ class World:
     """What the waiting asks of the outside; tests give their own.
 
     Attributes:
-        look: all configured clusters, at a time by the wall clock (ms).
+        tick: assesses all configured clusters, at a time by the wall clock (ms).
         look_at_disks: has the disks looked at: cluster, broker (None: all), within seconds;
             whether it came about.
-        asked: the latest of what was asked for, by cluster.
         ask_anew: asks for it again, within seconds; whether it was answered.
         say: receives the pending conditions whenever they change.
-        not_followed: why the sources' data is not current although they report that it is: no
-            `kraftgate run` is running; None: one is.
+        not_followed: why no source is current: no `kraftgate run` is running; None: one is.
     """
 
-    look: Callable[[int], Sequence[Snapshot]]
+    tick: Callable[[int], Tick]
     look_at_disks: Callable[[str, int | None, float], bool]
-    asked: Callable[[str], Asked]
     ask_anew: Callable[[str, float], bool]
     say: Callable[[Found], None]
     not_followed: Callable[[], str | None] = lambda: None
@@ -73,7 +66,6 @@ class World:
 class _Cluster:
     entry: ClusterEntry
     together: Together
-    horizons: Horizons = field(default_factory=Horizons)
 
 
 class Waiting:
@@ -83,11 +75,9 @@ class Waiting:
         self,
         entries: Sequence[ClusterEntry],
         conditions: Sequence[Condition],
-        stall_after_ms: int,
         world: World,
     ) -> None:
         self._conditions = tuple(conditions)
-        self._stall_after_ms = stall_after_ms
         self._world = world
         self._clusters = {each.name: _Cluster(each, Together(conditions)) for each in entries}
         self._said: object = None
@@ -115,28 +105,14 @@ class Waiting:
                 found = self._confirmed(min(LOOK_S, max(_LEAST_S, left_s)))
 
     def _judged(self) -> Found:
-        now_ms = self._world.now_ms()
-        why = self._world.not_followed()
         return {
-            one.summary.cluster: self._judge(self._clusters[one.summary.cluster], one, now_ms, why)
-            for one in self._world.look(now_ms)
-            if one.summary.cluster in self._clusters
+            one.name: self._judge(self._clusters[one.name], one)
+            for one in self._world.tick(self._world.now_ms()).clusters
+            if one.name in self._clusters
         }
 
-    def _judge(
-        self, cluster: _Cluster, one: Snapshot, now_ms: int, not_followed: str | None
-    ) -> tuple[Finding, ...]:
-        unread = cluster.horizons.unread(one, now_ms)
-        if not_followed is not None:
-            unread = dict.fromkeys(FOLLOWED, not_followed)
-        view = view_of(
-            one,
-            cluster.entry,
-            now_ms,
-            stall_after_ms=self._stall_after_ms,
-            unread=unread,
-            asked=self._world.asked(cluster.entry.name),
-        )
+    def _judge(self, cluster: _Cluster, one: Assessed) -> tuple[Finding, ...]:
+        view = one.assessment.view
         refuse_absent(self._conditions, view)
         return cluster.together.judge(view)
 

@@ -11,7 +11,7 @@ from orchestrator.console.pending import Replicas
 from orchestrator.console.sessions import Sessions
 from orchestrator.console.token import Token
 from orchestrator.door import Crowd
-from orchestrator.metrics.board import Look
+from orchestrator.run.assessed import Tick
 from orchestrator.runbook.load import Loaded
 
 
@@ -23,7 +23,7 @@ class Context:
         insecure: it speaks plain HTTP beyond loopback.
         tls: it speaks HTTPS.
         loaded: the runbook of each cluster that has one.
-        look: gives the last look; None before the first.
+        tick: gives the last tick; None before the first.
     """
 
     config: Config
@@ -37,4 +37,4 @@ class Context:
     tls: bool
     replicas: Replicas
     loaded: Mapping[str, Loaded]
-    look: Callable[[], Look | None]
+    tick: Callable[[], Tick | None]

@@ -1,10 +1,10 @@
 """Estimates at a pace: each changes by time alone, and would make news at every look."""
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from migration.assessment.eta.rates import Eta, NoEstimate, cluster_eta, etas
+from migration.assessment.eta.rates import Eta, NoEstimate, cluster_eta
 from migration.image.summary import BrokerSummary, ClusterSummary
-from migration.observed.source_status import SourceStatus
 
 EVERY_MS: Final = 5_000
 """One of a broker of which nothing else is new is not told more often than this."""
@@ -20,13 +20,11 @@ class Estimated(NamedTuple):
 class Estimates:
     """Those of one cluster's held brokers."""
 
-    def __init__(self, stall_after_ms: int) -> None:
-        self._stall_after_ms = stall_after_ms
+    def __init__(self) -> None:
         self._known: dict[int, tuple[BrokerSummary, Estimated]] = {}
 
-    def take(self, summary: ClusterSummary, source: SourceStatus, now_ms: int) -> None:
-        """Make those that are due: of who moved on, or was not told of for long."""
-        found = etas(summary, source, now_ms, self._stall_after_ms)
+    def take(self, summary: ClusterSummary, found: Mapping[int, Eta], now_ms: int) -> None:
+        """Take those that are due: of who moved on, or was not told of for long."""
         before, self._known = self._known, {}
         for broker in summary.brokers:
             eta = found.get(broker.id)

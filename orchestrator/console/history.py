@@ -14,12 +14,12 @@ from migration.metadata.events import Event, Source
 from orchestrator.audit import AUDIT_FILE, Entry
 from orchestrator.audit.window import LANE, AuditWindow
 from orchestrator.audit.words import said, who
-from orchestrator.commands.reading import STORE_FILE
 from orchestrator.console.model_answers import Bucket, EventPage, Timeline
 from orchestrator.console.model_rows import EventTold
 from orchestrator.console.numbers import bounded
 from orchestrator.console.shape import Lane
 from orchestrator.errors import NoDataError
+from orchestrator.run.reading import STORE_FILE
 from orchestrator.view.words import event_fields, pairs
 from streams.state.timeline import Counted, EventTimeline, Place, Window
 

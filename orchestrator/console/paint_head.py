@@ -3,48 +3,36 @@
 from typing import Literal
 
 from migration.assessment.conditions import Verdict
-from migration.assessment.conditions.view import View
-from migration.assessment.waits.cluster import headline, is_log_over
-from migration.assessment.waits.wait import Wait, WaitKind
+from migration.assessment.currency import SourceState
+from migration.assessment.waits.wait import WaitKind
 from migration.image.holds import serves_early
 from migration.image.summary import WAY, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import ReplicaState
-from migration.observed.source_status import behind, is_current, is_silent
+from migration.observed.source_status import behind
 from orchestrator.console.estimates import Estimated
 from orchestrator.console.model import Head, PhaseStep, Waiting
 from orchestrator.console.paint_brokers import eta_told, no_eta
 from orchestrator.console.paint_judged import needs_person, to_the_second
-from orchestrator.metrics.board import Seen
+from orchestrator.run.assessed import Assessed
 from orchestrator.walk.state import Stage
 from orchestrator.walk.told import WalkTold
 
 Currency = Literal["current", "reading", "stale", "no_data", "source_error", "over", "finished"]
 
 
-def head(
-    seen: Seen,
-    view: View,
-    reasons: tuple[Wait, ...],
-    eta: Estimated | None,
-    *,
-    knows_partitions: bool,
-) -> Head:
-    """Tell the cluster as a whole.
-
-    `knows_partitions`: whether the metadata log has a say about replicas.
-    """
-    one = seen.snapshot
+def head(one: Assessed, eta: Estimated | None) -> Head:
+    """Tell the cluster as a whole."""
     summary, status = one.summary, one.status
-    current, text = _current(seen, view, reasons)
+    current, text = _current(one)
     controller = status.active_controller
     epoch = status.leader_epoch
     return Head(
         phase=summary.phase,
         phases=_phases(summary.phase),
-        phase_since_ms=_since(seen),
+        phase_since_ms=one.tally.phase_began_ms(summary.phase),
         current=current,
         current_text=text,
-        waiting=waiting(summary, one.walk, reasons),
+        waiting=waiting(one),
         eta=None if eta is None else eta_told(eta),
         no_eta=None if eta is None else no_eta(eta),
         last_reply_ms=to_the_second(status.last_reply_ms),
@@ -63,13 +51,14 @@ def head(
         held=sum(each.held for each in summary.brokers),
         fenced=sum(each.fenced and each.epoch is not None for each in summary.brokers),
         unfenced_early=sum(map(serves_early, summary.brokers)),
-        replicas=_replicas(summary) if knows_partitions else None,
-        limits=one.limits,
+        replicas=_replicas(summary) if one.assessment.knows_partitions else None,
+        limits=one.read.limits,
     )
 
 
-def waiting(summary: ClusterSummary, walk: WalkTold | None, reasons: tuple[Wait, ...]) -> Waiting:
+def waiting(one: Assessed) -> Waiting:
     """Say the one thing: why the runbook's checkpoint does not open, before all else."""
+    walk, reasons = one.walk, one.waits
     walked = walk if walk is not None and walk.outcome is None else None
     holds = walked.holds if walked else ()
     more = len(holds) + len(reasons) - 1
@@ -94,9 +83,8 @@ def waiting(summary: ClusterSummary, walk: WalkTold | None, reasons: tuple[Wait,
             more=more,
             needs_person=needs_person(first),
         )
-    nothing = "nothing beside the runbook's checkpoint" if walked else headline(summary, ())
     return Waiting(
-        text=nothing,
+        text=one.assessment.headline,
         by="nothing",
         name=None,
         broker=None,
@@ -116,28 +104,23 @@ def _phases(phase: Phase) -> tuple[PhaseStep, ...]:
     )
 
 
-def _since(seen: Seen) -> int | None:
-    """When the phase began; the newest event may tell of an earlier one."""
-    changed = seen.tally.phase
-    if changed is None or changed.fields.get("now") != seen.snapshot.summary.phase:
-        return None
-    return changed.moment_ms
-
-
-def _current(seen: Seen, view: View, reasons: tuple[Wait, ...]) -> tuple[Currency, str]:
-    summary, status, now_ms = seen.snapshot.summary, seen.snapshot.status, view.now_ms
-    if status.error is not None:
-        return "source_error", status.error
+def _current(one: Assessed) -> tuple[Currency, str]:
+    log = one.assessment.log
+    status = log.status
+    if log.state is SourceState.ERROR:
+        return "source_error", log.why or ""
     if status.finished:
         return "finished", "read to its end"
     if status.last_reply_ms is None:
         return "no_data", status.waiting or "nothing has been observed yet"
-    if is_current(status, now_ms):
-        reading = [each.text for each in reasons if each.kind is WaitKind.CATCHING_UP]
-        return ("reading", reading[0]) if reading else ("current", "what is shown is the present")
-    if is_log_over(summary) and not is_silent(status, now_ms):
+    if log.state is SourceState.CURRENT:
+        return "current", "what is shown is the present"
+    if log.state is SourceState.BEHIND:
+        reading = [each.text for each in one.waits if each.kind is WaitKind.CATCHING_UP]
+        return "reading", reading[0]
+    if log.state is SourceState.OVER:
         return "over", "nobody writes the metadata log any more"
-    if is_silent(status, now_ms):
+    if log.state is SourceState.SILENT:
         return "stale", "kraftgate run does not report any more"
     return "stale", status.waiting or "no controller answers any more"
 

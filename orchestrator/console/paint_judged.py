@@ -5,14 +5,12 @@ from typing import Final, Literal, cast
 
 from migration.assessment.conditions import DataSource
 from migration.assessment.conditions.authority import in_use
-from migration.assessment.conditions.view import View
 from migration.assessment.hazards import Hazard
 from migration.assessment.waits.wait import Wait, WaitKind
 from migration.observed.source_status import NO_STATUS
-from orchestrator.alerts.scene_of import configured_sources
 from orchestrator.console.model_rows import HazardTold, Source, WaitTold
-from orchestrator.metrics.board import Seen
 from orchestrator.metrics.sources import unread_of
+from orchestrator.run.assessed import Assessed
 
 TOLD_MAX: Final = 200
 """So many waits, and hazards, are told; all are counted."""
@@ -48,18 +46,18 @@ def to_the_second(moment_ms: int | None) -> int | None:
     return None if moment_ms is None else moment_ms - moment_ms % 1000
 
 
-def sources(seen: Seen, view: View) -> Iterator[Source]:
+def sources(one: Assessed) -> Iterator[Source]:
     """Tell the four sources, also those that are not configured."""
-    statuses = configured_sources(seen.snapshot, seen.entry)
-    unread = dict(unread_of(seen.snapshot))
+    statuses, unread = one.configured, dict(unread_of(one.read))
+    view, not_current = one.assessment.view, one.currency.not_current
     for each in _SOURCES:
         status = statuses.get(each, NO_STATUS)
         yield Source(
             name=cast(SourceName, str(each)),
             configured=each in statuses,
             in_use=each in statuses and in_use(view, each),
-            current=each in statuses and each not in view.not_current,
-            why_not=view.not_current.get(each),
+            current=each in statuses and each not in not_current,
+            why_not=not_current.get(each),
             waiting=status.waiting,
             error=status.error,
             last_reply_ms=to_the_second(status.last_reply_ms),

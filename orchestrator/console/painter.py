@@ -10,14 +10,10 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from migration.assessment.conditions.authority import knows_partitions
-from migration.assessment.conditions.view import View
 from migration.comparison.result import Identity
 from migration.image.broker_replicas import on_disk
-from migration.image.holds import is_stalled
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.observed.log_dirs import BrokerDisks, DisksImage
-from orchestrator.conditions.view import view_of
 from orchestrator.console.clean import Cleaner
 from orchestrator.console.estimates import Estimated, Estimates
 from orchestrator.console.paint_brokers import broker_row
@@ -25,8 +21,7 @@ from orchestrator.console.paint_disks import disks_row
 from orchestrator.console.paint_head import head
 from orchestrator.console.paint_judged import hazards_told, sources, waits_told
 from orchestrator.console.paint_walk import checkpoints_told, walk_state
-from orchestrator.metrics.board import Look, Seen
-from orchestrator.reasons import reasons_of
+from orchestrator.run.assessed import Assessed
 from orchestrator.runbook.load import Loaded
 from orchestrator.walk.told import WalkTold
 
@@ -106,49 +101,38 @@ class _Rows(Generic[F]):
 class Painter:
     """Paints one cluster."""
 
-    def __init__(self, cleaner: Cleaner, loaded: Loaded | None, stall_after_ms: int) -> None:
+    def __init__(self, cleaner: Cleaner, loaded: Loaded | None) -> None:
         """Prepare; `loaded`: the configured runbook."""
         self._json = cleaner.json
         self._loaded = loaded
-        self._stall_after_ms = stall_after_ms
         self._parts: dict[str, bytes] = {}
         self._way: tuple[object, bytes] = (None, b"[]")
-        self._estimates = Estimates(stall_after_ms)
+        self._estimates = Estimates()
         self._brokers = _Rows(self._broker)
         self._disks = _Rows(self._dirs)
 
-    def paint(self, look: Look, seen: Seen) -> News:
-        """Give what is new since the look before."""
-        one = seen.snapshot
-        view = view_of(
-            one,
-            seen.entry,
-            look.at_ms,
-            stall_after_ms=self._stall_after_ms,
-            unread=seen.unread,
-        )
-        self._estimates.take(one.summary, one.status, look.at_ms)
-        fresh = dict(self._fresh_parts(seen, view))
+    def paint(self, one: Assessed) -> News:
+        """Give what is new since the tick before."""
+        self._estimates.take(one.summary, one.assessment.etas, one.now_ms)
+        fresh = dict(self._fresh_parts(one))
         parts = {key: each for key, each in fresh.items() if self._parts.get(key) != each}
         self._parts = fresh
-        brokers, brokers_gone = self._brokers.take(dict(self._broker_facts(view)))
-        disks, disks_gone = self._disks.take(_dirs_facts(one.summary, told=knows_partitions(view)))
+        brokers, brokers_gone = self._brokers.take(dict(self._broker_facts(one)))
+        disks, disks_gone = self._disks.take(
+            _dirs_facts(one.summary, told=one.assessment.knows_partitions)
+        )
         return News(
-            cluster=one.summary.cluster,
+            cluster=one.name,
             parts=parts,
             rows={"brokers": brokers, "disks": disks},
             gone={"brokers": brokers_gone, "disks": disks_gone},
         )
 
-    def _fresh_parts(self, seen: Seen, view: View) -> Iterator[tuple[str, bytes]]:
-        one = seen.snapshot
-        reasons = reasons_of(one, view.now_ms, self._stall_after_ms)
-        eta = self._estimates.of_all(one.summary)
-        top = head(seen, view, reasons, eta, knows_partitions=knows_partitions(view))
-        yield "head", self._json(top)
-        yield "sources", self._list(sources(seen, view))
-        yield "waits", self._list(waits_told(reasons))
-        yield "hazards", self._list(hazards_told(view.dangers))
+    def _fresh_parts(self, one: Assessed) -> Iterator[tuple[str, bytes]]:
+        yield "head", self._json(head(one, self._estimates.of_all(one.summary)))
+        yield "sources", self._list(sources(one))
+        yield "waits", self._list(waits_told(one.waits))
+        yield "hazards", self._list(hazards_told(one.hazards))
         yield "walk", NULL if one.walk is None else self._json(walk_state(one.walk))
         yield "checkpoints", self._checkpoints(one.walk)
 
@@ -163,11 +147,11 @@ class Painter:
     def _list(self, models: Iterable[BaseModel]) -> bytes:
         return b"[" + b",".join(map(self._json, models)) + b"]"
 
-    def _broker_facts(self, view: View) -> Iterator[tuple[int, _Row]]:
-        told = knows_partitions(view)
-        for each in view.summary.brokers:
-            stalled = is_stalled(each, view.now_ms, self._stall_after_ms)
-            there = None if told and each.epoch is not None else on_disk(view.summary, each.id)
+    def _broker_facts(self, one: Assessed) -> Iterator[tuple[int, _Row]]:
+        told, all_stalled = one.assessment.knows_partitions, one.assessment.stalled
+        for each in one.summary.brokers:
+            stalled = each.id in all_stalled
+            there = None if told and each.epoch is not None else on_disk(one.summary, each.id)
             yield each.id, _Row(each, self._estimates.of(each), stalled, told, there)
 
     def _broker(self, facts: _Row) -> bytes:

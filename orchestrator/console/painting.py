@@ -12,7 +12,7 @@ from orchestrator.console.hub import Fresh
 from orchestrator.console.painter import Painter
 from orchestrator.console.tail import Tail
 from orchestrator.errors import KraftgateError
-from orchestrator.metrics.board import Look
+from orchestrator.run.assessed import Tick
 from orchestrator.runbook.load import Loaded
 
 _LOG = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ class Painting:
     """Paints the last look whenever there is a new one, at most ten times a second.
 
     Attributes:
-        last: the last look; None before the first.
+        last: the last tick; None before the first.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Painting:
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="console-painting", daemon=True)
-        self.last: Look | None = None
+        self.last: Tick | None = None
 
     def start(self) -> None:
         """Begin."""
@@ -54,9 +54,9 @@ class Painting:
         self._wake.set()
         self._thread.join()
 
-    def look(self, look: Look) -> None:
-        """Take a look, without waiting for anything; one that was not painted yet is left out."""
-        self.last = look
+    def take(self, tick: Tick) -> None:
+        """Take a tick, without waiting for anything; one that was not painted yet is left out."""
+        self.last = tick
         self._wake.set()
 
     def _run(self) -> None:
@@ -70,27 +70,24 @@ class Painting:
 
     def _paint(self) -> None:
         names = [each.name for each in self._config.clusters]
-        painters = {
-            each: Painter(self._cleaner, self._loaded.get(each), self._config.stall_after_ms)
-            for each in names
-        }
+        painters = {each: Painter(self._cleaner, self._loaded.get(each)) for each in names}
         tail = Tail(self._config.state_dir, names)
         whole = True
         try:
             while not self._stop.is_set():
                 self._wake.wait()
                 self._wake.clear()
-                look = self.last
-                if look is None or self._stop.is_set():
+                tick = self.last
+                if tick is None or self._stop.is_set():
                     continue
-                self._show(self._fresh(look, painters, tail, whole=whole))
+                self._show(self._fresh(tick, painters, tail, whole=whole))
                 whole = False
                 self._stop.wait(_PACE_S)
         finally:
             tail.close()
 
     def _fresh(
-        self, look: Look, painters: Mapping[str, Painter], tail: Tail, *, whole: bool
+        self, tick: Tick, painters: Mapping[str, Painter], tail: Tail, *, whole: bool
     ) -> Fresh:
         events, missed = {}, set()
         for name in painters:
@@ -98,10 +95,8 @@ class Painting:
             events[name] = [self._cleaner.json(each) for each in found]
             missed |= {name} if left_out else set()
         return Fresh(
-            at_ms=look.at_ms,
-            news=[
-                painters[seen.snapshot.summary.cluster].paint(look, seen) for seen in look.clusters
-            ],
+            at_ms=tick.at_ms,
+            news=[painters[one.name].paint(one) for one in tick.clusters],
             events=events,
             missed=frozenset(missed),
             whole=whole,

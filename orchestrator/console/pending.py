@@ -10,10 +10,10 @@ from migration.image.summary import BrokerSummary
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.probed import TopicPartition, Unknown
 from migration.what_if import Assignment
-from orchestrator.commands.reading import STORE_FILE
 from orchestrator.console.model_answers import PendingPage, PendingReplica
 from orchestrator.console.numbers import bounded
 from orchestrator.errors import NoDataError
+from orchestrator.run.reading import STORE_FILE
 from streams.log_dirs.places import places_of
 from streams.probe.assignments import assignments
 from streams.state.store import Store, StoreError

@@ -172,10 +172,9 @@ class Routes:
         return name
 
     def _broker(self, cluster: str, id_: int) -> BrokerSummary:
-        look = self._at.look()
-        seen = () if look is None else look.clusters
-        summaries = [each.snapshot.summary for each in seen]
-        brokers = [b for each in summaries if each.cluster == cluster for b in each.brokers]
+        tick = self._at.tick()
+        clusters = () if tick is None else tick.clusters
+        brokers = [b for each in clusters if each.name == cluster for b in each.summary.brokers]
         for each in brokers:
             if each.id == id_:
                 return each

@@ -26,7 +26,7 @@ from orchestrator.console.tls import Certificate
 from orchestrator.console.token import Token
 from orchestrator.door import Crowd, Door
 from orchestrator.errors import ConfigError
-from orchestrator.metrics.board import Look
+from orchestrator.run.assessed import Tick
 from orchestrator.runbook.load import load
 from orchestrator.terminal import echo
 
@@ -102,9 +102,9 @@ class Console:
         """Up to which look the pages are told; None before the first."""
         return self._hub.looked_ms
 
-    def look(self, look: Look) -> None:
-        """Show a look; nothing is waited for."""
-        self._painting.look(look)
+    def tick(self, tick: Tick) -> None:
+        """Show a tick; nothing is waited for."""
+        self._painting.take(tick)
 
 
 @contextmanager
@@ -174,7 +174,7 @@ def _running(
         crowd=crowd,
         replicas=Replicas(config.state_dir),
         loaded=loaded,
-        look=lambda: painting.last,
+        tick=lambda: painting.last,
     )
     certificate = protection.certificate
     server = Server(

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.audit import AUDIT_FILE, AuditLog
-from orchestrator.commands.reading import open_store
 from orchestrator.console.history import decision_told, event_told
 from orchestrator.console.model_rows import EventTold
 from orchestrator.errors import NoDataError
 from orchestrator.following import Store
+from orchestrator.run.reading import open_store
 
 NEW_MAX: Final = 200
 """So many new ones are told at once; a page that wants the others asks for them."""

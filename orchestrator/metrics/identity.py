@@ -3,7 +3,7 @@
 from typing import Final
 
 from migration.metadata.versions import name_of
-from orchestrator.following import Snapshot
+from orchestrator.following import ClusterRead
 from orchestrator.metrics.exposition import Exposition, Subject
 
 IDENTITY: Final = Subject("kraftgate", "cluster")
@@ -18,7 +18,7 @@ _CLUSTER: Final = IDENTITY.info(
 )
 
 
-def tell_identity(into: Exposition, one: Snapshot) -> None:
+def tell_identity(into: Exposition, one: ClusterRead) -> None:
     """Give it, once anything of the cluster is known."""
     level = one.summary.metadata_version
     told: dict[str, str | None] = {

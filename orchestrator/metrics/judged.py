@@ -1,14 +1,13 @@
-"""What is dangerous and what is waited for, as it is judged at the moment of the scrape."""
+"""The hazards and the waits of one tick."""
 
 from typing import Final
 
 from migration.assessment.conditions import hazards_not_known
-from migration.assessment.conditions.view import View
+from migration.assessment.currency import SourceState
 from migration.assessment.hazards import HazardKind
-from migration.assessment.waits.cluster import waits
 from migration.assessment.waits.wait import WaitKind
-from migration.observed.source_status import SourceStatus, is_current
 from orchestrator.metrics.exposition import Exposition, Subject
+from orchestrator.run.assessed import Assessed
 
 JUDGED: Final = Subject("kraftgate", "cluster")
 
@@ -34,12 +33,12 @@ _WAITS: Final = JUDGED.gauge(
 )
 
 
-def tell_hazards(into: Exposition, view: View) -> None:
+def tell_hazards(into: Exposition, one: Assessed) -> None:
     """Give the hazards that stand, and which do not, as far as that is known."""
-    name = view.summary.cluster
-    known = not hazards_not_known(view)
-    standing = {each.kind for each in view.dangers}
-    for each in view.dangers:
+    name = one.name
+    known = not hazards_not_known(one.assessment.view)
+    standing = {each.kind for each in one.hazards}
+    for each in one.hazards:
         broker = "" if each.broker is None else each.broker
         into.value(_HAZARD, 1, name, each.kind, each.severity, each.blocks or "", broker)
     for kind in HazardKind:
@@ -48,10 +47,10 @@ def tell_hazards(into: Exposition, view: View) -> None:
     into.value(_HAZARDS_KNOWN, known, name)
 
 
-def tell_waits(into: Exposition, view: View, source: SourceStatus) -> None:
+def tell_waits(into: Exposition, one: Assessed) -> None:
     """Give how many waits there are of each name."""
-    found = [each.kind for each in waits(view.summary, source, view.now_ms, view.stall_after_ms)]
-    complete = is_current(source, view.now_ms) and WaitKind.CATCHING_UP not in found
+    found = [each.kind for each in one.waits]
+    complete = one.assessment.log.state is SourceState.CURRENT
     for kind in WaitKind:
         if complete or kind in found:
-            into.value(_WAITS, found.count(kind), view.summary.cluster, kind)
+            into.value(_WAITS, found.count(kind), one.name, kind)

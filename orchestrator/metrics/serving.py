@@ -14,14 +14,13 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.process_collector import ProcessCollector
 
-from migration.assessment.alerts import Standings
 from orchestrator.alerts.sender import SenderStats
 from orchestrator.config import Config
 from orchestrator.config_values import HostPort
 from orchestrator.door import Crowd, Door, Rank
 from orchestrator.errors import ConfigError
 from orchestrator.metrics.board import Board
-from orchestrator.metrics.collector import LastLook
+from orchestrator.metrics.collector import LastTick
 from orchestrator.terminal import echo
 
 if TYPE_CHECKING:
@@ -70,13 +69,11 @@ class Served:
 def served(
     config: Config,
     board: Board,
-    alerts: Callable[[], Mapping[str, Standings]] = dict,
     receivers: Callable[[], Mapping[str, SenderStats]] = dict,
 ) -> Iterator[Served | None]:
     """Listen until the block ends; None where nothing is configured.
 
-    `alerts`: gives those of each cluster, as last judged; `receivers`: how it goes with each
-    receiver of them.
+    `receivers`: gives how it goes with each receiver of alerts.
 
     Raises:
         ConfigError: nothing can listen there.
@@ -86,7 +83,7 @@ def served(
         return
     wanted = config.metrics.listen
     registry = CollectorRegistry()
-    registry.register(LastLook(board, config.stall_after_ms, _now_ms, alerts, receivers))
+    registry.register(LastTick(board, receivers))
     ProcessCollector(namespace="kraftgate", registry=registry)
     scrapes = _Scrapes(make_wsgi_app(registry), board)
     try:
@@ -188,7 +185,3 @@ def _server(at: HostPort, application: "WSGIApplication") -> WSGIServer:
         address_family = family
 
     return make_server(at.host, at.port, application, Server, _Quiet)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -4,13 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from migration.assessment.conditions import DataSource
-from migration.assessment.conditions.authority import is_seen_now
-from migration.assessment.conditions.view import View
 from migration.observed.source_status import NO_STATUS, behind
-from orchestrator.alerts.scene_of import configured_sources
-from orchestrator.following import NEVER_READ, Snapshot
-from orchestrator.metrics.board import Seen
+from orchestrator.following import ClusterRead
 from orchestrator.metrics.exposition import Exposition, Subject
+from orchestrator.run.assessed import Assessed
 
 SOURCE: Final = Subject("kraftgate_source", "cluster", "source")
 
@@ -28,22 +25,22 @@ _UNREAD: Final = SOURCE.gauge(
 )
 
 
-def tell_sources(into: Exposition, seen: Seen, view: View) -> None:
+def tell_sources(into: Exposition, one: Assessed) -> None:
     """Give each source that is configured."""
-    name, unread = seen.entry.name, dict(unread_of(seen.snapshot))
-    for source, status in configured_sources(seen.snapshot, seen.entry).items():
-        into.value(_CURRENT, is_seen_now(view, source), name, source)
+    name, unread = one.entry.name, dict(unread_of(one.read))
+    for source, status in one.configured.items():
+        into.value(_CURRENT, one.assessment.is_source_current(source), name, source)
         into.time(_REPLY, status.last_reply_ms, name, source)
         if status != NO_STATUS:
             into.value(_ERROR, status.error is not None, name, source)
         into.value(_UNREAD, unread.get(source), name, source)
 
 
-def unread_of(one: Snapshot) -> Iterator[tuple[DataSource, int]]:
+def unread_of(one: ClusterRead) -> Iterator[tuple[DataSource, int]]:
     """Yield how much each source has seen that is yet to be taken in."""
     if one.status.high_watermark is not None:
         yield DataSource.METADATA_LOG, behind(one.status, one.summary.metadata_offset)
     for source in (DataSource.ZOOKEEPER, DataSource.LOG_DIRS, DataSource.JMX):
         journal = one.journals.get(source)
-        if journal is not None and journal.last != NEVER_READ:
+        if journal is not None and journal.last is not None:
             yield source, max(0, journal.last - journal.read)

@@ -5,9 +5,9 @@ what lasts, lasts until then.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from importlib.metadata import version
 
+from migration.assessment.assess import assess
 from migration.assessment.hazards import Hazard
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.metadata.versions import name_of
@@ -15,8 +15,7 @@ from migration.observed.source_status import SourceStatus
 from migration.values.timestamps import within
 from orchestrator.audit import Entry
 from orchestrator.chronicle.spans import stood
-from orchestrator.conditions.view import currency_of
-from orchestrator.following import Snapshot
+from orchestrator.following import ClusterRead
 from orchestrator.report import incarnations, standing, summary, timeline, unseen, walks
 from orchestrator.report.assignments import Assigned, series
 from orchestrator.report.attempts import attempts_of
@@ -30,6 +29,7 @@ from orchestrator.report.model import (
 )
 from orchestrator.report.model_brokers import BrokerAccount, Incarnation, Series
 from orchestrator.report.phases import phases_of, window_of
+from orchestrator.run.assessor import snapshot_of
 
 
 def build(state: State) -> Report:
@@ -126,9 +126,10 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
 
 def _dangers(found: Gathered, as_of_ms: int) -> Sequence[Hazard]:
     """The hazards at the end, by what was current then."""
-    one = found.snapshot
-    currency = currency_of(one, found.entry, as_of_ms)
-    return replace(one, currency=currency).dangers(as_of_ms)
+    snapshot = snapshot_of(
+        found.entry, found.snapshot, as_of_ms, stall_after_ms=found.stall_after_ms
+    )
+    return assess(snapshot).hazards
 
 
 def _series(found: Gathered, window: Window, as_of_ms: int) -> Series | None:
@@ -139,7 +140,7 @@ def _series(found: Gathered, window: Window, as_of_ms: int) -> Series | None:
     return series(found.transitions, window.began_at, until_ms)
 
 
-def _as_of(one: Snapshot, entries: Sequence[Entry]) -> int | None:
+def _as_of(one: ClusterRead, entries: Sequence[Entry]) -> int | None:
     """The last moment of which anything is known; None: there is none."""
     said: tuple[SourceStatus, ...] = (one.status, one.zookeeper, one.log_dirs, one.jmx)
     known = [
@@ -152,7 +153,7 @@ def _as_of(one: Snapshot, entries: Sequence[Entry]) -> int | None:
     return max((within(each) for each in known if each is not None), default=None)
 
 
-def _first(one: Snapshot, entries: Sequence[Entry]) -> int | None:
+def _first(one: ClusterRead, entries: Sequence[Entry]) -> int | None:
     known = [*(event.moment_ms for _, event in one.events), *(each.at_ms for each in entries)]
     return min((within(each) for each in known if each is not None), default=None)
 

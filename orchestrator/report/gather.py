@@ -8,12 +8,12 @@ from typing import Final
 
 from orchestrator.audit import AUDIT_FILE, GENESIS, AuditLog, Entry, VerifyResult
 from orchestrator.audit.anchor import Anchor
-from orchestrator.commands.reading import STORE_FILE, open_store
 from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import FollowingError, NoDataError, RunbookError
-from orchestrator.following import Snapshot, Store, snapshot
+from orchestrator.following import ClusterRead, Store, read_cluster
 from orchestrator.report.assignments import Assigned
+from orchestrator.run.reading import STORE_FILE, open_store
 from orchestrator.runbook.load import Loaded, load_kept
 from orchestrator.walk.entries import RUNBOOKS
 from streams.spark.transition_files import Transitions, TransitionsUnreadable, read_transitions
@@ -32,15 +32,17 @@ class Gathered:
         transitions: None: none are kept, or they cannot be read.
         unreadable: why not all of it could be read, in words.
         runbooks: those that were walked, by their hash, as far as their text is there.
+        stall_after_ms: as configured.
     """
 
     entry: ClusterEntry
-    snapshot: Snapshot
+    snapshot: ClusterRead
     entries: tuple[Entry, ...]
     transitions: Transitions | None
     assigned: Assigned | None
     unreadable: tuple[str, ...]
     runbooks: dict[str, Loaded]
+    stall_after_ms: int
 
     @property
     def is_empty(self) -> bool:
@@ -78,7 +80,7 @@ def gather(config: Config, clusters: Sequence[str]) -> State:
     verified, entries = _trail(path)
     try:
         found = tuple(
-            _gathered(config.state_dir, store, each, [e for e in entries if e.cluster == each.name])
+            _gathered(config, store, each, [e for e in entries if e.cluster == each.name])
             for each in config.clusters
             if each.name in clusters
         )
@@ -111,10 +113,10 @@ def _gone(path: Path) -> VerifyResult | None:
 
 
 def _gathered(
-    state_dir: Path, store: Store | None, entry: ClusterEntry, entries: list[Entry]
+    config: Config, store: Store | None, entry: ClusterEntry, entries: list[Entry]
 ) -> Gathered:
-    name = entry.name
-    one = snapshot(store, state_dir, name)
+    name, state_dir = entry.name, config.state_dir
+    one = read_cluster(store, state_dir, name)
     transitions, why = _transitions(state_dir, store, name)
     sha256s = {str(e.body.get("sha256")) for e in entries if e.kind == "walk_began"}
     return Gathered(
@@ -125,6 +127,7 @@ def _gathered(
         assigned=None if transitions is None else Assigned(transitions),
         unreadable=() if why is None else (why,),
         runbooks=dict(_runbooks(state_dir / RUNBOOKS, sha256s)),
+        stall_after_ms=config.stall_after_ms,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias
 from orchestrator.audit import Entry
 from orchestrator.chronicle import entries as stood
 from orchestrator.chronicle.entries import bodies
-from orchestrator.following import Snapshot
+from orchestrator.following import ClusterRead
 from orchestrator.report.model import Happening
 from orchestrator.report.model_walk import Decision
 from orchestrator.report.walks import Walked
@@ -17,7 +17,7 @@ from orchestrator.walk.entries import Body, Person
 Lane: TypeAlias = Literal["walk", "people", "kraftgate"]
 
 
-def happened(one: Snapshot, found: Iterable[Entry], walks: Iterable[Walked]) -> list[Happening]:
+def happened(one: ClusterRead, found: Iterable[Entry], walks: Iterable[Walked]) -> list[Happening]:
     """Give all of it by the time at which it happened; of what has none, where it was told."""
     told = [
         *_events(one),
@@ -61,7 +61,7 @@ def _reason(body: Body) -> str:
     return str(getattr(body, "reason", ""))
 
 
-def _events(one: Snapshot) -> Iterator[Happening]:
+def _events(one: ClusterRead) -> Iterator[Happening]:
     for _, event in one.events:
         yield Happening(
             at=event.moment_ms,

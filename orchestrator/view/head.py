@@ -4,36 +4,33 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from migration.assessment.waits.cluster import is_log_over
+from migration.assessment.currency import SourceCurrency, SourceState
+from migration.assessment.data_source import DataSource
 from migration.image.summary import WAY, WITHOUT_ZOOKEEPER, ClusterSummary, Phase
-from migration.observed.source_status import (
-    NO_STATUS,
-    SourceStatus,
-    behind,
-    is_current,
-    is_silent,
-    stale_ms,
-)
+from migration.observed.source_status import NO_STATUS, SourceStatus, behind, stale_ms
 from migration.values.timestamps import time_text
-from orchestrator.following import Snapshot
+from orchestrator.run.assessed import Assessed
 from orchestrator.view.blocks import text
 from orchestrator.view.words import short_age
 
 
-def title(summary: ClusterSummary, status: SourceStatus, now_ms: int) -> Text:
+def title(one: Assessed) -> Text:
     """The cluster's name, its phase, and how old the metadata log's data is."""
-    line = text(summary.cluster, "bold")
-    line.append(f"  phase {summary.phase}", style="bold cyan")
-    age = stale_ms(status, now_ms)
-    if status.error is not None:
+    log = one.assessment.log
+    line = text(one.name, "bold")
+    line.append(f"  phase {one.summary.phase}", style="bold cyan")
+    age = stale_ms(log.status, one.now_ms)
+    if log.state is SourceState.ERROR:
         line.append("  SOURCE ERROR", style="bold red")
-    elif status.finished:
+    elif log.status.finished:
         line.append("  read to its end")
     elif age is None:
         line.append("  no data yet", style="bold red")
-    elif is_current(status, now_ms):
+    elif log.state is SourceState.CURRENT:
         line.append(f"  data {short_age(age)} old", style="green")
-    elif is_log_over(summary) and not is_silent(status, now_ms):
+    elif log.state is SourceState.BEHIND:
+        line.append(f"  data {short_age(age)} old, NOT READ TO ITS END", style="bold yellow")
+    elif log.state is SourceState.OVER:
         line.append("  the metadata log is over", style="bold")
     else:
         line.append(f"  STALE: data {short_age(age)} old", style="bold red")
@@ -76,40 +73,47 @@ def facts(summary: ClusterSummary, status: SourceStatus) -> Text:
     return Text("  ".join(told))
 
 
-def sources(one: Snapshot, now_ms: int) -> Text | None:
+def sources(one: Assessed) -> Text | None:
     """How current what is seen beside the metadata log is; None: nothing is followed beside it."""
     line = Text()
-    for words, style in _sources(one, now_ms):
+    for words, style in _sources(one):
         line.append("  " if line else "")
         line.append_text(text(words, style))
     return line or None
 
 
-def _sources(one: Snapshot, now_ms: int) -> Iterator[tuple[str, str]]:
-    for name, status in (("ZooKeeper", one.zookeeper), ("disks", one.log_dirs), ("JMX", one.jmx)):
-        if status == NO_STATUS:
+def _sources(one: Assessed) -> Iterator[tuple[str, str]]:
+    for name, source in (
+        ("ZooKeeper", DataSource.ZOOKEEPER),
+        ("disks", DataSource.LOG_DIRS),
+        ("JMX", DataSource.JMX),
+    ):
+        found = one.assessment.sources[source]
+        if found.status == NO_STATUS:
             continue
-        yield (name == "ZooKeeper" and _zookeeper(one, now_ms)) or _source(name, status, now_ms)
+        beside = _zookeeper(one, found) if source is DataSource.ZOOKEEPER else None
+        yield beside or _source(name, found, one.now_ms)
 
 
-def _zookeeper(one: Snapshot, now_ms: int) -> tuple[str, str] | None:
+def _zookeeper(one: Assessed, found: SourceCurrency) -> tuple[str, str] | None:
     """Return what only ZooKeeper can be: not seen, or not in use any more; None: neither."""
     seen = one.summary.zookeeper
     since_ms = None if seen is None else seen.blind_since_ms
-    current = since_ms is None and is_current(one.zookeeper, now_ms)
-    if one.summary.phase in WITHOUT_ZOOKEEPER and not current:
+    if one.summary.phase in WITHOUT_ZOOKEEPER and found.state is not SourceState.CURRENT:
         return "ZooKeeper not in use", "dim"
-    if since_ms is None or one.zookeeper.error is not None:
+    if since_ms is None or found.state is SourceState.ERROR:
         return None
     return f"ZooKeeper NOT SEEN since {time_text(since_ms)[:8]}", "bold red"
 
 
-def _source(name: str, status: SourceStatus, now_ms: int) -> tuple[str, str]:
-    age = stale_ms(status, now_ms)
-    if status.error is not None:
+def _source(name: str, found: SourceCurrency, now_ms: int) -> tuple[str, str]:
+    age = stale_ms(found.status, now_ms)
+    if found.state is SourceState.ERROR:
         return f"{name} NOT FOLLOWED", "bold red"
     if age is None:
         return f"{name} no answer yet", "yellow"
-    if is_current(status, now_ms):
+    if found.state is SourceState.CURRENT:
         return f"{name} {short_age(age)} old", "green"
+    if found.answers:
+        return f"{name} {short_age(age)} old, NOT CURRENT", "bold yellow"
     return f"{name} STALE: {short_age(age)} old", "bold red"

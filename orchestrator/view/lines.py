@@ -8,12 +8,10 @@ no line.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from migration.assessment.currency import Currency
-from migration.assessment.eta.rates import Eta, NoEstimate, etas, rate_per_second
+from migration.assessment.eta.rates import Eta, NoEstimate, rate_per_second
 from migration.assessment.hazards import Hazard, HazardKind, is_end_known
-from migration.assessment.waits.cluster import headline
 from migration.assessment.waits.wait import Wait
 from migration.image.broker_replicas import log_counts, on_disk
 from migration.image.holds import serves_early
@@ -21,58 +19,36 @@ from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.metadata.events import in_time_order
 from migration.metadata.replica_state import ReplicaState
 from migration.values.timestamps import iso
-from orchestrator.following import Snapshot
-from orchestrator.reasons import reasons_of
+from orchestrator.run.assessed import Assessed
 from orchestrator.view.walk import walk_fields, walk_key
 from orchestrator.view.words import event_fields, pairs
 from orchestrator.walk.told import WalkTold
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A snapshot, and what it meant at the time it was looked at: time alone changes that too."""
-
-    snapshot: Snapshot
-    reasons: tuple[Wait, ...]
-    hazards: tuple[Hazard, ...]
-    etas: Mapping[int, Eta]
-
-
-def judged(snapshot: Snapshot, now_ms: int, stall_after_ms: int) -> Judged:
-    """Judge a snapshot now."""
-    return Judged(
-        snapshot=snapshot,
-        reasons=reasons_of(snapshot, now_ms, stall_after_ms),
-        hazards=snapshot.dangers(now_ms),
-        etas=etas(snapshot.summary, snapshot.status, now_ms, stall_after_ms),
-    )
-
-
-def changes(before: Judged | None, after: Judged, now_ms: int) -> list[str]:
-    """Tell what changed between two looks at one cluster; all of it when there was none."""
-    summary, reasons = after.snapshot.summary, after.reasons
-    head = f"{iso(now_ms)} cluster={summary.cluster}"
-    was = None if before is None else before.snapshot.summary
-    events = _new_events(None if before is None else before.snapshot, after.snapshot)
-    told: list[str] = [f"change=event {pairs(fields)}" for fields in events]
+def changes(before: Assessed | None, after: Assessed) -> list[str]:
+    """Tell what changed between two ticks of one cluster; all of it when there was none."""
+    summary, waits = after.summary, after.waits
+    head = f"{iso(after.now_ms)} cluster={summary.cluster}"
+    was = None if before is None else before.summary
+    told: list[str] = [f"change=event {pairs(fields)}" for fields in _new_events(before, after)]
     told += _cluster_changes(was, summary)
-    told += _broker_changes(was, summary, after.etas)
+    told += _broker_changes(was, summary, after.assessment.etas)
     was_found = () if before is None else before.hazards
-    told += _hazard_changes(was_found, after.hazards, after.snapshot.currency)
-    told += _walk_changes(None if before is None else before.snapshot.walk, after.snapshot.walk)
-    if before is None or _names(before.reasons) != _names(reasons):
-        first = reasons[0] if reasons else None
+    told += _hazard_changes(was_found, after.hazards, after.currency)
+    told += _walk_changes(None if before is None else before.walk, after.walk)
+    if before is None or _names(before.waits) != _names(waits):
+        first = waits[0] if waits else None
         fields = {
             "reason": "nothing" if first is None else str(first.kind),
             "broker": None if first is None else first.broker,
-            "more": max(0, len(reasons) - 1),
-            "text": _headline(after, reasons[:1]),
+            "more": max(0, len(waits) - 1),
+            "text": after.assessment.headline if first is None else first.text,
         }
         told.append(f"change=waiting {pairs(fields)}")
     return [f"{head} {line}" for line in told]
 
 
-def _new_events(before: Snapshot | None, after: Snapshot) -> Iterator[dict[str, object]]:
+def _new_events(before: Assessed | None, after: Assessed) -> Iterator[dict[str, object]]:
     seen = before.events[-1][0] if before is not None and before.events else 0
     for event in in_time_order(event for sequence, event in after.events if sequence > seen):
         yield event_fields(event)
@@ -128,13 +104,6 @@ def _hazard_changes(
     for kind, broker in sorted(known, key=str):
         end = {"over": True} if is_end_known(kind, currency) else {"known": False}
         yield f"change=hazard {pairs({'hazard': str(kind), 'broker': broker, **end})}"
-
-
-def _headline(after: Judged, reasons: tuple[Wait, ...]) -> str:
-    walk = after.snapshot.walk
-    if not reasons and walk is not None and walk.outcome is None:
-        return "nothing beside the runbook's checkpoint"
-    return headline(after.snapshot.summary, reasons)
 
 
 def _walk_changes(before: WalkTold | None, after: WalkTold | None) -> Iterator[str]:

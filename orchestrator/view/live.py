@@ -1,13 +1,12 @@
 """Keeps a view up to date while clusters are followed, until told to stop.
 
-`drive` asks for snapshots about four times a second and hands them to a view: `TableView` on a
+`drive` ticks about four times a second and hands each tick to a view: `TableView` on a
 terminal, `LineView` elsewhere. Ctrl-C and SIGTERM set a `Stop`; a second one interrupts at once.
 """
 
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import IO, Final, Protocol
@@ -16,12 +15,10 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from migration.assessment.eta.rates import etas
-from orchestrator.following import Snapshot
-from orchestrator.reasons import reasons_of
+from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.terminal import write_line
 from orchestrator.view.layout import share
-from orchestrator.view.lines import Judged, changes, judged
+from orchestrator.view.lines import changes
 from orchestrator.view.table import Picture
 from orchestrator.view.visible_console import console
 
@@ -80,9 +77,9 @@ class Stop:
 
 
 class View(Protocol):
-    """Shows snapshots of all clusters, one call per look."""
+    """Shows the ticks of all clusters."""
 
-    def show(self, snapshots: Sequence[Snapshot], now_ms: int) -> None:
+    def show(self, tick: Tick) -> None:
         """Bring the view up to date."""
 
     def close(self) -> None:
@@ -92,9 +89,8 @@ class View(Protocol):
 class TableView:
     """Redraws the terminal on a change, on a new size, and once a second for the ages."""
 
-    def __init__(self, console: Console, stall_after_ms: int) -> None:
+    def __init__(self, console: Console) -> None:
         self._console = console
-        self._stall_after_ms = stall_after_ms
         self._live = Live(
             console=console,
             screen=True,
@@ -104,60 +100,47 @@ class TableView:
         )
         self._live.start()
         self._shown: object = None
-        self._last: tuple[Sequence[Snapshot], int] | None = None
+        self._last: Tick | None = None
 
-    def show(self, snapshots: Sequence[Snapshot], now_ms: int) -> None:
+    def show(self, tick: Tick) -> None:
         """Redraw, if anything that shows is new."""
         size = self._console.size
-        key = (tuple(snapshots), now_ms // 1000, size)
-        self._last = (snapshots, now_ms)
+        key = (tuple(each.read for each in tick.clusters), tick.at_ms // 1000, size)
+        self._last = tick
         if key == self._shown:
             return
         self._shown = key
-        self._live.update(self._screen(snapshots, now_ms, size.width, size.height), refresh=True)
+        self._live.update(_screen(tick.clusters, size.width, size.height), refresh=True)
 
     def close(self) -> None:
         """Leave the alternate screen and print the last state where it stays."""
         self._live.stop()
         if self._last is not None:
-            snapshots, now_ms = self._last
             width = self._console.width
-            pictures = [self._picture(one, now_ms, width).draw() for one in snapshots]
+            pictures = [Picture(one, width).draw() for one in self._last.clusters]
             self._console.print(Group(*_apart(pictures)))
 
-    def _screen(
-        self, snapshots: Sequence[Snapshot], now_ms: int, width: int, height: int
-    ) -> RenderableType:
-        """All clusters; where not even two lines are there for each, the first and a count."""
-        shown = snapshots[: max(1, (height - 1) // _LEAST)]
-        if len(snapshots) * _LEAST <= height:
-            shown = snapshots
-        pictures = [self._picture(one, now_ms, width) for one in shown]
-        left = len(snapshots) - len(shown)
-        room = height - (1 if left else 0)
-        apart = len(shown) - 1
-        if room - apart < len(shown) * _ROOMY:
-            apart = 0
-        given = share([each.height for each in pictures], room - apart)
-        parts = [each.draw(lines) for each, lines in zip(pictures, given, strict=True)]
-        more = [Text(f"and {left} more clusters: kraftgate status"[:width])] if left else []
-        return Group(*(_apart(parts) if apart else parts), *more)
 
-    def _picture(self, one: Snapshot, now_ms: int, width: int) -> Picture:
-        return _of(one, now_ms, self._stall_after_ms, width)
+def _screen(clusters: Sequence[Assessed], width: int, height: int) -> RenderableType:
+    """All clusters; where not even two lines are there for each, the first and a count."""
+    shown = clusters[: max(1, (height - 1) // _LEAST)]
+    if len(clusters) * _LEAST <= height:
+        shown = clusters
+    pictures = [Picture(one, width) for one in shown]
+    left = len(clusters) - len(shown)
+    room = height - (1 if left else 0)
+    apart = len(shown) - 1
+    if room - apart < len(shown) * _ROOMY:
+        apart = 0
+    given = share([each.height for each in pictures], room - apart)
+    parts = [each.draw(lines) for each, lines in zip(pictures, given, strict=True)]
+    more = [Text(f"and {left} more clusters: kraftgate status"[:width])] if left else []
+    return Group(*(_apart(parts) if apart else parts), *more)
 
 
-def picture(
-    one: Snapshot, now_ms: int, stall_after_ms: int, width: int, height: int | None = None
-) -> RenderableType:
-    """Draw one snapshot, with its waits worked out."""
-    return _of(one, now_ms, stall_after_ms, width).draw(height)
-
-
-def _of(one: Snapshot, now_ms: int, stall_after_ms: int, width: int) -> Picture:
-    reasons = reasons_of(one, now_ms, stall_after_ms)
-    estimates = etas(one.summary, one.status, now_ms, stall_after_ms)
-    return Picture(one, reasons, estimates, now_ms, width)
+def picture(one: Assessed, width: int, height: int | None = None) -> RenderableType:
+    """Draw one cluster."""
+    return Picture(one, width).draw(height)
 
 
 def _apart(parts: Sequence[RenderableType]) -> list[RenderableType]:
@@ -168,37 +151,29 @@ def _apart(parts: Sequence[RenderableType]) -> list[RenderableType]:
 class LineView:
     """Writes one line per change."""
 
-    def __init__(self, out: IO[str], stall_after_ms: int) -> None:
+    def __init__(self, out: IO[str]) -> None:
         self._out = out
-        self._stall_after_ms = stall_after_ms
-        self._before: dict[str, Judged] = {}
+        self._before: dict[str, Assessed] = {}
 
-    def show(self, snapshots: Sequence[Snapshot], now_ms: int) -> None:
+    def show(self, tick: Tick) -> None:
         """Write what changed since the last call."""
-        for one in snapshots:
-            after = judged(one, now_ms, self._stall_after_ms)
-            for line in changes(self._before.get(one.summary.cluster), after, now_ms):
+        for one in tick.clusters:
+            for line in changes(self._before.get(one.name), one):
                 write_line(self._out, line)
-            self._before[one.summary.cluster] = after
+            self._before[one.name] = one
         self._out.flush()
 
     def close(self) -> None:
         """Everything was written."""
 
 
-def drive(
-    view: View,
-    poll: Callable[[], Sequence[Snapshot]],
-    stop: Stop,
-    done: Callable[[Sequence[Snapshot], int], bool],
-    clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
-) -> None:
-    """Show what `poll` gives until `stop` is set or `done` says so; the view is closed after."""
+def drive(view: View, tick: Callable[[], Tick], stop: Stop, done: Callable[[Tick], bool]) -> None:
+    """Show every tick until `stop` is set or `done` says so; the view is closed after."""
     try:
         while not stop.is_set():
-            snapshots, now_ms = poll(), clock()
-            view.show(snapshots, now_ms)
-            if done(snapshots, now_ms):
+            now = tick()
+            view.show(now)
+            if done(now):
                 return
             stop.wait(_EVERY_S)
     finally:

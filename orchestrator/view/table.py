@@ -14,11 +14,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from migration.assessment.eta.rates import Eta
-from migration.assessment.waits.wait import Wait
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event, in_time_order
 from migration.values.timestamps import time_text
-from orchestrator.following import Snapshot
+from orchestrator.run.assessed import Assessed
 from orchestrator.view import head
 from orchestrator.view.bars import legend
 from orchestrator.view.blocks import Block, blank, lines_of, text
@@ -37,22 +36,10 @@ _BROKERS_LEAST: Final = 5
 
 
 class Picture:
-    """One cluster, at most `width` columns wide.
+    """One cluster, at most `width` columns wide."""
 
-    Args:
-        reasons: what the migration waits for.
-        etas: of the held brokers.
-    """
-
-    def __init__(
-        self,
-        one: Snapshot,
-        reasons: tuple[Wait, ...],
-        etas: Mapping[int, Eta],
-        now_ms: int,
-        width: int,
-    ) -> None:
-        self._blocks = list(_blocks(one, reasons, etas, now_ms, width))
+    def __init__(self, one: Assessed, width: int) -> None:
+        self._blocks = list(_blocks(one, width))
 
     @property
     def height(self) -> int:
@@ -69,22 +56,16 @@ class Picture:
         return Group(*parts)
 
 
-def _blocks(
-    one: Snapshot,
-    reasons: tuple[Wait, ...],
-    etas: Mapping[int, Eta],
-    now_ms: int,
-    width: int,
-) -> Iterator[Block]:
+def _blocks(one: Assessed, width: int) -> Iterator[Block]:
     summary, status = one.summary, one.status
-    yield lines_of([head.title(summary, status, now_ms)], width, rank=0, least=1, floor=1)
+    yield lines_of([head.title(one)], width, rank=0, least=1, floor=1)
     yield lines_of([head.steps(summary.phase, width)], width, rank=15, least=1)
     yield lines_of([head.facts(summary, status)], width, rank=17)
-    beside = head.sources(one, now_ms)
+    beside = head.sources(one)
     if beside is not None:
         yield lines_of([beside], width, rank=12, least=1)
     yield blank(rank=20)
-    yield _brokers(summary, etas, now_ms, width)
+    yield _brokers(summary, one.assessment.etas, one.now_ms, width)
     if summary.brokers:
         yield lines_of([_legend(width)], width, rank=19)
         yield from _was_early(summary, width)
@@ -92,12 +73,12 @@ def _blocks(
         latest = (event for _, event in one.events[-_EVENTS_MAX:])
         yield _events(in_time_order(latest), width)
     yield blank(rank=20)
-    yield from hazard_blocks(one.dangers(now_ms), width)
-    for limit in one.limits:
+    yield from hazard_blocks(one.hazards, width)
+    for limit in one.read.limits:
         yield lines_of([text(f"LIMIT {limit}", "yellow")], width, rank=16, least=1)
     if one.walk is not None:
         yield from walk_blocks(one.walk, width)
-    yield from waiting_blocks(summary, one.walk, reasons, etas, width)
+    yield from waiting_blocks(one, width)
 
 
 def _brokers(summary: ClusterSummary, etas: Mapping[int, Eta], now_ms: int, width: int) -> Block:

@@ -4,15 +4,14 @@ As in the console: why the runbook's checkpoint does not open goes before what t
 for by itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from migration.assessment.conditions import Verdict
-from migration.assessment.eta.rates import Eta, NoEstimate, cluster_eta
+from migration.assessment.eta.rates import Eta, NoEstimate
 from migration.assessment.hazards import Hazard, Severity
-from migration.assessment.waits.cluster import headline
 from migration.assessment.waits.wait import Wait, WaitKind
-from migration.image.summary import ClusterSummary
+from orchestrator.run.assessed import Assessed
 from orchestrator.view.blocks import Block, lines_of, text
 from orchestrator.view.words import short_age
 from orchestrator.walk.told import WalkTold
@@ -22,7 +21,6 @@ _URGENT: Final = (WaitKind.BROKER_STALLED, WaitKind.SOURCE_ERROR)
 _HELD: Final = (WaitKind.BROKER_HELD, WaitKind.BROKER_STALLED)
 _ALL: Final = 1000
 """More lines than there are: all of them."""
-_NOTHING: Final = "nothing beside the runbook's checkpoint"
 
 
 def hazard_blocks(found: Sequence[Hazard], width: int) -> Iterator[Block]:
@@ -41,20 +39,14 @@ def hazard_blocks(found: Sequence[Hazard], width: int) -> Iterator[Block]:
         yield lines_of([text(words, style)], width, rank=13, least=1)
 
 
-def waiting_blocks(
-    summary: ClusterSummary,
-    walk: WalkTold | None,
-    reasons: tuple[Wait, ...],
-    etas: Mapping[int, Eta],
-    width: int,
-) -> Iterator[Block]:
+def waiting_blocks(one: Assessed, width: int) -> Iterator[Block]:
     """Draw the one sentence that is always there, and what is waited for besides."""
+    walk, reasons = one.walk, one.waits
     walked = walk if walk is not None and walk.outcome is None else None
-    migration = headline(summary, reasons) + _eta(summary, reasons, etas)
+    migration = one.assessment.headline + _eta(reasons, one.assessment.eta)
     style = _style(reasons)
     if walked is None or not walked.holds:
-        words = migration if reasons or walked is None else _NOTHING
-        yield _sentence(f"waiting for: {words}", style, width)
+        yield _sentence(f"waiting for: {migration}", style, width)
         return
     asks = "bold yellow" if walked.asks is None else "bold red"
     yield _sentence(f"waiting for: {walked.holds[0]}", asks, width)
@@ -85,10 +77,9 @@ def _style(reasons: tuple[Wait, ...]) -> str:
     return "bold red" if reasons[0].kind in _URGENT else "bold yellow"
 
 
-def _eta(summary: ClusterSummary, reasons: tuple[Wait, ...], etas: Mapping[int, Eta]) -> str:
+def _eta(reasons: tuple[Wait, ...], eta: Eta | None) -> str:
     held = bool(reasons) and reasons[0].kind in _HELD
-    eta = cluster_eta(summary, etas) if held else None
-    if eta is None or isinstance(eta, NoEstimate):
+    if not held or eta is None or isinstance(eta, NoEstimate):
         return ""
     between = f"{short_age(eta.low * 1000)} to {short_age(eta.high * 1000)}"
     about = f"{short_age(eta.seconds * 1000)}, {between}"

@@ -1,19 +1,17 @@
 """One walker for each cluster that has a runbook, fed with every look at what is known."""
 
 import os
-from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+from migration.assessment.polled import NOT_POLLED, Polled
 from orchestrator.audit import AuditLog
-from orchestrator.conditions.horizon import Horizons
-from orchestrator.conditions.view import view_of
 from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry, RunbookEntry
 from orchestrator.errors import LockHeld, WalkError
-from orchestrator.following import Snapshot
+from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import Loaded, load
 from orchestrator.targets import ensemble_of
@@ -76,16 +74,26 @@ class Conductor:
         for walked in self._walked.values():
             walked.take_in()
 
-    def look(self, snapshots: Sequence[Snapshot], at_ms: int) -> None:
-        """Take every walk one look further; the snapshots were read after `take_in`.
+    def execution(self, cluster: str) -> WalkTold | None:
+        """How far the execution on a cluster is; None: it names no runbook."""
+        walked = self._walked.get(cluster)
+        return None if walked is None else walked.said
+
+    def polled(self, cluster: str) -> Polled:
+        """The latest answers of the sources that the checkpoint of a cluster needs."""
+        walked = self._walked.get(cluster)
+        return NOT_POLLED if walked is None else walked.polled()
+
+    def tick(self, tick: Tick) -> None:
+        """Take every walk one tick further; it was read after `take_in`.
 
         Raises:
             FencedOff: another orchestrator took one of them over.
             AuditError: the audit trail cannot be written.
         """
-        for one in snapshots:
-            if one.summary.cluster in self._walked:
-                self._walked[one.summary.cluster].look(one, at_ms)
+        for one in tick.clusters:
+            if one.name in self._walked:
+                self._walked[one.name].tick(one)
 
     def close(self) -> None:
         """Let go of locks and files; hooks that run go on, and are found again."""
@@ -105,7 +113,6 @@ class _Walked:
         execute: bool,
     ) -> None:
         self._entry = entry
-        self._stall_after_ms = config.stall_after_ms
         self._home = config.state_dir / "clusters" / entry.name
         self._loaded = load(runbook.file)
         hooks = None
@@ -114,8 +121,8 @@ class _Walked:
             hooks.check_passed(os.environ)
         self._owner = Owner.myself(now_ms())
         self._trail = Trail(log, entry.name)
-        self._horizons = Horizons()
-        self._said: WalkTold | None = None
+        self.said = told.read(self._home / told.WALK_FILE)
+        self._written = False
         with ExitStack() as made:
             zookeeper = None
             if hooks is not None and entry.zookeeper is not None:
@@ -165,20 +172,16 @@ class _Walked:
         """Take in what the cluster answered by now."""
         self._finder.take_in()
 
-    def look(self, one: Snapshot, at_ms: int) -> None:
-        """Take the walk one look further, and say where it stands."""
-        asked = self._finder.note(one)
-        view = view_of(
-            one,
-            self._entry,
-            at_ms,
-            stall_after_ms=self._stall_after_ms,
-            unread=self._horizons.unread(one, at_ms),
-            asked=asked,
-        )
-        standing = self._walker.tick(view, evidence(one))
+    def polled(self) -> Polled:
+        """The latest answers of the polled sources, with those that are due polled again."""
+        return self._finder.polled()
+
+    def tick(self, one: Assessed) -> None:
+        """Take the walk one tick further, and record where it stands."""
+        self._finder.note(one.read)
+        standing = self._walker.tick(one.assessment.view, evidence(one.read))
         if standing is not None:
-            self._say(standing, at_ms)
+            self._say(standing, one.now_ms)
 
     def _take_up(self, state_dir: Path, hooks: Hooks | None) -> None:
         """Begin a walk if there never was one, and say who walks it."""
@@ -220,10 +223,11 @@ class _Walked:
                 self._loaded.runbook, standing.walk.path, standing.stop
             ),
         )
-        before = self._said
-        if before is not None and before.says_the_same(said, _TELL_EVERY_MS):
+        before = self.said
+        same = before is not None and before.says_the_same(said, _TELL_EVERY_MS)
+        if same and self._written:
             return
-        self._said = said
+        self.said, self._written = said, True
         told.write(self._home / told.WALK_FILE, said)
 
     def close(self) -> None:

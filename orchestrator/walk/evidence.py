@@ -2,10 +2,10 @@
 
 from migration.observed.log_dirs import DisksImage
 from migration.observed.zookeeper import ZooKeeperImage
-from orchestrator.following import Snapshot
+from orchestrator.following import ClusterRead
 
 
-def evidence(one: Snapshot) -> dict[str, object]:
+def evidence(one: ClusterRead) -> dict[str, object]:
     """Name the state of each source by what identifies it."""
     summary, status = one.summary, one.status
     return {

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from migration.assessment.conditions import Condition, DataSource
+from migration.assessment.polled import Polled
 from migration.observed.source_status import meaningful_end
-from orchestrator.conditions.asked import Asked
 from orchestrator.conditions.asking import Asking
-from orchestrator.following import Snapshot
+from orchestrator.following import ClusterRead
 
 _MARKS_MAX: Final = 16
 _FOLLOWED: Final = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.JMX)
@@ -28,7 +28,7 @@ class FactFinder:
     def __init__(self, asking: Asking) -> None:
         self._asking = asking
         self._wanted: set[str] = set()
-        self._seen: Snapshot | None = None
+        self._seen: ClusterRead | None = None
         self._marks: dict[tuple[DataSource, int], int] = {}
 
     def close(self) -> None:
@@ -39,12 +39,15 @@ class FactFinder:
         """Take in what was answered by now: before a look, so that the look cannot be older."""
         self._asking.take_in()
 
-    def note(self, one: Snapshot) -> Asked:
-        """Note a look at what is followed; what came of asking before it, to be judged with it."""
-        self._seen = one
+    def polled(self) -> Polled:
+        """The answers that were taken in last; what is due is polled again."""
         wanted, self._wanted = self._wanted, set()
         self._asking.keep(wanted)
         return self._asking.asked
+
+    def note(self, one: ClusterRead) -> None:
+        """Record what the followed sources have, before conditions are evaluated on it."""
+        self._seen = one
 
     def keep(self, conditions: Sequence[Condition]) -> None:
         """Have what these rest on asked for every few seconds, until the next look."""
@@ -88,14 +91,14 @@ class FactFinder:
         return read >= mark
 
 
-def _progress(one: Snapshot, source: DataSource) -> tuple[int | None, int, int | None]:
+def _progress(one: ClusterRead, source: DataSource) -> tuple[int | None, int, int | None]:
     """How much is there, how much of it was taken in, and when its source last answered."""
     if source is DataSource.METADATA_LOG:
         offset = one.summary.metadata_offset
         read = 0 if offset is None else offset + 1
         return meaningful_end(one.status), read, one.status.last_reply_ms
     journal = one.journals.get("zookeeper")
-    if journal is None:
+    if journal is None or journal.last is None:
         return None, 0, None
     return journal.last, journal.read, one.zookeeper.last_reply_ms
 

@@ -20,10 +20,8 @@ from migration.metadata.events import Event
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import SourceStatus
-from orchestrator.conditions import view as view_module
 from orchestrator.config import parse_config
-from orchestrator.following import PHASE_CHANGED, Snapshot, Tally
-from orchestrator.metrics.board import Seen
+from orchestrator.following import PHASE_CHANGED, ClusterRead, Tally
 from orchestrator.walk.entries import Found
 from orchestrator.walk.told import WalkTold
 from tests.conditions.views import migration, zookeeper
@@ -97,14 +95,14 @@ class Hours:
         self._kraft_rules = True
         self._checkpoint, self._asks, self._violated = "copied", False, 0
 
-    def looks(self) -> Iterator[tuple[int, Seen]]:
+    def looks(self) -> Iterator[tuple[int, ClusterRead, Tally]]:
         """Every look, with its time in seconds."""
         for step in range(STEPS):
             self.now_ms = step * STEP_MS
             if step:
                 self._change()
             self.hazards[self.now_ms] = tuple(self._dangers())
-            yield step * STEP_S, self._seen()
+            yield step * STEP_S, *self._seen()
 
     def _happens(self, once_in: int) -> bool:
         return self._random.random() < self._often / once_in
@@ -166,14 +164,14 @@ class Hours:
                     way_out="Out.",
                 )
 
-    def _seen(self) -> Seen:
+    def _seen(self) -> tuple[ClusterRead, Tally]:
         changed = Event(
             offset=1,
             timestamp_ms=self._phase_ms,
             kind=PHASE_CHANGED,
             fields={"now": str(self._phase)},
         )
-        one = Snapshot(
+        one = ClusterRead(
             summary=self._summary(),
             events=(),
             status=self._status("log", error="refused" if self._error else None),
@@ -181,7 +179,7 @@ class Hours:
             log_dirs=self._status("log_dirs"),
             walk=self._walk(),
         )
-        return Seen(entry=ENTRY, snapshot=one, tally=Tally(phase=changed))
+        return one, Tally(phase=changed)
 
     def _summary(self) -> ClusterSummary:
         there = [each.summary for id_, each in self._brokers.items() if self._there[id_]]
@@ -225,4 +223,6 @@ class Hours:
 
 def from_the_table(hours: Mapping[int, tuple[Hazard, ...]], patch: pytest.MonkeyPatch) -> None:
     """From now on the hazards of a moment are those of the table."""
-    patch.setattr(view_module, "hazards", lambda _, now_ms, *__, **___: hours[now_ms])
+    patch.setattr(
+        "migration.assessment.assess.hazards", lambda _, now_ms, *__, **___: hours[now_ms]
+    )

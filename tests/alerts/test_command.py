@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from orchestrator.alerts.watch import Watch
+from orchestrator.alerts.watch import AlertFiles
 from orchestrator.cli import main
 from orchestrator.config import load_config
 from orchestrator.errors import ExitCode
 from tests.alerts import receivers
 from tests.alerts.test_sending import run_until, with_alerts
-from tests.alerts.test_watch import NAME, STALLED, looks
+from tests.alerts.test_watch import NAME, STALLED, stalled
 from tests.orchestrator.fakes import FakeStore
 from tests.orchestrator.night import NOW_MS
 from tests.support.receiver import OK, Receiver, Reply, receiving
@@ -130,7 +130,7 @@ def test_what_nobody_judges_now_is_listed_and_ends_with_4(
 ) -> None:
     del store
     config = load_config(config_file)
-    Watch(config).look(looks(config)(0))
+    AlertFiles(config).keep(stalled())
     monkeypatch.setattr("time.time_ns", lambda: (NOW_MS + 60_000) * 1_000_000)
     done = alerts("list", config_file)
     assert done.exit_code == ExitCode.NO_DATA

@@ -10,6 +10,7 @@ from orchestrator.alerts import post, sending
 from orchestrator.alerts.to_heartbeat import HeartbeatChannel, HeartbeatSender
 from orchestrator.commands.run import follow_and_show
 from orchestrator.config import load_config
+from orchestrator.run.assessed import Tick
 from orchestrator.view.live import Stop
 from tests.alerts import receivers
 from tests.alerts.test_sender import until
@@ -171,10 +172,10 @@ def test_a_thread_that_died_is_said(
         with_alerts(config_file, receivers.webhook(config_file.parent, receiver.url))
     )
     with sending.sending(config) as sent:
-        sent.hand_over({}, 0)
+        sent.hand_over(Tick(at_ms=0, clusters=()))
         until(lambda: not sent._senders[0].is_alive())
-        sent.hand_over({}, 1)
-        sent.hand_over({}, 2)
+        sent.hand_over(Tick(at_ms=1, clusters=()))
+        sent.hand_over(Tick(at_ms=2, clusters=()))
     assert caplog.text.count("its thread has ended") == 1
 
 

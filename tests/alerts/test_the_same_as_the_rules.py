@@ -15,14 +15,16 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from migration.assessment.alerts import NOTHING_STANDS, RULES, Standing, Standings, advance
+from migration.assessment.alerts import NOTHING_STANDS, RULES, Standing, Standings
+from migration.assessment.assess import assess
 from migration.values.durations import parse_duration
-from orchestrator.alerts.scene_of import scene_of
-from orchestrator.conditions.view import view_of
-from orchestrator.metrics.board import Board, Look, Seen
-from orchestrator.metrics.collector import LastLook
+from orchestrator.following import ClusterRead, Tally
+from orchestrator.metrics.board import Board
+from orchestrator.metrics.collector import LastTick
+from orchestrator.run.assessed import Assessed, Tick
+from orchestrator.run.assessor import snapshot_of
 from tests.alerts import rules as written
-from tests.alerts.hours import CONFIG, STEP_S, STEPS, Hours, from_the_table
+from tests.alerts.hours import ENTRY, STEP_S, STEPS, Hours, from_the_table
 from tests.orchestrator.night import FIVE_MINUTES_MS
 from tests.support.prometheus import promtool
 
@@ -38,16 +40,23 @@ At = tuple[str, str]
 """An alert's name and severity."""
 
 
-def look(before: Standings, seen: Seen, now_ms: int) -> Standings:
-    view = view_of(seen.snapshot, seen.entry, now_ms, stall_after_ms=FIVE_MINUTES_MS)
-    return advance(before, scene_of(seen.snapshot, seen.entry, view, seen.tally))
+def look(before: Standings, read: ClusterRead, tally: Tally, now_ms: int) -> Assessed:
+    snapshot = snapshot_of(
+        ENTRY,
+        read,
+        now_ms,
+        stall_after_ms=FIVE_MINUTES_MS,
+        tally=tally,
+        unread={},
+        alerts=before,
+    )
+    return Assessed(entry=ENTRY, read=read, assessment=assess(snapshot), tally=tally)
 
 
-def scrape(into: Series, seen: Seen, step: int, alerts: Standings) -> None:
-    board = Board(CONFIG)
-    board.last = Look(at_ms=step * STEP_S * 1000, clusters=(seen,))
-    last = LastLook(board, FIVE_MINUTES_MS, lambda: step * STEP_S * 1000, lambda: {"prod": alerts})
-    for family in last.collect():
+def scrape(into: Series, one: Assessed, step: int) -> None:
+    board = Board()
+    board.last = Tick(at_ms=step * STEP_S * 1000, clusters=(one,))
+    for family in LastTick(board).collect():
         for sample in family.samples:
             if sample.name.startswith(READ):
                 labels = {**sample.labels, **FROM_PROMETHEUS}
@@ -114,10 +123,11 @@ def test_the_rules_fire_for_what_is_active_at_every_tick(
         hours, series, told = Hours(seed), Series(), {}
         from_the_table(hours.hazards, monkeypatch)
         now = NOTHING_STANDS
-        for at_s, seen in hours.looks():
+        for at_s, read, tally in hours.looks():
             before = set(which(now))
-            now = look(now, seen, at_s * 1000)
-            scrape(series, seen, at_s // STEP_S, now)
+            one = look(now, read, tally, at_s * 1000)
+            scrape(series, one, at_s // STEP_S)
+            now = one.assessment.alerts
             told[at_s] = now
             unknown += sum(not each.is_known for each in now.standing())
             began.update(at for key, at in which(now).items() if key not in before)

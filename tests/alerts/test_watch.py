@@ -1,7 +1,6 @@
 """The alerts at the looks of `kraftgate run`, kept for `status` and for the next run."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,30 +11,31 @@ from click.testing import CliRunner
 from migration.assessment.alerts import NOTHING_STANDS
 from migration.image.summary import Phase
 from orchestrator.alerts import kept
-from orchestrator.alerts.watch import Watch
+from orchestrator.alerts.watch import AlertFiles
 from orchestrator.cli import main
 from orchestrator.commands.run import follow_and_show
 from orchestrator.config import Config, load_config
-from orchestrator.metrics.board import Board, Look
+from orchestrator.run.assessed import Tick
+from orchestrator.run.assessor import Assessor
+from orchestrator.run.reading import Reader
 from orchestrator.view.live import Stop
 from tests.orchestrator.fakes import FakeFollowing, FakeStore, write_status
 from tests.orchestrator.night import FRESH, HYBRID, NOW_MS, cluster, held
 from tests.orchestrator.test_run import gate
+from tests.support.assessing import tick
 
 STALLED = cluster(Phase.HYBRID, held(3, progress=None, registered_ms=NOW_MS - 400_000))
 NAME = "KraftgateAssignmentStalled"
 
 
-def looks(config: Config) -> Callable[[int], Look]:
-    """Looks at a stalled broker, so many ms after NOW_MS."""
-    board = Board(config)
+def stalled(at_ms: int = 0) -> Tick:
+    """A stalled broker, so many ms after NOW_MS."""
+    status = replace(FRESH, observed_ms=NOW_MS + at_ms, last_reply_ms=NOW_MS + at_ms)
+    return tick([replace(HYBRID, summary=STALLED, status=status)], NOW_MS + at_ms)
 
-    def look(at_ms: int) -> Look:
-        status = replace(FRESH, observed_ms=NOW_MS + at_ms, last_reply_ms=NOW_MS + at_ms)
-        one = replace(HYBRID, summary=STALLED, status=status)
-        return board.put([one], {}, NOW_MS + at_ms)
 
-    return look
+def assessor(config: Config) -> Assessor:
+    return Assessor(config, Reader(config, newest=1))
 
 
 def status(config_file: Path) -> dict[str, Any]:
@@ -44,34 +44,26 @@ def status(config_file: Path) -> dict[str, Any]:
     return found
 
 
-def test_it_judges_once_a_second(config_file: Path) -> None:
+def test_the_next_run_begins_with_the_alerts_that_are_active(
+    config_file: Path, store: FakeStore
+) -> None:
     config = load_config(config_file)
-    watch, look = Watch(config), looks(config)
-    assert watch.look(look(0))
-    assert not watch.look(look(999))
-    assert watch.look(look(1000))
-    (stands,) = watch.last["prod"].standing()
-    assert stands.alert.name == NAME
-    assert watch.look(look(-5000)), "a clock that was set back stops nothing"
-
-
-def test_the_next_run_begins_with_what_stood(config_file: Path) -> None:
-    config = load_config(config_file)
-    first = Watch(config)
-    assert first.last == {"prod": NOTHING_STANDS}
-    first.look(looks(config)(0))
-    second = Watch(config)
-    assert second.last == first.last
+    store.summaries["prod"] = STALLED
+    first = assessor(config).tick(NOW_MS)
+    AlertFiles(config).keep(first)
+    (one,) = first.clusters
+    assert one.assessment.snapshot.alerts == NOTHING_STANDS
+    assert [each.alert.name for each in one.assessment.alerts.standing()] == [NAME]
+    (again,) = assessor(config).tick(NOW_MS).clusters
+    assert again.assessment.snapshot.alerts == one.assessment.alerts
 
 
 def test_what_cannot_be_kept_is_said_and_stops_nothing(
     config_file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     config = load_config(config_file)
-    watch = Watch(config)
     config.state_dir.write_text("this is no directory")
-    watch.look(looks(config)(0))
-    assert watch.last["prod"].standing()
+    AlertFiles(config).keep(stalled())
     assert "the alerts of prod cannot be kept" in caplog.text
 
 
@@ -85,7 +77,7 @@ def test_status_says_what_run_judged_and_what_it_sees_itself(
     waits = [each["name"] for each in found["pending_alerts"]]
     assert waits == ["KraftgateBrokerUnfencedEarly"]
     config = load_config(config_file)
-    Watch(config).look(looks(config)(0))
+    AlertFiles(config).keep(stalled())
     store.summaries["prod"] = cluster(Phase.HYBRID)
     assert status(config_file)["alerts"] == []
 
@@ -94,7 +86,7 @@ def test_without_a_run_that_runs_what_stood_is_said_not_to_be_known(
     config_file: Path, store: FakeStore
 ) -> None:
     config = load_config(config_file)
-    Watch(config).look(looks(config)(0))
+    AlertFiles(config).keep(stalled())
     store.summaries["prod"] = cluster(Phase.HYBRID)
     write_status(config.state_dir, "prod", replace(FRESH, observed_ms=NOW_MS - 60_000))
     (alert,) = status(config_file)["alerts"]

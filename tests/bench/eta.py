@@ -15,7 +15,6 @@ from statistics import median
 from typing import Final
 
 from migration.assessment.eta.estimate import LEVEL, Estimate
-from migration.assessment.eta.rates import etas
 from migration.image.summary import ClusterSummary
 from migration.observed.source_status import SourceStatus
 from streams.metadata.offsets import StreamOffset
@@ -24,6 +23,7 @@ from tests.bench.eta_migration import BROKER, Round, rounds
 from tests.bench.latency import quantile
 from tests.bench.measure import MeasuringFailed
 from tests.bench.result import Figure, say
+from tests.support.assessing import etas
 from tests.support.pipeline import Run
 
 REPLICAS: Final = 13_500

@@ -15,8 +15,9 @@ from orchestrator.audit import AuditLog
 from orchestrator.chronicle.chronicle import SETTLE_MS, Chronicle
 from orchestrator.chronicle.spans import NOT_RUNNING, Stood, stood
 from orchestrator.config import Config, parse_config
-from orchestrator.following import Snapshot
-from tests.orchestrator.fakes import write_status
+from orchestrator.run.assessor import Assessor
+from orchestrator.run.reading import Reader
+from tests.orchestrator.fakes import FakeStore, write_status
 from tests.orchestrator.night import FRESH, NOW_MS, cluster, held, kraft, replicas
 
 EARLY = cluster(Phase.DUAL_WRITE, kraft(1), held(3))
@@ -33,7 +34,11 @@ class Following:
             folder / "kraftgate.yaml",
         )
         self.log = AuditLog.open(folder / "state" / "audit.db")
-        self.chronicle = Chronicle(self.config, self.log)
+        self._store = FakeStore()
+        reader = Reader(self.config, newest=1, opener=lambda _: self._store)
+        self._assessor = Assessor(self.config, reader)
+        self._assessor.follow_from_here()
+        self.chronicle = Chronicle(self.config, self.log, self._assessor.reported_before_ms)
 
     def look(
         self,
@@ -46,8 +51,15 @@ class Following:
         said = SourceStatus(observed_ms=at_ms, waiting="no controller reachable")
         status = replace(FRESH, observed_ms=at_ms, last_reply_ms=at_ms) if current else said
         write_status(self.config.state_dir, "prod", status)
-        one = Snapshot(summary=summary, events=(), status=status)
-        self.chronicle.look([one], {"prod": alerts}, at_ms)
+        self.tick(summary, at_ms, alerts)
+
+    def tick(self, summary: ClusterSummary, at_ms: int, alerts: Standings = NOTHING_STANDS) -> None:
+        """Tick on what the source has reported so far."""
+        self._store.summaries["prod"] = summary
+        tick = self._assessor.tick(at_ms)
+        (one,) = tick.clusters
+        one = replace(one, assessment=replace(one.assessment, alerts=alerts))
+        self.chronicle.tick(replace(tick, clusters=(one,)))
 
     def kinds(self) -> list[str]:
         return [each.kind for each in self.log.entries("prod")]
@@ -102,7 +114,7 @@ def test_what_a_hazard_forbids_is_kept_when_it_changes(
     def graver(*given: Any, **named: Any) -> tuple[Hazard, ...]:
         return tuple(replace(e, severity=Severity.CRITICAL) for e in hazards(*given, **named))
 
-    monkeypatch.setattr("orchestrator.following.hazards", graver)
+    monkeypatch.setattr("migration.assessment.assess.hazards", graver)
     following.look(EARLY, NOW_MS + 250)
     following.look(EARLY, NOW_MS + 500)
     (span,) = (each for each in following.stood().hazards if each.which == EARLY_OF_3)
@@ -211,11 +223,7 @@ def test_what_the_process_before_said_of_a_source_does_not_make_it_current(
     """It is restarted within the time in which its last word still counts as the present."""
     following.look(WELL, NOW_MS)
     again = Following(tmp_path)
-    again.chronicle.look(
-        [Snapshot(summary=WELL, events=(), status=replace(FRESH, observed_ms=NOW_MS))],
-        {},
-        NOW_MS + 2_000,
-    )
+    again.tick(WELL, NOW_MS + 2_000)
     assert again.kinds()[-1] == "follow_began"
     again.look(WELL, NOW_MS + 5_000)
     assert again.kinds()[-1] == "source_seen"

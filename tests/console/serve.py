@@ -16,9 +16,10 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import get_args
 
-from orchestrator.commands.reading import Reader
 from orchestrator.console.serving import Console, served
-from orchestrator.metrics.board import Board, Look
+from orchestrator.run.assessed import Tick
+from orchestrator.run.assessor import Assessor
+from orchestrator.run.reading import Reader
 from tests.console import sample
 from tests.console.world import Scene, World
 
@@ -33,8 +34,7 @@ class Served:
     def __init__(self, world: World, console: Console, end: Callable[[], None]) -> None:
         """Wrap; `end`: ends the console."""
         self.world, self.console, self.end = world, console, end
-        self._board = Board(world.config)
-        self._reader = Reader(world.config, newest=50)
+        self._assessor = Assessor(world.config, Reader(world.config, newest=50))
 
     @property
     def url(self) -> str:
@@ -44,12 +44,11 @@ class Served:
     def token(self) -> str:
         return self.console.token.secret()
 
-    def look(self) -> Look:
-        """Look once, as the loop of `kraftgate run` does."""
-        now_ms = self.world.at.now_ms
-        look = self._board.put(self._reader.look(now_ms), self._reader.tallies(), now_ms)
-        self.console.look(look)
-        return look
+    def look(self) -> Tick:
+        """Tick once, as the loop of `kraftgate run` does."""
+        tick = self._assessor.tick(self.world.at.now_ms)
+        self.console.tick(tick)
+        return tick
 
     def until_shown(self) -> None:
         """Wait until what was looked at last is what pages are told."""
@@ -59,7 +58,7 @@ class Served:
                 raise AssertionError(f"it was not shown within {_SHOWN_S_MAX} s")
             time.sleep(0.005)
 
-    def advance(self, now_ms: int | None = None, share: float = 0.05) -> Look:
+    def advance(self, now_ms: int | None = None, share: float = 0.05) -> Tick:
         """Let some of the night pass, and look."""
         self.world.advance(self.world.at.now_ms + 250 if now_ms is None else now_ms, share)
         return self.look()

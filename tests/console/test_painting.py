@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.assessment.conditions import Verdict
-from migration.assessment.waits.cluster import headline
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.log_dirs import CutOff, DisksImage
 from migration.observed.source_status import NO_STATUS
@@ -23,9 +22,8 @@ from orchestrator.console.painter import News, Painter
 from orchestrator.console.painting import Painting
 from orchestrator.console.tail import Tail
 from orchestrator.errors import AuditError
-from orchestrator.following import Snapshot
-from orchestrator.metrics.board import Look
-from orchestrator.reasons import reasons_of
+from orchestrator.following import ClusterRead
+from orchestrator.run.assessed import Tick
 from orchestrator.runbook.load import load
 from orchestrator.walk.entries import Found
 from orchestrator.walk.state import Stage
@@ -54,24 +52,24 @@ ID = "uSLaubyUxZGsRKrz8FtoCw"
 
 
 def painter() -> Painter:
-    return Painter(CLEAN, RUNBOOK, FIVE_MINUTES_MS)
+    return Painter(CLEAN, RUNBOOK)
 
 
-def looked(one: Snapshot, now_ms: int = NOW_MS, unread: Any = None) -> Look:
-    return Look(at_ms=now_ms, clusters=(seen(one, unread=unread or {}),))
+def looked(one: ClusterRead, now_ms: int = NOW_MS, **more: Any) -> Tick:
+    return Tick(at_ms=now_ms, clusters=(seen(one, now_ms=now_ms, **more),))
 
 
-def painted(one: Snapshot, now_ms: int = NOW_MS) -> Any:
+def painted(one: ClusterRead, now_ms: int = NOW_MS) -> Any:
     """The one cluster of the state that a look becomes."""
     look = looked(one, now_ms)
     hub = Hub({"prod": True}, {"version": "1", "stall_after_ms": 1, "insecure": False}, 1, 0)
-    news = painter().paint(look, look.clusters[0])
+    news = painter().paint(look.clusters[0])
     hub.take(Fresh(at_ms=now_ms, news=[news], events={"prod": []}))
     (found,) = valid("State", json.loads(hub.state(now_ms)))["clusters"]
     return found
 
 
-def night(**changes: Any) -> Snapshot:
+def night(**changes: Any) -> ClusterRead:
     return replace(HYBRID, summary=replace(HYBRID.summary, **changes))
 
 
@@ -97,9 +95,9 @@ def test_a_broker_that_only_zookeeper_knows_has_no_numbers() -> None:
 def test_only_what_changed_is_new() -> None:
     paints = painter()
 
-    def paint(one: Snapshot, now_ms: int = NOW_MS) -> News:
+    def paint(one: ClusterRead, now_ms: int = NOW_MS) -> News:
         look = looked(one, now_ms)
-        return paints.paint(look, look.clusters[0])
+        return paints.paint(look.clusters[0])
 
     assert set(paint(HYBRID).rows["brokers"]) == {1, 2, 3}
     assert paint(HYBRID).is_none
@@ -115,7 +113,7 @@ def test_time_alone_makes_no_new_rows_but_a_stall_does() -> None:
     last = NOW_MS
     for now_ms in (NOW_MS, NOW_MS + 900, NOW_MS + FIVE_MINUTES_MS):
         look = looked(HYBRID, now_ms)
-        rows = paints.paint(look, look.clusters[0]).rows["brokers"]
+        rows = paints.paint(look.clusters[0]).rows["brokers"]
         assert set(rows) == {NOW_MS: {1, 2, 3}, NOW_MS + 900: set()}.get(now_ms, {3})
         last = now_ms
     assert json.loads(rows[3])["stalled"] is True
@@ -144,10 +142,9 @@ def test_what_is_not_the_present_is_said(status: Any, current: str) -> None:
 
 def test_the_one_thing_is_in_the_terminals_words() -> None:
     waiting = painted(HYBRID)["head"]["waiting"]
-    reasons = reasons_of(HYBRID, NOW_MS, FIVE_MINUTES_MS)
-    assert headline(HYBRID.summary, reasons) == f"{waiting['text']} (and {waiting['more']} more)"
+    assert seen(HYBRID).assessment.headline == f"{waiting['text']} (and {waiting['more']} more)"
     assert (waiting["by"], waiting["name"], waiting["broker"]) == ("migration", "broker_held", 3)
-    done = Snapshot(summary=cluster(Phase.FINALIZED, kraft(1)), events=EVENTS, status=FRESH)
+    done = ClusterRead(summary=cluster(Phase.FINALIZED, kraft(1)), events=EVENTS, status=FRESH)
     waiting = painted(done)["head"]["waiting"]
     assert (waiting["text"], waiting["by"]) == ("nothing: the migration is finalized", "nothing")
 
@@ -302,12 +299,12 @@ def test_changes_from_any_version_add_up_to_the_state(nights: Any, joined: Any) 
     known = 0
     for number, brokers in enumerate(nights):
         look = looked(night(brokers=tuple(sorted(brokers, key=lambda each: each.id))))
-        news = paints.paint(look, look.clusters[0])
+        news = paints.paint(look.clusters[0])
         event = json.dumps({"n": number}).encode()
         whole = number > 0 and joined.draw(st.booleans())
         if whole:  # the painter begins anew
             paints = painter()
-            news = paints.paint(look, look.clusters[0])
+            news = paints.paint(look.clusters[0])
         fresh = Fresh(at_ms=NOW_MS + number, news=[news], events={"prod": [event]}, whole=whole)
         hub.take(fresh)
         if state is None:
@@ -340,10 +337,10 @@ def test_what_cannot_be_read_is_painted_anew_later(
         got.set()
 
     works = Painting(world.config, CLEAN, {}, show)
-    works.look(looked(HYBRID))
+    works.take(looked(HYBRID))
     works.start()
     while not got.wait(0.05):
-        works.look(looked(HYBRID))
+        works.take(looked(HYBRID))
     works.stop()
     world.close()
     assert shown[0].whole

@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from tests.alerts.rules import RULES
 from tests.dashboard.queries import Asked, queries
-from tests.metrics.everything import RECEIVERS, STANDING, everything
+from tests.metrics.everything import RECEIVERS, everything
 from tests.metrics.scraping import registry
 from tests.support.prometheus import Labels, ask, ask_range, running
 
@@ -31,9 +31,7 @@ class _Changing(Collector):
 
     def collect(self) -> Iterator[Metric]:
         self._scrapes += 1
-        yield from registry(
-            everything(self._scrapes), alerts=STANDING, receivers=RECEIVERS
-        ).collect()
+        yield from registry(everything(self._scrapes), receivers=RECEIVERS).collect()
 
 
 @pytest.fixture(scope="module")

@@ -17,17 +17,19 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
 from orchestrator.alerts.notice import Notification
-from orchestrator.alerts.watch import Watch
+from orchestrator.alerts.watch import AlertFiles
 from orchestrator.audit.secrets import Secrets
 from orchestrator.cli import main
-from orchestrator.commands.reading import Reader
 from orchestrator.config import Config, load_config
 from orchestrator.console.clean import Cleaner
 from orchestrator.console.hub import Fresh, Hub
 from orchestrator.console.painter import Painter
 from orchestrator.console.tail import Tail
-from orchestrator.metrics.board import Board, Look
-from orchestrator.metrics.collector import LastLook
+from orchestrator.metrics.board import Board
+from orchestrator.metrics.collector import LastTick
+from orchestrator.run.assessed import Tick
+from orchestrator.run.assessor import Assessor
+from orchestrator.run.reading import Reader
 from orchestrator.runbook.load import load
 from orchestrator.view.live import LineView, picture
 from orchestrator.view.visible_console import console
@@ -73,7 +75,8 @@ def outputs(written: Written, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
 
 def _of_run(config: Config, written: Written) -> Mapping[str, str]:
     now_ms = written.polls_ms[-1]
-    reader, board, watch = Reader(config, newest=_EVENTS_SHOWN), Board(config), Watch(config)
+    assessor = Assessor(config, Reader(config, newest=_EVENTS_SHOWN))
+    board, alert_files = Board(), AlertFiles(config)
     cleaner = Cleaner(Secrets().redactor({}))
     loaded = {each.name: load(each.runbook.file) for each in config.clusters if each.runbook}
     hub = Hub(
@@ -82,54 +85,52 @@ def _of_run(config: Config, written: Written) -> Mapping[str, str]:
         1,
         0,
     )
-    painters = {
-        each.name: Painter(cleaner, loaded.get(each.name), config.stall_after_ms)
-        for each in config.clusters
-    }
+    painters = {each.name: Painter(cleaner, loaded.get(each.name)) for each in config.clusters}
     lines = io.StringIO()
-    line_view = LineView(lines, config.stall_after_ms)
+    line_view = LineView(lines)
     with ExitStack() as stack:
         tail = stack.enter_context(closing(Tail(config.state_dir, list(painters))))
         for at_ms in written.polls_ms:
             written.move(at_ms)
-            look = board.put(reader.look(at_ms), reader.tallies(), at_ms)
-            watch.look(look, last=at_ms == now_ms)
-            hub.take(_fresh(look, painters, tail, cleaner, whole=at_ms == written.polls_ms[0]))
-            line_view.show([seen.snapshot for seen in look.clusters], at_ms)
+            board.last = tick = assessor.tick(at_ms)
+            alert_files.keep(tick)
+            hub.take(_fresh(tick, painters, tail, cleaner, whole=at_ms == written.polls_ms[0]))
+            line_view.show(tick)
     registry = CollectorRegistry()
-    registry.register(LastLook(board, config.stall_after_ms, lambda: now_ms, lambda: watch.last))
+    registry.register(LastTick(board))
     assert board.last is not None
     return {
-        "terminal.txt": _terminal(board.last, config),
+        "terminal.txt": _terminal(board.last),
         "lines.txt": lines.getvalue(),
         "metrics.txt": generate_latest(registry).decode(),
         "console.json": _pretty(json.loads(hub.state(now_ms))),
-        "alerts.json": _alerts(watch, config),
+        "alerts.json": _alerts(board.last, config),
     }
 
 
 def _fresh(
-    look: Look, painters: Mapping[str, Painter], tail: Tail, cleaner: Cleaner, *, whole: bool
+    tick: Tick, painters: Mapping[str, Painter], tail: Tail, cleaner: Cleaner, *, whole: bool
 ) -> Fresh:
     return Fresh(
-        at_ms=look.at_ms,
-        news=[painters[seen.entry.name].paint(look, seen) for seen in look.clusters],
+        at_ms=tick.at_ms,
+        news=[painters[one.entry.name].paint(one) for one in tick.clusters],
         events={name: [cleaner.json(each) for each in tail.new(name)[0]] for name in painters},
         whole=whole,
     )
 
 
-def _terminal(look: Look, config: Config) -> str:
+def _terminal(tick: Tick) -> str:
     file = io.StringIO()
     out = console(file=file, width=WIDTH, color_system=None)
-    for seen in look.clusters:
-        out.print(picture(seen.snapshot, look.at_ms, config.stall_after_ms, WIDTH))
+    for one in tick.clusters:
+        out.print(picture(one, WIDTH))
     return file.getvalue()
 
 
-def _alerts(watch: Watch, config: Config) -> str:
+def _alerts(tick: Tick, config: Config) -> str:
     told = {}
-    for name, now in watch.last.items():
+    for cluster in tick.clusters:
+        now = cluster.assessment.alerts
         active = []
         for each in now.standing():
             assert each.stands_ms is not None
@@ -147,7 +148,7 @@ def _alerts(watch: Watch, config: Config) -> str:
             {"found_ms": each.found_ms, "name": each.alert.name, "labels": dict(each.alert.labels)}
             for each in now.pending()
         ]
-        told[name] = {"active": active, "pending": pending}
+        told[cluster.entry.name] = {"active": active, "pending": pending}
     return _pretty(told)
 
 

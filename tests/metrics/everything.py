@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from migration.assessment.alerts import Standings
+from migration.assessment.snapshot import Journal
 from migration.comparison.result import Compared
 from migration.metadata.events import Event
 from migration.observed.facts import LogDirSeen
@@ -12,8 +13,8 @@ from migration.observed.jmx_names import JmxName
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import SourceStatus
 from orchestrator.alerts.sender import SenderStats
-from orchestrator.following import Journalled, Tally
-from orchestrator.metrics.board import Seen
+from orchestrator.following import Tally
+from orchestrator.run.assessed import Assessed
 from tests.conditions.views import migration, zookeeper
 from tests.metrics.scraping import seen, with_summary
 from tests.metrics.test_alerts import standing
@@ -67,7 +68,7 @@ JMX: Final = JmxImage(
 )
 
 
-def everything(events: int = 1) -> Seen:
+def everything(events: int = 1) -> Assessed:
     """All sources tell, some of trouble; `events`: how many phases have changed so far."""
     disks = DisksImage(
         brokers={
@@ -90,7 +91,7 @@ def everything(events: int = 1) -> Seen:
             reassigning=0,
             brokers=(*HYBRID.summary.brokers, kraft(4, under_replicated=2)),
         ),
-        journals={"zookeeper": Journalled(last=12, read=10)},
+        journals={"zookeeper": Journal(last=12, read=10)},
         jmx=LIVE,
         status=replace(FRESH, cluster_id="4L6g3nShT-eMCtK--X86sw"),
         walk=WALK_TOLD,
@@ -98,4 +99,5 @@ def everything(events: int = 1) -> Seen:
     changed = Event(offset=1, timestamp_ms=NOW_MS, kind="phase_changed", fields={"now": "hybrid"})
     tally = Tally(last=events, counts={"phase_changed": events}, phase=changed)
     jmx = "jmx: {exporters: {'1': 'http://b1:7071/metrics'}}\n"
-    return seen(one, WITH_RUNBOOK + jmx, tally=tally)
+    found = seen(one, WITH_RUNBOOK + jmx, tally=tally)
+    return replace(found, assessment=replace(found.assessment, alerts=STANDING))

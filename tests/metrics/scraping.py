@@ -1,4 +1,4 @@
-"""What a scrape of a look gives; every one is read by the strict parser of OpenMetrics."""
+"""What a scrape of a tick gives; every one is read by the strict parser of OpenMetrics."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,14 +10,15 @@ from prometheus_client.exposition import generate_latest as plain
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from migration.assessment.alerts import NOTHING_STANDS, Standings
 from orchestrator.alerts.sender import SenderStats
 from orchestrator.config import parse_config
 from orchestrator.config_models import ClusterEntry
-from orchestrator.following import Snapshot
-from orchestrator.metrics.board import Board, Look, Seen
-from orchestrator.metrics.collector import LastLook
-from tests.orchestrator.night import FIVE_MINUTES_MS, NOW_MS
+from orchestrator.following import ClusterRead
+from orchestrator.metrics.board import Board
+from orchestrator.metrics.collector import LastTick
+from orchestrator.run.assessed import Assessed, Tick
+from tests.orchestrator.night import NOW_MS
+from tests.support.assessing import assessed
 
 CONFIG = """cluster: {name: prod}
 zookeeper: {connect: 'z1:2181'}
@@ -33,26 +34,20 @@ def entry(text: str = CONFIG) -> ClusterEntry:
     return parse_config(text, Path("kraftgate.yaml")).clusters[0]
 
 
-def seen(one: Snapshot, text: str = CONFIG, **more: object) -> Seen:
-    return Seen(entry=entry(text), snapshot=one, **more)  # type: ignore[arg-type]
+def seen(one: ClusterRead, text: str = CONFIG, now_ms: int = NOW_MS, **more: object) -> Assessed:
+    return assessed(one, now_ms, of=entry(text), **more)  # type: ignore[arg-type]
 
 
 def registry(
-    *clusters: Seen,
-    now_ms: int = NOW_MS,
-    looked: bool = True,
-    alerts: Standings = NOTHING_STANDS,
+    *clusters: Assessed,
+    ticked: bool = True,
     receivers: Mapping[str, SenderStats] = MappingProxyType({}),
 ) -> CollectorRegistry:
-    board = Board(parse_config(CONFIG, Path("kraftgate.yaml")))
-    if looked:
-        board.last = Look(at_ms=now_ms - 100, clusters=clusters)
+    board = Board()
+    if ticked:
+        board.last = Tick(at_ms=NOW_MS, clusters=clusters)
     found = CollectorRegistry()
-    found.register(
-        LastLook(
-            board, FIVE_MINUTES_MS, lambda: now_ms, lambda: {"prod": alerts}, lambda: receivers
-        )
-    )
+    found.register(LastTick(board, lambda: receivers))
     return found
 
 
@@ -80,18 +75,18 @@ def written(of: CollectorRegistry) -> str:
     return text.decode()
 
 
-def scrape(*clusters: Seen, now_ms: int = NOW_MS) -> Samples:
-    return samples(written(registry(*clusters, now_ms=now_ms)))
+def scrape(*clusters: Assessed) -> Samples:
+    return samples(written(registry(*clusters)))
 
 
-def scraped(one: Snapshot, text: str = CONFIG, now_ms: int = NOW_MS, **more: object) -> Samples:
-    return scrape(seen(one, text, **more), now_ms=now_ms)
+def scraped(one: ClusterRead, text: str = CONFIG, now_ms: int = NOW_MS, **more: object) -> Samples:
+    return scrape(seen(one, text, now_ms, **more))
 
 
-def text_format(*clusters: Seen) -> str:
+def text_format(*clusters: Assessed) -> str:
     """The same as Prometheus' own text format, which promtool reads."""
     return plain(registry(*clusters)).decode()
 
 
-def with_summary(one: Snapshot, **changes: object) -> Snapshot:
+def with_summary(one: ClusterRead, **changes: object) -> ClusterRead:
     return replace(one, summary=replace(one.summary, **changes))  # type: ignore[arg-type]

@@ -26,6 +26,7 @@ from tests.metrics.scraping import samples, seen, text_format
 from tests.orchestrator.fakes import FakeFollowing, FakeStore
 from tests.orchestrator.night import HYBRID, NOW_MS
 from tests.orchestrator.test_run import gate
+from tests.support.assessing import tick
 from tests.support.prometheus import promtool
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
@@ -43,7 +44,7 @@ def listening(listen: str = "127.0.0.1:0") -> Iterator[tuple[HostPort, Board]]:
     config = parse_config(
         f"cluster: {{name: prod}}\nmetrics: {{listen: '{listen}'}}\n", Path("kraftgate.yaml")
     )
-    board = Board(config)
+    board = Board()
     with served(config, board) as metrics:
         assert metrics is not None
         yield metrics.at, board
@@ -55,14 +56,14 @@ def listening_config(receivers: Callable[[], Mapping[str, SenderStats]]) -> Iter
     config = parse_config(
         "cluster: {name: prod}\nmetrics: {listen: '127.0.0.1:0'}\n", Path("kraftgate.yaml")
     )
-    with served(config, Board(config), dict, receivers) as metrics:
+    with served(config, Board(), receivers) as metrics:
         assert metrics is not None
         yield metrics.at
 
 
 def test_openmetrics_is_given_to_whoever_asks_for_it() -> None:
     with listening() as (at, board):
-        board.put([HYBRID], {}, NOW_MS)
+        board.last = tick([HYBRID], NOW_MS)
         kind, body = get(at, Accept=OPENMETRICS)
         assert kind.startswith(OPENMETRICS)
         found = samples(body.decode())
@@ -93,7 +94,7 @@ def test_it_listens_on_loopback_unless_it_is_told_otherwise() -> None:
 def test_nothing_listens_when_nothing_is_configured(config_file: Path) -> None:
     config = load_config(config_file)
     before = threading.active_count()
-    with served(config, Board(config)) as metrics:
+    with served(config, Board()) as metrics:
         assert metrics is None
         assert threading.active_count() == before
 
@@ -101,7 +102,7 @@ def test_nothing_listens_when_nothing_is_configured(config_file: Path) -> None:
 def test_silent_connections_keep_nobody_out() -> None:
     """Each one held a thread of `kraftgate run` for as long as it liked."""
     with listening() as (at, board), ExitStack() as opened:
-        board.put([HYBRID], {}, NOW_MS)
+        board.last = tick([HYBRID], NOW_MS)
         before = threading.active_count()
         first, *_ = [
             opened.enter_context(closing(socket.create_connection((at.host, at.port), timeout=20)))
@@ -184,14 +185,14 @@ def test_at_the_end_it_waits_for_whoever_scrapes() -> None:
     config = parse_config(
         "cluster: {name: prod}\nmetrics: {listen: '127.0.0.1:0'}\n", Path("kraftgate.yaml")
     )
-    board = Board(config)
+    board = Board()
     with served(config, board) as metrics:
         assert metrics is not None
-        board.put([HYBRID], {}, NOW_MS)
+        board.last = tick([HYBRID], NOW_MS)
         metrics.wait_until_told(never)  # nobody scrapes
         get(metrics.at)
         metrics.wait_until_told(never)  # this was seen
-        board.put([HYBRID], {}, NOW_MS + 250)
+        board.last = tick([HYBRID], NOW_MS + 250)
         looks: list[float] = []
 
         def scrape_at_the_third(seconds: float) -> bool:
@@ -202,7 +203,7 @@ def test_at_the_end_it_waits_for_whoever_scrapes() -> None:
 
         metrics.wait_until_told(scrape_at_the_third)
         assert len(looks) == 3
-        board.put([HYBRID], {}, NOW_MS + 500)
+        board.last = tick([HYBRID], NOW_MS + 500)
         metrics.wait_until_told(lambda _: True)  # Ctrl-C
         metrics.wait_until_told(lambda _: False, limit_s=0.01)
 
@@ -215,8 +216,8 @@ def test_nothing_secret_is_told(tmp_path: Path) -> None:
         f" password_file: {tmp_path / 'password'}}}\nmetrics: {{listen: '127.0.0.1:0'}}\n"
     )
     config: Config = parse_config(text, tmp_path / "kraftgate.yaml")
-    board = Board(config)
-    board.put([HYBRID], {}, NOW_MS)
+    board = Board()
+    board.last = tick([HYBRID], NOW_MS)
     with served(config, board) as metrics:
         assert metrics is not None
         body = get(metrics.at)[1]

@@ -1,10 +1,14 @@
 """Where the walk stands, as it is scraped."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from migration.assessment.conditions import Verdict
+from orchestrator.config import parse_config
 from orchestrator.metrics.walk import WALK
+from orchestrator.run.reading import Reader
+from orchestrator.walk import told as walk_file
 from orchestrator.walk.entries import Found
 from orchestrator.walk.state import Stage
 from orchestrator.walk.told import PlaceTold, WalkTold
@@ -81,5 +85,15 @@ def test_a_walk_that_has_ended_stands_nowhere() -> None:
     assert scrape["kraftgate_walk_paused"] == {(): 0}
 
 
-def test_what_an_earlier_run_left_is_not_told_where_no_runbook_is_walked() -> None:
-    assert not [name for name in told(CONFIG) if name.startswith("kraftgate_walk")]
+def test_what_an_earlier_run_left_is_not_read_where_no_runbook_is_configured(
+    tmp_path: Path,
+) -> None:
+    config = parse_config(f"{CONFIG}state_dir: state\n", tmp_path / "kraftgate.yaml")
+    file = config.state_dir / "clusters" / "prod" / walk_file.WALK_FILE
+    file.parent.mkdir(parents=True)
+    walk_file.write(file, WALK_TOLD)
+    (one,) = Reader(config, newest=1).look(NOW_MS)
+    assert one.walk is None
+    with_runbook = parse_config(f"{WITH_RUNBOOK}state_dir: state\n", tmp_path / "kraftgate.yaml")
+    (one,) = Reader(with_runbook, newest=1).look(NOW_MS)
+    assert one.walk == WALK_TOLD

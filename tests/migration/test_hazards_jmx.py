@@ -7,11 +7,11 @@ import pytest
 from migration.assessment.currency import CURRENT
 from migration.assessment.hazards import Action, Hazard, HazardKind, Severity, hazards
 from migration.assessment.hazards.jmx import FLAT_AFTER_MS
-from migration.assessment.waits.cluster import SourceStatus, waits
 from migration.assessment.waits.wait import WaitKind
 from migration.image.summary import BrokerSummary, ClusterSummary, Phase
 from migration.observed.jmx import JmxImage, JmxNode, QueueFloor
 from migration.observed.jmx_names import JmxName
+from migration.observed.source_status import SourceStatus
 from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH
 from migration.observed.zookeeper import (
     BEACON_STALE_MS,
@@ -20,6 +20,7 @@ from migration.observed.zookeeper import (
     ZooKeeperImage,
 )
 from tests.migration.test_hazards import NOW, broker, cluster, counts
+from tests.support.assessing import waits
 
 QUEUE = str(JmxName.QUEUED_REPLICA_TO_DIR_ASSIGNMENTS)
 LAG = str(JmxName.ZK_WRITE_BEHIND_LAG)

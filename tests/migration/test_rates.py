@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from migration.assessment.eta.rates import NoEstimate, cluster_eta, etas, rate_per_second
+from migration.assessment.eta.rates import NoEstimate, cluster_eta, rate_per_second
 from migration.image.summary import BrokerSummary, ClusterSummary, Phase
 from migration.observed.source_status import NO_STATUS, SourceStatus
 from tests.orchestrator.night import (
@@ -17,6 +17,7 @@ from tests.orchestrator.night import (
     progress,
     replicas,
 )
+from tests.support.assessing import etas
 
 STEADY = ((5_300, 7), (4_300, 2), (3_300, 2), (2_300, 2), (1_300, 2), (300, 2))
 """Two replicas a second up to the log's last record, after a first step of unknown length."""

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from migration.assessment.currency import CURRENT, Currency
+from migration.assessment.currency import CURRENT, Currency, is_log_over
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import Action, HazardKind, hazards
-from migration.assessment.waits.cluster import WaitKind, is_log_over, waits
+from migration.assessment.waits.wait import WaitKind
 from migration.image.advance import Batch, advance
 from migration.image.brokers import Broker, Moment
 from migration.image.cluster import ClusterImage, Provenance, summarize
@@ -19,6 +19,7 @@ from migration.observed.facts import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen
 from migration.observed.source_status import SourceStatus
 from migration.observed.topic_facts import ZkTopicChanged
 from tests.migration.test_zookeeper import controller, kinds_of, migration, told, znode
+from tests.support.assessing import waits
 
 NOW = 1_790_000_000_000
 SEEN = ZooKeeperSeen(1000, "z:2181", 5, None, 1)

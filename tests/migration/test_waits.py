@@ -6,12 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.assessment.waits.cluster import WaitKind, headline, is_stalled, nothing_seen, waits
+from migration.assessment.waits.cluster import headline, nothing_seen
+from migration.assessment.waits.wait import WaitKind
+from migration.image.holds import is_stalled
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase, Progress
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import NO_STATUS, SourceStatus
 from migration.observed.zookeeper import ZooKeeperImage
+from tests.support.assessing import waits
 
 NOW = 1_790_000_000_000
 STALL = 300_000

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands import reading
+from orchestrator.run import reading
 from tests.orchestrator.fakes import FakeStore, write_status
 from tests.orchestrator.night import EVENTS, FRESH, HYBRID, NOW_MS
 

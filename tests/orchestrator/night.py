@@ -15,7 +15,7 @@ from migration.metadata.events import Event
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.source_status import SourceStatus
 from migration.shard.progress import Step
-from orchestrator.following import Snapshot
+from orchestrator.following import ClusterRead
 
 NOW_MS = 1_790_000_000_000
 FIVE_MINUTES_MS = 300_000
@@ -123,7 +123,7 @@ EVENTS = (
     (5, Event(offset=680, timestamp_ms=NOW_MS - 59_860, kind="assignments_complete", broker=1)),
 )  # fmt: skip
 
-HYBRID = Snapshot(
+HYBRID = ClusterRead(
     summary=cluster(
         Phase.HYBRID,
         kraft(1, unfenced_early=UnfencedEarly(pending=32, duration_ms=70)),

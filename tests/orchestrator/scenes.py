@@ -9,14 +9,14 @@ from rich.console import Console
 
 from migration.assessment.conditions import Verdict
 from migration.image.summary import Phase
-from orchestrator.following import Snapshot
+from migration.observed.zookeeper import ZooKeeperImage
+from orchestrator.following import ClusterRead
 from orchestrator.view.live import LineView, Stop, TableView, View, drive, is_terminal
 from orchestrator.walk.entries import Found
 from orchestrator.walk.state import Stage
 from orchestrator.walk.told import PlaceTold, WalkTold
 from tests.orchestrator.night import (
     EVENTS,
-    FIVE_MINUTES_MS,
     FRESH,
     HYBRID,
     NOW_MS,
@@ -25,6 +25,7 @@ from tests.orchestrator.night import (
     kraft,
     migrating,
 )
+from tests.support.assessing import tick
 
 APPROVE = "kraftgate approve 'brokers-kraft[3]' --reason ..."
 DANGER = (
@@ -69,22 +70,33 @@ SHOWN = WALK.model_copy(
 )
 
 
-def _named(name: str, one: Snapshot = HYBRID) -> Snapshot:
+def _named(name: str, one: ClusterRead = HYBRID) -> ClusterRead:
     return replace(one, summary=replace(one.summary, cluster=name))
 
 
+_SEEN = ZooKeeperImage(seen_ms=NOW_MS - 60_000, server="z1:2181")
 _LARGE = [kraft(i) for i in range(1, 290)] + [held(i) for i in range(290, 295)]
-MANY = Snapshot(
-    summary=cluster(Phase.HYBRID, *_LARGE, *(migrating(i) for i in range(295, 301))),
+MANY = ClusterRead(
+    summary=replace(
+        cluster(Phase.HYBRID, *_LARGE, *(migrating(i) for i in range(295, 301))), zookeeper=_SEEN
+    ),
     events=EVENTS,
     status=FRESH,
     zookeeper=FRESH,
     log_dirs=replace(FRESH, last_reply_ms=NOW_MS - 42_000),
     walk=WALK,
 )
-SCENES: dict[str, Sequence[Snapshot]] = {
+SCENES: dict[str, Sequence[ClusterRead]] = {
     "night": [HYBRID],
-    "walk": [replace(HYBRID, walk=WALK, zookeeper=FRESH, log_dirs=FRESH)],
+    "walk": [
+        replace(
+            HYBRID,
+            summary=replace(HYBRID.summary, zookeeper=_SEEN),
+            walk=WALK,
+            zookeeper=FRESH,
+            log_dirs=FRESH,
+        )
+    ],
     "by-hand": [replace(HYBRID, walk=SHOWN)],
     "many": [MANY],
     "two": [_named("prod", replace(HYBRID, walk=WALK)), _named("other")],
@@ -95,17 +107,16 @@ SCENES: dict[str, Sequence[Snapshot]] = {
 
 def main(name: str) -> None:
     """Show a scene as `kraftgate run` does."""
-    view: View = LineView(sys.stdout, FIVE_MINUTES_MS)
+    view: View = LineView(sys.stdout)
     if is_terminal():
-        view = TableView(Console(), FIVE_MINUTES_MS)
+        view = TableView(Console())
     with Stop() as stop:
         drive(
             view,
-            lambda: SCENES[name],
-            stop,
-            lambda *_: False,
             # A second passes, and comes again: so it is drawn each second, and nothing ages.
-            lambda: NOW_MS + time.monotonic_ns() // 1_000_000 % 2000,
+            lambda: tick(SCENES[name], NOW_MS + time.monotonic_ns() // 1_000_000 % 2000),
+            stop,
+            lambda _: False,
         )
 
 

@@ -2,14 +2,14 @@
 
 import json
 from dataclasses import replace
-from functools import partial
 
 from migration.assessment.alerts import Alert, Standing, Standings
-from migration.assessment.waits.cluster import nothing_seen, waits
-from migration.image.summary import ControllerSummary, Phase, UnfencedEarly
+from migration.assessment.waits.cluster import nothing_seen
+from migration.image.summary import ClusterSummary, ControllerSummary, Phase, UnfencedEarly
 from migration.metadata.events import Event
-from orchestrator.contract import cluster_json, several_json
-from orchestrator.contract import status_json as status_json_of
+from migration.observed.source_status import SourceStatus
+from orchestrator.contract import cluster_json, several_json, status_json
+from orchestrator.following import ClusterRead
 from tests.orchestrator.night import (
     EVENTS,
     FIVE_MINUTES_MS,
@@ -21,8 +21,13 @@ from tests.orchestrator.night import (
     kraft,
     progress,
 )
+from tests.support.assessing import assessed, waits
 
-status_json = partial(status_json_of, stall_after_ms=FIVE_MINUTES_MS, dangers=())
+
+def status_of(
+    summary: ClusterSummary, now_ms: int = NOW_MS, status: SourceStatus = FRESH
+) -> dict[str, object]:
+    return status_json(assessed(ClusterRead(summary=summary, events=(), status=status), now_ms))
 
 
 def test_a_cluster_has_the_contracts_keys_in_their_order() -> None:
@@ -102,7 +107,7 @@ def test_a_damaged_file_is_marked_incomplete() -> None:
 
 def test_the_status_adds_what_is_waited_for() -> None:
     reasons = waits(HYBRID.summary, FRESH, NOW_MS, FIVE_MINUTES_MS)
-    state = status_json(HYBRID.summary, [], reasons, FRESH, NOW_MS)
+    state = status_of(HYBRID.summary)
     assert state["checkpoint"] is None
     assert state["waiting_for"] == [wait.text for wait in reasons]
     assert state["stale_seconds"] == 0.4
@@ -116,7 +121,7 @@ def test_the_status_adds_what_is_waited_for() -> None:
 def test_an_estimate_stands_with_its_interval_and_how_it_was_made() -> None:
     other = held(4, progress=progress((9_000, 1), (1_000, 2)))
     both = cluster(Phase.HYBRID, held(3), other, kraft(1))
-    state = json.loads(json.dumps(status_json(both, [], (), FRESH, NOW_MS)))
+    state = json.loads(json.dumps(status_of(both)))
     assert list(state)[-3:] == ["eta", "broker_etas", "pending_alerts"]
     one = state["broker_etas"]["3"]
     assert list(one) == [
@@ -138,7 +143,7 @@ def test_an_estimate_stands_with_its_interval_and_how_it_was_made() -> None:
 
 def test_why_there_is_no_estimate_is_said() -> None:
     brokers = (held(3, progress=None), held(4, progress=progress((400_000, 2), (399_000, 9))))
-    state = status_json(cluster(Phase.HYBRID, *brokers), [], (), FRESH, NOW_MS)
+    state = status_of(cluster(Phase.HYBRID, *brokers))
     found = json.loads(json.dumps(state["broker_etas"]))
     assert [each["how"] for each in found.values()] == [
         "none yet: no two moments at which replicas got a directory",
@@ -147,7 +152,7 @@ def test_why_there_is_no_estimate_is_said() -> None:
     assert {value for each in found.values() for key, value in each.items() if key != "how"} == {
         None
     }
-    settled = status_json(cluster(Phase.DUAL_WRITE, kraft(1)), [], (), FRESH, NOW_MS)
+    settled = status_of(cluster(Phase.DUAL_WRITE, kraft(1)))
     assert (settled["eta"], settled["broker_etas"]) == (None, {})
 
 
@@ -167,7 +172,8 @@ def test_what_stands_is_an_alert_and_what_does_not_yet_is_beside_it() -> None:
             "b": Standing(alert=replace(stale, since_ms=None), found_ms=1000, stands_ms=None),
         }
     )
-    given = status_json(HYBRID.summary, [], (), FRESH, NOW_MS, alerts=told)
+    one = assessed(ClusterRead(summary=HYBRID.summary, events=(), status=FRESH), NOW_MS)
+    given = status_json(replace(one, assessment=replace(one.assessment, alerts=told)))
     state = json.loads(json.dumps(given))
     (alert,) = state["alerts"]
     assert alert == {
@@ -190,14 +196,14 @@ def test_what_stands_is_an_alert_and_what_does_not_yet_is_beside_it() -> None:
 
 
 def test_nothing_seen_is_null_and_not_nought() -> None:
-    state = status_json(nothing_seen("prod"), [], (), FRESH, NOW_MS)
+    state = status_of(nothing_seen("prod"))
     assert state["metadata_offset"] is None
     assert state["eta_seconds"] is None
 
 
 def test_what_the_sources_do_not_see_is_said() -> None:
-    assert status_json(HYBRID.summary, [], (), FRESH, NOW_MS)["limits"] == []
-    told = status_json(HYBRID.summary, [], (), FRESH, NOW_MS, limits=["topics are polled"])
+    assert status_of(HYBRID.summary)["limits"] == []
+    told = status_of(HYBRID.summary, status=replace(FRESH, limits=("topics are polled",)))
     assert told["limits"] == ["topics are polled"]
 
 
@@ -207,7 +213,7 @@ def test_several_clusters_are_a_list() -> None:
 
 def test_data_that_is_not_current_gives_no_estimate() -> None:
     later = NOW_MS + 60_000
-    state = status_json(HYBRID.summary, [], (), FRESH, later)
+    state = status_of(HYBRID.summary, later)
     assert (state["eta_seconds"], state["stale_seconds"]) == (None, 60.4)
     assert state["broker_eta_seconds"] == {"3": None}
     assert state["eta"]["how"] == "none: what is known is not the present"  # type: ignore[index]

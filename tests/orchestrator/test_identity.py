@@ -11,11 +11,13 @@ from orchestrator.commands.identity import require_one_cluster
 from orchestrator.commands.run import follow_and_show
 from orchestrator.config import load_config, parse_config
 from orchestrator.errors import ConfigError, ExitCode
-from orchestrator.following import Snapshot
+from orchestrator.following import ClusterRead
+from orchestrator.run.assessed import Tick
 from orchestrator.view.live import Stop
 from tests.orchestrator.fakes import FakeFollowing, FakeStore, write_status
 from tests.orchestrator.night import FRESH, HYBRID, NOW_MS
 from tests.orchestrator.test_run import gate
+from tests.support.assessing import assessed
 
 BARE = "cluster: {name: prod}\n"
 WITH_ID = "cluster: {name: prod, id: ours}\n"
@@ -27,14 +29,16 @@ def says(cluster_id: str | None) -> SourceStatus:
 
 def told(
     controllers: str | None = None, zookeeper: str | None = None, brokers: str | None = None
-) -> Snapshot:
+) -> ClusterRead:
     return replace(
         HYBRID, status=says(controllers), zookeeper=says(zookeeper), log_dirs=says(brokers)
     )
 
 
-def check(text: str, one: Snapshot, since_ms: int = NOW_MS) -> None:
-    require_one_cluster(parse_config(text, Path("kraftgate.yaml")), [one], since_ms)
+def check(text: str, one: ClusterRead, since_ms: int = NOW_MS) -> None:
+    config = parse_config(text, Path("kraftgate.yaml"))
+    found = assessed(one, NOW_MS, of=config.clusters[0])
+    require_one_cluster(config, Tick(at_ms=NOW_MS, clusters=(found,)), since_ms)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +50,7 @@ def check(text: str, one: Snapshot, since_ms: int = NOW_MS) -> None:
         (BARE, told("one", "two"), "the controllers: one, ZooKeeper (/cluster/id): two"),
     ],
 )
-def test_ids_that_differ_are_named(text: str, one: Snapshot, said: str) -> None:
+def test_ids_that_differ_are_named(text: str, one: ClusterRead, said: str) -> None:
     with pytest.raises(ConfigError) as caught:
         check(text, one)
     assert caught.value.code is ExitCode.USAGE
@@ -56,7 +60,7 @@ def test_ids_that_differ_are_named(text: str, one: Snapshot, said: str) -> None:
 
 
 @pytest.mark.parametrize("one", [told(), told("ours"), told("ours", "ours", "ours")])
-def test_ids_that_agree_or_are_not_known_yet_pass(one: Snapshot) -> None:
+def test_ids_that_agree_or_are_not_known_yet_pass(one: ClusterRead) -> None:
     check(WITH_ID, one)
     check(BARE, one)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.reading import STORE_FILE, open_store
 from orchestrator.errors import FollowingError
+from orchestrator.run.reading import STORE_FILE, open_store
 from streams.state.store import Store
 
 

@@ -18,35 +18,31 @@ from migration.image.summary import Phase
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.commands import job
 from orchestrator.commands.gate import Gate
-from orchestrator.commands.reading import Reader
 from orchestrator.commands.run import follow_and_show
-from orchestrator.config import Config, load_config, parse_config
+from orchestrator.config import load_config, parse_config
 from orchestrator.errors import AuditError, ConfigError, FollowingError, GateNotMetError
+from orchestrator.run.backlog import Backlogs
+from orchestrator.run.reading import Reader
 from orchestrator.view.live import Stop, TableView, drive
 from streams.zookeeper.ensemble import parse_ensemble
 from tests.orchestrator.fakes import FakeFollowing, FakeStore, write_status
 from tests.orchestrator.night import (
     EVENTS,
-    FIVE_MINUTES_MS,
     FRESH,
     HYBRID,
     NOW_MS,
     cluster,
     kraft,
 )
+from tests.support.assessing import tick
 
 PROD = "cluster: {name: prod}\ncontrollers: {bootstrap: 'c1:9093'}\n"
-BOTH = """clusters:
-  - {name: prod, controllers: {bootstrap: 'c1:9093'}}
-  - {name: test, controllers: {bootstrap: 'd1:9093'}}
-"""
 
 
-def gate(text: str | None, timeout_s: float | None = None, config: Config | None = None) -> Gate:
+def gate(text: str | None, timeout_s: float | None = None) -> Gate:
     return Gate(
         None if text is None else parse(text),
         None if timeout_s is None else timedelta(seconds=timeout_s),
-        config or parse_config(PROD, Path("kraftgate.yaml")),
     )
 
 
@@ -102,18 +98,19 @@ def test_a_gate_that_is_not_met_in_time_says_why(config_file: Path, store: FakeS
 
 def test_a_gate_does_not_open_on_records_that_were_overtaken() -> None:
     early = replace(HYBRID, summary=cluster(Phase.FINALIZED, kraft(1), offset=100))
-    judged = gate("finalized")
-    assert not judged.is_met([early], NOW_MS)
-    assert judged.is_met([replace(early, summary=cluster(Phase.FINALIZED, kraft(1)))], NOW_MS)
+    done = replace(early, summary=cluster(Phase.FINALIZED, kraft(1)))
+    judged, backlogs = gate("finalized"), Backlogs()
+    assert not judged.is_met(tick([early], NOW_MS, unread=backlogs.unread(early, NOW_MS)))
+    assert judged.is_met(tick([done], NOW_MS, unread=backlogs.unread(done, NOW_MS)))
 
 
 def test_a_gate_needs_every_cluster() -> None:
     done = replace(HYBRID, summary=replace(cluster(Phase.FINALIZED, kraft(1)), cluster="test"))
-    judged = gate("finalized", config=parse_config(BOTH, Path("kraftgate.yaml")))
-    assert not judged.is_met([HYBRID, done], NOW_MS)
-    assert not judged.is_met([], NOW_MS)
+    judged = gate("finalized")
+    assert not judged.is_met(tick([HYBRID, done], NOW_MS))
+    assert not judged.is_met(tick([], NOW_MS))
     finalized = replace(HYBRID, summary=cluster(Phase.FINALIZED, kraft(1)))
-    assert judged.is_met([finalized, done], NOW_MS)
+    assert judged.is_met(tick([finalized, done], NOW_MS))
 
 
 def test_a_query_that_died_ends_it(config_file: Path, store: FakeStore) -> None:
@@ -163,27 +160,27 @@ def test_the_view_is_closed_whatever_happens() -> None:
     class View:
         closed = False
 
-        def show(self, snapshots: object, now_ms: int) -> None:
-            raise RuntimeError(f"{snapshots} {now_ms}")
+        def show(self, tick: object) -> None:
+            raise RuntimeError(tick)
 
         def close(self) -> None:
             self.closed = True
 
     view = View()
     with suppress(RuntimeError):
-        drive(view, lambda: [HYBRID], Stop(), lambda *_: False)
+        drive(view, lambda: tick([HYBRID], NOW_MS), Stop(), lambda _: False)
     assert view.closed
 
 
 def test_the_table_is_redrawn_only_when_something_shows() -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=80, height=30)
-    view = TableView(console, FIVE_MINUTES_MS)
-    view.show([HYBRID], NOW_MS)
+    view = TableView(console)
+    view.show(tick([HYBRID], NOW_MS))
     drawn = len(out.getvalue())
-    view.show([HYBRID], NOW_MS + 1)
+    view.show(tick([HYBRID], NOW_MS + 1))
     assert len(out.getvalue()) == drawn
-    view.show([HYBRID], NOW_MS + 1000)
+    view.show(tick([HYBRID], NOW_MS + 1000))
     assert len(out.getvalue()) > drawn
     view.close()
     assert out.getvalue().rstrip().endswith("interval)\x1b[0m")
@@ -283,6 +280,6 @@ def test_a_state_directory_that_others_can_write_to_is_refused_before_anything_s
     config = parse_config(f"{PROD}state_dir: state\n", tmp_path / "kraftgate.yaml")
     following = FakeFollowing()
     with Stop() as stop, pytest.raises(ConfigError) as refused:
-        follow_and_show(config, gate(None, config=config), stop, following.follow)
+        follow_and_show(config, gate(None), stop, following.follow)
     assert str(refused.value).startswith(f"{tmp_path}/kraftgate.yaml: `state_dir`: ")
     assert not list((tmp_path / "state").iterdir())

@@ -8,29 +8,26 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from migration.assessment.alerts import NOTHING_STANDS, advance
-from migration.assessment.conditions import DataSource, Verdict, View, parse
+from migration.assessment.conditions import DataSource, Verdict, parse
 from migration.assessment.hazards import HazardKind
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.log_dirs import DisksImage
 from migration.observed.source_status import SourceStatus, to_json
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
-from orchestrator.alerts.scene_of import scene_of
 from orchestrator.audit import AuditLog
 from orchestrator.chronicle.chronicle import SETTLE_MS, Chronicle
 from orchestrator.chronicle.spans import stood
-from orchestrator.commands import status as status_command
-from orchestrator.commands.reading import Reader
-from orchestrator.conditions.view import view_of
 from orchestrator.config import Config, parse_config
-from orchestrator.following import Snapshot, Tally
-from orchestrator.view.lines import changes, judged
+from orchestrator.contract import status_json
+from orchestrator.run.assessed import Assessed, Tick
+from orchestrator.run.assessor import Assessor
+from orchestrator.run.reading import Reader
+from orchestrator.view.lines import changes
 from orchestrator.view.live import picture
 from tests.conditions.views import disks, migration, zookeeper
 from tests.metrics.scraping import scrape
-from tests.metrics.scraping import seen as seen_by_scrape
 from tests.orchestrator.fakes import FakeStore
-from tests.orchestrator.night import FIVE_MINUTES_MS, FRESH, NOW_MS, cluster, kraft
+from tests.orchestrator.night import FRESH, NOW_MS, cluster, kraft
 
 STUCK = str(HazardKind.DUAL_WRITE_STUCK)
 KILLED_MS = NOW_MS - 600_000
@@ -55,14 +52,15 @@ class Restarted:
 
     def __init__(self, folder: Path, seen: ZooKeeperImage) -> None:
         self.config: Config = parse_config(CONFIG, folder / "kraftgate.yaml")
-        self.entry = self.config.clusters[0]
         self._store = FakeStore()
         self._store.summaries["prod"] = dual_write(seen)
         self.log = AuditLog.open(self.config.state_dir / "audit.db")
-        self.chronicle = Chronicle(self.config, self.log)
+        reader = Reader(self.config, newest=1, opener=lambda _: self._store)
+        self._assessor = Assessor(self.config, reader, once=True)
+        self.chronicle = Chronicle(self.config, self.log, self._assessor.reported_before_ms)
 
-    def look(self, zookeeper: SourceStatus, at_ms: int = NOW_MS) -> Snapshot:
-        """Read everything as each command does."""
+    def look(self, zookeeper: SourceStatus, at_ms: int = NOW_MS) -> Assessed:
+        """Assess everything as each command does."""
         ago_ms = at_ms - NOW_MS
         for name, status in (("source", FRESH), ("zookeeper", zookeeper), ("log_dirs", LIVE)):
             replied_ms = status.last_reply_ms
@@ -74,36 +72,39 @@ class Restarted:
             file = self.config.state_dir / "clusters" / "prod" / f"{name}.json"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(to_json(now)))
-        (one,) = Reader(self.config, newest=1, opener=lambda _: self._store).look(at_ms)
+        (one,) = self._assessor.tick(at_ms).clusters
         return one
 
-    def view(self, one: Snapshot, at_ms: int = NOW_MS) -> View:
-        return view_of(one, self.entry, at_ms, stall_after_ms=FIVE_MINUTES_MS)
-
-    def told(self, one: Snapshot, at_ms: int = NOW_MS) -> Mapping[str, str]:
+    def told(self, one: Assessed) -> Mapping[str, str]:
         """What each consumer says, as text."""
-        view = self.view(one, at_ms)
-        scene = scene_of(one, self.entry, view, Tally())
-        for look_ms in (at_ms, at_ms + SETTLE_MS):
-            self.chronicle.look([one], {}, look_ms)
+        for at_ms in (one.now_ms, one.now_ms + SETTLE_MS):
+            self.record(one, at_ms)
         console = Console(width=120)
         with console.capture() as screen:
-            console.print(picture(one, at_ms, FIVE_MINUTES_MS, 120))
-        lines = changes(None, judged(one, at_ms, FIVE_MINUTES_MS), at_ms)
-        scraped = scrape(seen_by_scrape(one), now_ms=at_ms)
+            console.print(picture(one, 120))
+        lines = changes(None, one)
+        scraped = scrape(one)
         return {
-            "view": " ".join(each.kind for each in view.dangers),
+            "view": " ".join(each.kind for each in one.hazards),
             "terminal": screen.get(),
             "lines": "\n".join(lines),
-            "status": json.dumps(status_command._as_json(self.config, [one], {}, at_ms)),
+            "status": json.dumps(status_json(one)),
             "metrics": str(
                 [labels for labels, value in scraped["kraftgate_hazard"].items() if value]
                 if "kraftgate_hazard" in scraped
                 else []
             ),
-            "alerts": str([e.alert.name for e in advance(NOTHING_STANDS, scene).all.values()]),
+            "alerts": str([e.alert.name for e in one.assessment.alerts.all.values()]),
             "audit trail": str([each.which for each in stood(self.log.entries("prod")).hazards]),
         }
+
+    def record(self, one: Assessed, at_ms: int) -> None:
+        """Hand a tick to the audit trail, at another time."""
+        assessment = replace(
+            one.assessment, snapshot=replace(one.assessment.snapshot, now_ms=at_ms)
+        )
+        tick = Tick(at_ms=at_ms, clusters=(replace(one, assessment=assessment),))
+        self.chronicle.tick(tick)
 
 
 @pytest.fixture
@@ -133,7 +134,7 @@ def test_what_was_written_before_a_kill_is_no_silence_after_it(
     assert DataSource.ZOOKEEPER in one.currency.not_current
     assert says_stuck(restarted.told(one)) == []
     for text in ("no_hazard(finalize)", "dual_write_alive"):
-        assert parse(text).judge(restarted.view(one)).verdict is Verdict.UNKNOWN
+        assert parse(text).judge(one.assessment.view).verdict is Verdict.UNKNOWN
 
 
 def test_zookeeper_is_watched_for_the_whole_time_before_it_counts_as_silent(
@@ -143,10 +144,11 @@ def test_zookeeper_is_watched_for_the_whole_time_before_it_counts_as_silent(
     again = Restarted(tmp_path, replace(BEFORE, seen_ms=connected_ms))
     status = replace(LIVE, whole_since_ms=connected_ms)
     one = again.look(status)
-    assert one.currency.not_current == {}
+    followed = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS)
+    assert not one.currency.not_current.keys() & set(followed)
     assert says_stuck(again.told(one)) == []
     for text in ("no_hazard(finalize)", "no_hazard(dual_write_stuck)", "dual_write_alive"):
-        found = parse(text).judge(again.view(one))
+        found = parse(text).judge(one.assessment.view)
         assert found.verdict is Verdict.UNKNOWN
         assert "watched for less than 30 s" in found.reason
     again.log.close()
@@ -158,7 +160,7 @@ def test_silence_that_was_watched_is_a_hazard_to_everybody(tmp_path: Path) -> No
     one = again.look(replace(LIVE, whole_since_ms=connected_ms))
     told = again.told(one)
     assert says_stuck(told) == [*told]
-    assert parse("dual_write_alive").judge(again.view(one)).verdict is Verdict.VIOLATED
+    assert parse("dual_write_alive").judge(one.assessment.view).verdict is Verdict.VIOLATED
     again.log.close()
 
 
@@ -166,11 +168,11 @@ def test_a_recorded_fact_remains_a_hazard_and_says_how_old_it_is(tmp_path: Path)
     gone = replace(BEFORE, migration=None, migration_copied=migration())
     again = Restarted(tmp_path, gone)
     one = again.look(NOT_CURRENT["it has not connected yet"])
-    (hazard,) = one.dangers(NOW_MS)
+    (hazard,) = one.hazards
     assert hazard.kind is HazardKind.DUAL_WRITE_STUCK
     assert "/migration is gone" in hazard.text
     assert hazard.evidence[0] == "as last known, not current: ZooKeeper (no server answers)"
-    assert parse("no_hazard(finalize)").judge(again.view(one)).verdict is Verdict.VIOLATED
+    assert parse("no_hazard(finalize)").judge(one.assessment.view).verdict is Verdict.VIOLATED
     again.log.close()
 
 
@@ -180,7 +182,7 @@ def test_a_hazard_whose_source_is_lost_has_no_recorded_end(tmp_path: Path) -> No
     whole = replace(LIVE, whole_since_ms=connected_ms)
     again.told(again.look(whole))
     lost = again.look(NOT_CURRENT["it has not connected yet"], NOW_MS + 2 * SETTLE_MS)
-    again.chronicle.look([lost], {}, NOW_MS + 2 * SETTLE_MS)
+    again.record(lost, NOW_MS + 2 * SETTLE_MS)
     (span,) = stood(again.log.entries("prod")).hazards
     assert (span.which[0], span.ended_ms) == (STUCK, None)
     again.log.close()

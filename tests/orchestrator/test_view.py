@@ -19,16 +19,15 @@ from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import NO_STATUS
 from migration.observed.zookeeper import ZooKeeperImage
-from orchestrator.following import Snapshot
+from orchestrator.following import ClusterRead
 from orchestrator.view.bars import LETTERS, bar, cells
 from orchestrator.view.closing import closing, event_lines
-from orchestrator.view.lines import changes, judged
+from orchestrator.view.lines import changes
 from orchestrator.view.live import picture
 from orchestrator.view.table import save_svg
 from orchestrator.view.words import pairs, quoted, short_age, short_rate
 from tests.orchestrator.night import (
     EVENTS,
-    FIVE_MINUTES_MS,
     FRESH,
     HYBRID,
     NOW_MS,
@@ -39,6 +38,7 @@ from tests.orchestrator.night import (
     progress,
     replicas,
 )
+from tests.support.assessing import assessed
 from tests.support.examples import examples
 
 
@@ -49,8 +49,8 @@ def drawn(renderable: RenderableType, width: int = 80) -> list[str]:
     return console.file.getvalue().splitlines()
 
 
-def screen(one: Snapshot, width: int = 80, height: int | None = None) -> list[str]:
-    return drawn(picture(one, NOW_MS, FIVE_MINUTES_MS, width, height), width)
+def screen(one: ClusterRead, width: int = 80, height: int | None = None) -> list[str]:
+    return drawn(picture(assessed(one, NOW_MS), width, height), width)
 
 
 def test_the_screen_of_the_night() -> None:
@@ -92,7 +92,7 @@ def test_what_a_source_does_not_see_stands_above_what_is_waited_for() -> None:
 
 
 def test_nothing_known_is_a_screen_too() -> None:
-    lines = screen(Snapshot(summary=nothing_seen("prod"), events=(), status=NO_STATUS))
+    lines = screen(ClusterRead(summary=nothing_seen("prod"), events=(), status=NO_STATUS))
     assert "no data yet" in lines[0]
     assert lines[1].startswith("[zookeeper] > pre-migration")
     assert lines[-1] == "waiting for: kraftgate run: nothing has been observed yet"
@@ -111,12 +111,12 @@ def test_a_source_that_cannot_go_on_is_marked() -> None:
 
 
 def test_a_finalized_cluster_waits_for_nothing() -> None:
-    done = Snapshot(summary=cluster(Phase.FINALIZED, kraft(1)), events=EVENTS, status=FRESH)
+    done = ClusterRead(summary=cluster(Phase.FINALIZED, kraft(1)), events=EVENTS, status=FRESH)
     assert screen(done)[-1] == "waiting for: nothing: the migration is finalized"
 
 
 def test_a_phase_beside_the_way_stands_alone() -> None:
-    back = Snapshot(summary=cluster(Phase.ROLLED_BACK), events=(), status=FRESH)
+    back = ClusterRead(summary=cluster(Phase.ROLLED_BACK), events=(), status=FRESH)
     assert screen(back)[1] == "[rolled-back]"
 
 
@@ -139,7 +139,7 @@ brokers = st.builds(
     st.booleans(),
 )
 snapshots = st.builds(
-    lambda phase, found, status: Snapshot(
+    lambda phase, found, status: ClusterRead(
         summary=cluster(phase, *found, offset=2**40), events=EVENTS, status=status
     ),
     st.sampled_from(Phase),
@@ -150,7 +150,7 @@ snapshots = st.builds(
 
 @examples(60)
 @given(snapshots, st.integers(60, 200))
-def test_no_line_is_wider_than_the_screen(one: Snapshot, width: int) -> None:
+def test_no_line_is_wider_than_the_screen(one: ClusterRead, width: int) -> None:
     lines = screen(one, width)
     assert all(cell_len(line) <= width for line in lines)
     assert sum(line.startswith("waiting for: ") for line in lines) == 1
@@ -158,7 +158,9 @@ def test_no_line_is_wider_than_the_screen(one: Snapshot, width: int) -> None:
 
 @examples(60)
 @given(snapshots, st.integers(76, 200), st.integers(8, 60))
-def test_the_wait_is_on_the_screen_at_every_height(one: Snapshot, width: int, height: int) -> None:
+def test_the_wait_is_on_the_screen_at_every_height(
+    one: ClusterRead, width: int, height: int
+) -> None:
     lines = screen(one, width, height)
     assert len(lines) <= height
     assert any(line.startswith("waiting for: ") for line in lines)
@@ -166,7 +168,7 @@ def test_the_wait_is_on_the_screen_at_every_height(one: Snapshot, width: int, he
 
 def test_brokers_in_trouble_are_shown_when_not_all_fit() -> None:
     many = [kraft(i) for i in range(1, 100)]
-    one = Snapshot(summary=cluster(Phase.HYBRID, *many, held(100)), events=EVENTS, status=FRESH)
+    one = ClusterRead(summary=cluster(Phase.HYBRID, *many, held(100)), events=EVENTS, status=FRESH)
     lines = screen(one, 80, 24)
     assert len(lines) <= 24
     assert any(" HELD " in line for line in lines)
@@ -217,16 +219,16 @@ def test_a_value_is_quoted_when_it_must_be(value: object, text: str) -> None:
     assert pairs({"key": value}) == f"key={text}"
 
 
-def told(before: Snapshot | None, after: Snapshot) -> list[str]:
-    was = None if before is None else judged(before, NOW_MS, FIVE_MINUTES_MS)
-    lines = changes(was, judged(after, NOW_MS, FIVE_MINUTES_MS), NOW_MS)
+def told(before: ClusterRead | None, after: ClusterRead) -> list[str]:
+    was = None if before is None else assessed(before, NOW_MS)
+    lines = changes(was, assessed(after, NOW_MS))
     head = "2026-09-21T14:13:20.000Z cluster=prod "
     assert all(line.startswith(head) for line in lines)
     return [line.removeprefix(head) for line in lines]
 
 
-def with_brokers(*found: BrokerSummary, phase: Phase = Phase.HYBRID) -> Snapshot:
-    return Snapshot(summary=cluster(phase, *found), events=(), status=FRESH)
+def with_brokers(*found: BrokerSummary, phase: Phase = Phase.HYBRID) -> ClusterRead:
+    return ClusterRead(summary=cluster(phase, *found), events=(), status=FRESH)
 
 
 def test_unfenced_early_is_in_the_present_only_while_it_lasts() -> None:
@@ -238,7 +240,7 @@ def test_unfenced_early_is_in_the_present_only_while_it_lasts() -> None:
     assert "unfenced_early=false" in line
 
 
-def zookeeper_broker(**changes: object) -> Snapshot:
+def zookeeper_broker(**changes: object) -> ClusterRead:
     """One broker that only ZooKeeper knows, before the metadata log has a topic."""
     one = kraft(1, mode=Mode.ZOOKEEPER, epoch=None, replicas=Counter(), **changes)
     summary = cluster(Phase.ZOOKEEPER, one)
@@ -300,10 +302,10 @@ def test_no_change_makes_no_line() -> None:
 
 
 def test_ages_make_no_line() -> None:
-    before = judged(HYBRID, NOW_MS, FIVE_MINUTES_MS)
-    later = judged(HYBRID, NOW_MS + 5_000, FIVE_MINUTES_MS)
-    assert before.reasons != later.reasons
-    assert changes(before, later, NOW_MS + 5_000) == []
+    before = assessed(HYBRID, NOW_MS)
+    later = assessed(HYBRID, NOW_MS + 5_000)
+    assert before.waits != later.waits
+    assert changes(before, later) == []
 
 
 def test_each_change_is_one_line_with_stable_fields() -> None:
@@ -357,6 +359,6 @@ def test_the_closing_table_tells_how_long_each_was_held() -> None:
 
 def test_the_screen_can_be_kept_as_a_picture(tmp_path: Path) -> None:
     file = tmp_path / "run.svg"
-    save_svg(picture(HYBRID, NOW_MS, FIVE_MINUTES_MS, 100), file)
+    save_svg(picture(assessed(HYBRID, NOW_MS), 100), file)
     assert "HELD" in file.read_text()
     assert [path.name for path in tmp_path.iterdir()] == ["run.svg"]

@@ -17,16 +17,19 @@ from migration.assessment.conditions import (
     external,
     parse,
 )
+from migration.assessment.polled import Polled
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.probed import Unknown
-from orchestrator.conditions.asked import Asked
 from orchestrator.conditions.asking import EVERY_S, Asking
 from orchestrator.conditions.waiting import Found, Outcome, Waiting, World
 from orchestrator.config import parse_config
-from orchestrator.following import Snapshot
-from tests.orchestrator.night import FIVE_MINUTES_MS, FRESH, NOW_MS, cluster, held, kraft
+from orchestrator.following import ClusterRead
+from orchestrator.run.assessed import Tick
+from orchestrator.run.backlog import Backlogs
+from tests.orchestrator.night import FRESH, NOW_MS, cluster, held, kraft
+from tests.support.assessing import tick
 
 CONFIG = """cluster: {name: prod}
 controllers: {bootstrap: 'c1:9093'}
@@ -48,20 +51,25 @@ class Outside:
 
     summaries: Sequence[ClusterSummary]
     looks_work: bool = True
-    answers: Callable[[float], Asked] = lambda _: Asked()
+    answers: Callable[[float], Polled] = lambda _: Polled()
     now_s: float = 0.0
     looked: list[tuple[str, int | None, float]] = field(default_factory=list)
     said: list[Found] = field(default_factory=list)
     at_a_look_of_the_disks: ClusterSummary | None = None
     not_followed: str | None = None
     polled: int = 0
+    backlogs: Backlogs = field(default_factory=Backlogs)
     _count: int = 0
 
-    def look(self, now_ms: int) -> list[Snapshot]:
+    def tick(self, now_ms: int) -> Tick:
         summary = self.summaries[min(self._count, len(self.summaries) - 1)]
         self._count += 1
         live = replace(FRESH, observed_ms=now_ms, last_reply_ms=now_ms)
-        return [Snapshot(summary=summary, events=(), status=live, log_dirs=live)]
+        one = ClusterRead(summary=summary, events=(), status=live, log_dirs=live)
+        unread = self.backlogs.unread(one, now_ms)
+        if self.not_followed is not None:
+            unread = dict.fromkeys(DataSource, self.not_followed)
+        return tick([one], now_ms, unread=unread, polled=self.answers(self.now_s))
 
     def look_at_disks(self, name: str, broker: int | None, timeout_s: float) -> bool:
         self.looked.append((name, broker, timeout_s))
@@ -80,9 +88,8 @@ class Outside:
 
     def wait(self, *texts: str, timeout_s: float = 10.0, fail_fast: bool = False) -> Outcome:
         world = World(
-            look=self.look,
+            tick=self.tick,
             look_at_disks=self.look_at_disks,
-            asked=lambda _: self.answers(self.now_s),
             ask_anew=self.ask_anew,
             say=self.said.append,
             not_followed=lambda: self.not_followed,
@@ -92,7 +99,7 @@ class Outside:
         )
         entries = parse_config(CONFIG, Path("kraftgate.yaml")).clusters
         conditions = [parse(text) for text in texts]
-        waiting = Waiting(entries, conditions, FIVE_MINUTES_MS, world)
+        waiting = Waiting(entries, conditions, world)
         return waiting.wait(timeout_s, fail_fast=fail_fast)
 
 
@@ -181,8 +188,8 @@ def test_what_is_asked_for_must_be_answered() -> None:
     full = TopicsSeen(at_ms=NOW_MS, partitions=32)
     counted = replace(DONE, under_replicated=0, leaderless=0)
 
-    def answers(now_s: float) -> Asked:
-        return Asked(topics=full if now_s >= 2 else Unknown("b1:9092 refused"))
+    def answers(now_s: float) -> Polled:
+        return Polled(topics=full if now_s >= 2 else Unknown("b1:9092 refused"))
 
     outside = Outside([counted], answers=answers)
     outcome = outside.wait("isr_full")
@@ -194,8 +201,8 @@ def test_what_holds_already_is_reported_at_the_first_assessment() -> None:
     """Polled once, for that assessment: it never says that a source has not been polled."""
     counted = replace(DONE, under_replicated=0, leaderless=0)
     outside = Outside([counted])
-    full = Asked(topics=TopicsSeen(at_ms=NOW_MS, partitions=32))
-    outside.answers = lambda _: full if outside.polled else Asked()
+    full = Polled(topics=TopicsSeen(at_ms=NOW_MS, partitions=32))
+    outside.answers = lambda _: full if outside.polled else Polled()
     outcome = outside.wait("isr_full")
     assert (outcome.verdict, outcome.waited_s, outside.polled) == (Verdict.SATISFIED, 0.0, 1)
     assert [each["prod"][0].verdict for each in outside.said] == [Verdict.SATISFIED]
@@ -212,7 +219,7 @@ def test_without_a_running_run_it_says_so_at_once() -> None:
 
 
 class TestAsking:
-    """Asked in the background, and every few seconds again."""
+    """Polled in the background, and every few seconds again."""
 
     def test_an_answer_is_there_once_it_came_and_is_asked_for_again(self) -> None:
         asked: list[float] = []

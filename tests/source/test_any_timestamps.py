@@ -8,19 +8,19 @@ import numpy as np
 from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
-from migration.assessment.currency import CURRENT
-from migration.assessment.hazards import hazards
 from migration.metadata.directory_ids import MIGRATING
 from migration.observed.source_status import NO_STATUS
 from migration.shard.transitions import ABSENT, place
 from migration.values.timestamps import LATEST_MS, iso, within
 from orchestrator.contract import status_json
+from orchestrator.following import ClusterRead
 from orchestrator.view.closing import closing
 from orchestrator.view.words import event_fields, pairs
 from streams.spark.packing import pack_shard, unpack_shard
 from streams.spark.transition_files import read_transitions, write_transitions
 from streams.state.image_codec import broker_json, read_summary, summary_json
 from streams.wire.build import write_batch, write_leader_change
+from tests.support.assessing import assessed, entry
 from tests.support.examples import examples
 from tests.support.logs import Action, values
 from tests.support.pipeline import Run
@@ -55,8 +55,9 @@ def test_a_record_of_any_date_is_read_kept_and_shown(drawn: list[Action], times:
     kept = read_summary(summary_json(summary), [broker_json(each) for each in summary.brokers])
     assert kept == summary
     now_ms = 1_795_311_000_000
-    dangers = hazards(kept, now_ms, CURRENT)
-    state = status_json(kept, run.events, (), NO_STATUS, now_ms, stall_after_ms=1, dangers=dangers)
+    numbered = tuple(enumerate(run.events, 1))
+    read = ClusterRead(summary=kept, events=numbered, status=NO_STATUS)
+    state = status_json(assessed(read, now_ms, of=entry(), stall_after_ms=1))
     told = json.loads(json.dumps(state))
     assert [each["timestamp"] for each in told["events"]] == [
         iso(each.timestamp_ms) for each in run.events if each.timestamp_ms is not None

@@ -13,8 +13,8 @@ from migration.observed.source_status import to_json
 from migration.observed.zookeeper import ZkController, ZooKeeperImage
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.cli import main
-from orchestrator.commands import reading
 from orchestrator.errors import ExitCode
+from orchestrator.run import reading
 from orchestrator.runbook.load import parse
 from orchestrator.walk import entries
 from orchestrator.walk.approvals import this_person

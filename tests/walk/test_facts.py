@@ -13,7 +13,7 @@ from migration.assessment.conditions.parse import parse
 from migration.image.summary import Phase
 from migration.observed.source_status import SourceStatus
 from orchestrator.conditions.asking import EVERY_S, Asking
-from orchestrator.following import Snapshot
+from orchestrator.following import ClusterRead
 from orchestrator.walk.facts import FactFinder
 from tests.orchestrator.night import cluster, kraft
 
@@ -72,11 +72,11 @@ def test_what_is_kept_is_asked_for_when_it_is_due_and_nothing_else(
         assert asking.asked.external == {"lag": told(0)}
 
 
-def looked(read: int, **status: int | None) -> Snapshot:
+def looked(read: int, **status: int | None) -> ClusterRead:
     """A look that has taken `read` records in; the controller answered at SINCE_MS."""
     summary = replace(cluster(Phase.HYBRID, kraft(1)), metadata_offset=read - 1)
     source = SourceStatus(observed_ms=SINCE_MS, last_reply_ms=SINCE_MS, **status)  # type: ignore[arg-type]
-    return Snapshot(summary=summary, events=(), status=source)
+    return ClusterRead(summary=summary, events=(), status=source)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from migration.assessment.currency import SourceCurrency, SourceState
 from migration.assessment.eta.estimate import LEVEL, Estimate, estimate
-from migration.assessment.waits.cluster import is_present
 from migration.image.holds import is_stalled
 from migration.image.summary import BrokerSummary, ClusterSummary
-from migration.observed.source_status import SourceStatus
 from migration.shard.progress import Step
 
 _LOG_SILENT_MS: Final = 10_000
@@ -48,11 +47,11 @@ def rate_per_second(broker: BrokerSummary) -> float | None:
 
 
 def etas(
-    summary: ClusterSummary, source: SourceStatus, now_ms: int, stall_after_ms: int
+    summary: ClusterSummary, log: SourceCurrency, now_ms: int, stall_after_ms: int
 ) -> dict[int, Eta]:
     """Of each held broker: how long until its last replica has a directory, or why not known."""
     held = [broker for broker in summary.brokers if broker.held]
-    if not is_present(summary, source, now_ms):
+    if log.state not in (SourceState.CURRENT, SourceState.OVER):
         return {broker.id: NoEstimate.NOT_CURRENT for broker in held}
     at_ms = _log_time_ms(summary, now_ms)
     return {

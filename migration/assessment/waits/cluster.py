@@ -10,42 +10,12 @@ the migration is finalized, or there was none to do, and nothing is pending.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from migration.assessment.currency import UNREAD_RECORDS, SourceCurrency, SourceState
 from migration.assessment.waits.brokers import broker_waits
 from migration.assessment.waits.wait import Wait, WaitKind
-from migration.image.holds import is_stalled
 from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary, Mode, Phase
-from migration.observed.source_status import (
-    BEHIND_RECORDS,
-    NO_STATUS,
-    STALE_AFTER_MS,
-    SourceStatus,
-    behind,
-    from_json,
-    is_current,
-    is_silent,
-    stale_ms,
-    to_json,
-)
+from migration.observed.source_status import SourceStatus, behind, stale_ms
 from migration.values.durations import duration_text
-
-__all__ = [
-    "NO_STATUS",
-    "STALE_AFTER_MS",
-    "SourceStatus",
-    "Wait",
-    "WaitKind",
-    "from_json",
-    "headline",
-    "is_current",
-    "is_log_over",
-    "is_present",
-    "is_stalled",
-    "nothing_seen",
-    "stale_ms",
-    "to_json",
-    "waits",
-]
-
 
 _RANK: Final = {kind: rank for rank, kind in enumerate(WaitKind)}
 _RESTARTS: Final = (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED, Phase.KRAFT)
@@ -70,18 +40,13 @@ def nothing_seen(cluster: str) -> ClusterSummary:
 
 
 def waits(
-    summary: ClusterSummary, source: SourceStatus, now_ms: int, stall_after_ms: int
+    summary: ClusterSummary, log: SourceCurrency, now_ms: int, stall_after_ms: int
 ) -> tuple[Wait, ...]:
-    """Everything that is being waited for, most important first."""
-    blocked = tuple(_source_waits(summary, source, now_ms))
-    if blocked:
-        return blocked
+    """Everything that is being waited for, most important first; `log`: the metadata log's."""
+    blocked = _log_wait(summary, log, now_ms)
+    if blocked is not None:
+        return (blocked,)
     return tuple(_migration_waits(summary, now_ms, stall_after_ms))
-
-
-def is_present(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> bool:
-    """Whether what is known of the metadata log is the present: all of it, and not old."""
-    return next(_source_waits(summary, source, now_ms), None) is None
 
 
 def _migration_waits(summary: ClusterSummary, now_ms: int, stall_after_ms: int) -> Iterator[Wait]:
@@ -113,40 +78,41 @@ def headline(summary: ClusterSummary, reasons: tuple[Wait, ...]) -> str:
     return "nothing: the migration is finalized"
 
 
-def _source_waits(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> Iterator[Wait]:
-    """Yield why what is known is not the present; nothing when it is."""
-    if source.error is not None:
-        yield Wait(kind=WaitKind.SOURCE_ERROR, text=f"the source to be mended: {source.error}")
-    elif source == NO_STATUS:
-        text = "kraftgate run: nothing has been observed yet"
-        yield Wait(kind=WaitKind.NOT_RUNNING, text=text)
-    elif is_silent(source, now_ms):
-        age = duration_text(now_ms - source.observed_ms)
-        text = f"kraftgate run: it last reported {age} ago"
-        yield Wait(kind=WaitKind.NOT_RUNNING, text=text, since_ms=source.observed_ms)
-    elif is_current(source, now_ms):
-        yield from _catching_up(summary, source)
-    elif not is_log_over(summary):
-        yield _unanswered(summary, source, now_ms)
+def _log_wait(summary: ClusterSummary, log: SourceCurrency, now_ms: int) -> Wait | None:
+    """Say why the metadata log does not show the present; None: it does, or it is over."""
+    status = log.status
+    match log.state:
+        case SourceState.CURRENT | SourceState.OVER:
+            return None
+        case SourceState.ERROR:
+            text = f"the source to be mended: {status.error}"
+            return Wait(kind=WaitKind.SOURCE_ERROR, text=text)
+        case SourceState.NOT_STARTED:
+            text = "kraftgate run: nothing has been observed yet"
+            return Wait(kind=WaitKind.NOT_RUNNING, text=text)
+        case SourceState.SILENT:
+            age = duration_text(now_ms - status.observed_ms)
+            text = f"kraftgate run: it last reported {age} ago"
+            return Wait(kind=WaitKind.NOT_RUNNING, text=text, since_ms=status.observed_ms)
+        case SourceState.BEHIND:
+            return _catching_up(summary, log)
+    return _unanswered(summary, status, now_ms)
 
 
-def _catching_up(summary: ClusterSummary, source: SourceStatus) -> Iterator[Wait]:
-    unread = behind(source, summary.metadata_offset)
-    if source.log != summary.metadata_log:
-        text = f"the metadata log to be read: another one has begun, number {source.log}"
-        yield Wait(kind=WaitKind.CATCHING_UP, text=text)
-    elif unread > BEHIND_RECORDS:
-        read = "none" if summary.metadata_offset is None else str(summary.metadata_offset + 1)
-        count = f"{read} of {source.high_watermark} records, {unread} to go"
-        text = f"the metadata log to be read: {count}"
-        yield Wait(kind=WaitKind.CATCHING_UP, text=text)
-
-
-def is_log_over(summary: ClusterSummary) -> bool:
-    """Whether nobody writes the metadata log any more, as ZooKeeper shows now."""
-    seen = summary.zookeeper
-    shown = seen is not None and seen.seen_ms is not None and seen.blind_since_ms is None
-    return shown and summary.phase is Phase.ROLLED_BACK
+def _catching_up(summary: ClusterSummary, log: SourceCurrency) -> Wait:
+    status = log.status
+    if status.log != summary.metadata_log:
+        text = f"the metadata log to be read: another one has begun, number {status.log}"
+        return Wait(kind=WaitKind.CATCHING_UP, text=text)
+    if log.why != UNREAD_RECORDS:
+        return Wait(kind=WaitKind.CATCHING_UP, text=f"the metadata log to be read: {log.why}")
+    if status.high_watermark is None:
+        text = "the metadata log to be read: how far it goes is not known"
+        return Wait(kind=WaitKind.CATCHING_UP, text=text)
+    unread = behind(status, summary.metadata_offset)
+    read = "none" if summary.metadata_offset is None else str(summary.metadata_offset + 1)
+    count = f"{read} of {status.high_watermark} records, {unread} to go"
+    return Wait(kind=WaitKind.CATCHING_UP, text=f"the metadata log to be read: {count}")
 
 
 def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> Wait:

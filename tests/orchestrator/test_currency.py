@@ -16,17 +16,19 @@ from migration.assessment.conditions import (
     View,
     parse,
 )
+from migration.assessment.polled import Polled
+from migration.assessment.snapshot import Journal
+from migration.assessment.source_currency import CHECKED_MS_MAX, POLLED_MS_MAX
 from migration.image.summary import Phase
 from migration.observed.probed import Unknown
 from migration.observed.source_status import NO_STATUS, SourceStatus
 from migration.observed.zookeeper import ZooKeeperImage
-from orchestrator.conditions.asked import Asked
 from orchestrator.conditions.together import Together
-from orchestrator.conditions.view import ASKED_MS_MAX, CHECKED_MS_MAX, view_of
 from orchestrator.config import parse_config
 from orchestrator.config_models import ClusterEntry
-from orchestrator.following import Journalled, Snapshot
-from tests.orchestrator.night import FIVE_MINUTES_MS, FRESH, HYBRID, NOW_MS, cluster, kraft
+from orchestrator.following import ClusterRead
+from tests.orchestrator.night import FRESH, HYBRID, NOW_MS, cluster, kraft
+from tests.support.assessing import assessed
 
 EVERYTHING = """cluster: {name: prod}
 zookeeper: {connect: 'z1:2181'}
@@ -49,11 +51,11 @@ def entry(text: str = EVERYTHING) -> ClusterEntry:
     return parse_config(text, Path("kraftgate.yaml")).clusters[0]
 
 
-def seen(one: Snapshot = NOW, text: str = EVERYTHING, **more: object) -> View:
-    return view_of(one, entry(text), NOW_MS, stall_after_ms=FIVE_MINUTES_MS, **more)  # type: ignore[arg-type]
+def seen(one: ClusterRead = NOW, text: str = EVERYTHING, **more: object) -> View:
+    return assessed(one, NOW_MS, of=entry(text), **more).assessment.view  # type: ignore[arg-type]
 
 
-def not_followed(one: Snapshot = NOW, text: str = EVERYTHING) -> Mapping[DataSource, str]:
+def not_followed(one: ClusterRead = NOW, text: str = EVERYTHING) -> Mapping[DataSource, str]:
     found = seen(one, text).not_current
     return {source: why for source, why in found.items() if source in FOLLOWED}
 
@@ -113,7 +115,7 @@ def test_jmx_numbers_are_followed_where_they_are_configured() -> None:
 
 
 def test_zookeeper_must_have_been_read_and_be_seen() -> None:
-    def without(image: ZooKeeperImage | None) -> Snapshot:
+    def without(image: ZooKeeperImage | None) -> ClusterRead:
         return replace(NOW, summary=replace(NOW.summary, zookeeper=image))
 
     assert not_followed(without(None)) == {ZOOKEEPER: "not read yet"}
@@ -134,8 +136,8 @@ def test_what_is_yet_to_be_read_is_not_current_and_a_worse_reason_stands() -> No
 def test_what_the_store_did_not_take_in_for_long_is_not_current() -> None:
     """Also to a command that looks once, and has not seen since when it is so."""
 
-    def behind(for_ms: int) -> Snapshot:
-        unread = Journalled(last=12, read=10, unread_ms=NOW_MS - for_ms)
+    def behind(for_ms: int) -> ClusterRead:
+        unread = Journal(last=12, read=10, unread_ms=NOW_MS - for_ms)
         return replace(NOW, journals={"zookeeper": unread})
 
     assert not_followed(behind(15_000)) == {}
@@ -143,33 +145,44 @@ def test_what_the_store_did_not_take_in_for_long_is_not_current() -> None:
     assert late == {ZOOKEEPER: "journaled facts have not been processed yet"}
 
 
-ASKED = Asked(
-    topics=TopicsSeen(at_ms=NOW_MS - ASKED_MS_MAX, partitions=32),
-    settings=SettingsSeen(at_ms=NOW_MS - ASKED_MS_MAX, modes={}),
-    quorum=QuorumSeen(at_ms=NOW_MS - ASKED_MS_MAX, leader=3000),
+POLLED = Polled(
+    topics=TopicsSeen(at_ms=NOW_MS - POLLED_MS_MAX, partitions=32),
+    settings=SettingsSeen(at_ms=NOW_MS - POLLED_MS_MAX, modes={}),
+    quorum=QuorumSeen(at_ms=NOW_MS - POLLED_MS_MAX, leader=3000),
     preflight=PreflightSeen(at_ms=NOW_MS - CHECKED_MS_MAX, checks=40),
 )
 
 
+def test_a_journal_that_cannot_be_read_is_not_current() -> None:
+    unreadable = replace(NOW, journals={"zookeeper": Journal(last=None, read=10)})
+    assert not_followed(unreadable) == {ZOOKEEPER: "journaled facts have not been processed yet"}
+
+
+def test_many_unread_records_are_not_current_to_a_command_that_reads_once() -> None:
+    many = replace(NOW, status=replace(FRESH, high_watermark=1541))
+    assert not_followed(many) == {LOG: "committed records have not been read yet"}
+    assert not_followed(replace(NOW, status=replace(FRESH, high_watermark=1540))) == {}
+
+
 def test_what_was_not_polled_yet_is_not_blamed_on_an_operator() -> None:
     """The reason names the data and who has it, and nothing that somebody left undone."""
-    found = parse("isr_full").judge(seen(asked=Asked()))
+    found = parse("isr_full").judge(seen(polled=Polled()))
     assert found.reason == "the partition state: not polled from the brokers yet"
-    why = seen(asked=Asked()).not_current
+    why = seen(polled=Polled()).not_current
     assert why[DataSource.QUORUM] == "not polled from the controllers yet"
     assert why[DataSource.PREFLIGHT] == "not run yet"
 
 
 def test_what_was_asked_for_is_current_for_a_while() -> None:
-    now = seen(asked=ASKED)
+    now = seen(polled=POLLED)
     assert not now.not_current
     assert (now.topics, now.settings, now.quorum, now.preflight) == (
-        ASKED.topics,
-        ASKED.settings,
-        ASKED.quorum,
-        ASKED.preflight,
+        POLLED.topics,
+        POLLED.settings,
+        POLLED.quorum,
+        POLLED.preflight,
     )
-    later = view_of(NOW, entry(), NOW_MS + 1, stall_after_ms=1, asked=ASKED)
+    later = assessed(NOW, NOW_MS + 1, of=entry(), polled=POLLED).assessment.view
     assert later.not_current == {
         DataSource.TOPICS: "the last answer is older than 30 s",
         DataSource.SETTINGS: "the last answer is older than 30 s",
@@ -179,7 +192,7 @@ def test_what_was_asked_for_is_current_for_a_while() -> None:
 
 
 def test_what_could_not_be_had_says_why() -> None:
-    failed = seen(asked=replace(ASKED, topics=Unknown("b1:9092 refused")))
+    failed = seen(polled=replace(POLLED, topics=Unknown("b1:9092 refused")))
     assert failed.not_current == {DataSource.TOPICS: "b1:9092 refused"}
     assert failed.topics is None
 
@@ -193,10 +206,10 @@ def test_the_soak_counts_since_all_others_hold_without_a_break() -> None:
     done = replace(NOW, summary=replace(cluster(Phase.FINALIZED, kraft(1)), zookeeper=SEEN))
     together = Together([parse("finalized"), parse("soak(10s)")])
 
-    def at(one: Snapshot, after_s: int) -> list[Verdict]:
+    def at(one: ClusterRead, after_s: int) -> list[Verdict]:
         now_ms = NOW_MS + after_s * 1000
         fresh = replace(one, status=replace(FRESH, observed_ms=now_ms, last_reply_ms=now_ms))
-        found = together.judge(view_of(fresh, entry(), now_ms, stall_after_ms=1))
+        found = together.judge(assessed(fresh, now_ms, of=entry()).assessment.view)
         return [each.verdict for each in found]
 
     waiting = [Verdict.SATISFIED, Verdict.WAITING]

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from migration.observed.source_status import NO_STATUS, SourceStatus
-from orchestrator.conditions.view import currency_of
 from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import FollowingError
-from orchestrator.following import Snapshot, Store, Tally, snapshot, tally
+from orchestrator.following import ClusterRead, Store, Tally, read_cluster, tally
 
 STORE_FILE: Final = "store.db"
 _EVENTS_PER_LOOK_MAX: Final = 5000
@@ -66,7 +65,7 @@ class Reader:
             last = store.events(cluster.name, limit=1, newest=True) if store else []
             self._behind[cluster.name] = last[-1][0] if last else 0
 
-    def look(self, now_ms: int) -> list[Snapshot]:
+    def look(self, now_ms: int) -> list[ClusterRead]:
         """Read every cluster once.
 
         Raises:
@@ -104,19 +103,21 @@ class Reader:
             self._store = self._opener(self._config.state_dir)
         return self._store
 
-    def _look_at(self, store: Store | None, entry: ClusterEntry, now_ms: int) -> Snapshot:
+    def _look_at(self, store: Store | None, entry: ClusterEntry, now_ms: int) -> ClusterRead:
         one = self._read(store, entry.name)
+        if entry.runbook is None:  # what an earlier run left
+            one = replace(one, walk=None)
         if entry.controllers is None and one.status == NO_STATUS:
             waiting = f"{self._config.path.name} names no `controllers` for {entry.name}"
             one = replace(one, status=SourceStatus(observed_ms=now_ms, waiting=waiting))
-        return replace(one, currency=currency_of(one, entry, now_ms))
+        return one
 
-    def _read(self, store: Store | None, name: str) -> Snapshot:
+    def _read(self, store: Store | None, name: str) -> ClusterRead:
         state_dir = self._config.state_dir
         if self._newest is not None:
-            return snapshot(store, state_dir, name, limit=self._newest, newest=True)
+            return read_cluster(store, state_dir, name, limit=self._newest, newest=True)
         after = self._behind.get(name, 0)
-        one = snapshot(store, state_dir, name, after=after, limit=_EVENTS_PER_LOOK_MAX)
+        one = read_cluster(store, state_dir, name, after=after, limit=_EVENTS_PER_LOOK_MAX)
         if one.events:
             self._behind[name] = one.events[-1][0]
         return one

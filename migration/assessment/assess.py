@@ -1,0 +1,174 @@
+"""assess(snapshot) -> Assessment: what Kraftgate concludes from one snapshot of a cluster."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from migration.assessment.alerts import Scene, Standings, WalkSeen, advance
+from migration.assessment.conditions import View
+from migration.assessment.conditions.authority import is_seen_now, knows_partitions
+from migration.assessment.currency import Currency, SourceCurrency
+from migration.assessment.data_source import DataSource
+from migration.assessment.eta.rates import Eta, cluster_eta, etas
+from migration.assessment.hazards import Hazard, hazards
+from migration.assessment.snapshot import FOLLOWED, Execution, Snapshot
+from migration.assessment.source_currency import currency_of, source_currencies
+from migration.assessment.waits.cluster import headline, waits
+from migration.assessment.waits.wait import Wait, WaitKind
+from migration.image.holds import is_stalled
+from migration.image.summary import ClusterSummary
+from migration.observed.probed import Maybe, Unknown
+
+T = TypeVar("T")
+
+_NEXT_STEPS: Final = frozenset(
+    {
+        WaitKind.BROKER_IN_ZOOKEEPER_MODE,
+        WaitKind.ROLLING_BACK,
+        WaitKind.CONTROLLERS,
+        WaitKind.REGISTRATIONS,
+        WaitKind.COPY,
+        WaitKind.FINALIZE,
+        WaitKind.ROLLED_BACK,
+    }
+)
+"""Which step comes next; while a runbook is executed, the runbook decides that."""
+_AHEAD: Final = frozenset({WaitKind.BROKER_IN_ZOOKEEPER_MODE, WaitKind.FINALIZE})
+"""Steps ahead; an aborted rollback has not turned round."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """One cluster at one moment, assessed.
+
+    Attributes:
+        sources: every followed source, also those that are not configured.
+        currency: of the followed and the polled sources.
+        view: what conditions are evaluated on.
+        waits: what the migration waits for beside the runbook's checkpoint, most important first.
+        etas: of each held broker.
+        eta: until no broker is held; None: none is.
+        alerts: those that are pending or active.
+        stalled: brokers that are held and make no progress.
+        knows_partitions: whether the metadata log is authoritative for topics and replicas.
+    """
+
+    snapshot: Snapshot
+    sources: Mapping[DataSource, SourceCurrency]
+    currency: Currency
+    view: View
+    waits: tuple[Wait, ...]
+    etas: Mapping[int, Eta]
+    eta: Eta | None
+    alerts: Standings
+    stalled: frozenset[int]
+    knows_partitions: bool
+
+    @property
+    def summary(self) -> ClusterSummary:
+        """The image that was assessed."""
+        return self.snapshot.summary
+
+    @property
+    def now_ms(self) -> int:
+        """The moment, by the wall clock."""
+        return self.snapshot.now_ms
+
+    @property
+    def hazards(self) -> tuple[Hazard, ...]:
+        """The hazards that are dangerous now, the gravest first."""
+        return self.view.dangers
+
+    @property
+    def log(self) -> SourceCurrency:
+        """The metadata log's source."""
+        return self.sources[DataSource.METADATA_LOG]
+
+    @property
+    def headline(self) -> str:
+        """What the migration waits for in one line, also when it is nothing."""
+        execution = self.snapshot.execution
+        if not self.waits and execution is not None and execution.outcome is None:
+            return "nothing beside the runbook's checkpoint"
+        return headline(self.summary, self.waits)
+
+    def is_source_current(self, source: DataSource) -> bool | None:
+        """Whether a followed source shows the present; None: the cluster does not have it now."""
+        return is_seen_now(self.view, source) if source in self.snapshot.configured else None
+
+
+def assess(snapshot: Snapshot) -> Assessment:
+    """Assess one cluster. Pure: the same snapshot gives the same assessment."""
+    summary, now_ms = snapshot.summary, snapshot.now_ms
+    sources = source_currencies(snapshot)
+    currency = currency_of(snapshot, sources)
+    view = _view(snapshot, currency)
+    log = sources[DataSource.METADATA_LOG]
+    found = etas(summary, log, now_ms, snapshot.stall_after_ms)
+    return Assessment(
+        snapshot=snapshot,
+        sources=sources,
+        currency=currency,
+        view=view,
+        waits=tuple(
+            _beside(snapshot.execution, waits(summary, log, now_ms, snapshot.stall_after_ms))
+        ),
+        etas=found,
+        eta=cluster_eta(summary, found),
+        alerts=advance(snapshot.alerts, _scene(snapshot, view)),
+        stalled=frozenset(
+            broker.id
+            for broker in summary.brokers
+            if is_stalled(broker, now_ms, snapshot.stall_after_ms)
+        ),
+        knows_partitions=knows_partitions(view),
+    )
+
+
+def _view(snapshot: Snapshot, currency: Currency) -> View:
+    execution, polled = snapshot.execution, snapshot.polled
+    near = None if execution is None or execution.outcome else execution.finalize_is_near
+    return View(
+        summary=snapshot.summary,
+        now_ms=snapshot.now_ms,
+        stall_after_ms=snapshot.stall_after_ms,
+        not_current=currency.not_current,
+        limits={source: each.limits for source, each in snapshot.sources.items()},
+        hazards=hazards(snapshot.summary, snapshot.now_ms, currency, finalize_is_near=near),
+        topics=_known(polled.topics),
+        settings=_known(polled.settings),
+        quorum=_known(polled.quorum),
+        preflight=_known(polled.preflight),
+        external=polled.external,
+    )
+
+
+def _beside(execution: Execution | None, found: Iterable[Wait]) -> Iterable[Wait]:
+    """Leave out the waits that the execution of a runbook decides."""
+    hidden: frozenset[WaitKind] = frozenset()
+    if execution is not None and execution.outcome is None:
+        hidden = _NEXT_STEPS
+    elif execution is not None and execution.outcome == "aborted" and execution.path is not None:
+        hidden = _AHEAD
+    return (each for each in found if each.kind not in hidden)
+
+
+def _scene(snapshot: Snapshot, view: View) -> Scene:
+    execution = snapshot.execution
+    return Scene(
+        view=view,
+        sources={each: snapshot.status(each) for each in FOLLOWED if each in snapshot.configured},
+        phase_began_ms=snapshot.phase_began_ms,
+        walk=None
+        if execution is None
+        else WalkSeen(
+            at_ms=execution.at_ms,
+            checkpoint=execution.checkpoint,
+            asks=execution.asks,
+            violated=execution.violated,
+        ),
+    )
+
+
+def _known(answer: Maybe[T]) -> T | None:
+    return None if isinstance(answer, Unknown) else answer

@@ -1,0 +1,96 @@
+"""One consistent read of one cluster, with its time: all that an assessment is made from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from migration.assessment.alerts import NOTHING_STANDS, Standings
+from migration.assessment.data_source import DataSource
+from migration.assessment.polled import NOT_POLLED, Polled
+from migration.image.summary import ClusterSummary
+from migration.observed.source_status import NO_STATUS, SourceStatus
+
+FOLLOWED: Final = (
+    DataSource.METADATA_LOG,
+    DataSource.ZOOKEEPER,
+    DataSource.LOG_DIRS,
+    DataSource.JMX,
+)
+"""The sources that the job follows all the time, where they are configured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Journal:
+    """A source's journal, and how much of it the store includes.
+
+    Attributes:
+        last: sequence number of its last fact; None: the journal cannot be read.
+        read: sequence number of the last fact that the store includes.
+        unread_ms: when the first fact was observed that the store does not include; None: there is
+            none, or that is not known.
+    """
+
+    last: int | None
+    read: int
+    unread_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """The execution of a runbook, as far as an assessment depends on it.
+
+    Attributes:
+        at_ms: when the orchestrator recorded it.
+        checkpoint: None: it has ended.
+        outcome: how it ended; None: it goes on.
+        path: the rollback that is taken; None: the way ahead.
+        asks: what an operator must decide about its step; None: nothing.
+        violated: its conditions that do not come to hold without an operator, in words.
+        finalize_is_near: whether the checkpoint that finalizes is under way or next; None: no
+            checkpoint says so.
+    """
+
+    at_ms: int
+    checkpoint: str | None
+    outcome: str | None = None
+    path: str | None = None
+    asks: str | None = None
+    violated: tuple[str, ...] = ()
+    finalize_is_near: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One cluster at one moment.
+
+    Attributes:
+        now_ms: the moment, by the wall clock.
+        stall_after_ms: a held broker without progress for longer is stalled.
+        configured: the followed sources that the configuration names.
+        sources: what each of them reports of itself; absent: nothing.
+        journals: of the sources that have one.
+        unread: sources whose data the store does not include yet, with the reason, by the history
+            of this process; None: it has none (a command that reads once), so that the number of
+            unread records decides.
+        resuming: sources whose last report was made to an earlier process.
+        phase_began_ms: None: not known.
+        execution: None: no runbook is executed.
+        alerts: as of the snapshot before.
+    """
+
+    summary: ClusterSummary
+    now_ms: int
+    stall_after_ms: int
+    configured: frozenset[DataSource]
+    sources: Mapping[DataSource, SourceStatus] = field(default_factory=dict)
+    journals: Mapping[DataSource, Journal] = field(default_factory=dict)
+    unread: Mapping[DataSource, str] | None = None
+    resuming: frozenset[DataSource] = frozenset()
+    polled: Polled = NOT_POLLED
+    phase_began_ms: int | None = None
+    execution: Execution | None = None
+    alerts: Standings = NOTHING_STANDS
+
+    def status(self, source: DataSource) -> SourceStatus:
+        """What a source reports of itself."""
+        return self.sources.get(source, NO_STATUS)

@@ -1,0 +1,96 @@
+"""Clusters as assessed at one tick: what every consumer formats, and none judges again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from migration.assessment.assess import Assessment
+from migration.assessment.currency import Currency
+from migration.assessment.data_source import DataSource
+from migration.assessment.hazards import Hazard
+from migration.assessment.waits.wait import Wait
+from migration.image.summary import ClusterSummary
+from migration.metadata.events import Event
+from migration.observed.source_status import SourceStatus
+from orchestrator.config_models import ClusterEntry
+from orchestrator.following import ClusterRead, Tally
+from orchestrator.walk.told import WalkTold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessed:
+    """One cluster at one tick.
+
+    Attributes:
+        tally: its events so far.
+    """
+
+    entry: ClusterEntry
+    read: ClusterRead
+    assessment: Assessment = field(compare=False)
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def name(self) -> str:
+        """The cluster's name."""
+        return self.summary.cluster
+
+    @property
+    def now_ms(self) -> int:
+        """The tick, by the wall clock."""
+        return self.assessment.now_ms
+
+    @property
+    def summary(self) -> ClusterSummary:
+        """The image."""
+        return self.read.summary
+
+    @property
+    def events(self) -> tuple[tuple[int, Event], ...]:
+        """The events that were read, oldest first, with their sequence numbers."""
+        return self.read.events
+
+    @property
+    def status(self) -> SourceStatus:
+        """What the metadata log's source reports of itself."""
+        return self.read.status
+
+    @property
+    def walk(self) -> WalkTold | None:
+        """The execution of the runbook; None: there is none."""
+        return self.read.walk
+
+    @property
+    def currency(self) -> Currency:
+        """Which sources show the present."""
+        return self.assessment.currency
+
+    @property
+    def hazards(self) -> tuple[Hazard, ...]:
+        """The hazards that are dangerous now."""
+        return self.assessment.hazards
+
+    @property
+    def waits(self) -> tuple[Wait, ...]:
+        """What the migration waits for beside the runbook's checkpoint."""
+        return self.assessment.waits
+
+    @property
+    def configured(self) -> Mapping[DataSource, SourceStatus]:
+        """What each configured source reports of itself."""
+        return {
+            source: status
+            for source, status in self.read.sources.items()
+            if source in self.assessment.snapshot.configured
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """All clusters, in the configuration's order; `at_ms`: by the wall clock."""
+
+    at_ms: int
+    clusters: tuple[Assessed, ...]
+
+    def cluster(self, name: str) -> Assessed:
+        """Return one configured cluster."""
+        return next(each for each in self.clusters if each.entry.name == name)

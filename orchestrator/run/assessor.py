@@ -1,0 +1,180 @@
+"""Builds the snapshot of every cluster at each tick and assesses it: the only place that does."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from migration.assessment.alerts import NOTHING_STANDS, Standings
+from migration.assessment.assess import assess
+from migration.assessment.conditions import Verdict
+from migration.assessment.data_source import DataSource
+from migration.assessment.polled import NOT_POLLED, Polled
+from migration.assessment.snapshot import Execution, Snapshot
+from orchestrator.alerts import kept
+from orchestrator.config import Config
+from orchestrator.config_models import ClusterEntry
+from orchestrator.following import ClusterRead, Tally, read_status
+from orchestrator.run.assessed import Assessed, Tick
+from orchestrator.run.backlog import Backlogs
+from orchestrator.run.reading import Reader
+from orchestrator.walk.told import WalkTold
+
+_STATUS_FILES: Final = {
+    DataSource.METADATA_LOG: "source.json",
+    DataSource.ZOOKEEPER: "zookeeper.json",
+    DataSource.LOG_DIRS: "log_dirs.json",
+    DataSource.JMX: "jmx.json",
+}
+
+
+class Assessor:
+    """Assesses all configured clusters, tick by tick.
+
+    Attributes:
+        polled: gives the latest answers of the polled sources, by cluster.
+        execution: gives the execution of a runbook in this process, by cluster; None: what another
+            process recorded is read.
+        not_followed: why no source is current although it reports that it is (no `kraftgate run`
+            is running); None: one is.
+    """
+
+    def __init__(self, config: Config, reader: Reader, *, once: bool = False) -> None:
+        """Prepare.
+
+        Args:
+            config: The clusters.
+            reader: Reads what is stored of them.
+            once: Only one tick is assessed, so that there is no history of unread records.
+        """
+        self._config = config
+        self._reader = reader
+        self._backlogs = None if once else {each.name: Backlogs() for each in config.clusters}
+        self._alerts = {
+            each.name: kept.read(config.state_dir / "clusters" / each.name / kept.ALERTS_FILE)
+            for each in config.clusters
+        }
+        self._reported_before: Mapping[str, Mapping[DataSource, int]] = {}
+        self.polled: Callable[[str], Polled] = lambda _: NOT_POLLED
+        self.execution: Callable[[str], WalkTold | None] | None = None
+        self.not_followed: Callable[[], str | None] = lambda: None
+
+    def follow_from_here(self) -> None:
+        """Take what the sources have reported so far as reported to an earlier process."""
+        self._reported_before = {
+            each.name: last_reports(self._config, each.name) for each in self._config.clusters
+        }
+
+    def reported_before_ms(self, cluster: str) -> int | None:
+        """When a source last reported to an earlier process; None: none did."""
+        return max(self._reported_before.get(cluster, {}).values(), default=None)
+
+    def tick(self, now_ms: int) -> Tick:
+        """Read and assess every cluster once.
+
+        Raises:
+            FollowingError: the store cannot be read.
+        """
+        found = self._reader.look(now_ms)
+        tallies = self._reader.tallies()
+        why = self.not_followed()
+        return Tick(
+            at_ms=now_ms,
+            clusters=tuple(
+                self._assessed(entry, one, tallies.get(entry.name, Tally()), now_ms, why)
+                for entry, one in zip(self._config.clusters, found, strict=True)
+            ),
+        )
+
+    def _assessed(
+        self, entry: ClusterEntry, one: ClusterRead, tally: Tally, now_ms: int, why: str | None
+    ) -> Assessed:
+        name = entry.name
+        if self.execution is not None:
+            one = replace(one, walk=self.execution(name))
+        unread = None if self._backlogs is None else self._backlogs[name].unread(one, now_ms)
+        if why is not None:
+            unread = dict.fromkeys(_STATUS_FILES, why)
+        before = self._reported_before.get(name, {})
+        snapshot = snapshot_of(
+            entry,
+            one,
+            now_ms,
+            stall_after_ms=self._config.stall_after_ms,
+            tally=tally,
+            unread=unread,
+            resuming=frozenset(
+                source
+                for source, status in one.sources.items()
+                if status.observed_ms == before.get(source)
+            ),
+            polled=self.polled(name),
+            alerts=self._alerts[name],
+        )
+        assessment = assess(snapshot)
+        self._alerts[name] = assessment.alerts
+        return Assessed(entry=entry, read=one, assessment=assessment, tally=tally)
+
+
+def snapshot_of(
+    entry: ClusterEntry,
+    one: ClusterRead,
+    now_ms: int,
+    *,
+    stall_after_ms: int,
+    tally: Tally | None = None,
+    unread: Mapping[DataSource, str] | None = None,
+    resuming: frozenset[DataSource] = frozenset(),
+    polled: Polled = NOT_POLLED,
+    alerts: Standings = NOTHING_STANDS,
+) -> Snapshot:
+    """Make the snapshot of one cluster; the arguments are those of `Snapshot`."""
+    return Snapshot(
+        summary=one.summary,
+        now_ms=now_ms,
+        stall_after_ms=stall_after_ms,
+        configured=configured_sources(entry),
+        sources=one.sources,
+        journals={DataSource(name): each for name, each in one.journals.items()},
+        unread=unread,
+        resuming=resuming,
+        polled=polled,
+        phase_began_ms=None if tally is None else tally.phase_began_ms(one.summary.phase),
+        execution=None if one.walk is None else _execution(one.walk),
+        alerts=alerts,
+    )
+
+
+def configured_sources(entry: ClusterEntry) -> frozenset[DataSource]:
+    """The followed sources that the configuration names."""
+    named = (
+        (DataSource.METADATA_LOG, entry.controllers),
+        (DataSource.ZOOKEEPER, entry.zookeeper),
+        (DataSource.LOG_DIRS, entry.brokers),
+        (DataSource.JMX, entry.jmx),
+    )
+    return frozenset(source for source, given in named if given is not None)
+
+
+def last_reports(config: Config, cluster: str) -> Mapping[DataSource, int]:
+    """When each source last reported of itself (ms); absent: never."""
+    found = {
+        source: read_status(config.state_dir, cluster, file).observed_ms
+        for source, file in _STATUS_FILES.items()
+    }
+    return {source: at_ms for source, at_ms in found.items() if at_ms}
+
+
+def _execution(walk: WalkTold) -> Execution:
+    return Execution(
+        at_ms=walk.at_ms,
+        checkpoint=walk.checkpoint,
+        outcome=walk.outcome,
+        path=walk.path,
+        asks=walk.asks,
+        violated=tuple(
+            f"{each.condition}: {each.reason}"
+            for each in walk.findings
+            if each.verdict is Verdict.VIOLATED
+        ),
+        finalize_is_near=walk.finalize_is_near,
+    )

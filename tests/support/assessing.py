@@ -1,0 +1,99 @@
+"""A cluster as it was read becomes one that was assessed, as the run loop does it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from migration.assessment.alerts import NOTHING_STANDS
+from migration.assessment.assess import assess
+from migration.assessment.currency import log_currency, unread_records
+from migration.assessment.data_source import DataSource
+from migration.assessment.eta.rates import Eta
+from migration.assessment.eta.rates import etas as etas_by_currency
+from migration.assessment.polled import NOT_POLLED, Polled
+from migration.assessment.waits.cluster import waits as waits_by_currency
+from migration.assessment.waits.wait import Wait
+from migration.image.summary import ClusterSummary
+from migration.observed.source_status import SourceStatus
+from orchestrator.config import parse_config
+from orchestrator.config_models import ClusterEntry
+from orchestrator.following import ClusterRead, Tally
+from orchestrator.run.assessed import Assessed, Tick
+from orchestrator.run.assessor import snapshot_of
+
+STALL_AFTER_MS = 300_000
+ALL_SOURCES = """
+cluster: {name: prod}
+controllers: {bootstrap: "c1:9093"}
+zookeeper: {connect: "zk1:2181"}
+brokers: {bootstrap: "b1:9092"}
+jmx: {exporters: {"1": "http://b1:7071/metrics"}}
+state_dir: state
+"""
+
+
+def entry(*sources: str, name: str = "prod", **changes: Any) -> ClusterEntry:
+    """A cluster with these sources configured; none named: all of them."""
+    one = parse_config(ALL_SOURCES, Path("kraftgate.yaml")).clusters[0]
+    keys = ("controllers", "zookeeper", "brokers", "jmx")
+    without = {key: None for key in keys if sources and key not in sources}
+    return one.model_copy(update={"name": name, **without, **changes})
+
+
+def assessed(
+    read: ClusterRead,
+    now_ms: int,
+    *,
+    of: ClusterEntry | None = None,
+    stall_after_ms: int = STALL_AFTER_MS,
+    unread: Mapping[DataSource, str] | None = None,
+    polled: Polled = NOT_POLLED,
+    tally: Tally | None = None,
+) -> Assessed:
+    """Assess one read; `of`: the cluster's configuration, every source that reported by default."""
+    if of is None:
+        keys = zip(
+            ("controllers", "zookeeper", "brokers", "jmx"), read.sources.values(), strict=True
+        )
+        named = [key for key, status in keys if status.observed_ms]
+        of = entry(*named, name=read.summary.cluster)
+    snapshot = snapshot_of(
+        of,
+        read,
+        now_ms,
+        stall_after_ms=stall_after_ms,
+        tally=tally,
+        unread=unread,
+        polled=polled,
+        alerts=NOTHING_STANDS,
+    )
+    return Assessed(entry=of, read=read, assessment=assess(snapshot), tally=tally or Tally())
+
+
+def tick(reads: Iterable[ClusterRead], now_ms: int, **given: Any) -> Tick:
+    """Assess every read."""
+    return Tick(at_ms=now_ms, clusters=tuple(assessed(each, now_ms, **given) for each in reads))
+
+
+def named(read: ClusterRead, name: str) -> ClusterRead:
+    """The same of a cluster of another name."""
+    return replace(read, summary=replace(read.summary, cluster=name))
+
+
+def waits(
+    summary: ClusterSummary, status: SourceStatus, now_ms: int, stall_after_ms: int
+) -> tuple[Wait, ...]:
+    """The waits by what the metadata log's source reports."""
+    unread = unread_records(status, summary.metadata_offset)
+    log = log_currency(summary, status, now_ms, unread)
+    return waits_by_currency(summary, log, now_ms, stall_after_ms)
+
+
+def etas(
+    summary: ClusterSummary, status: SourceStatus, now_ms: int, stall_after_ms: int
+) -> dict[int, Eta]:
+    """The estimates by what the metadata log's source reports."""
+    unread = unread_records(status, summary.metadata_offset)
+    log = log_currency(summary, status, now_ms, unread)
+    return etas_by_currency(summary, log, now_ms, stall_after_ms)
