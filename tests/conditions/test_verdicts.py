@@ -180,6 +180,26 @@ CASES = (
     Case("no_zookeeper_broker", SATISFIED, stale(ZOOKEEPER, of=seen(phase=Phase.FINALIZED))),
     Case("no_zookeeper_broker", WAITING, seen(broker(1), broker(2, Mode.MIGRATING))),
     Case("no_zookeeper_broker", WAITING, seen(zookeeper=zookeeper(brokers=zk_brokers(2)))),
+    Case(
+        "no_zookeeper_broker",
+        WAITING,
+        stale(
+            ZOOKEEPER,
+            of=seen(phase=Phase.FINALIZED, zookeeper=zookeeper(brokers=zk_brokers(2))),
+        ),
+    ),
+    Case(
+        "no_zookeeper_broker",
+        SATISFIED,
+        stale(
+            ZOOKEEPER,
+            of=seen(
+                broker(1, registered_ms=NOW + 1),
+                phase=Phase.FINALIZED,
+                zookeeper=zookeeper(brokers=zk_brokers(1)),
+            ),
+        ),
+    ),
     Case("no_zookeeper_broker", WAITING, view(replace(SUMMARY, brokers=()))),
     Case("no_zookeeper_broker", UNKNOWN, stale(ZOOKEEPER)),
     Case("broker_unfenced(3)", SATISFIED, view()),

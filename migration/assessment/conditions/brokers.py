@@ -104,11 +104,26 @@ def _no_zookeeper_broker(view: View) -> Answer:
     others = [each.id for each in view.summary.brokers if each.mode is not Mode.KRAFT]
     if others:
         return waiting(f"not in kraft mode: {ids(others)}")
-    zookeeper = zookeeper_of(view)
-    left = sorted(zookeeper.brokers) if zookeeper is not None else []
-    if left:
+    if left := _left_in_zookeeper(view):
         return waiting(f"still in /brokers/ids: {ids(left)}")
     return satisfied("every broker is in kraft mode, and /brokers/ids is not used any more")
+
+
+def _left_in_zookeeper(view: View) -> list[int]:
+    """Return the brokers in /brokers/ids, as last known where ZooKeeper is not current.
+
+    A broker that registered with the controller after its znode was made has left it.
+    """
+    seen = view.summary.zookeeper
+    if seen is None:
+        return []
+    current = zookeeper_of(view) is not None
+    registered = {each.id: each.registered_ms or 0 for each in view.summary.brokers}
+    return sorted(
+        id_
+        for id_, each in seen.brokers.items()
+        if current or registered.get(id_, 0) <= each.since_ms
+    )
 
 
 def _no_kraft_broker(view: View) -> Answer:
