@@ -1,20 +1,19 @@
-"""Alerts: what needs a person, and since when it is so for long enough. All pure.
+"""Alerts: the conditions that need an operator. Pure.
 
-The one place that says so: `status`, the metrics and what Kraftgate sends itself read it here. The
-rules for Prometheus (`runbooks/prometheus/kraftgate.rules.yaml`) say the same by the metrics, group
-by group; `tests/alerts/test_the_same_as_the_rules.py` drives both through the same hours.
+`alerts(scene)` gives those whose condition holds now, `advance` which of them are pending, active
+or resolved. `status`, the console, the notifications and the gauge that the Prometheus rules read
+all use these. A new alert is a `Rule` in one of these modules, a Prometheus rule and a page.
 """
 
-from migration.assessment.alerts.alert import Alert, Found, Rule, Severity
-from migration.assessment.alerts.all import RULES
+from migration.assessment.alerts.alert import Alert, Rule, Severity
 from migration.assessment.alerts.lifecycle import NOTHING_STANDS, Standing, Standings, advance
+from migration.assessment.alerts.rules import RULES, alerts
 from migration.assessment.alerts.scene import Scene, WalkSeen
 
 __all__ = [
     "NOTHING_STANDS",
     "RULES",
     "Alert",
-    "Found",
     "Rule",
     "Scene",
     "Severity",
@@ -22,4 +21,5 @@ __all__ = [
     "Standings",
     "WalkSeen",
     "advance",
+    "alerts",
 ]

@@ -1,21 +1,21 @@
-"""One alert, and the rule that it stands by."""
+"""One alert, and the rule that raises it."""
 
 import enum
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from migration.assessment.alerts.scene import Scene
 
+_NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
+
 
 class Severity(enum.StrEnum):
-    """How urgent: `critical` is for the pager, `warning` for whoever runs the migration.
-
-    In order; `info` needs nobody, and no rule has it.
-    """
+    """How urgent an alert is, in order: `critical` is for the pager; no rule has `info`."""
 
     INFO = "info"
     WARNING = "warning"
@@ -29,15 +29,16 @@ class Severity(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """Something that needs a person, in words for somebody who has never seen this migration.
+    """A condition that needs an operator, described for a reader who is new to the migration.
 
     Attributes:
-        labels: what tells it from others of its name, as Prometheus has it: `severity`, `cluster`
-            and, by its kind, `broker`, `log_dir` and the like; none is empty.
+        labels: identify it among the alerts of its name, as in Prometheus: `severity`, `cluster`
+            and, depending on the name, `broker`, `log_dir` and others; none is empty.
         summary: what is wrong, without names.
-        description: with names, and what it means.
-        details: what is known beyond that, a sentence or a fact each; may be none.
-        since_ms: since when what it tells of is so, as well as is known.
+        description: the same with names, and what it means.
+        details: further facts, a sentence each.
+        since_ms: when the condition began; None: unknown.
+        for_ms: it is active once the condition has held for so long.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Alert:
     description: str
     details: tuple[str, ...] = ()
     since_ms: int | None = None
+    for_ms: int = 0
 
     @property
     def severity(self) -> Severity:
@@ -54,55 +56,47 @@ class Alert:
 
     @property
     def fingerprint(self) -> str:
-        """The same for the same name and labels, whatever its words: 16 hex digits."""
+        """A digest of name and labels, 16 hex digits; it does not depend on the text."""
         named = json.dumps({"alertname": self.name, **self.labels}, sort_keys=True)
         return hashlib.sha256(named.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What a rule found now.
-
-    Attributes:
-        labels: besides `severity` and `cluster`; empty ones are none.
-        for_ms: where the rule's own time does not do: so long it must be found.
-    """
-
-    labels: Mapping[str, str] = field(default_factory=dict)
-    description: str
-    details: tuple[str, ...] = ()
-    since_ms: int | None = None
-    for_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """When an alert stands.
+    """One rule: which alerts it raises, and when they are resolved.
 
     Attributes:
-        for_ms: so long it must be found at every look.
-        find: what there is of it now.
-        is_over: of an alert with these labels that was not found: whether it is known to be over;
-            False: what would show it is not known.
+        for_ms: an alert is active once its condition has held for so long, at every tick.
+        find: the alerts whose condition holds now.
+        is_resolved: whether an alert with these labels, whose condition does not hold any more, is
+            known to be resolved; False: the data that would show the condition is stale.
     """
 
     name: str
     severity: Severity
     for_ms: int
     summary: str
-    find: Callable[["Scene"], Iterator[Found]]
-    is_over: Callable[["Scene", Mapping[str, str]], bool]
+    find: Callable[["Rule", "Scene"], Iterator[Alert]]
+    is_resolved: Callable[["Scene", Mapping[str, str]], bool]
 
-    def alerts(self, scene: "Scene") -> Iterator[tuple[Alert, int]]:
-        """All that it finds, with how long it must be found to stand."""
-        for found in self.find(scene):
-            given = {"severity": self.severity, "cluster": scene.cluster, **found.labels}
-            alert = Alert(
-                name=self.name,
-                labels={label: str(value) for label, value in sorted(given.items()) if value},
-                summary=self.summary,
-                description=found.description,
-                details=found.details,
-                since_ms=found.since_ms,
-            )
-            yield alert, self.for_ms if found.for_ms is None else found.for_ms
+    def alert(
+        self,
+        scene: "Scene",
+        description: str,
+        *,
+        labels: Mapping[str, str] = _NO_LABELS,
+        details: tuple[str, ...] = (),
+        since_ms: int | None = None,
+        for_ms: int | None = None,
+    ) -> Alert:
+        """An alert of this rule; empty labels are left out; `for_ms`: instead of the rule's."""
+        given = {"severity": self.severity, "cluster": scene.cluster, **labels}
+        return Alert(
+            name=self.name,
+            labels={label: str(value) for label, value in sorted(given.items()) if value},
+            summary=self.summary,
+            description=description,
+            details=details,
+            since_ms=since_ms,
+            for_ms=self.for_ms if for_ms is None else for_ms,
+        )

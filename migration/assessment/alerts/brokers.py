@@ -1,9 +1,9 @@
-"""Held brokers: the rules' group `kraftgate-assignments`."""
+"""Alerts on held brokers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from migration.assessment.alerts.alert import Found, Rule, Severity
+from migration.assessment.alerts.alert import Alert, Rule, Severity
 from migration.assessment.alerts.scene import Scene
 from migration.assessment.conditions.authority import knows_partitions
 from migration.assessment.waits.brokers import broker_waits
@@ -12,7 +12,7 @@ from migration.image.summary import BrokerSummary
 from migration.values.durations import counted_text
 
 CRITICAL_STALLS: Final = 3
-"""A stall is critical after so many times the time after which it is one."""
+"""A stall is critical after so many times `stall.after`."""
 HELD_MS: Final = 1_800_000
 _MINUTE_MS: Final = 60_000
 
@@ -23,18 +23,19 @@ def _held(scene: Scene) -> Iterator[BrokerSummary]:
         yield from (each for each in scene.summary.brokers if each.held)
 
 
-def _stalled(times: int) -> Callable[[Scene], Iterator[Found]]:
-    def find(scene: Scene) -> Iterator[Found]:
-        """Yield what has stopped; what is slow makes progress, and has not."""
+def _stalled(times: int) -> Callable[[Rule, Scene], Iterator[Alert]]:
+    def find(rule: Rule, scene: Scene) -> Iterator[Alert]:
+        """Yield the brokers without progress; a slow broker has progress."""
         limit_ms = times * scene.view.stall_after_ms
         for broker in _held(scene):
             since_ms = last_progress_ms(broker)
             if since_ms is not None and not is_stalled(broker, scene.now_ms, limit_ms):
                 continue
-            # One that was held before the log that could be read has no times, for a snapshot
-            # tells none: then it is as long as it is seen so.
+            # A broker that is known from a metadata snapshot only has no timestamps: it is stalled
+            # when it was held for the limit, tick by tick.
             age = counted_text(limit_ms if since_ms is None else scene.now_ms - since_ms)
-            yield Found(
+            yield rule.alert(
+                scene,
                 labels=_labels(broker),
                 description=(
                     f"Broker {broker.id} of {scene.cluster} is held, and for {age} none of its"
@@ -48,13 +49,14 @@ def _stalled(times: int) -> Callable[[Scene], Iterator[Found]]:
     return find
 
 
-def _held_too_long(scene: Scene) -> Iterator[Found]:
+def _held_too_long(rule: Rule, scene: Scene) -> Iterator[Alert]:
     for broker in _held(scene):
         since_ms = broker.registered_ms
         if since_ms is None or scene.now_ms - since_ms <= HELD_MS:
             continue
         age = counted_text(scene.now_ms - since_ms)
-        yield Found(
+        yield rule.alert(
+            scene,
             labels=_labels(broker),
             description=(
                 f"Broker {broker.id} of {scene.cluster} registered in KRaft mode {age} ago and"
@@ -65,9 +67,10 @@ def _held_too_long(scene: Scene) -> Iterator[Found]:
         )
 
 
-def _unfenced_early(scene: Scene) -> Iterator[Found]:
+def _unfenced_early(rule: Rule, scene: Scene) -> Iterator[Alert]:
     for broker in filter(serves_early, _held(scene)):
-        yield Found(
+        yield rule.alert(
+            scene,
             labels=_labels(broker),
             description=(
                 f"Broker {broker.id} of {scene.cluster} serves and has replicas without a known log"
@@ -83,11 +86,11 @@ def _labels(broker: BrokerSummary) -> Mapping[str, str]:
 
 
 def _details(broker: BrokerSummary, scene: Scene) -> tuple[str, ...]:
-    told = broker_waits(broker, scene.now_ms, scene.view.stall_after_ms)
-    return tuple(each.text for each in told)
+    found = broker_waits(broker, scene.now_ms, scene.view.stall_after_ms)
+    return tuple(each.text for each in found)
 
 
-def _is_over(scene: Scene, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
+def _is_resolved(scene: Scene, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
     return scene.log_decides
 
 
@@ -98,7 +101,7 @@ def _stall(severity: Severity, times: int) -> Rule:
         for_ms=0,
         summary="Replicas of a broker wait for their log directories, and none gets one.",
         find=_stalled(times),
-        is_over=_is_over,
+        is_resolved=_is_resolved,
     )
 
 
@@ -111,15 +114,15 @@ RULES: Final = (
         for_ms=0,
         summary="A broker is held for longer than its assignments should take.",
         find=_held_too_long,
-        is_over=_is_over,
+        is_resolved=_is_resolved,
     ),
-    # Kafka often unfences a broker some moments early, in a migration that goes well, too.
+    # Kafka often unfences a broker some moments early, also in a migration without problems.
     Rule(
         name="KraftgateBrokerUnfencedEarly",
         severity=Severity.WARNING,
         for_ms=2 * _MINUTE_MS,
         summary="A broker serves although the controllers do not know where its replicas are.",
         find=_unfenced_early,
-        is_over=_is_over,
+        is_resolved=_is_resolved,
     ),
 )

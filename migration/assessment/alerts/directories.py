@@ -1,10 +1,10 @@
-"""Log directories, and restarts that lose data: the rules' group `kraftgate-directories`."""
+"""Alerts on log directories, and on restarts that lose data."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from migration.assessment.alerts import from_hazards
-from migration.assessment.alerts.alert import Found, Rule, Severity
+from migration.assessment.alerts.alert import Alert, Rule, Severity
 from migration.assessment.alerts.scene import Scene
 from migration.assessment.conditions import DataSource
 from migration.assessment.hazards import Action, Hazard, HazardKind
@@ -16,18 +16,19 @@ _MINUTE_MS: Final = 60_000
 
 
 def _states(scene: Scene) -> Iterator[tuple[int, str, LogDirState]]:
-    """Yield what is known of every directory: broker, path, state."""
+    """Yield broker, path and state of every known directory."""
     for disks in scene.summary.disks.brokers.values() if scene.summary.disks else ():
         for each in disks.log_dirs:
             yield disks.id, each.path, log_dir_state(each, disks)
 
 
-def _offline(scene: Scene) -> Iterator[Found]:
+def _offline(rule: Rule, scene: Scene) -> Iterator[Alert]:
     if scene.is_current(DataSource.LOG_DIRS) is not True:
         return
     for broker, path, state in _states(scene):
         if state is LogDirState.OFFLINE:
-            yield Found(
+            yield rule.alert(
+                scene,
                 labels={"broker": str(broker), "log_dir": path},
                 description=(
                     f"Log directory {path} of broker {broker} of {scene.cluster} is offline. Do not"
@@ -37,7 +38,7 @@ def _offline(scene: Scene) -> Iterator[Found]:
 
 
 def _is_online(scene: Scene, labels: Mapping[str, str]) -> bool:
-    """Whether the directory is known to be online, or its broker not to be there any more."""
+    """Whether the directory is known to be online, or its broker to be gone."""
     if scene.is_current(DataSource.LOG_DIRS) is not True:
         return False
     broker, path = int(labels["broker"]), labels["log_dir"]
@@ -65,12 +66,12 @@ def _better_not(scene: Scene, hazard: Hazard) -> str:
     )
 
 
-def _restart(severity: Grade, *but: HazardKind) -> from_hazards.Asked:
-    def asked(hazard: Hazard) -> bool:
+def _restart(severity: Grade, *but: HazardKind) -> from_hazards.Selects:
+    def selects(hazard: Hazard) -> bool:
         blocks = hazard.blocks is Action.RESTART and hazard.severity is severity
         return blocks and hazard.kind not in but
 
-    return asked
+    return selects
 
 
 RULES: Final = (
@@ -80,20 +81,19 @@ RULES: Final = (
         for_ms=30 * _SECONDS_MS,
         summary="A log directory cannot be used.",
         find=_offline,
-        is_over=_is_online,
+        is_resolved=_is_online,
     ),
-    # Each of these rests on a recorded fact and not on silence, and a service manager restarts a
-    # broker within seconds: waiting only delays the pager.
+    # These hazards rest on recorded facts, not on missing data, and a service manager restarts a
+    # broker within seconds: waiting would only delay the pager.
     Rule(
         name="KraftgateHazardBlocksRestart",
         severity=Severity.CRITICAL,
         for_ms=0,
         summary="A restart would lose data.",
         find=from_hazards.of(_restart(Grade.CRITICAL), _must_not, "hazard", "blocks", "broker"),
-        is_over=from_hazards.is_over,
+        is_resolved=from_hazards.is_resolved,
     ),
-    # A broker that restarts into its next mode is gone for less than this. unfenced_early has its
-    # own alert.
+    # A broker that restarts into its next mode is back sooner. unfenced_early has its own alert.
     Rule(
         name="KraftgateHazardBlocksRestart",
         severity=Severity.WARNING,
@@ -106,6 +106,6 @@ RULES: Final = (
             "blocks",
             "broker",
         ),
-        is_over=from_hazards.is_over,
+        is_resolved=from_hazards.is_resolved,
     ),
 )

@@ -1,36 +1,37 @@
-"""How the rules on hazards look at them.
+"""Rules that raise alerts from hazards.
 
-A hazard stands until it is known that it ends, so what is not current does not hide one.
+A hazard is active until current data shows that it ended, so stale data does not hide one.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
-from migration.assessment.alerts.alert import Found
+from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.alerts.scene import Scene
 from migration.assessment.conditions import hazards_not_known
 from migration.assessment.hazards import Hazard, HazardKind
 
-Asked: TypeAlias = Callable[[Hazard], bool]
+Selects: TypeAlias = Callable[[Hazard], bool]
 _EVIDENCE_MAX: Final = 5
 
 
 def of(
-    asked: Asked,
+    selects: Selects,
     describe: Callable[[Scene, Hazard], str],
     *labels: str,
-) -> Callable[[Scene], Iterator[Found]]:
-    """Find the hazards of which that is true; `labels`: by which they are told apart."""
+) -> Callable[[Rule, Scene], Iterator[Alert]]:
+    """Find the selected hazards; those with equal `labels` are one alert."""
 
-    def find(scene: Scene) -> Iterator[Found]:
-        alike: dict[tuple[tuple[str, str], ...], list[Hazard]] = {}
-        for hazard in filter(asked, scene.view.dangers):
-            told = _labels(hazard)
-            alike.setdefault(tuple((each, told[each]) for each in labels), []).append(hazard)
-        for named, found in alike.items():
-            yield Found(
-                labels=dict(named),
-                description=describe(scene, found[0]),
+    def find(rule: Rule, scene: Scene) -> Iterator[Alert]:
+        groups: dict[tuple[tuple[str, str], ...], list[Hazard]] = {}
+        for hazard in filter(selects, scene.view.dangers):
+            every = _labels(hazard)
+            groups.setdefault(tuple((each, every[each]) for each in labels), []).append(hazard)
+        for identity, found in groups.items():
+            yield rule.alert(
+                scene,
+                describe(scene, found[0]),
+                labels=dict(identity),
                 details=tuple(line for each in found for line in _details(each)),
                 since_ms=min((e.since_ms for e in found if e.since_ms is not None), default=None),
             )
@@ -38,8 +39,8 @@ def of(
     return find
 
 
-def is_over(scene: Scene, labels: Mapping[str, str]) -> bool:
-    """Whether everything is known that would show this hazard."""
+def is_resolved(scene: Scene, labels: Mapping[str, str]) -> bool:
+    """Whether all data is current that would show this hazard."""
     return not hazards_not_known(scene.view, HazardKind(labels["hazard"]))
 
 

@@ -1,10 +1,10 @@
-"""The migration as a whole: the rules' group `kraftgate-phases`."""
+"""Alerts on the phases of the migration and on its hazards."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from migration.assessment.alerts import from_hazards
-from migration.assessment.alerts.alert import Found, Rule, Severity
+from migration.assessment.alerts.alert import Alert, Rule, Severity
 from migration.assessment.alerts.scene import Scene
 from migration.assessment.conditions.authority import knows_phase
 from migration.assessment.hazards import Action, Hazard, HazardKind
@@ -22,7 +22,7 @@ def _in_phase(scene: Scene, phase: Phase) -> bool:
     return knows_phase(scene.view) and scene.summary.phase is phase
 
 
-def _not_registered(scene: Scene) -> Iterator[Found]:
+def _not_registered(rule: Rule, scene: Scene) -> Iterator[Alert]:
     if not _in_phase(scene, Phase.PRE_MIGRATION) or not scene.log_is_current:
         return
     registered = [
@@ -34,7 +34,8 @@ def _not_registered(scene: Scene) -> Iterator[Found]:
     if since_ms is None or scene.now_ms - since_ms <= UNREGISTERED_MS:
         return
     age = counted_text(scene.now_ms - since_ms)
-    yield Found(
+    yield rule.alert(
+        scene,
         description=(
             f"{scene.cluster} is in pre-migration, and for {age} no broker registered for the"
             " migration. Nothing is copied before all have."
@@ -43,13 +44,14 @@ def _not_registered(scene: Scene) -> Iterator[Found]:
     )
 
 
-def _hybrid(scene: Scene) -> Iterator[Found]:
+def _hybrid(rule: Rule, scene: Scene) -> Iterator[Alert]:
     since_ms = scene.phase_began_ms
     if since_ms is None or not _in_phase(scene, Phase.HYBRID) or not scene.log_is_current:
         return
     if scene.now_ms - since_ms > HYBRID_MS:
         age = counted_text(scene.now_ms - since_ms)
-        yield Found(
+        yield rule.alert(
+            scene,
             description=(
                 f"{scene.cluster} is hybrid for {age}. Every broker in migration mode halts when"
                 " one of its log directories fails."
@@ -58,13 +60,13 @@ def _hybrid(scene: Scene) -> Iterator[Found]:
         )
 
 
-def _is_over_in(phase: Phase) -> Callable[[Scene, Mapping[str, str]], bool]:
-    def is_over(scene: Scene, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
+def _is_resolved_in(phase: Phase) -> Callable[[Scene, Mapping[str, str]], bool]:
+    def is_resolved(scene: Scene, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
         """Whether the phase is known to be another one, or when it began to be known."""
         timed = scene.summary.phase is not phase or scene.phase_began_ms is not None
         return scene.log_decides and timed
 
-    return is_over
+    return is_resolved
 
 
 def _stuck(scene: Scene, hazard: Hazard) -> str:  # noqa: ARG001
@@ -74,16 +76,17 @@ def _stuck(scene: Scene, hazard: Hazard) -> str:  # noqa: ARG001
     )
 
 
-def _forbidden(scene: Scene) -> Iterator[Found]:
-    """Find what forbids to finalize; that brokers are not ready for it, in dual write only."""
+def _forbidden(rule: Rule, scene: Scene) -> Iterator[Alert]:
+    """Find the hazards that block finalizing; that brokers are not ready, in dual write only."""
     too_early = _in_phase(scene, Phase.DUAL_WRITE)
 
-    def asked(hazard: Hazard) -> bool:
+    def selects(hazard: Hazard) -> bool:
         if hazard.kind is HazardKind.FINALIZE_TOO_EARLY:
             return too_early
         return hazard.blocks is Action.FINALIZE and hazard.kind is not HazardKind.DUAL_WRITE_STUCK
 
-    yield from from_hazards.of(asked, _must_not_finalize, "hazard", "blocks", "broker")(scene)
+    find = from_hazards.of(selects, _must_not_finalize, "hazard", "blocks", "broker")
+    yield from find(rule, scene)
 
 
 def _must_not_finalize(scene: Scene, hazard: Hazard) -> str:
@@ -116,7 +119,7 @@ RULES: Final = (
         for_ms=0,
         summary="The migration waits for brokers to register, and none does.",
         find=_not_registered,
-        is_over=_is_over_in(Phase.PRE_MIGRATION),
+        is_resolved=_is_resolved_in(Phase.PRE_MIGRATION),
     ),
     Rule(
         name="KraftgateHybridTooLong",
@@ -124,7 +127,7 @@ RULES: Final = (
         for_ms=0,
         summary="Brokers in ZooKeeper mode are left for too long after the copy.",
         find=_hybrid,
-        is_over=_is_over_in(Phase.HYBRID),
+        is_resolved=_is_resolved_in(Phase.HYBRID),
     ),
     Rule(
         name="KraftgateDualWriteStuck",
@@ -134,7 +137,7 @@ RULES: Final = (
         find=from_hazards.of(
             lambda each: each.kind is HazardKind.DUAL_WRITE_STUCK, _stuck, "hazard"
         ),
-        is_over=from_hazards.is_over,
+        is_resolved=from_hazards.is_resolved,
     ),
     Rule(
         name="KraftgateFinalizeBlocked",
@@ -142,7 +145,7 @@ RULES: Final = (
         for_ms=15 * _MINUTE_MS,
         summary="The migration must not be finalized, and that will not end by itself.",
         find=_forbidden,
-        is_over=from_hazards.is_over,
+        is_resolved=from_hazards.is_resolved,
     ),
     Rule(
         name="KraftgateStaleMigrationZnode",
@@ -152,7 +155,7 @@ RULES: Final = (
         find=from_hazards.of(
             lambda each: each.kind is HazardKind.STALE_MIGRATION_ZNODE, _stale_znode, "hazard"
         ),
-        is_over=from_hazards.is_over,
+        is_resolved=from_hazards.is_resolved,
     ),
     Rule(
         name="KraftgateHarmDone",
@@ -165,6 +168,6 @@ RULES: Final = (
             "hazard",
             "broker",
         ),
-        is_over=from_hazards.is_over,
+        is_resolved=from_hazards.is_resolved,
     ),
 )

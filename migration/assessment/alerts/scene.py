@@ -1,4 +1,4 @@
-"""All that a rule may look at: one cluster at one moment."""
+"""What a rule reads: one cluster at one moment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

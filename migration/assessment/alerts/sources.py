@@ -1,13 +1,13 @@
-"""Kraftgate's own sources: the rules' group `kraftgate-itself`.
+"""Alerts on stale sources.
 
-That nobody watches (`KraftgateOrchestratorDown`) is nothing that whoever watches can tell; for that
-there is a heartbeat, whose end somebody else notices.
+A process that is gone cannot report that: KraftgateOrchestratorDown is a Prometheus rule only, and
+heartbeats are for users without Prometheus.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from migration.assessment.alerts.alert import Found, Rule, Severity
+from migration.assessment.alerts.alert import Alert, Rule, Severity
 from migration.assessment.alerts.scene import Scene
 from migration.assessment.conditions import DataSource
 from migration.assessment.conditions.authority import knows_phase
@@ -20,7 +20,7 @@ _MINUTE_MS: Final = 60_000
 def _answered_once(status: SourceStatus) -> bool:
     """Whether a source answered once, or cannot be followed at all.
 
-    Before the controllers exist they do not answer, and that is a phase.
+    Before the controllers exist they do not answer, which is a phase of the migration.
     """
     return (status.last_reply_ms or 0) > 0 or status.error is not None
 
@@ -31,11 +31,12 @@ def _stale(scene: Scene) -> Iterator[DataSource]:
             yield source
 
 
-def _log_stale(scene: Scene) -> Iterator[Found]:
+def _log_stale(rule: Rule, scene: Scene) -> Iterator[Alert]:
     gone = knows_phase(scene.view) and scene.summary.phase is Phase.ROLLED_BACK
     if DataSource.METADATA_LOG not in _stale(scene) or gone:
         return
-    yield _found(
+    yield _stale_alert(
+        rule,
         scene,
         DataSource.METADATA_LOG,
         f"What Kraftgate knows of {scene.cluster} from the metadata log is not the present. Take no"
@@ -43,10 +44,11 @@ def _log_stale(scene: Scene) -> Iterator[Found]:
     )
 
 
-def _beside_stale(scene: Scene) -> Iterator[Found]:
+def _other_stale(rule: Rule, scene: Scene) -> Iterator[Alert]:
     for source in _stale(scene):
         if source is not DataSource.METADATA_LOG:
-            yield _found(
+            yield _stale_alert(
+                rule,
                 scene,
                 source,
                 f"What Kraftgate knows of {scene.cluster} from the source {source} is not the"
@@ -54,17 +56,18 @@ def _beside_stale(scene: Scene) -> Iterator[Found]:
             )
 
 
-def _found(scene: Scene, source: DataSource, description: str) -> Found:
-    return Found(
+def _stale_alert(rule: Rule, scene: Scene, source: DataSource, description: str) -> Alert:
+    return rule.alert(
+        scene,
+        description,
         labels={"source": str(source)},
-        description=description,
         details=(scene.view.not_current[source],),
         since_ms=scene.sources[source].last_reply_ms,
     )
 
 
-def _is_over(scene: Scene, labels: Mapping[str, str]) -> bool:
-    """Whether it shows the present again, or is not needed any more."""
+def _is_resolved(scene: Scene, labels: Mapping[str, str]) -> bool:
+    """Whether the source is current again, or not needed any more."""
     if scene.is_current(DataSource(labels["source"])) is not False:
         return True
     return knows_phase(scene.view) and scene.summary.phase is Phase.ROLLED_BACK
@@ -77,14 +80,14 @@ RULES: Final = (
         for_ms=2 * _MINUTE_MS,
         summary="The migration is not seen.",
         find=_log_stale,
-        is_over=_is_over,
+        is_resolved=_is_resolved,
     ),
     Rule(
         name="KraftgateStreamStale",
         severity=Severity.WARNING,
         for_ms=2 * _MINUTE_MS,
         summary="A part of the migration is not seen.",
-        find=_beside_stale,
-        is_over=_is_over,
+        find=_other_stale,
+        is_resolved=_is_resolved,
     ),
 )
