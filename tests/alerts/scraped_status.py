@@ -1,8 +1,6 @@
 """Whether a scrape of `kraftgate run` says what `kraftgate status` says."""
 
 import json
-import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable
@@ -10,6 +8,7 @@ from typing import Any, Final
 
 from tests.job.killing import Killed
 from tests.metrics.scraping import Samples, samples
+from tests.support.cli import kraftgate
 from tests.support.prometheus import promtool
 
 OPENMETRICS: Final = "application/openmetrics-text; version=1.0.0"
@@ -57,13 +56,7 @@ def _differences(found: Samples, status: dict[str, Any]) -> list[str]:
 
 def status_of(run: Killed) -> dict[str, Any]:
     """What `kraftgate status --json` prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", "orchestrator", "status", "--config", str(run.config), "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = kraftgate(run.config, "status", "--json")
     assert done.returncode == 0, done.stderr
     status: dict[str, Any] = json.loads(done.stdout)
     return status

@@ -6,8 +6,6 @@ another of its log directories, so that its assignments are not confirmed.
 """
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,7 @@ from streams.jmx.http import Http
 from tests.jmx.scraping import scraped
 from tests.job.killing import Killed
 from tests.log_dirs.journal import now_ms, until
+from tests.support.cli import kraftgate
 from tests.support.prometheus import running
 
 pytestmark = [
@@ -107,10 +106,7 @@ def wait_read(run: Killed, id_: int, **numbers: int | None) -> ClusterSummary:
 
 
 def status(run: Killed) -> dict[str, Any]:
-    command = [sys.executable, "-m", "orchestrator", "status", "--config", str(run.config)]
-    done = subprocess.run(
-        [*command, "--json"], capture_output=True, text=True, check=False, timeout=60
-    )
+    done = kraftgate(run.config, "status", "--json")
     assert done.stdout, done.stderr
     told: dict[str, Any] = json.loads(done.stdout)
     return told

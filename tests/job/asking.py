@@ -1,8 +1,6 @@
 """What the tests on real clusters ask `kraftgate hazards`, the timeline and the disks."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from orchestrator.lab import Lab
 from orchestrator.targets import target_of
 from streams.probe.settings import ask_settings
 from tests.job.killing import Killed
+from tests.support.cli import kraftgate
 
 
 def asked(run: Killed, broker: int) -> tuple[int, dict[str, Any]]:
@@ -24,10 +23,7 @@ def asked(run: Killed, broker: int) -> tuple[int, dict[str, Any]]:
 
 def asked_about(run: Killed, *about: str) -> tuple[int, dict[str, Any]]:
     """`kraftgate hazards` with these options: the exit code, and what it printed."""
-    command = [sys.executable, "-m", "orchestrator", "hazards", "--config", str(run.config)]
-    done = subprocess.run(
-        [*command, "--json", *about], capture_output=True, text=True, check=False, timeout=120
-    )
+    done = kraftgate(run.config, "hazards", "--json", *about)
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
 
@@ -35,14 +31,7 @@ def asked_about(run: Killed, *about: str) -> tuple[int, dict[str, Any]]:
 def waited(run: Killed, *conditions: str, timeout: str = "2m") -> None:
     """`kraftgate wait` until all of these hold at one look; fails with what does not."""
     options = [part for each in conditions for part in ("--condition", each)]
-    command = [sys.executable, "-m", "orchestrator", "wait", "--config", str(run.config)]
-    done = subprocess.run(
-        [*command, *options, "--timeout", timeout, "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = kraftgate(run.config, "wait", *options, "--timeout", timeout, "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["satisfied"], len(told["findings"])) == (True, len(conditions))

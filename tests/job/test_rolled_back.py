@@ -5,8 +5,6 @@ told of each is held against the controller's own log.
 """
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
@@ -25,6 +23,7 @@ from orchestrator.lab.operations import Operations
 from streams.probe.assignments import assignments
 from tests.job.asking import all_hazards, asked_about, of, waited
 from tests.job.killing import CLUSTER, Killed
+from tests.support.cli import kraftgate
 from tests.support.pipeline import Run
 
 pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=4)]
@@ -52,10 +51,7 @@ def lab() -> Iterator[Lab]:
 
 
 def status(run: Killed) -> tuple[int, dict[str, Any]]:
-    command = [sys.executable, "-m", "orchestrator", "status", "--json", "--config"]
-    done = subprocess.run(
-        [*command, str(run.config)], capture_output=True, text=True, check=False, timeout=60
-    )
+    done = kraftgate(run.config, "status", "--json")
     return done.returncode, json.loads(done.stdout)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from orchestrator.walk.state import Stage, Walk
 from orchestrator.walk.trail import Trail
 from tests.job.killing import CLUSTER, Killed
 from tests.support.approving import by_login, by_token
+from tests.support.cli import Done, kraftgate
 from tests.support.soaks import short
 
 HOOK = Path(__file__).with_name("lab_hook.py")
@@ -105,15 +105,9 @@ class Window(Killed):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def ask(self, *words: str) -> Done:
         """Run a command of kraftgate."""
-        return subprocess.run(
-            [sys.executable, "-m", "orchestrator", *words, "--config", str(self.config)],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        return kraftgate(self.config, *words)
 
     def status(self) -> dict[str, Any]:
         """What `kraftgate status --json` says."""
