@@ -1,4 +1,7 @@
-"""The lab against real Kafka: a whole migration, a failed directory, and nothing left behind."""
+"""The lab against real Kafka: a failed directory, and nothing left behind.
+
+A whole migration by the lab is in tests/preflight/test_real_phases.py.
+"""
 
 import json
 import os
@@ -13,36 +16,12 @@ import psutil
 import pytest
 import yaml
 
-from orchestrator.lab import Lab, LabSpec, Mode
+from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import HomeInUseError, WrongStateError
 
 pytestmark = pytest.mark.lab
 
 _KRAFTGATE_LAB = [sys.executable, "-c", "from orchestrator.lab.commands import lab; lab()"]
-
-
-def test_a_whole_migration_with_two_directories_each() -> None:
-    with Lab(LabSpec(brokers=2, directories=2, zookeeper_chroot="/kafka")) as lab:
-        lab.start_zookeeper()
-        lab.start_brokers()
-        lab.create_topic("orders", 4, 2)
-        lab.create_topic("placed", assignments=[[1], [2]])
-        lab.produce("placed", 0, 100)
-        said: list[str] = []
-        lab.migrate(said.append)
-        assert said[-1] == "finalized"
-        assert {lab.mode(name) for name in ("broker-1", "broker-2")} == {Mode.KRAFT}
-        lab.add_partitions("orders", 6)
-        lab.reassign({("placed", 1): [1]})
-        lab.delete_topic("orders")
-        assert lab.watermarks("placed", 0) == (0, 100)
-
-        shown = lab.dump_log(next(lab.metadata_log_dir("controller-3000").glob("*.log")))
-        states = [line.split('"zkMigrationState":')[1][0] for line in shown.splitlines()
-                  if "ZK_MIGRATION_STATE_RECORD" in line]  # fmt: skip
-        assert states == ["2", "1", "3"]
-        home = lab.home
-    assert not home.exists()
 
 
 @pytest.fixture

@@ -9,7 +9,11 @@ from rich.cells import cell_len
 from tests.orchestrator.scenes import APPROVE, DANGER
 from tests.orchestrator.terminal import Terminal, styles
 
-SIZES = [(80, 24), (60, 20), (120, 40), (200, 60)]
+SIZES = [
+    (80, 24),
+    *(pytest.param(*size, marks=pytest.mark.slow) for size in ((60, 20), (120, 40), (200, 60))),
+]
+"""Each is a process; make test-fast draws the first one."""
 
 
 def scene(name: str, columns: int, rows: int, **environment: str) -> Terminal:
@@ -90,7 +94,7 @@ def test_it_follows_the_window_s_size() -> None:
 
 
 @pytest.mark.parametrize(("name", "count"), [("two", 2), ("five", 5), ("twenty", 20)])
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (60, 20), (120, 40)])
+@pytest.mark.parametrize(("columns", "rows"), SIZES[:3])
 def test_each_cluster_has_its_place(name: str, count: int, columns: int, rows: int) -> None:
     with scene(name, columns, rows) as terminal:
         frame = terminal.wait(shown)
