@@ -64,7 +64,7 @@ def status_of(run: Killed) -> dict[str, Any]:
 
 def _get(metrics: str, accept: str) -> str:
     asked = urllib.request.Request(f"http://{metrics}/metrics", headers={"Accept": accept})
-    with urllib.request.urlopen(asked, timeout=30) as reply:  # noqa: S310  # ours
+    with urllib.request.urlopen(asked, timeout=120) as reply:  # noqa: S310  # ours
         text: str = reply.read().decode()
         return text
 

@@ -89,7 +89,7 @@ def statuses(sent: list[Sent]) -> list[tuple[str, str]]:
 
 
 def until(holds: Callable[[], object]) -> None:
-    deadline_s = time.monotonic() + 30
+    deadline_s = time.monotonic() + 120
     while not holds():
         assert time.monotonic() < deadline_s
         time.sleep(0.005)

@@ -92,7 +92,7 @@ def test_a_server_that_looks_no_more_is_not_believed(desk: Desk) -> None:
     """It beats on, but what it tells is of its last look."""
     page = desk.open()
     _is_present(page)
-    expect(page.locator(".old-band")).to_contain_text("Kraftgate does not look", timeout=30_000)
+    expect(page.locator(".old-band")).to_contain_text("Kraftgate does not look", timeout=180_000)
     _is_old(page, "Kraftgate does not look")
     desk.refresh()
     _is_present(page)

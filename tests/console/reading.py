@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from orchestrator.console.published import schema
 from tests.console.serve import Served
 
-TIMEOUT_S = 20.0
+TIMEOUT_S = 120.0
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """None is spoken; to load the authorities takes its time for each client."""
 

@@ -25,7 +25,7 @@ from tests.console.world import Scene, World
 
 _BIG_EVENTS = 40_000
 _LOOK_S = 0.25
-_SHOWN_S_MAX = 60.0
+_SHOWN_S_MAX = 180.0
 
 
 class Served:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.prometheus
 EVERY: Final = tuple(queries("prod"))
 SOMETIMES: Final = frozenset({"broker", "source", "blocks"})
 """Empty where they say nothing: a hazard, or an alert, that is about no single broker."""
-_PATIENCE_S: Final = 60.0
+_PATIENCE_S: Final = 180.0
 
 
 class _Changing(Collector):

@@ -8,7 +8,7 @@ from streams.jmx.http import Http
 from streams.jmx.prometheus import read_prometheus
 from streams.jmx.reading import Reading
 
-_PATIENCE_S = 60.0
+_PATIENCE_S = 180.0
 
 
 def scraped(server: PrometheusServer, http: Http, *, nodes: int) -> list[Reading]:

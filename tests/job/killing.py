@@ -66,14 +66,14 @@ class Killed:
                 each.kill()
             except psutil.NoSuchProcess:
                 continue
-        psutil.wait_procs(doomed, timeout=30)
-        self._process.wait(30)
+        psutil.wait_procs(doomed, timeout=120)
+        self._process.wait(120)
 
     def interrupt(self) -> int:
         """Ctrl-C; the exit code."""
         assert self._process is not None
         self._process.send_signal(signal.SIGINT)
-        return self._process.wait(60)
+        return self._process.wait(180)
 
     def summary(self) -> ClusterSummary | None:
         """What the store holds now."""

@@ -14,7 +14,7 @@ from streams.state.store import Store
 
 pytestmark = pytest.mark.spark
 
-_PATIENCE_S = 60.0
+_PATIENCE_S = 180.0
 
 
 def test_news_of_another_source_are_taken_in(tmp_path: Path) -> None:

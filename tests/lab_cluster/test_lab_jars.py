@@ -154,7 +154,7 @@ def test_two_processes_at_once_fetch_once(
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
         for _ in range(2)
     ]
-    assert [process.communicate(timeout=60)[0] for process in both] == ["('a.jar', 'b.jar')\n"] * 2
+    assert [process.communicate(timeout=180)[0] for process in both] == ["('a.jar', 'b.jar')\n"] * 2
     assert (tmp_path / "runs").read_text() == "run\n"
 
 

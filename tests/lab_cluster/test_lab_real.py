@@ -89,7 +89,7 @@ def test_no_process_outlives_the_command(tmp_path: Path, ending: signal.Signals,
     finally:
         holder.send_signal(ending)
         assert holder.wait(90) == code
-    _, alive = psutil.wait_procs(members, timeout=30)
+    _, alive = psutil.wait_procs(members, timeout=120)
     assert alive == []
     assert run(home, "status").returncode == 1
 

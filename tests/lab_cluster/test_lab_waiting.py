@@ -1,7 +1,6 @@
 """Waits: until the condition, until the bound, or until the lab closes."""
 
 import threading
-import time
 
 import pytest
 
@@ -24,7 +23,5 @@ def test_a_bound_that_passes_names_the_condition_and_the_log() -> None:
 def test_closing_ends_a_wait_at_once() -> None:
     waiter = Waiter()
     threading.Timer(0.2, waiter.close).start()
-    begun = time.monotonic()
-    with pytest.raises(LabClosedError, match="godot"):
+    with pytest.raises(LabClosedError, match="godot"):  # and not WaitTimedOutError
         waiter.until("godot", lambda: None, timeout_s=60, where="here")
-    assert time.monotonic() - begun < 10

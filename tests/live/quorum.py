@@ -10,6 +10,9 @@ from streams.metadata.spool_files import listing
 from streams.metadata.status import FollowerConfig, FollowerStatus
 from streams.net.endpoint import Endpoint
 
+PATIENCE_S = 120.0
+"""A busy machine may need it; nothing waits so long where all is well."""
+
 
 def config(lab: Lab, cluster_id: str | None = None) -> FollowerConfig:
     return FollowerConfig(
@@ -18,7 +21,7 @@ def config(lab: Lab, cluster_id: str | None = None) -> FollowerConfig:
 
 
 def until(
-    follower: Follower, holds: Callable[[FollowerStatus], bool], timeout_s: float = 20.0
+    follower: Follower, holds: Callable[[FollowerStatus], bool], timeout_s: float = PATIENCE_S
 ) -> FollowerStatus:
     deadline = time.monotonic() + timeout_s
     while not holds(status := follower.status()):

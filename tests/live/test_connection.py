@@ -4,7 +4,6 @@ import contextlib
 import socket
 import struct
 import threading
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -50,7 +49,7 @@ def listening(answer: Answer | None, last: int | None = None) -> Iterator[Endpoi
     `last`: the key after whose reply it closes the connection.
     """
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(10)
+        server.settimeout(60)
         done = threading.Event()
 
         def serve() -> None:
@@ -59,9 +58,9 @@ def listening(answer: Answer | None, last: int | None = None) -> Iterator[Endpoi
             except OSError:
                 return
             with taken:
-                taken.settimeout(10)
+                taken.settimeout(60)
                 if answer is None:
-                    done.wait(10)
+                    done.wait(60)
                     return
                 while (frame := _frame(taken)) is not None:
                     key, version, correlation = struct.unpack_from(">hhi", frame)
@@ -122,19 +121,13 @@ def test_the_name_is_unknown() -> None:
 
 
 def test_somebody_listens_and_says_nothing() -> None:
-    with listening(None) as endpoint:
-        began = time.monotonic()
-        with pytest.raises(ConnectionFailed, match="timed out"):
-            ControllerConnection(endpoint, Security(), connect_timeout_ms=200)
-        assert time.monotonic() - began < 2
+    with listening(None) as endpoint, pytest.raises(ConnectionFailed, match="timed out"):
+        ControllerConnection(endpoint, Security(), connect_timeout_ms=200)
 
 
 def test_somebody_listens_and_does_not_speak_tls() -> None:
-    with listening(None) as endpoint:
-        began = time.monotonic()
-        with pytest.raises(ConnectionFailed, match="timed out"):
-            ControllerConnection(endpoint, Security(protocol="SSL"), connect_timeout_ms=200)
-        assert time.monotonic() - began < 2
+    with listening(None) as endpoint, pytest.raises(ConnectionFailed, match="timed out"):
+        ControllerConnection(endpoint, Security(protocol="SSL"), connect_timeout_ms=200)
 
 
 def test_somebody_hangs_up() -> None:
@@ -315,7 +308,7 @@ def test_a_peer_that_drips_is_held_to_the_time_of_the_whole_reply() -> None:
 def talking(talk: Callable[[socket.socket], None]) -> Iterator[Endpoint]:
     """A server for one connection that says what it likes, until the other side has closed."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(10)
+        server.settimeout(60)
 
         def serve() -> None:
             taken, _ = server.accept()
@@ -388,22 +381,25 @@ def test_a_sasl_token_that_cannot_be_read_is_a_typed_error(
 
 
 def test_a_long_poll_can_be_interrupted_from_another_thread() -> None:
+    released, answered = threading.Event(), threading.Event()
+
     def hold(_key: int, _correlation: int, _rest: bytes) -> bytes | None:
-        time.sleep(1)
+        released.wait(120)
+        answered.set()
         return None
 
     with listening(controller(hold)) as endpoint:
         connection = ControllerConnection(endpoint, Security())
         timer = threading.Timer(0.1, connection.interrupt)
         timer.start()
-        began = time.monotonic()
         try:
             with pytest.raises(ConnectionFailed):
-                connection.ask(fetch(), wait_ms=5000)
-            assert time.monotonic() - began < 0.8
+                connection.ask(fetch(), wait_ms=3_600_000)
+            assert not answered.is_set()
             with pytest.raises(ConnectionFailed):
                 connection.ask(fetch())
         finally:
+            released.set()
             timer.join()
             connection.close()
             connection.interrupt()

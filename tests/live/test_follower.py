@@ -79,7 +79,7 @@ def idle() -> FetchReply:
 
 
 def until(follower: Follower, holds: Callable[[FollowerStatus], object]) -> FollowerStatus:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while not holds(status := follower.status()):
         assert time.monotonic() < deadline, status
         time.sleep(0.005)
@@ -103,7 +103,7 @@ def test_progress_is_told_to_everyone_who_asks(
     script(serve)
     moves: list[Position] = []
     with Follower(UNNAMED, spool, moves.append) as follower:
-        assert follower.wait_for(5, 5.0)
+        assert follower.wait_for(5, 60.0)
         assert not follower.wait_for(6, 0.05)
         assert follower.position == Position(6, 1)
         status = until(follower, lambda s: s.last_reply_ms)
@@ -171,7 +171,7 @@ def test_a_principal_that_may_not_describe_the_cluster_may_still_follow(
 
     script(forbid)
     with Follower(UNNAMED, spool) as follower:
-        assert follower.wait_for(5, 5.0)
+        assert follower.wait_for(5, 60.0)
     assert spool.cluster_id is None
 
 
@@ -197,7 +197,7 @@ def test_an_authorization_error_stays_in_the_status_and_goes_when_it_is_granted(
         assert status.error.name == "NotAuthorized"
         assert "CLUSTER_ACTION on CLUSTER" in status.error.detail
         granted.set()
-        assert follower.wait_for(5, 5.0)
+        assert follower.wait_for(5, 60.0)
         assert until(follower, lambda s: not s.error).waiting is None
 
 
@@ -234,7 +234,7 @@ def test_a_disk_that_is_full_is_a_wait_that_ends(
         assert status.waiting.name == "spool_not_writable"
         assert "No space left on device" in status.waiting.detail
         full.clear()
-        assert follower.wait_for(5, 5.0)
+        assert follower.wait_for(5, 60.0)
 
 
 def test_an_unforeseen_error_is_in_the_status_and_raised_to_the_next_caller(
@@ -268,8 +268,8 @@ def test_a_crash_wakes_who_waits(script: Callable[[Script], None], spool: Spool)
         threading.Timer(0.1, later.set).start()
         began = time.monotonic()
         with pytest.raises(FollowerCrashed):
-            follower.wait_for(0, 30.0)
-        assert time.monotonic() - began < 5
+            follower.wait_for(0, 120.0)
+        assert time.monotonic() - began < 60
 
 
 def test_stopping_wakes_who_waits(script: Callable[[Script], None], spool: Spool) -> None:
@@ -308,7 +308,7 @@ def test_a_damaged_snapshot_is_fetched_again_not_at_once(
 
     script(damaged)
     with Follower(CONFIG, spool) as follower:
-        assert follower.wait_for(8, 5.0)
+        assert follower.wait_for(8, 60.0)
         assert follower.position == Position(9, 1)
         assert min(b - a for a, b in itertools.pairwise(fetched)) >= 0.05
 

@@ -16,7 +16,7 @@ from streams.metadata.spool import Spool
 from streams.metadata.status import FollowerConfig
 from streams.net.security import Security
 from streams.wire.batches import read_batches
-from tests.live.quorum import config, mirrored, until
+from tests.live.quorum import PATIENCE_S, config, mirrored, until
 
 pytestmark = pytest.mark.lab
 
@@ -45,7 +45,7 @@ def assert_same_bytes(lab: Lab, spool: Spool, controllers: tuple[int, ...]) -> N
 def test_follows_from_offset_0_and_mirrors_every_byte(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab), spool) as follower:
         start = follower.status().next_offset
-        assert follower.wait_for(start + 30, 20.0)
+        assert follower.wait_for(start + 30, PATIENCE_S)
         status = until(follower, lambda s: s.high_watermark == s.next_offset)
         assert (status.waiting, status.error) == (None, None)
         assert status.cluster_id == spool.cluster_id == lab.cluster_id
@@ -63,13 +63,13 @@ def test_any_controller_leads_to_the_leader(lab: Lab, tmp_path: Path) -> None:
         with Spool(tmp_path / str(n)) as spool:
             only = FollowerConfig(controllers=(endpoint,))
             with Follower(only, spool) as follower:
-                assert follower.wait_for(5, 10.0)
+                assert follower.wait_for(5, PATIENCE_S)
                 assert follower.status().leader_id == leader
 
 
 def test_never_is_an_observer_or_a_voter(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab), spool) as follower:
-        assert follower.wait_for(5, 10.0)
+        assert follower.wait_for(5, PATIENCE_S)
         endpoint = until(follower, lambda s: s.leader_endpoint is not None).leader_endpoint
         assert endpoint is not None
         connection = ControllerConnection(endpoint, Security())
@@ -84,7 +84,7 @@ def test_never_is_an_observer_or_a_voter(lab: Lab, spool: Spool) -> None:
 
 def test_follows_the_new_leader_when_the_old_one_is_killed(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab), spool) as follower:
-        assert follower.wait_for(10, 10.0)
+        assert follower.wait_for(10, PATIENCE_S)
         before = until(follower, lambda s: s.leader_endpoint is not None)
         killed = f"controller-{before.leader_id}"
         lab.kill(killed)
@@ -94,10 +94,10 @@ def test_follows_the_new_leader_when_the_old_one_is_killed(lab: Lab, spool: Spoo
                 lambda s: s.leader_epoch > before.leader_epoch and s.leader_endpoint is not None,
             )
             assert after.leader_id != before.leader_id
-            assert follower.wait_for(follower.position.next_offset + 4, 10.0)
+            assert follower.wait_for(follower.position.next_offset + 4, PATIENCE_S)
         finally:
             lab.start(killed)
-        assert follower.wait_for(follower.position.next_offset + 4, 10.0)
+        assert follower.wait_for(follower.position.next_offset + 4, PATIENCE_S)
         lab.wait_quorum_caught_up()
     assert_same_bytes(lab, spool, lab.spec.controller_ids)
     epochs = {b.leader_epoch for b in read_batches(mirrored(spool), file="spool")}
@@ -106,7 +106,7 @@ def test_follows_the_new_leader_when_the_old_one_is_killed(lab: Lab, spool: Spoo
 
 def test_leaves_a_leader_that_hangs(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab), spool) as follower:
-        assert follower.wait_for(10, 10.0)
+        assert follower.wait_for(10, PATIENCE_S)
         before = until(follower, lambda s: s.leader_endpoint is not None)
         frozen = f"controller-{before.leader_id}"
         lab.freeze(frozen)
@@ -115,7 +115,7 @@ def test_leaves_a_leader_that_hangs(lab: Lab, spool: Spool) -> None:
                 follower,
                 lambda s: s.leader_epoch > before.leader_epoch and s.leader_endpoint is not None,
             )
-            assert follower.wait_for(follower.position.next_offset + 4, 10.0)
+            assert follower.wait_for(follower.position.next_offset + 4, PATIENCE_S)
         finally:
             lab.thaw(frozen)
         lab.wait_quorum_caught_up()

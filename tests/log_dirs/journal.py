@@ -9,7 +9,7 @@ from migration.observed.facts import Observation
 
 T = TypeVar("T", bound=Observation)
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 
 
 def now_ms() -> int:

@@ -35,7 +35,7 @@ OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 def get(at: HostPort, **headers: str) -> tuple[str, bytes]:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     request = urllib.request.Request(f"http://{at}/metrics", headers=named)
-    with urllib.request.urlopen(request, timeout=10) as reply:  # noqa: S310  # http, see above
+    with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310  # http, see above
         return reply.headers["Content-Type"], reply.read()
 
 

@@ -21,7 +21,7 @@ from types import TracebackType
 from rich.cells import cell_len
 
 _ESCAPE = re.compile(r"\x1b\[(\??[\d;]*)([A-Za-z])")
-_PATIENCE_S = 60.0
+_PATIENCE_S = 180.0
 
 
 class Terminal:

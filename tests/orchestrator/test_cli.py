@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,10 +54,8 @@ def test_help_imports_neither_spark_nor_pydantic_nor_rich() -> None:
         "except SystemExit: pass\n"
         "print([m for m in ('pyspark', 'pydantic', 'rich', 'yaml') if m in sys.modules])"
     )
-    started = time.monotonic()
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.splitlines()[-1] == "[]"
-    assert time.monotonic() - started < 5
 
 
 def test_the_version_is_printed() -> None:

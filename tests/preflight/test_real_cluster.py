@@ -105,7 +105,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
             f"controllers: {{bootstrap: {json.dumps(lab.controller_bootstrap)}}}\n"
         )
         client = KazooClient(hosts=lab.zookeeper_connect)
-        client.start(timeout=15)
+        client.start(timeout=60)
         try:
             yield Real(lab, file, client)
         finally:
@@ -186,7 +186,7 @@ def _what_conditions_ask_for_without_a_broker(target: Target) -> None:
 
     It then shrinks the ISRs one after another: all four partitions of orders, in the end.
     """
-    deadline_s = time.monotonic() + 60
+    deadline_s = time.monotonic() + 180
     topics = ask_topics(target, now_ms)
     while isinstance(topics, TopicsSeen) and topics.under_replicated < 4:
         assert time.monotonic() < deadline_s, topics

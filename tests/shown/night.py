@@ -27,7 +27,7 @@ from tests.walk.window import Window
 
 BROKERS: Final = 2
 PARTITIONS: Final = 120
-_PATIENCE_S: Final = 60.0
+_PATIENCE_S: Final = 180.0
 _WALK_S: Final = 900.0
 
 

@@ -22,7 +22,7 @@ import yaml
 from orchestrator.lab.ports import LOOPBACK, Ports
 from tests.support.prometheus import program, wait_ready
 
-_STOP_S_MAX: Final = 20.0
+_STOP_S_MAX: Final = 60.0
 
 
 @dataclass
@@ -110,7 +110,7 @@ def running(folder: Path, webhook: str, port: int | None = None) -> Iterator[str
 def active(address: str) -> list[dict[str, Any]]:
     """The alerts that it holds to be active."""
     asked = f"http://{address}/api/v2/alerts"
-    with urllib.request.urlopen(asked, timeout=30) as reply:  # ours
+    with urllib.request.urlopen(asked, timeout=120) as reply:  # ours
         found: list[dict[str, Any]] = json.load(reply)
     return found
 

@@ -17,7 +17,7 @@ def by_login(config: Path, cluster: str, checkpoint: str, who: str = ANNA) -> No
     """Approve in a terminal."""
     words = ("approve", checkpoint, "--who", who, "--reason", REASON, "--confirm", cluster)
     command = [sys.executable, "-m", "orchestrator", *words, "--config", str(config)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
     assert done.returncode == 0, done.stderr
 
 
@@ -34,5 +34,5 @@ def by_token(url: str, state: Path, cluster: str, checkpoint: str, who: str = BO
         },
         method="POST",
     )
-    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310  # as above
+    with urllib.request.urlopen(request, timeout=180) as answer:  # noqa: S310  # as above
         assert answer.status == 200

@@ -18,8 +18,8 @@ import yaml
 
 from orchestrator.lab.ports import LOOPBACK, Ports
 
-_READY_S_MAX = 60.0
-_STOP_S_MAX = 20.0
+_READY_S_MAX = 180.0
+_STOP_S_MAX = 60.0
 LINE = "apt-get install -y --no-install-recommends prometheus prometheus-alertmanager"
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 """Of a series: names and values, in the order of the names."""
@@ -107,7 +107,7 @@ def running(
 def api(url: str, path: str, **asked: str | float) -> Any:
     """What the HTTP API answers to a question that it takes; below `/api/v1/`."""
     with urllib.request.urlopen(  # noqa: S310  # ours
-        f"{url}/api/v1/{path}?{urlencode(asked)}", timeout=30
+        f"{url}/api/v1/{path}?{urlencode(asked)}", timeout=120
     ) as reply:
         return json.load(reply)["data"]
 

@@ -66,7 +66,7 @@ class Receiver:
         with self._news:
             return list(self._sent)
 
-    def wait(self, count: int, within_s: float = 30.0) -> list[Sent]:
+    def wait(self, count: int, within_s: float = 120.0) -> list[Sent]:
         """Wait until there were so many requests."""
         with self._news:
             there = self._news.wait_for(lambda: len(self._sent) >= count, within_s)

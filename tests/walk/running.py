@@ -93,7 +93,7 @@ def processes_in(directory: Path) -> list[psutil.Process]:
 def nothing_left_behind(directory: Path) -> Iterator[None]:
     """Fail when a process of the test is still there at its end, and kill it."""
     yield
-    deadline_s = time.monotonic() + 10.0
+    deadline_s = time.monotonic() + 60.0
     while (left := processes_in(directory)) and time.monotonic() < deadline_s:
         time.sleep(0.02)
     told = [each.cmdline() for each in left if each.is_running()]

@@ -82,8 +82,8 @@ class Window(Killed):
         doomed += [each for each in doomed[0].children(recursive=True) if not _is_of_a_hook(each)]
         for each in doomed:
             each.send_signal(signal.SIGKILL)
-        psutil.wait_procs(doomed, timeout=30)
-        self._process.wait(30)
+        psutil.wait_procs(doomed, timeout=120)
+        self._process.wait(120)
 
     @property
     def pid(self) -> int:

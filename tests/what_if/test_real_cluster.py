@@ -20,7 +20,7 @@ from tests.job.killing import Killed
 
 pytestmark = pytest.mark.lab
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 Partitions = dict[tuple[str, int], tuple[int | None, frozenset[int]]]
 """Leader and ISR."""
 IN_ZOOKEEPER, IN_KRAFT, IN_MIGRATION = 24, 18, 12

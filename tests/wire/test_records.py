@@ -96,6 +96,7 @@ def test_fast_equals_full_on_damage(record: MetadataRecord, data: st.DataObject)
     assert same(bytes(value[:cut]) + behind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", range(3, len(partition())))
 def test_fast_equals_full_whatever_one_byte_says(position: int) -> None:
     for value in (partition(), partition(isr=()), change()):

@@ -102,6 +102,6 @@ def another(connect: str, session_timeout_ms: int = SESSION_TIMEOUT_MS) -> Itera
     with made.process:
         try:
             yield made
-            made.process.communicate(timeout=60)
+            made.process.communicate(timeout=180)
         finally:
             made.process.kill()

@@ -63,7 +63,7 @@ def until_alike(
     cluster: Lab, compared: Compared, before: dict[str, ZkTopic] | None = None
 ) -> tuple[dict[str, ZkTopic], tuple[ContentFact, ...]]:
     """Read until the brokers, which hear of it a moment after ZooKeeper, tell the same."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 180
     facts = compared.until_told()
     while (said := described(cluster)) != topics_of(facts) or said == before:
         assert time.monotonic() < deadline, (said, topics_of(facts))

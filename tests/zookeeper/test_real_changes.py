@@ -177,7 +177,7 @@ def test_a_burst_is_read_or_counted_exactly_once(kafka: Writer, connect: str) ->
             kafka.client.create_async(EVENT, b'{"broker":1}', sequence=True) for _ in range(200)
         ]
         for created in made:
-            kafka.client.delete_async(created.get(timeout=20))
+            kafka.client.delete_async(created.get(timeout=120))
         watched.until_accounted(200)
         assert kafka.notify() == f"{EVENT}0000000200"
         watched.until_of(f"{EVENT}0000000200", 1)

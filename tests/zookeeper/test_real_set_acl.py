@@ -82,7 +82,7 @@ def _set_dynamically(lab: Lab) -> None:
     resource = ConfigResource(ResourceType.BROKER, "1", incremental_configs=[entry])
     admin = AdminClient({"bootstrap.servers": lab.broker_bootstrap})
     for done in admin.incremental_alter_configs([resource]).values():
-        done.result(timeout=30)
+        done.result(timeout=180)
 
 
 def read(ensemble: Ensemble) -> tuple[Content, dict[tuple[str, str], dict[str, bytes]]]:

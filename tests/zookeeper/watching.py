@@ -35,7 +35,7 @@ SESSION_TIMEOUT_MS = 4000
 EVENT = f"{NOTIFICATIONS}/log_dir_event_"
 _QUIET = logging.getLogger("kraftgate.tests.zookeeper")
 _QUIET.setLevel(logging.CRITICAL)
-_WAIT_S = 30.0
+_WAIT_S = 180.0
 
 T = TypeVar("T")
 
