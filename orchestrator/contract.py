@@ -6,7 +6,7 @@ Offsets are the metadata log's; times are ISO 8601 in UTC with milliseconds.
 
 from collections.abc import Iterable
 
-from migration.assessment.alerts import Standing
+from migration.assessment.alerts import AlertState
 from migration.assessment.conditions import Finding
 from migration.assessment.eta.rates import Eta, NoEstimate, rate_per_second
 from migration.assessment.hazards import Hazard
@@ -80,7 +80,7 @@ def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, obje
         "waiting_for": [*(walk.holds if walk else ()), *(wait.text for wait in one.waits)],
         "eta_seconds": _eta_seconds(eta),
         "stale_seconds": None if age is None else age / 1000,
-        "alerts": [alert_json(each, runbook_url) for each in alerts.standing()],
+        "alerts": [alert_json(each, runbook_url) for each in alerts.active()],
         "waits": [_wait_json(wait) for wait in one.waits],
         "hazards": [hazard_json(each) for each in one.hazards],
         "broker_eta_seconds": {str(broker): _eta_seconds(each) for broker, each in found.items()},
@@ -217,7 +217,7 @@ def hazard_json(hazard: Hazard) -> dict[str, object]:
     }
 
 
-def alert_json(standing: Standing, runbook_url: str) -> dict[str, object]:
+def alert_json(standing: AlertState, runbook_url: str) -> dict[str, object]:
     """Give one alert; `runbook_url`: where the alerts' pages are."""
     alert = standing.alert
     broker = alert.labels.get("broker")
@@ -231,7 +231,7 @@ def alert_json(standing: Standing, runbook_url: str) -> dict[str, object]:
         "description": alert.description,
         "details": list(alert.details),
         "labels": dict(alert.labels),
-        "stands_since": _iso_or_none(standing.stands_ms),
+        "stands_since": _iso_or_none(standing.active_since_ms),
         "known": standing.is_known,
         "fingerprint": alert.fingerprint,
         "runbook_url": page_url(alert, runbook_url),

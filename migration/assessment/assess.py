@@ -4,14 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from migration.assessment.alerts import Scene, Standings, WalkSeen, advance
+from migration.assessment.alerts import AlertFacts, AlertStates, advance
 from migration.assessment.conditions import View
 from migration.assessment.conditions.authority import is_seen_now, knows_partitions
 from migration.assessment.currency import Currency, SourceCurrency
 from migration.assessment.data_source import DataSource
 from migration.assessment.eta.rates import Eta, cluster_eta, etas
+from migration.assessment.execution import Execution
 from migration.assessment.hazards import Hazard, hazards
-from migration.assessment.snapshot import FOLLOWED, Execution, Snapshot
+from migration.assessment.snapshot import FOLLOWED, Snapshot
 from migration.assessment.source_currency import currency_of, source_currencies
 from migration.assessment.waits.cluster import headline, waits
 from migration.assessment.waits.wait import Wait, WaitKind
@@ -60,7 +61,7 @@ class Assessment:
     waits: tuple[Wait, ...]
     etas: Mapping[int, Eta]
     eta: Eta | None
-    alerts: Standings
+    alerts: AlertStates
     stalled: frozenset[int]
     knows_partitions: bool
 
@@ -115,7 +116,7 @@ def assess(snapshot: Snapshot) -> Assessment:
         ),
         etas=found,
         eta=cluster_eta(summary, found),
-        alerts=advance(snapshot.alerts, _scene(snapshot, view)),
+        alerts=advance(snapshot.alerts, _alert_facts(snapshot, view)),
         stalled=frozenset(
             broker.id
             for broker in summary.brokers
@@ -153,20 +154,14 @@ def _beside(execution: Execution | None, found: Iterable[Wait]) -> Iterable[Wait
     return (each for each in found if each.kind not in hidden)
 
 
-def _scene(snapshot: Snapshot, view: View) -> Scene:
-    execution = snapshot.execution
-    return Scene(
+def _alert_facts(snapshot: Snapshot, view: View) -> AlertFacts:
+    return AlertFacts(
         view=view,
-        sources={each: snapshot.status(each) for each in FOLLOWED if each in snapshot.configured},
+        sources={
+            source: snapshot.status(source) for source in FOLLOWED if source in snapshot.configured
+        },
         phase_began_ms=snapshot.phase_began_ms,
-        walk=None
-        if execution is None
-        else WalkSeen(
-            at_ms=execution.at_ms,
-            checkpoint=execution.checkpoint,
-            asks=execution.asks,
-            violated=execution.violated,
-        ),
+        execution=snapshot.execution,
     )
 
 

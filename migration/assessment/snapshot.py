@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from migration.assessment.alerts import NOTHING_STANDS, Standings
+from migration.assessment.alerts import NO_ALERTS, AlertStates
 from migration.assessment.data_source import DataSource
+from migration.assessment.execution import Execution
 from migration.assessment.polled import NOT_POLLED, Polled
 from migration.image.summary import ClusterSummary
 from migration.observed.source_status import NO_STATUS, SourceStatus
@@ -33,30 +34,6 @@ class Journal:
     last: int | None
     read: int
     unread_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
-    """The execution of a runbook, as far as an assessment depends on it.
-
-    Attributes:
-        at_ms: when the orchestrator recorded it.
-        checkpoint: None: it has ended.
-        outcome: how it ended; None: it goes on.
-        path: the rollback that is taken; None: the way ahead.
-        asks: what an operator must decide about its step; None: nothing.
-        violated: its conditions that do not come to hold without an operator, in words.
-        finalize_is_near: whether the checkpoint that finalizes is under way or next; None: no
-            checkpoint says so.
-    """
-
-    at_ms: int
-    checkpoint: str | None
-    outcome: str | None = None
-    path: str | None = None
-    asks: str | None = None
-    violated: tuple[str, ...] = ()
-    finalize_is_near: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +66,7 @@ class Snapshot:
     polled: Polled = NOT_POLLED
     phase_began_ms: int | None = None
     execution: Execution | None = None
-    alerts: Standings = NOTHING_STANDS
+    alerts: AlertStates = NO_ALERTS
 
     def status(self, source: DataSource) -> SourceStatus:
         """What a source reports of itself."""

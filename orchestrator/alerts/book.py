@@ -14,7 +14,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from migration.assessment.alerts import Alert, Severity, Standing
+from migration.assessment.alerts import Alert, AlertState, Severity
 from orchestrator.alerts.notice import Notification
 
 RESOLVE_AFTER_MS: Final = 60_000
@@ -36,7 +36,7 @@ class ActiveAlerts:
 
     at_ms: int
     clusters: frozenset[str]
-    active: Mapping[str, Standing] = field(default_factory=dict)
+    active: Mapping[str, AlertState] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +191,7 @@ def _active(
 ) -> Iterable[Notification]:
     inhibited = _inhibited(now) if policy.inhibits else frozenset()
     for fingerprint, active in now.active.items():
-        alert, since_ms = active.alert, active.stands_ms
+        alert, since_ms = active.alert, active.active_since_ms
         if since_ms is None or not alert.severity.is_at_least(policy.min_severity):
             continue
         one = deliveries.get(fingerprint)
@@ -216,7 +216,7 @@ def _inhibited(now: ActiveAlerts) -> frozenset[str]:
     critical = {
         _subject(each.alert)
         for each in now.active.values()
-        if each.alert.severity is Severity.CRITICAL and each.stands_ms is not None
+        if each.alert.severity is Severity.CRITICAL and each.active_since_ms is not None
     }
     return frozenset(
         fingerprint

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from migration.assessment.alerts import Alert, Severity, Standing
+from migration.assessment.alerts import Alert, AlertState, Severity
 from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.timestamps import iso
 from orchestrator.alerts import kept
@@ -107,7 +107,7 @@ def list_(config_path: Path, *, as_json: bool) -> None:
         each.name: kept.read(config.state_dir / "clusters" / each.name / kept.ALERTS_FILE)
         for each in config.clusters
     }
-    active = [each for now in found.values() for each in now.standing()]
+    active = [each for now in found.values() for each in now.active()]
     states = {
         name: DeliveryFile(config.state_dir, name, receiver).read()
         for name, receiver in config.alerts.receivers().items()
@@ -167,7 +167,7 @@ def _sent(
         channel.close()
 
 
-def _print(config: Config, active: list[Standing], states: dict[str, ReceiverState]) -> None:
+def _print(config: Config, active: list[AlertState], states: dict[str, ReceiverState]) -> None:
     for each in active:
         alert = each.alert
         labels = " ".join(f"{k}={v}" for k, v in alert.labels.items() if k != "severity")

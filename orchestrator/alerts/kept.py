@@ -1,61 +1,117 @@
-"""Which alerts stand, as `kraftgate run` last told: `clusters/NAME/alerts.json` beside the store.
+"""The alert states of each cluster: `clusters/NAME/alerts.json` beside the store.
 
-`status` reads it, and so does the next run: what stood stands until it is known to be over, and
-what is pending goes on if nobody stopped looking for long.
+`kraftgate run` writes them, `status` and the next run read them: active alerts stay active until
+they are known to be resolved, and pending ones continue if the gap between the runs is short.
 """
 
+import logging
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from migration.assessment.alerts import NOTHING_STANDS, Standings
+from migration.assessment.alerts import NO_ALERTS, Alert, AlertState, AlertStates
+from orchestrator.config import Config
+from orchestrator.run.assessed import Tick
 from streams.state.source_status import replace_text
 
 ALERTS_FILE: Final = "alerts.json"
 WRITE_EVERY_MS: Final = 10_000
+_log: Final = logging.getLogger(__name__)
 
 
-class _Kept(BaseModel):
+class _StoredAlert(BaseModel):
+    """The aliases are the keys in the file, as every version wrote them."""
+
+    model_config = ConfigDict(extra="ignore", validate_by_name=True)
+    alert: Alert
+    found_ms: int
+    active_since_ms: Annotated[int | None, Field(alias="stands_ms")]
+    is_known: bool = True
+
+
+class _StoredStates(BaseModel):
     model_config = ConfigDict(extra="ignore")
-    standings: Standings
+    at_ms: int | None = None
+    all: dict[str, _StoredAlert] = {}
 
 
-_KEPT: Final = TypeAdapter(_Kept)
+class _Stored(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    standings: _StoredStates
 
 
-class Keeper:
-    """Writes the file on every change, and often enough to tell when it was last looked."""
+class AlertFiles:
+    """A file for each configured cluster."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._last: Standings | None = None
+    def __init__(self, config: Config) -> None:
+        self._files = {
+            each.name: AlertFile(config.state_dir / "clusters" / each.name / ALERTS_FILE)
+            for each in config.clusters
+        }
 
-    def keep(self, now: Standings) -> None:
-        """Write it, unless the file says the same since a moment ago.
+    def keep(self, tick: Tick) -> None:
+        """Write what changed."""
+        for one in tick.clusters:
+            try:
+                self._files[one.entry.name].keep(one.assessment.alerts)
+            except OSError as error:
+                # The age of the file then shows its readers that it is out of date.
+                _log.warning("the alerts of %s cannot be saved: %s", one.name, error)
+
+
+class AlertFile:
+    """Written on every change, and often enough that its age shows whether `run` is running."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._last: AlertStates | None = None
+
+    def keep(self, now: AlertStates) -> None:
+        """Write it, unless it has the same states and is recent.
 
         Raises:
             OSError: it cannot be written.
         """
         last = self._last
-        if last is not None and _which(last) == _which(now) and _age_ms(last, now) < WRITE_EVERY_MS:
-            return
-        replace_text(self._file, _KEPT.dump_json(_Kept(standings=now)).decode())
+        if last is not None and _outline(last) == _outline(now):
+            age_ms = abs((now.at_ms or 0) - (last.at_ms or 0))
+            if age_ms < WRITE_EVERY_MS:
+                return
+        stored = {
+            fingerprint: _StoredAlert(
+                alert=each.alert,
+                found_ms=each.found_ms,
+                active_since_ms=each.active_since_ms,
+                is_known=each.is_known,
+            )
+            for fingerprint, each in now.all.items()
+        }
+        whole = _Stored(standings=_StoredStates(at_ms=now.at_ms, all=stored))
+        replace_text(self._path, whole.model_dump_json(by_alias=True))
         self._last = now
 
 
-def read(file: Path) -> Standings:
-    """Read what was last told; nothing stands where nothing was, or another version told it."""
+def read(path: Path) -> AlertStates:
+    """The stored states; none where the file is missing or has another format."""
     try:
-        return _KEPT.validate_json(file.read_bytes()).standings
+        stored = _Stored.model_validate_json(path.read_bytes()).standings
     except (FileNotFoundError, ValidationError):
-        return NOTHING_STANDS
+        return NO_ALERTS
+    return AlertStates(
+        at_ms=stored.at_ms,
+        all={
+            fingerprint: AlertState(
+                alert=each.alert,
+                found_ms=each.found_ms,
+                active_since_ms=each.active_since_ms,
+                is_known=each.is_known,
+            )
+            for fingerprint, each in stored.all.items()
+        },
+    )
 
 
-def _which(told: Standings) -> set[tuple[str, int | None, bool]]:
-    """What stands, without its words: they carry ages."""
-    return {(each, one.stands_ms, one.is_known) for each, one in told.all.items()}
-
-
-def _age_ms(last: Standings, now: Standings) -> int:
-    return abs((now.at_ms or 0) - (last.at_ms or 0))
+def _outline(states: AlertStates) -> set[tuple[str, int | None, bool]]:
+    """The states without their text, which has ages."""
+    return {(each, one.active_since_ms, one.is_known) for each, one in states.all.items()}

@@ -52,7 +52,7 @@ class Sending:
         standing = {
             each.alert.fingerprint: each
             for one in tick.clusters
-            for each in one.assessment.alerts.standing()
+            for each in one.assessment.alerts.active()
         }
         wanted = ActiveAlerts(at_ms=tick.at_ms, clusters=self._clusters, active=standing)
         for sender in self._senders:
@@ -107,7 +107,7 @@ def sending(config: Config) -> Iterator[Sending]:
 def say_what_stands(tick: Tick) -> None:
     """Say at the end which alerts are left as they are: nobody has seen that they are over."""
     for one in tick.clusters:
-        for each in one.assessment.alerts.standing():
+        for each in one.assessment.alerts.active():
             labels = {k: v for k, v in each.alert.labels.items() if k != "severity"}
             of = ", ".join(f"{name} {value}" for name, value in labels.items())
             echo(f"kraftgate: {each.alert.name} ({of}) stands, and is left so", err=True)

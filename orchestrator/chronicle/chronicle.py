@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Final
 
-from migration.assessment.alerts import Standings
+from migration.assessment.alerts import AlertStates
 from migration.assessment.conditions import DataSource
 from migration.assessment.currency import Currency
 from migration.assessment.hazards import Hazard, is_end_known
@@ -143,9 +143,9 @@ class _Kept:
                 self._tell(lost, now_ms)
                 self._lost.add(name)
 
-    def _look_at_alerts(self, alerts: Standings, now_ms: int) -> None:
+    def _look_at_alerts(self, alerts: AlertStates, now_ms: int) -> None:
         """What is not known to be over stands on: `migration.assessment.alerts` sees to that."""
-        now = {each.alert.fingerprint: each.alert for each in alerts.standing()}
+        now = {each.alert.fingerprint: each.alert for each in alerts.active()}
         for fingerprint, alert in now.items():
             if fingerprint not in self._alerts:
                 self._tell(entries.AlertBegan.of(alert), now_ms)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from migration.assessment.conditions import Condition
 from migration.assessment.polled import NOT_POLLED, Polled
+from orchestrator.alerts.kept import AlertFiles
 from orchestrator.alerts.sending import say_what_stands, sending
-from orchestrator.alerts.watch import AlertFiles
 from orchestrator.audit.opening import open_verified
 from orchestrator.chronicle.chronicle import Chronicle
 from orchestrator.commands.gate import Gate

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from migration.assessment.alerts import RULES, Standing, Standings
+from migration.assessment.alerts import RULES, AlertState, AlertStates
 from orchestrator.alerts.sender import SenderStats
 from orchestrator.metrics.exposition import Exposition, Subject
 
@@ -64,12 +64,12 @@ def tell_notices(into: Exposition, receivers: Mapping[str, SenderStats]) -> None
         into.time(_SUCCESS, figures.success_ms, name)
 
 
-def tell_alerts(into: Exposition, cluster: str, alerts: Standings) -> None:
+def tell_alerts(into: Exposition, cluster: str, alerts: AlertStates) -> None:
     """Give how many alerts there are of each name and severity."""
     if alerts.at_ms is None:
         return
     counts = Counter(
-        (each.alert.name, each.alert.severity, each.stands_ms is not None)
+        (each.alert.name, each.alert.severity, each.active_since_ms is not None)
         for each in alerts.all.values()
     )
     for rule in RULES:
@@ -86,13 +86,13 @@ def tell_alerts(into: Exposition, cluster: str, alerts: Standings) -> None:
         _add_alert(into, cluster, each)
 
 
-def _add_alert(into: Exposition, cluster: str, one: Standing) -> None:
+def _add_alert(into: Exposition, cluster: str, one: AlertState) -> None:
     """Add an alert, unless Kraftgate waits for a time that the Prometheus rule does not have.
 
     A stalled broker without timestamps is such a case: its rule has no `for`.
     """
     alert = one.alert
-    if one.stands_ms is None and (alert.name, alert.severity) not in _WAITING_RULES:
+    if one.active_since_ms is None and (alert.name, alert.severity) not in _WAITING_RULES:
         return
     labels = {"alertname": alert.name, **alert.labels}
     identity = [labels.get(label, "") for label in _IDENTITY]

@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from migration.assessment.alerts import NOTHING_STANDS, Standings
+from migration.assessment.alerts import NO_ALERTS, AlertStates
 from migration.assessment.assess import assess
 from migration.assessment.conditions import Verdict
 from migration.assessment.data_source import DataSource
+from migration.assessment.execution import Execution
 from migration.assessment.polled import NOT_POLLED, Polled
-from migration.assessment.snapshot import Execution, Snapshot
+from migration.assessment.snapshot import Snapshot
 from orchestrator.alerts import kept
 from orchestrator.config import Config
 from orchestrator.config_models import ClusterEntry
@@ -125,7 +126,7 @@ def snapshot_of(
     unread: Mapping[DataSource, str] | None = None,
     resuming: frozenset[DataSource] = frozenset(),
     polled: Polled = NOT_POLLED,
-    alerts: Standings = NOTHING_STANDS,
+    alerts: AlertStates = NO_ALERTS,
 ) -> Snapshot:
     """Make the snapshot of one cluster; the arguments are those of `Snapshot`."""
     return Snapshot(

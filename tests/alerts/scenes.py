@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from migration.assessment.alerts import (
-    NOTHING_STANDS,
-    Scene,
-    Standing,
-    Standings,
-    WalkSeen,
+    NO_ALERTS,
+    AlertFacts,
+    AlertState,
+    AlertStates,
     advance,
 )
 from migration.assessment.conditions import DataSource, View
+from migration.assessment.execution import Execution
 from migration.assessment.hazards import Action, Hazard, HazardKind, Severity
 from migration.observed.source_status import SourceStatus
 from tests.conditions.views import NOW, view
@@ -26,19 +26,19 @@ def scene(
     of: View | None = None,
     *,
     at_ms: int = 0,
-    walk: WalkSeen | None = None,
+    execution: Execution | None = None,
     phase_began_ms: int | None = NOW - 1000,
     not_current: Mapping[DataSource, str] | None = None,
-) -> Scene:
+) -> AlertFacts:
     """A scene so many ms after NOW."""
     given = replace(of or view(), now_ms=NOW + at_ms)
     if not_current is not None:
         given = replace(given, not_current=not_current)
-    return Scene(
+    return AlertFacts(
         view=given,
         sources=dict.fromkeys(SOURCES, ANSWERED),
         phase_began_ms=phase_began_ms,
-        walk=walk,
+        execution=execution,
     )
 
 
@@ -58,17 +58,17 @@ def with_hazards(*hazards: Hazard) -> View:
     return replace(view(), hazards=hazards)
 
 
-def looked(*scenes: Scene, before: Standings = NOTHING_STANDS) -> Standings:
+def looked(*scenes: AlertFacts, before: AlertStates = NO_ALERTS) -> AlertStates:
     """What stands after these looks."""
     for each in scenes:
         before = advance(before, each)
     return before
 
 
-def names(now: Standings) -> list[str]:
-    return [each.alert.name.removeprefix("Kraftgate") for each in now.standing()]
+def names(now: AlertStates) -> list[str]:
+    return [each.alert.name.removeprefix("Kraftgate") for each in now.active()]
 
 
-def only(now: Standings) -> Standing:
+def only(now: AlertStates) -> AlertState:
     (one,) = now.all.values()
     return one

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from orchestrator.alerts.watch import AlertFiles
+from orchestrator.alerts.kept import AlertFiles
 from orchestrator.cli import main
 from orchestrator.config import load_config
 from orchestrator.errors import ExitCode

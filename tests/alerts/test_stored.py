@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 from typing import Final
 
-from migration.assessment.alerts import Alert
+from migration.assessment.alerts import Alert, AlertState, AlertStates
 from orchestrator.alerts.book import Delivery
+from orchestrator.alerts.kept import AlertFile, read
 from orchestrator.alerts.ledger import DeliveryFile
 from orchestrator.config_alerts import SlackReceiver
 
@@ -18,6 +19,20 @@ DELIVERIES: Final = (
     '"failure_ms":6500,"why":"no answer"}'
 )
 """As version 0.1.0 wrote it for that receiver."""
+STATES: Final = (
+    '{"standings":{"at_ms":9000,"all":{"df3d920c8e424465":{"alert":{"name":"KraftgateHarmDone",'
+    '"labels":{"cluster":"prod","severity":"critical","hazard":"records_lost"},"summary":"s",'
+    '"description":"d","details":["x"],"since_ms":1000},"found_ms":1500,"stands_ms":2000,'
+    '"is_known":false}}}}'
+)
+ALERT: Final = Alert(
+    name="KraftgateHarmDone",
+    labels={"cluster": "prod", "severity": "critical", "hazard": "records_lost"},
+    summary="s",
+    description="d",
+    details=("x",),
+    since_ms=1000,
+)
 
 
 def test_deliveries_keep_their_keys(tmp_path: Path) -> None:
@@ -25,17 +40,9 @@ def test_deliveries_keep_their_keys(tmp_path: Path) -> None:
     file.path.parent.mkdir()
     file.path.write_text(DELIVERIES)
     state = file.read()
-    alert = Alert(
-        name="KraftgateHarmDone",
-        labels={"cluster": "prod", "severity": "critical", "hazard": "records_lost"},
-        summary="s",
-        description="d",
-        details=("x",),
-        since_ms=1000,
-    )
     assert state.deliveries == {
-        alert.fingerprint: Delivery(
-            alert=alert,
+        ALERT.fingerprint: Delivery(
+            alert=ALERT,
             active_since_ms=2000,
             count=3,
             last_ms=5000,
@@ -51,3 +58,15 @@ def test_deliveries_keep_their_keys(tmp_path: Path) -> None:
     (delivery,) = written["told"].values()
     assert delivery["alert"].pop("for_ms") == 0, "a key that the earlier version ignores"
     assert written == json.loads(DELIVERIES)
+
+
+def test_alert_states_keep_their_keys(tmp_path: Path) -> None:
+    path = tmp_path / "alerts.json"
+    path.write_text(STATES)
+    state = AlertState(alert=ALERT, found_ms=1500, active_since_ms=2000, is_known=False)
+    assert read(path) == AlertStates(at_ms=9000, all={ALERT.fingerprint: state})
+    AlertFile(path).keep(read(path))
+    written = json.loads(path.read_text())
+    (alert,) = written["standings"]["all"].values()
+    assert alert["alert"].pop("for_ms") == 0, "a key that the earlier version ignores"
+    assert written == json.loads(STATES)

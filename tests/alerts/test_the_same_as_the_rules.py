@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from migration.assessment.alerts import NOTHING_STANDS, RULES, Standing, Standings
+from migration.assessment.alerts import NO_ALERTS, RULES, AlertState, AlertStates
 from migration.assessment.assess import assess
 from migration.values.durations import parse_duration
 from orchestrator.following import ClusterRead, Tally
@@ -40,7 +40,7 @@ At = tuple[str, str]
 """An alert's name and severity."""
 
 
-def look(before: Standings, read: ClusterRead, tally: Tally, now_ms: int) -> Assessed:
+def look(before: AlertStates, read: ClusterRead, tally: Tally, now_ms: int) -> Assessed:
     snapshot = snapshot_of(
         ENTRY,
         read,
@@ -78,7 +78,7 @@ def notation(values: Sequence[float | None]) -> str:
     return " ".join(parts)
 
 
-def expectation(at_s: int, name: str, standing: Sequence[Standing]) -> dict[str, Any]:
+def expectation(at_s: int, name: str, standing: Sequence[AlertState]) -> dict[str, Any]:
     found = [{"exp_labels": {**each.alert.labels, **FROM_PROMETHEUS}} for each in standing]
     return {"eval_time": f"{at_s}s", "alertname": name, "exp_alerts": found}
 
@@ -87,11 +87,11 @@ def own_names() -> set[str]:
     return {rule.name for rule in RULES}
 
 
-def checks(told: Mapping[int, Standings]) -> Iterator[dict[str, Any]]:
+def checks(told: Mapping[int, AlertStates]) -> Iterator[dict[str, Any]]:
     """What promtool is asked: at every change, right before it, and now and then."""
     for name in sorted(own_names()):
         by_look = {
-            at: [e for e in now.standing() if e.alert.name == name] for at, now in told.items()
+            at: [e for e in now.active() if e.alert.name == name] for at, now in told.items()
         }
         which = {at: {e.alert.fingerprint for e in found} for at, found in by_look.items()}
         wanted = {at for at in told if at % 600 == 0}
@@ -122,14 +122,14 @@ def test_the_rules_fire_for_what_is_active_at_every_tick(
     for seed in SEEDS:
         hours, series, told = Hours(seed), Series(), {}
         from_the_table(hours.hazards, monkeypatch)
-        now = NOTHING_STANDS
+        now = NO_ALERTS
         for at_s, read, tally in hours.looks():
             before = set(which(now))
             one = look(now, read, tally, at_s * 1000)
             scrape(series, one, at_s // STEP_S)
             now = one.assessment.alerts
             told[at_s] = now
-            unknown += sum(not each.is_known for each in now.standing())
+            unknown += sum(not each.is_known for each in now.active())
             began.update(at for key, at in which(now).items() if key not in before)
             ended.update(which(told[at_s - STEP_S])[key] for key in before - set(which(now)))
         tests.append(
@@ -155,10 +155,9 @@ def test_the_rules_fire_for_what_is_active_at_every_tick(
     assert code == 0, said[:5000]
 
 
-def which(now: Standings) -> Mapping[str, At]:
+def which(now: AlertStates) -> Mapping[str, At]:
     return {
-        each.alert.fingerprint: (each.alert.name, str(each.alert.severity))
-        for each in now.standing()
+        each.alert.fingerprint: (each.alert.name, str(each.alert.severity)) for each in now.active()
     }
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from migration.assessment.alerts import NOTHING_STANDS
+from migration.assessment.alerts import NO_ALERTS
 from migration.image.summary import Phase
 from orchestrator.alerts import kept
-from orchestrator.alerts.watch import AlertFiles
+from orchestrator.alerts.kept import AlertFiles
 from orchestrator.cli import main
 from orchestrator.commands.run import follow_and_show
 from orchestrator.config import Config, load_config
@@ -52,8 +52,8 @@ def test_the_next_run_begins_with_the_alerts_that_are_active(
     first = assessor(config).tick(NOW_MS)
     AlertFiles(config).keep(first)
     (one,) = first.clusters
-    assert one.assessment.snapshot.alerts == NOTHING_STANDS
-    assert [each.alert.name for each in one.assessment.alerts.standing()] == [NAME]
+    assert one.assessment.snapshot.alerts == NO_ALERTS
+    assert [each.alert.name for each in one.assessment.alerts.active()] == [NAME]
     (again,) = assessor(config).tick(NOW_MS).clusters
     assert again.assessment.snapshot.alerts == one.assessment.alerts
 
@@ -64,7 +64,7 @@ def test_what_cannot_be_kept_is_said_and_stops_nothing(
     config = load_config(config_file)
     config.state_dir.write_text("this is no directory")
     AlertFiles(config).keep(stalled())
-    assert "the alerts of prod cannot be kept" in caplog.text
+    assert "the alerts of prod cannot be saved" in caplog.text
 
 
 def test_status_says_what_run_judged_and_what_it_sees_itself(
@@ -99,4 +99,4 @@ def test_run_judges_its_looks(config_file: Path, store: FakeStore) -> None:
         query = FakeFollowing(lambda poll: stop.set() if poll == 2 else None)
         follow_and_show(load_config(config_file), gate(None), stop, query.follow)
     told = kept.read(load_config(config_file).state_dir / "clusters/prod" / kept.ALERTS_FILE)
-    assert [each.alert.name for each in told.standing()] == [NAME]
+    assert [each.alert.name for each in told.active()] == [NAME]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from migration.assessment.alerts import Alert, Severity, Standing
+from migration.assessment.alerts import Alert, AlertState, Severity
 from orchestrator.alerts.book import ActiveAlerts, Policy
 
 HOUR_MS = 3_600_000
@@ -32,10 +32,12 @@ def wanted(at_ms: int, *alerts: Alert, since_ms: int | None = None) -> ActiveAle
     return of(at_ms, (standing(each, at_ms if since_ms is None else since_ms) for each in alerts))
 
 
-def of(at_ms: int, standings: Iterable[Standing]) -> ActiveAlerts:
+def of(at_ms: int, standings: Iterable[AlertState]) -> ActiveAlerts:
     found = {each.alert.fingerprint: each for each in standings}
     return ActiveAlerts(at_ms=at_ms, clusters=frozenset({"prod"}), active=found)
 
 
-def standing(one: Alert, stands_ms: int, *, is_known: bool = True) -> Standing:
-    return Standing(alert=one, found_ms=stands_ms, stands_ms=stands_ms, is_known=is_known)
+def standing(one: Alert, active_since_ms: int, *, is_known: bool = True) -> AlertState:
+    return AlertState(
+        alert=one, found_ms=active_since_ms, active_since_ms=active_since_ms, is_known=is_known
+    )

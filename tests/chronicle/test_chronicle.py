@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from migration.assessment.alerts import NOTHING_STANDS, Alert, Standing, Standings
+from migration.assessment.alerts import NO_ALERTS, Alert, AlertState, AlertStates
 from migration.assessment.hazards import Hazard, HazardKind, Severity, hazards
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.source_status import SourceStatus
@@ -46,14 +46,14 @@ class Following:
         at_ms: int,
         *,
         current: bool = True,
-        alerts: Standings = NOTHING_STANDS,
+        alerts: AlertStates = NO_ALERTS,
     ) -> None:
         said = SourceStatus(observed_ms=at_ms, waiting="no controller reachable")
         status = replace(FRESH, observed_ms=at_ms, last_reply_ms=at_ms) if current else said
         write_status(self.config.state_dir, "prod", status)
         self.tick(summary, at_ms, alerts)
 
-    def tick(self, summary: ClusterSummary, at_ms: int, alerts: Standings = NOTHING_STANDS) -> None:
+    def tick(self, summary: ClusterSummary, at_ms: int, alerts: AlertStates = NO_ALERTS) -> None:
         """Tick on what the source has reported so far."""
         self._store.summaries["prod"] = summary
         tick = self._assessor.tick(at_ms)
@@ -249,7 +249,7 @@ def test_an_end_without_a_beginning_is_left_out(following: Following) -> None:
     assert stood([each for each in left if each.kind != "follow_began"]).runs == ()
 
 
-def standings(at_ms: int, *brokers: int, pending: bool = False) -> Standings:
+def standings(at_ms: int, *brokers: int, pending: bool = False) -> AlertStates:
     """A stall of each of these brokers, told of since just now."""
     found = [
         Alert(
@@ -261,11 +261,11 @@ def standings(at_ms: int, *brokers: int, pending: bool = False) -> Standings:
         )
         for broker in brokers
     ]
-    stands_ms = None if pending else at_ms
-    return Standings(
+    since_ms = None if pending else at_ms
+    return AlertStates(
         at_ms=at_ms,
         all={
-            each.fingerprint: Standing(alert=each, found_ms=at_ms, stands_ms=stands_ms)
+            each.fingerprint: AlertState(alert=each, found_ms=at_ms, active_since_ms=since_ms)
             for each in found
         },
     )

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
+from orchestrator.alerts.kept import AlertFiles
 from orchestrator.alerts.notice import Notification
-from orchestrator.alerts.watch import AlertFiles
 from orchestrator.audit.secrets import Secrets
 from orchestrator.cli import main
 from orchestrator.config import Config, load_config
@@ -132,10 +132,10 @@ def _alerts(tick: Tick, config: Config) -> str:
     for cluster in tick.clusters:
         now = cluster.assessment.alerts
         active = []
-        for each in now.standing():
-            assert each.stands_ms is not None
+        for each in now.active():
+            assert each.active_since_ms is not None
             one = Notification(
-                alert=each.alert, active_since_ms=each.stands_ms, is_known=each.is_known
+                alert=each.alert, active_since_ms=each.active_since_ms, is_known=each.is_known
             )
             active.append(
                 {

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from migration.assessment.alerts import Standings
+from migration.assessment.alerts import AlertStates
 from migration.assessment.snapshot import Journal
 from migration.comparison.result import Compared
 from migration.metadata.events import Event
@@ -21,7 +21,7 @@ from tests.metrics.test_alerts import standing
 from tests.metrics.test_walk import WALK_TOLD, WITH_RUNBOOK
 from tests.orchestrator.night import FRESH, HYBRID, NOW_MS, kraft
 
-STANDING: Final = Standings(at_ms=NOW_MS, all={"a": standing("1", stands=True)})
+STANDING: Final = AlertStates(at_ms=NOW_MS, all={"a": standing("1", stands=True)})
 RECEIVERS: Final = {"slack": SenderStats(sent=1, success_ms=NOW_MS)}
 LIVE: Final = SourceStatus(observed_ms=NOW_MS - 200, last_reply_ms=NOW_MS - 400)
 ALL_SEEN: Final = replace(

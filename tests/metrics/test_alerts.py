@@ -2,22 +2,22 @@
 
 from dataclasses import replace
 
-from migration.assessment.alerts import NOTHING_STANDS, RULES, Alert, Standing, Standings
+from migration.assessment.alerts import NO_ALERTS, RULES, Alert, AlertState, AlertStates
 from orchestrator.metrics.alerts import tell_alerts
 from orchestrator.metrics.exposition import Exposition
 
 NAME = "KraftgateAssignmentStalled"
 
 
-def standing(broker: str, *, stands: bool, is_known: bool = True) -> Standing:
+def standing(broker: str, *, stands: bool, is_known: bool = True) -> AlertState:
     labels = {"severity": "warning", "cluster": "prod", "broker": broker}
     alert = Alert(name=NAME, labels=labels, summary="s", description="d")
-    return Standing(
-        alert=alert, found_ms=1000, stands_ms=2000 if stands else None, is_known=is_known
+    return AlertState(
+        alert=alert, found_ms=1000, active_since_ms=2000 if stands else None, is_known=is_known
     )
 
 
-def told(now: Standings) -> dict[tuple[str, ...], float]:
+def told(now: AlertStates) -> dict[tuple[str, ...], float]:
     into = Exposition()
     tell_alerts(into, "prod", now)
     return {
@@ -30,7 +30,7 @@ def told(now: Standings) -> dict[tuple[str, ...], float]:
 
 def test_every_alert_is_counted_also_where_there_is_none() -> None:
     found = told(
-        Standings(
+        AlertStates(
             at_ms=1,
             all={
                 "a": standing("1", stands=True),
@@ -45,7 +45,7 @@ def test_every_alert_is_counted_also_where_there_is_none() -> None:
     assert len(found) == 2 * len(RULES) - 2
 
 
-def exported(now: Standings) -> dict[str, dict[tuple[str, str], float]]:
+def exported(now: AlertStates) -> dict[str, dict[tuple[str, str], float]]:
     """By metric: value by the alert's broker and severity."""
     into = Exposition()
     tell_alerts(into, "prod", now)
@@ -61,7 +61,7 @@ def exported(now: Standings) -> dict[str, dict[tuple[str, str], float]]:
 
 def test_the_gauge_has_an_alert_with_its_labels_and_its_time() -> None:
     into = Exposition()
-    tell_alerts(into, "prod", Standings(at_ms=1, all={"a": standing("1", stands=True)}))
+    tell_alerts(into, "prod", AlertStates(at_ms=1, all={"a": standing("1", stands=True)}))
     (family,) = (each for each in into.families() if each.name == "kraftgate_alert")
     (sample,) = family.samples
     assert {name: value for name, value in sample.labels.items() if value} == {
@@ -70,7 +70,7 @@ def test_the_gauge_has_an_alert_with_its_labels_and_its_time() -> None:
         "severity": "warning",
         "broker": "1",
     }
-    now = Standings(at_ms=1, all={"a": replace(standing("1", stands=True), found_ms=7000)})
+    now = AlertStates(at_ms=1, all={"a": replace(standing("1", stands=True), found_ms=7000)})
     assert exported(now)["kraftgate_alert_since_timestamp_seconds"] == {("1", "warning"): 7}
 
 
@@ -81,7 +81,7 @@ def test_prometheus_waits_for_what_is_pending_unless_its_rule_cannot() -> None:
         stalled, alert=replace(stalled.alert, name="KraftgateBrokerUnfencedEarly", since_ms=3000)
     )
     unknown = standing("2", stands=True, is_known=False)
-    now = Standings(at_ms=1, all={"a": stalled, "b": early, "c": unknown})
+    now = AlertStates(at_ms=1, all={"a": stalled, "b": early, "c": unknown})
     found = exported(now)
     assert found["kraftgate_alert"] == {("1", "warning"): 1, ("2", "warning"): 1}
     assert found["kraftgate_alert_since_timestamp_seconds"] == {
@@ -91,4 +91,4 @@ def test_prometheus_waits_for_what_is_pending_unless_its_rule_cannot() -> None:
 
 
 def test_before_the_first_look_nothing_is_told() -> None:
-    assert told(NOTHING_STANDS) == {}
+    assert told(NO_ALERTS) == {}

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from migration.assessment.alerts import Alert, Standing, Standings
+from migration.assessment.alerts import Alert, AlertState, AlertStates
 from migration.assessment.waits.cluster import nothing_seen
 from migration.image.summary import ClusterSummary, ControllerSummary, Phase, UnfencedEarly
 from migration.metadata.events import Event
@@ -166,10 +166,12 @@ def test_what_stands_is_an_alert_and_what_does_not_yet_is_beside_it() -> None:
         since_ms=0,
     )
     stale = replace(stalled, name="KraftgateStreamStale", labels={"severity": "critical"})
-    told = Standings(
+    told = AlertStates(
         all={
-            "a": Standing(alert=stalled, found_ms=1000, stands_ms=2000),
-            "b": Standing(alert=replace(stale, since_ms=None), found_ms=1000, stands_ms=None),
+            "a": AlertState(alert=stalled, found_ms=1000, active_since_ms=2000),
+            "b": AlertState(
+                alert=replace(stale, since_ms=None), found_ms=1000, active_since_ms=None
+            ),
         }
     )
     one = assessed(ClusterRead(summary=HYBRID.summary, events=(), status=FRESH), NOW_MS)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from migration.assessment.alerts import Standings
+from migration.assessment.alerts import AlertStates
 from migration.image.cluster import ClusterImage
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
@@ -101,10 +101,10 @@ def test_an_event_in_the_store(data: st.DataObject) -> None:
 @_few
 @given(st.data())
 def test_what_stands(data: st.DataObject) -> None:
-    standings = data.draw(st.from_type(Standings))
+    standings = data.draw(st.from_type(AlertStates))
     with TemporaryDirectory() as folder:
         file = Path(folder, "alerts.json")
-        kept.Keeper(file).keep(standings)
+        kept.AlertFile(file).keep(standings)
         assert kept.read(file) == standings
 
 

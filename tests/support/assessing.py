@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from migration.assessment.alerts import NOTHING_STANDS
+from migration.assessment.alerts import NO_ALERTS
 from migration.assessment.assess import assess
 from migration.assessment.currency import log_currency, unread_records
 from migration.assessment.data_source import DataSource
@@ -66,7 +66,7 @@ def assessed(
         tally=tally,
         unread=unread,
         polled=polled,
-        alerts=NOTHING_STANDS,
+        alerts=NO_ALERTS,
     )
     return Assessed(entry=of, read=read, assessment=assess(snapshot), tally=tally or Tally())
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from migration.assessment.alerts.scene import Scene
+    from migration.assessment.alerts.facts import AlertFacts
 
 _NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -76,12 +76,12 @@ class Rule:
     severity: Severity
     for_ms: int
     summary: str
-    find: Callable[["Rule", "Scene"], Iterator[Alert]]
-    is_resolved: Callable[["Scene", Mapping[str, str]], bool]
+    find: Callable[["Rule", "AlertFacts"], Iterator[Alert]]
+    is_resolved: Callable[["AlertFacts", Mapping[str, str]], bool]
 
     def alert(
         self,
-        scene: "Scene",
+        facts: "AlertFacts",
         description: str,
         *,
         labels: Mapping[str, str] = _NO_LABELS,
@@ -90,7 +90,7 @@ class Rule:
         for_ms: int | None = None,
     ) -> Alert:
         """An alert of this rule; empty labels are left out; `for_ms`: instead of the rule's."""
-        given = {"severity": self.severity, "cluster": scene.cluster, **labels}
+        given = {"severity": self.severity, "cluster": facts.cluster, **labels}
         return Alert(
             name=self.name,
             labels={label: str(value) for label, value in sorted(given.items()) if value},

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from migration.assessment.alerts.alert import Alert, Rule, Severity
-from migration.assessment.alerts.scene import Scene
+from migration.assessment.alerts.facts import AlertFacts
 from migration.assessment.conditions.authority import knows_partitions
 from migration.assessment.waits.brokers import broker_waits
 from migration.image.holds import is_stalled, last_progress_ms, serves_early
@@ -17,31 +17,31 @@ HELD_MS: Final = 1_800_000
 _MINUTE_MS: Final = 60_000
 
 
-def _held(scene: Scene) -> Iterator[BrokerSummary]:
+def _held(facts: AlertFacts) -> Iterator[BrokerSummary]:
     """Yield the brokers that are held now."""
-    if scene.log_is_current and knows_partitions(scene.view):
-        yield from (each for each in scene.summary.brokers if each.held)
+    if facts.log_is_current and knows_partitions(facts.view):
+        yield from (each for each in facts.summary.brokers if each.held)
 
 
-def _stalled(times: int) -> Callable[[Rule, Scene], Iterator[Alert]]:
-    def find(rule: Rule, scene: Scene) -> Iterator[Alert]:
+def _stalled(times: int) -> Callable[[Rule, AlertFacts], Iterator[Alert]]:
+    def find(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
         """Yield the brokers without progress; a slow broker has progress."""
-        limit_ms = times * scene.view.stall_after_ms
-        for broker in _held(scene):
+        limit_ms = times * facts.view.stall_after_ms
+        for broker in _held(facts):
             since_ms = last_progress_ms(broker)
-            if since_ms is not None and not is_stalled(broker, scene.now_ms, limit_ms):
+            if since_ms is not None and not is_stalled(broker, facts.now_ms, limit_ms):
                 continue
             # A broker that is known from a metadata snapshot only has no timestamps: it is stalled
             # when it was held for the limit, tick by tick.
-            age = counted_text(limit_ms if since_ms is None else scene.now_ms - since_ms)
+            age = counted_text(limit_ms if since_ms is None else facts.now_ms - since_ms)
             yield rule.alert(
-                scene,
+                facts,
                 labels=_labels(broker),
                 description=(
-                    f"Broker {broker.id} of {scene.cluster} is held, and for {age} none of its"
+                    f"Broker {broker.id} of {facts.cluster} is held, and for {age} none of its"
                     " replicas got a log directory."
                 ),
-                details=_details(broker, scene),
+                details=_details(broker, facts),
                 since_ms=since_ms,
                 for_ms=limit_ms if since_ms is None else None,
             )
@@ -49,34 +49,34 @@ def _stalled(times: int) -> Callable[[Rule, Scene], Iterator[Alert]]:
     return find
 
 
-def _held_too_long(rule: Rule, scene: Scene) -> Iterator[Alert]:
-    for broker in _held(scene):
+def _held_too_long(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
+    for broker in _held(facts):
         since_ms = broker.registered_ms
-        if since_ms is None or scene.now_ms - since_ms <= HELD_MS:
+        if since_ms is None or facts.now_ms - since_ms <= HELD_MS:
             continue
-        age = counted_text(scene.now_ms - since_ms)
+        age = counted_text(facts.now_ms - since_ms)
         yield rule.alert(
-            scene,
+            facts,
             labels=_labels(broker),
             description=(
-                f"Broker {broker.id} of {scene.cluster} registered in KRaft mode {age} ago and"
+                f"Broker {broker.id} of {facts.cluster} registered in KRaft mode {age} ago and"
                 " still has replicas without a log directory."
             ),
-            details=_details(broker, scene),
+            details=_details(broker, facts),
             since_ms=since_ms,
         )
 
 
-def _unfenced_early(rule: Rule, scene: Scene) -> Iterator[Alert]:
-    for broker in filter(serves_early, _held(scene)):
+def _unfenced_early(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
+    for broker in filter(serves_early, _held(facts)):
         yield rule.alert(
-            scene,
+            facts,
             labels=_labels(broker),
             description=(
-                f"Broker {broker.id} of {scene.cluster} serves and has replicas without a known log"
+                f"Broker {broker.id} of {facts.cluster} serves and has replicas without a known log"
                 " directory. If one of its directories fails now, Kafka moves no leaders."
             ),
-            details=_details(broker, scene),
+            details=_details(broker, facts),
             since_ms=broker.unfenced_ms,
         )
 
@@ -85,13 +85,13 @@ def _labels(broker: BrokerSummary) -> Mapping[str, str]:
     return {"broker": str(broker.id)}
 
 
-def _details(broker: BrokerSummary, scene: Scene) -> tuple[str, ...]:
-    found = broker_waits(broker, scene.now_ms, scene.view.stall_after_ms)
+def _details(broker: BrokerSummary, facts: AlertFacts) -> tuple[str, ...]:
+    found = broker_waits(broker, facts.now_ms, facts.view.stall_after_ms)
     return tuple(each.text for each in found)
 
 
-def _is_resolved(scene: Scene, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
-    return scene.log_decides
+def _is_resolved(facts: AlertFacts, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
+    return facts.log_decides
 
 
 def _stall(severity: Severity, times: int) -> Rule:

@@ -5,7 +5,7 @@ from typing import Final
 
 from migration.assessment.alerts import from_hazards
 from migration.assessment.alerts.alert import Alert, Rule, Severity
-from migration.assessment.alerts.scene import Scene
+from migration.assessment.alerts.facts import AlertFacts
 from migration.assessment.conditions import DataSource
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.assessment.hazards import Severity as Grade
@@ -15,36 +15,36 @@ _SECONDS_MS: Final = 1000
 _MINUTE_MS: Final = 60_000
 
 
-def _states(scene: Scene) -> Iterator[tuple[int, str, LogDirState]]:
+def _states(facts: AlertFacts) -> Iterator[tuple[int, str, LogDirState]]:
     """Yield broker, path and state of every known directory."""
-    for disks in scene.summary.disks.brokers.values() if scene.summary.disks else ():
+    for disks in facts.summary.disks.brokers.values() if facts.summary.disks else ():
         for each in disks.log_dirs:
             yield disks.id, each.path, log_dir_state(each, disks)
 
 
-def _offline(rule: Rule, scene: Scene) -> Iterator[Alert]:
-    if scene.is_current(DataSource.LOG_DIRS) is not True:
+def _offline(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
+    if facts.is_current(DataSource.LOG_DIRS) is not True:
         return
-    for broker, path, state in _states(scene):
+    for broker, path, state in _states(facts):
         if state is LogDirState.OFFLINE:
             yield rule.alert(
-                scene,
+                facts,
                 labels={"broker": str(broker), "log_dir": path},
                 description=(
-                    f"Log directory {path} of broker {broker} of {scene.cluster} is offline. Do not"
+                    f"Log directory {path} of broker {broker} of {facts.cluster} is offline. Do not"
                     " restart the broker before you know whether that loses data."
                 ),
             )
 
 
-def _is_online(scene: Scene, labels: Mapping[str, str]) -> bool:
+def _is_online(facts: AlertFacts, labels: Mapping[str, str]) -> bool:
     """Whether the directory is known to be online, or its broker to be gone."""
-    if scene.is_current(DataSource.LOG_DIRS) is not True:
+    if facts.is_current(DataSource.LOG_DIRS) is not True:
         return False
     broker, path = int(labels["broker"]), labels["log_dir"]
-    if scene.log_is_current and all(each.id != broker for each in scene.summary.brokers):
+    if facts.log_is_current and all(each.id != broker for each in facts.summary.brokers):
         return True
-    state = {(id_, where): state for id_, where, state in _states(scene)}.get((broker, path))
+    state = {(id_, where): state for id_, where, state in _states(facts)}.get((broker, path))
     return state is not LogDirState.UNKNOWN
 
 
@@ -52,16 +52,16 @@ def _who(hazard: Hazard) -> str:
     return "any broker" if hazard.broker is None else f"broker {hazard.broker}"
 
 
-def _must_not(scene: Scene, hazard: Hazard) -> str:
+def _must_not(facts: AlertFacts, hazard: Hazard) -> str:
     return (
-        f"Do not restart {_who(hazard)} of {scene.cluster}: {hazard.kind}. `kraftgate hazards` has"
+        f"Do not restart {_who(hazard)} of {facts.cluster}: {hazard.kind}. `kraftgate hazards` has"
         " the evidence and the way out."
     )
 
 
-def _better_not(scene: Scene, hazard: Hazard) -> str:
+def _better_not(facts: AlertFacts, hazard: Hazard) -> str:
     return (
-        f"Do not start or restart {_who(hazard)} of {scene.cluster} before its log directories"
+        f"Do not start or restart {_who(hazard)} of {facts.cluster} before its log directories"
         f" were looked at: {hazard.kind}. `kraftgate hazards` has the evidence and the way out."
     )
 

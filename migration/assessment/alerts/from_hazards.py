@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from migration.assessment.alerts.alert import Alert, Rule
-from migration.assessment.alerts.scene import Scene
+from migration.assessment.alerts.facts import AlertFacts
 from migration.assessment.conditions import hazards_not_known
 from migration.assessment.hazards import Hazard, HazardKind
 
@@ -17,20 +17,20 @@ _EVIDENCE_MAX: Final = 5
 
 def of(
     selects: Selects,
-    describe: Callable[[Scene, Hazard], str],
+    describe: Callable[[AlertFacts, Hazard], str],
     *labels: str,
-) -> Callable[[Rule, Scene], Iterator[Alert]]:
+) -> Callable[[Rule, AlertFacts], Iterator[Alert]]:
     """Find the selected hazards; those with equal `labels` are one alert."""
 
-    def find(rule: Rule, scene: Scene) -> Iterator[Alert]:
+    def find(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
         groups: dict[tuple[tuple[str, str], ...], list[Hazard]] = {}
-        for hazard in filter(selects, scene.view.dangers):
+        for hazard in filter(selects, facts.view.dangers):
             every = _labels(hazard)
             groups.setdefault(tuple((each, every[each]) for each in labels), []).append(hazard)
         for identity, found in groups.items():
             yield rule.alert(
-                scene,
-                describe(scene, found[0]),
+                facts,
+                describe(facts, found[0]),
                 labels=dict(identity),
                 details=tuple(line for each in found for line in _details(each)),
                 since_ms=min((e.since_ms for e in found if e.since_ms is not None), default=None),
@@ -39,9 +39,9 @@ def of(
     return find
 
 
-def is_resolved(scene: Scene, labels: Mapping[str, str]) -> bool:
+def is_resolved(facts: AlertFacts, labels: Mapping[str, str]) -> bool:
     """Whether all data is current that would show this hazard."""
-    return not hazards_not_known(scene.view, HazardKind(labels["hazard"]))
+    return not hazards_not_known(facts.view, HazardKind(labels["hazard"]))
 
 
 def _labels(hazard: Hazard) -> Mapping[str, str]:

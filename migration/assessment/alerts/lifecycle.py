@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from migration.assessment.alerts.alert import Alert, Rule, Severity
+from migration.assessment.alerts.facts import AlertFacts
 from migration.assessment.alerts.rules import RULES, alerts
-from migration.assessment.alerts.scene import Scene
 
 _RANK: Final = {(rule.name, rule.severity): rank for rank, rule in enumerate(RULES)}
 GAP_MS_MAX: Final = 60_000
@@ -19,24 +19,24 @@ GAP_MS_MAX: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class AlertState:
     """One alert at one tick.
 
     Attributes:
         found_ms: since when its condition has held at every tick.
-        stands_ms: since when it is active; None: it is pending.
+        active_since_ms: since when it is active; None: it is pending.
         is_known: whether its condition held at this tick; False: stale data may hide that it is
             resolved.
     """
 
     alert: Alert
     found_ms: int
-    stands_ms: int | None
+    active_since_ms: int | None
     is_known: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standings:
+class AlertStates:
     """All alerts of one cluster at one tick, by fingerprint.
 
     Attributes:
@@ -44,48 +44,52 @@ class Standings:
     """
 
     at_ms: int | None = None
-    all: Mapping[str, Standing] = field(default_factory=dict)
+    all: Mapping[str, AlertState] = field(default_factory=dict)
 
-    def standing(self) -> tuple[Standing, ...]:
+    def active(self) -> tuple[AlertState, ...]:
         """The active ones, the critical ones first, then in the order of the rules."""
-        return self._ranked(lambda each: each.stands_ms is not None)
+        return self._ranked(lambda each: each.active_since_ms is not None)
 
-    def pending(self) -> tuple[Standing, ...]:
+    def pending(self) -> tuple[AlertState, ...]:
         """The pending ones, in the same order."""
-        return self._ranked(lambda each: each.stands_ms is None)
+        return self._ranked(lambda each: each.active_since_ms is None)
 
-    def _ranked(self, wanted: Callable[[Standing], bool]) -> tuple[Standing, ...]:
+    def _ranked(self, wanted: Callable[[AlertState], bool]) -> tuple[AlertState, ...]:
         return tuple(sorted(filter(wanted, self.all.values()), key=_rank))
 
 
-NOTHING_STANDS: Final = Standings()
+NO_ALERTS: Final = AlertStates()
 
 
-def advance(before: Standings, scene: Scene) -> Standings:
+def advance(before: AlertStates, facts: AlertFacts) -> AlertStates:
     """The alerts of the next tick."""
-    now_ms = scene.now_ms
+    now_ms = facts.now_ms
     missed = before.at_ms is None or not 0 <= now_ms - before.at_ms <= GAP_MS_MAX
-    after: dict[str, Standing] = {}
-    for alert in alerts(scene):
+    after: dict[str, AlertState] = {}
+    for alert in alerts(facts):
         was = before.all.get(alert.fingerprint)
-        if was is None or (was.stands_ms is None and missed):
-            was = Standing(alert=alert, found_ms=now_ms, stands_ms=None)
-        stands_ms = was.stands_ms
-        if stands_ms is None and now_ms - was.found_ms >= alert.for_ms:
-            stands_ms = now_ms
-        after[alert.fingerprint] = replace(was, alert=alert, stands_ms=stands_ms, is_known=True)
-    after |= _left(before, after, scene)
-    return Standings(at_ms=now_ms, all=after)
+        if was is None or (was.active_since_ms is None and missed):
+            was = AlertState(alert=alert, found_ms=now_ms, active_since_ms=None)
+        active_since_ms = was.active_since_ms
+        if active_since_ms is None and now_ms - was.found_ms >= alert.for_ms:
+            active_since_ms = now_ms
+        after[alert.fingerprint] = replace(
+            was, alert=alert, active_since_ms=active_since_ms, is_known=True
+        )
+    after |= _left(before, after, facts)
+    return AlertStates(at_ms=now_ms, all=after)
 
 
-def _left(before: Standings, found: Mapping[str, Standing], scene: Scene) -> Mapping[str, Standing]:
+def _left(
+    before: AlertStates, found: Mapping[str, AlertState], facts: AlertFacts
+) -> Mapping[str, AlertState]:
     """The active ones whose condition does not hold and that are not known to be resolved."""
     return {
         fingerprint: replace(was, is_known=False)
         for fingerprint, was in before.all.items()
         if fingerprint not in found
-        and was.stands_ms is not None
-        and not all(rule.is_resolved(scene, was.alert.labels) for rule in _rules_of(was.alert))
+        and was.active_since_ms is not None
+        and not all(rule.is_resolved(facts, was.alert.labels) for rule in _rules_of(was.alert))
     }
 
 
@@ -94,7 +98,7 @@ def _rules_of(alert: Alert) -> Iterator[Rule]:
     return (each for each in RULES if each.name == alert.name and each.severity is alert.severity)
 
 
-def _rank(standing: Standing) -> tuple[bool, int, str]:
+def _rank(standing: AlertState) -> tuple[bool, int, str]:
     alert = standing.alert
     at = _RANK.get((alert.name, alert.severity), len(_RANK))
     return alert.severity is not Severity.CRITICAL, at, alert.fingerprint

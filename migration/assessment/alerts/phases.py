@@ -5,7 +5,7 @@ from typing import Final
 
 from migration.assessment.alerts import from_hazards
 from migration.assessment.alerts.alert import Alert, Rule, Severity
-from migration.assessment.alerts.scene import Scene
+from migration.assessment.alerts.facts import AlertFacts
 from migration.assessment.conditions.authority import knows_phase
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.assessment.hazards import Severity as Grade
@@ -18,67 +18,67 @@ _SECONDS_MS: Final = 1000
 _MINUTE_MS: Final = 60_000
 
 
-def _in_phase(scene: Scene, phase: Phase) -> bool:
-    return knows_phase(scene.view) and scene.summary.phase is phase
+def _in_phase(facts: AlertFacts, phase: Phase) -> bool:
+    return knows_phase(facts.view) and facts.summary.phase is phase
 
 
-def _not_registered(rule: Rule, scene: Scene) -> Iterator[Alert]:
-    if not _in_phase(scene, Phase.PRE_MIGRATION) or not scene.log_is_current:
+def _not_registered(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
+    if not _in_phase(facts, Phase.PRE_MIGRATION) or not facts.log_is_current:
         return
     registered = [
         each.registered_ms
-        for each in scene.summary.brokers
+        for each in facts.summary.brokers
         if each.epoch is not None and each.registered_ms is not None
     ]
-    since_ms = max(registered, default=scene.phase_began_ms)
-    if since_ms is None or scene.now_ms - since_ms <= UNREGISTERED_MS:
+    since_ms = max(registered, default=facts.phase_began_ms)
+    if since_ms is None or facts.now_ms - since_ms <= UNREGISTERED_MS:
         return
-    age = counted_text(scene.now_ms - since_ms)
+    age = counted_text(facts.now_ms - since_ms)
     yield rule.alert(
-        scene,
+        facts,
         description=(
-            f"{scene.cluster} is in pre-migration, and for {age} no broker registered for the"
+            f"{facts.cluster} is in pre-migration, and for {age} no broker registered for the"
             " migration. Nothing is copied before all have."
         ),
         since_ms=since_ms,
     )
 
 
-def _hybrid(rule: Rule, scene: Scene) -> Iterator[Alert]:
-    since_ms = scene.phase_began_ms
-    if since_ms is None or not _in_phase(scene, Phase.HYBRID) or not scene.log_is_current:
+def _hybrid(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
+    since_ms = facts.phase_began_ms
+    if since_ms is None or not _in_phase(facts, Phase.HYBRID) or not facts.log_is_current:
         return
-    if scene.now_ms - since_ms > HYBRID_MS:
-        age = counted_text(scene.now_ms - since_ms)
+    if facts.now_ms - since_ms > HYBRID_MS:
+        age = counted_text(facts.now_ms - since_ms)
         yield rule.alert(
-            scene,
+            facts,
             description=(
-                f"{scene.cluster} is hybrid for {age}. Every broker in migration mode halts when"
+                f"{facts.cluster} is hybrid for {age}. Every broker in migration mode halts when"
                 " one of its log directories fails."
             ),
             since_ms=since_ms,
         )
 
 
-def _is_resolved_in(phase: Phase) -> Callable[[Scene, Mapping[str, str]], bool]:
-    def is_resolved(scene: Scene, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
+def _is_resolved_in(phase: Phase) -> Callable[[AlertFacts, Mapping[str, str]], bool]:
+    def is_resolved(facts: AlertFacts, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
         """Whether the phase is known to be another one, or when it began to be known."""
-        timed = scene.summary.phase is not phase or scene.phase_began_ms is not None
-        return scene.log_decides and timed
+        timed = facts.summary.phase is not phase or facts.phase_began_ms is not None
+        return facts.log_decides and timed
 
     return is_resolved
 
 
-def _stuck(scene: Scene, hazard: Hazard) -> str:  # noqa: ARG001
+def _stuck(facts: AlertFacts, hazard: Hazard) -> str:  # noqa: ARG001
     return (
-        f"In {scene.cluster} changes no longer reach ZooKeeper. Brokers in ZooKeeper mode do not"
+        f"In {facts.cluster} changes no longer reach ZooKeeper. Brokers in ZooKeeper mode do not"
         " see them, and a way back would lose them."
     )
 
 
-def _forbidden(rule: Rule, scene: Scene) -> Iterator[Alert]:
+def _forbidden(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
     """Find the hazards that block finalizing; that brokers are not ready, in dual write only."""
-    too_early = _in_phase(scene, Phase.DUAL_WRITE)
+    too_early = _in_phase(facts, Phase.DUAL_WRITE)
 
     def selects(hazard: Hazard) -> bool:
         if hazard.kind is HazardKind.FINALIZE_TOO_EARLY:
@@ -86,28 +86,28 @@ def _forbidden(rule: Rule, scene: Scene) -> Iterator[Alert]:
         return hazard.blocks is Action.FINALIZE and hazard.kind is not HazardKind.DUAL_WRITE_STUCK
 
     find = from_hazards.of(selects, _must_not_finalize, "hazard", "blocks", "broker")
-    yield from find(rule, scene)
+    yield from find(rule, facts)
 
 
-def _must_not_finalize(scene: Scene, hazard: Hazard) -> str:
+def _must_not_finalize(facts: AlertFacts, hazard: Hazard) -> str:
     return (
-        f"{scene.cluster} must not be finalized: {hazard.kind}. Kafka would not refuse it, and"
+        f"{facts.cluster} must not be finalized: {hazard.kind}. Kafka would not refuse it, and"
         " there is no way back from it."
     )
 
 
-def _stale_znode(scene: Scene, hazard: Hazard) -> str:  # noqa: ARG001
+def _stale_znode(facts: AlertFacts, hazard: Hazard) -> str:  # noqa: ARG001
     return (
-        f"/migration of {scene.cluster} says that the copy was made, and no controller that runs"
+        f"/migration of {facts.cluster} says that the copy was made, and no controller that runs"
         " has made it. Start no KRaft controller before it is deleted, and stop those that run:"
         " they delete every topic from ZooKeeper."
     )
 
 
-def _harm(scene: Scene, hazard: Hazard) -> str:
+def _harm(facts: AlertFacts, hazard: Hazard) -> str:
     where = "" if hazard.broker is None else f", broker {hazard.broker}"
     return (
-        f"{scene.cluster}{where}: {hazard.kind}. `kraftgate hazards` has the partitions and the way"
+        f"{facts.cluster}{where}: {hazard.kind}. `kraftgate hazards` has the partitions and the way"
         " out."
     )
 

@@ -5,39 +5,39 @@ from typing import Final
 
 from migration.assessment.alerts import brokers, directories, phases, sources
 from migration.assessment.alerts.alert import Alert, Rule, Severity
-from migration.assessment.alerts.scene import Scene
+from migration.assessment.alerts.facts import AlertFacts
 
 _SECONDS_MS: Final = 1000
 
 
-def _asks(rule: Rule, scene: Scene) -> Iterator[Alert]:
-    walk = scene.walk
-    if walk is None or walk.checkpoint is None or walk.asks is None:
+def _asks(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
+    execution = facts.execution
+    if execution is None or execution.checkpoint is None or execution.asks is None:
         return
     yield rule.alert(
-        scene,
-        f"The migration of {scene.cluster} stands at {walk.checkpoint} until a person says"
+        facts,
+        f"The migration of {facts.cluster} stands at {execution.checkpoint} until a person says"
         " whether its step is done or is to be repeated.",
-        labels={"checkpoint": walk.checkpoint},
-        details=(walk.asks,),
+        labels={"checkpoint": execution.checkpoint},
+        details=(execution.asks,),
     )
 
 
-def _violated(rule: Rule, scene: Scene) -> Iterator[Alert]:
-    walk = scene.walk
-    if walk is None or walk.checkpoint is None or not walk.violated:
+def _violated(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
+    execution = facts.execution
+    if execution is None or execution.checkpoint is None or not execution.violated:
         return
     yield rule.alert(
-        scene,
-        f"{len(walk.violated)} of the conditions of {walk.checkpoint} in {scene.cluster} will"
-        " not come to hold by themselves.",
-        labels={"checkpoint": walk.checkpoint, "verdict": "violated"},
-        details=walk.violated,
+        facts,
+        f"{len(execution.violated)} of the conditions of {execution.checkpoint} in {facts.cluster}"
+        " will not come to hold by themselves.",
+        labels={"checkpoint": execution.checkpoint, "verdict": "violated"},
+        details=execution.violated,
     )
 
 
-def _is_resolved(scene: Scene, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
-    return scene.walk_is_current
+def _is_resolved(facts: AlertFacts, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
+    return facts.execution_is_current
 
 
 _EXECUTION: Final = (
@@ -68,6 +68,6 @@ RULES: Final = (
 )
 
 
-def alerts(scene: Scene) -> tuple[Alert, ...]:
+def alerts(facts: AlertFacts) -> tuple[Alert, ...]:
     """The alerts whose condition holds now, in the order of the rules. Pure."""
-    return tuple(alert for rule in RULES for alert in rule.find(rule, scene))
+    return tuple(alert for rule in RULES for alert in rule.find(rule, facts))

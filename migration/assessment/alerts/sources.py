@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from migration.assessment.alerts.alert import Alert, Rule, Severity
-from migration.assessment.alerts.scene import Scene
+from migration.assessment.alerts.facts import AlertFacts
 from migration.assessment.conditions import DataSource
 from migration.assessment.conditions.authority import knows_phase
 from migration.image.summary import Phase
@@ -25,52 +25,52 @@ def _answered_once(status: SourceStatus) -> bool:
     return (status.last_reply_ms or 0) > 0 or status.error is not None
 
 
-def _stale(scene: Scene) -> Iterator[DataSource]:
-    for source, status in scene.sources.items():
-        if scene.is_current(source) is False and _answered_once(status):
+def _stale(facts: AlertFacts) -> Iterator[DataSource]:
+    for source, status in facts.sources.items():
+        if facts.is_current(source) is False and _answered_once(status):
             yield source
 
 
-def _log_stale(rule: Rule, scene: Scene) -> Iterator[Alert]:
-    gone = knows_phase(scene.view) and scene.summary.phase is Phase.ROLLED_BACK
-    if DataSource.METADATA_LOG not in _stale(scene) or gone:
+def _log_stale(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
+    gone = knows_phase(facts.view) and facts.summary.phase is Phase.ROLLED_BACK
+    if DataSource.METADATA_LOG not in _stale(facts) or gone:
         return
     yield _stale_alert(
         rule,
-        scene,
+        facts,
         DataSource.METADATA_LOG,
-        f"What Kraftgate knows of {scene.cluster} from the metadata log is not the present. Take no"
+        f"What Kraftgate knows of {facts.cluster} from the metadata log is not the present. Take no"
         " step until it is.",
     )
 
 
-def _other_stale(rule: Rule, scene: Scene) -> Iterator[Alert]:
-    for source in _stale(scene):
+def _other_stale(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
+    for source in _stale(facts):
         if source is not DataSource.METADATA_LOG:
             yield _stale_alert(
                 rule,
-                scene,
+                facts,
                 source,
-                f"What Kraftgate knows of {scene.cluster} from the source {source} is not the"
+                f"What Kraftgate knows of {facts.cluster} from the source {source} is not the"
                 " present: hazards may stand that it does not show.",
             )
 
 
-def _stale_alert(rule: Rule, scene: Scene, source: DataSource, description: str) -> Alert:
+def _stale_alert(rule: Rule, facts: AlertFacts, source: DataSource, description: str) -> Alert:
     return rule.alert(
-        scene,
+        facts,
         description,
         labels={"source": str(source)},
-        details=(scene.view.not_current[source],),
-        since_ms=scene.sources[source].last_reply_ms,
+        details=(facts.view.not_current[source],),
+        since_ms=facts.sources[source].last_reply_ms,
     )
 
 
-def _is_resolved(scene: Scene, labels: Mapping[str, str]) -> bool:
+def _is_resolved(facts: AlertFacts, labels: Mapping[str, str]) -> bool:
     """Whether the source is current again, or not needed any more."""
-    if scene.is_current(DataSource(labels["source"])) is not False:
+    if facts.is_current(DataSource(labels["source"])) is not False:
         return True
-    return knows_phase(scene.view) and scene.summary.phase is Phase.ROLLED_BACK
+    return knows_phase(facts.view) and facts.summary.phase is Phase.ROLLED_BACK
 
 
 RULES: Final = (

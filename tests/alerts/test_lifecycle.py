@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.assessment.alerts import NOTHING_STANDS, Severity, Standings, WalkSeen, advance
+from migration.assessment.alerts import NO_ALERTS, AlertStates, Severity, advance
 from migration.assessment.alerts.lifecycle import GAP_MS_MAX
 from migration.assessment.conditions import DataSource, View
+from migration.assessment.execution import Execution
 from migration.assessment.hazards import Action, HazardKind
 from migration.image.summary import Phase, Progress
-from orchestrator.alerts.kept import WRITE_EVERY_MS, Keeper, read
+from orchestrator.alerts.kept import WRITE_EVERY_MS, AlertFile, read
 from tests.alerts.scenes import (
     MINUTE_MS,
     SOURCES,
@@ -48,14 +49,14 @@ def held(**changes: object) -> View:
     return replace(seen(replace(one, **changes)), hazards=())  # type: ignore[arg-type]
 
 
-def at(of: View, *, every_ms: int, until_ms: int) -> Standings:
+def at(of: View, *, every_ms: int, until_ms: int) -> AlertStates:
     return looked(*(scene(of, at_ms=ms) for ms in range(0, until_ms + 1, every_ms)))
 
 
 def test_it_is_pending_for_its_rules_time() -> None:
     assert names(at(STUCK, every_ms=1000, until_ms=MINUTE_MS - 1000)) == []
     found = only(at(STUCK, every_ms=1000, until_ms=MINUTE_MS))
-    assert (found.found_ms, found.stands_ms, found.is_known) == (NOW, NOW + MINUTE_MS, True)
+    assert (found.found_ms, found.active_since_ms, found.is_known) == (NOW, NOW + MINUTE_MS, True)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_it_is_pending_for_its_rules_time() -> None:
 def test_an_alert_that_blocks_a_restart_is_active_at_once(kind: HazardKind) -> None:
     """A service manager restarts a halted broker within seconds."""
     found = only(looked(scene(with_hazards(hazard(kind, blocks=Action.RESTART)))))
-    assert (found.alert.name, found.alert.severity, found.stands_ms) == (
+    assert (found.alert.name, found.alert.severity, found.active_since_ms) == (
         "KraftgateHazardBlocksRestart",
         Severity.CRITICAL,
         NOW,
@@ -89,15 +90,15 @@ def test_what_nobody_looked_at_does_not_count_as_time(gap_ms: int) -> None:
     assert only(found).found_ms == NOW + gap_ms
     stands = at(STUCK, every_ms=1000, until_ms=MINUTE_MS)
     later = advance(stands, scene(STUCK, at_ms=MINUTE_MS + gap_ms))
-    assert only(later).stands_ms == NOW + MINUTE_MS, "what stands, stands"
+    assert only(later).active_since_ms == NOW + MINUTE_MS, "what stands, stands"
 
 
 def test_a_hazard_is_over_only_when_everything_is_known_that_would_show_it() -> None:
     stands = at(STUCK, every_ms=1000, until_ms=MINUTE_MS)
     for source in SOURCES:
         unseen = scene(stale(source), at_ms=MINUTE_MS)
-        (left,) = advance(stands, unseen).standing()
-        assert (left.stands_ms, left.is_known) == (NOW + MINUTE_MS, False)
+        (left,) = advance(stands, unseen).active()
+        assert (left.active_since_ms, left.is_known) == (NOW + MINUTE_MS, False)
     assert advance(stands, scene(at_ms=MINUTE_MS)).all == {}
 
 
@@ -105,7 +106,7 @@ def test_what_is_found_again_after_it_was_not_known_goes_on() -> None:
     stands = at(STUCK, every_ms=1000, until_ms=MINUTE_MS)
     blind = advance(stands, scene(not_current=STALE, at_ms=MINUTE_MS + 1))
     again = advance(blind, scene(STUCK, at_ms=MINUTE_MS + 2))
-    assert only(again).stands_ms == NOW + MINUTE_MS
+    assert only(again).active_since_ms == NOW + MINUTE_MS
     assert only(again).is_known
 
 
@@ -113,7 +114,9 @@ def test_what_is_found_again_after_it_was_not_known_goes_on() -> None:
 def test_nothing_is_over_while_nothing_is_known(before: View, after: View) -> None:
     """Whatever stood, and whatever was last read: stale data ends no alert but of sources."""
     stood = looked(scene(before, phase_began_ms=NOW - 10**9))
-    stood = replace(stood, all={k: replace(each, stands_ms=NOW) for k, each in stood.all.items()})
+    stood = replace(
+        stood, all={k: replace(each, active_since_ms=NOW) for k, each in stood.all.items()}
+    )
     unseen = scene(after, not_current=STALE, at_ms=MINUTE_MS)
     left = {
         each.alert.name for key, each in stood.all.items() if key not in advance(stood, unseen).all
@@ -150,7 +153,7 @@ def test_a_broker_without_times_stalls_as_long_as_it_is_seen_so() -> None:
     assert names(at(timeless, every_ms=30_000, until_ms=STALL_MS - 30_000)) == []
     stalled = at(timeless, every_ms=30_000, until_ms=STALL_MS)
     assert names(stalled) == ["AssignmentStalled"]
-    assert "for 5m 0s none" in stalled.standing()[0].alert.description
+    assert "for 5m 0s none" in stalled.active()[0].alert.description
     going = held(registered_ms=None, progress=Progress(assigned=1, first_ms=NOW, last_ms=NOW))
     assert advance(stalled, scene(going, at_ms=STALL_MS)).all == {}
 
@@ -182,13 +185,13 @@ def test_once_zookeeper_rules_again_nobody_is_held() -> None:
 
 
 def test_a_walk_that_says_nothing_any_more_still_needs_its_decision() -> None:
-    asks = WalkSeen(at_ms=NOW + 30_000, checkpoint="copied", asks="the hook ended with 1")
-    stands = looked(*(scene(walk=asks, at_ms=ms) for ms in range(0, 31_000, 1000)))
+    asks = Execution(at_ms=NOW + 30_000, checkpoint="copied", asks="the hook ended with 1")
+    stands = looked(*(scene(execution=asks, at_ms=ms) for ms in range(0, 31_000, 1000)))
     assert names(stands) == ["StepNeedsDecision"]
-    silent = WalkSeen(at_ms=NOW, checkpoint="copied")
-    assert names(advance(stands, scene(walk=silent, at_ms=40_000))) == ["StepNeedsDecision"]
-    told = WalkSeen(at_ms=NOW + 40_000, checkpoint="copied")
-    assert names(advance(stands, scene(walk=told, at_ms=40_000))) == []
+    silent = Execution(at_ms=NOW, checkpoint="copied")
+    assert names(advance(stands, scene(execution=silent, at_ms=40_000))) == ["StepNeedsDecision"]
+    told = Execution(at_ms=NOW + 40_000, checkpoint="copied")
+    assert names(advance(stands, scene(execution=told, at_ms=40_000))) == []
 
 
 def test_the_most_urgent_come_first() -> None:
@@ -200,8 +203,8 @@ def test_the_most_urgent_come_first() -> None:
             )
         )
     )
-    every = replace(found, all={k: replace(v, stands_ms=NOW) for k, v in found.all.items()})
-    severities = [each.alert.severity for each in every.standing()]
+    every = replace(found, all={k: replace(v, active_since_ms=NOW) for k, v in found.all.items()})
+    severities = [each.alert.severity for each in every.active()]
     assert severities == sorted(severities)
     assert names(every)[0] == "AssignmentStalled"
 
@@ -222,16 +225,16 @@ def test_the_next_run_goes_on_where_the_last_one_was(
     file = tmp_path_factory.mktemp("kept") / "alerts.json"
     before = looked(scene(first))
     if stood:
-        every = {key: replace(each, stands_ms=NOW) for key, each in before.all.items()}
+        every = {key: replace(each, active_since_ms=NOW) for key, each in before.all.items()}
         before = replace(before, all=every)
-    Keeper(file).keep(before)
+    AlertFile(file).keep(before)
     assert read(file) == before
     assert advance(read(file), scene(second)) == advance(before, scene(second))
 
 
 def test_what_is_kept_is_written_when_it_changes_and_now_and_then(tmp_path: Path) -> None:
     file = tmp_path / "alerts.json"
-    keeper = Keeper(file)
+    keeper = AlertFile(file)
     first = looked(scene(STUCK))
     keeper.keep(first)
     keeper.keep(advance(first, scene(STUCK, at_ms=1000)))
@@ -247,8 +250,8 @@ def test_what_is_kept_is_written_when_it_changes_and_now_and_then(tmp_path: Path
 @pytest.mark.parametrize("text", ["", "{", '{"standings": 3}', '{"standings": {"all": {"x": {}}}}'])
 def test_what_cannot_be_read_was_never_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "alerts.json").write_text(text)
-    assert read(tmp_path / "alerts.json") == NOTHING_STANDS
-    assert read(tmp_path / "none.json") == NOTHING_STANDS
+    assert read(tmp_path / "alerts.json") == NO_ALERTS
+    assert read(tmp_path / "none.json") == NO_ALERTS
 
 
 def test_nothing_stands_where_nothing_is_wrong() -> None:
