@@ -19,6 +19,8 @@ NPM_LOCKS = $$(git ls-files '*package-lock.json')
 NPM_LOCK := npm update --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error && \
 	node -p 'JSON.stringify(JSON.parse(fs.readFileSync("package-lock.json")), (k, v) => k === "funding" ? undefined : v, 2)' >new && \
 	mv new package-lock.json
+# Tests with a cluster wait for half of their time: three at once keep two cores busy.
+WORKERS ?= 3
 PYTEST_ARGS ?=
 NEEDS_NOTHING := not spark and not lab and not prometheus and not browser
 FUZZ_ARGS ?=
@@ -32,7 +34,7 @@ demo: console jars warm ## migrate a small real cluster from ZooKeeper to KRaft 
 	@exec $(BIN)/python -m orchestrator.demo
 
 test: lint types imports console jars warm prometheus chromium ## everything: tools, then all tests
-	@exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	@exec $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-fast: console ## a minute: what needs no Spark, cluster, Prometheus or Chromium, with few examples
 	@exec $(BIN)/python -m pytest --numprocesses 2 --dist worksteal --hypothesis-profile fast \

@@ -28,9 +28,8 @@ _UMASK = 0o077
 """Tests write secret files, which must be private, and files of Kraftgate's own."""
 os.umask(_UMASK)
 
-if "PYTEST_XDIST_WORKER" in os.environ:
-    # A worker ignores Ctrl-C, and whatever it starts would inherit that.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A worker ignores Ctrl-C, as does what a shell starts in the background; children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
