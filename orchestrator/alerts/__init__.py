@@ -1,6 +1,5 @@
-"""What Kraftgate says to people of itself: the alerts that stand, kept, and sent where configured.
+"""Notifications of alerts: Alertmanager, Slack, PagerDuty, webhooks and heartbeats.
 
-`migration.assessment.alerts` says which stand. Here they are judged at the looks of `kraftgate
-run`, kept beside the store for `kraftgate status`, and told to Alertmanager, Slack, PagerDuty and
-webhooks, each by a thread of its own that the looks never wait for.
+The path is `Alert` (migration.assessment.alerts) -> `Notification` -> `Channel`. Each receiver has
+a thread of its own, so that the tick never waits for a receiver.
 """

@@ -1,4 +1,4 @@
-"""All receivers of one `kraftgate run`, and what becomes of the alerts at its end."""
+"""The notifier of one `kraftgate run`: every configured receiver and heartbeat."""
 
 import logging
 import time
@@ -17,12 +17,12 @@ from orchestrator.run.assessed import Tick
 from orchestrator.terminal import echo
 
 _END_S: Final = 10.0
-"""So long at most the end waits for receivers; what they were not told the next run tells."""
+"""The longest wait for receivers at the end; the next run sends what they did not get."""
 _log: Final = logging.getLogger(__name__)
 
 
-class Sending:
-    """A sender for each receiver that is configured, and a heart for each heartbeat."""
+class Notifier:
+    """A sender for each configured receiver and each heartbeat."""
 
     def __init__(self, config: Config) -> None:
         alerts = config.alerts
@@ -41,41 +41,41 @@ class Sending:
             )
             for name, (receiver, channel) in channels(alerts).items()
         ]
-        self._hearts = [
+        self._heartbeats = [
             HeartbeatSender(name, HeartbeatChannel(one), one.every.total_seconds())
             for name, one in alerts.heartbeats().items()
         ]
         self._dead: set[str] = set()
 
-    def hand_over(self, tick: Tick) -> None:
-        """Say which alerts are active now; returns at once, whatever the receivers do."""
-        standing = {
+    def submit(self, tick: Tick) -> None:
+        """Notify of the alerts of a tick; returns at once, whatever the receivers do."""
+        active = {
             each.alert.fingerprint: each
             for one in tick.clusters
             for each in one.assessment.alerts.active()
         }
-        wanted = ActiveAlerts(at_ms=tick.at_ms, clusters=self._clusters, active=standing)
+        alerts = ActiveAlerts(at_ms=tick.at_ms, clusters=self._clusters, active=active)
         for sender in self._senders:
-            sender.submit(wanted)
+            sender.submit(alerts)
             if not sender.is_alive() and sender.name not in self._dead:
                 self._dead.add(sender.name)
-                _log.error("%s is told nothing any more: its thread has ended", sender.name)
+                _log.error("%s gets no more notifications: its thread has ended", sender.name)
 
-    def looked(self) -> None:
-        """The clusters were looked at just now."""
-        for heart in self._hearts:
-            heart.polled()
+    def polled(self) -> None:
+        """The clusters were polled just now."""
+        for heartbeat in self._heartbeats:
+            heartbeat.polled()
 
-    def figures(self) -> Mapping[str, SenderStats]:
-        """How it goes with each, by name."""
-        told = {each.name: each.stats for each in self._senders}
-        return told | {each.name: each.stats for each in self._hearts}
+    def stats(self) -> Mapping[str, SenderStats]:
+        """The counters of each receiver, by name."""
+        stats = {each.name: each.stats for each in self._senders}
+        return stats | {each.name: each.stats for each in self._heartbeats}
 
     def close(self) -> None:
-        """Tell what is due still, and end."""
+        """Send what is due, and end; print what could not be sent."""
         deadline_s = time.monotonic() + _END_S
-        for heart in self._hearts:
-            heart.end()
+        for heartbeat in self._heartbeats:
+            heartbeat.end()
         for sender in self._senders:
             sender.end()
         for sender in self._senders:
@@ -85,8 +85,8 @@ class Sending:
 
 
 @contextmanager
-def sending(config: Config) -> Iterator[Sending]:
-    """Tell the receivers until the block ends."""
+def notifying(config: Config) -> Iterator[Notifier]:
+    """Notify the receivers until the block ends."""
     alerts = config.alerts
     names = [name for name, _ in alerts.destinations()]
     if names:
@@ -97,15 +97,15 @@ def sending(config: Config) -> Iterator[Sending]:
             " people read the pages of runbooks/alerts",
             err=True,
         )
-    sent = Sending(config)
+    notifier = Notifier(config)
     try:
-        yield sent
+        yield notifier
     finally:
-        sent.close()
+        notifier.close()
 
 
-def say_what_stands(tick: Tick) -> None:
-    """Say at the end which alerts are left as they are: nobody has seen that they are over."""
+def print_active_alerts(tick: Tick) -> None:
+    """Print the alerts that are active when the run ends: they are not known to be resolved."""
     for one in tick.clusters:
         for each in one.assessment.alerts.active():
             labels = {k: v for k, v in each.alert.labels.items() if k != "severity"}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from migration.assessment.conditions import Condition
 from migration.assessment.polled import NOT_POLLED, Polled
 from orchestrator.alerts.kept import AlertFiles
-from orchestrator.alerts.sending import say_what_stands, sending
+from orchestrator.alerts.sending import notifying, print_active_alerts
 from orchestrator.audit.opening import open_verified
 from orchestrator.chronicle.chronicle import Chronicle
 from orchestrator.commands.gate import Gate
@@ -108,8 +108,8 @@ def follow_and_show(
     # A wrong runbook stops before Spark starts.
     with (
         open_verified(config) as log,
-        sending(config) as alerts,
-        served(config, board, alerts.figures) as metrics,
+        notifying(config) as alerts,
+        served(config, board, alerts.stats) as metrics,
         _console(config) as console,
         closing(Conductor(config, log, execute=execute)) as conductor,
         closing(Chronicle(config, log, assessor.reported_before_ms)) as chronicle,
@@ -127,8 +127,8 @@ def follow_and_show(
             require_one_cluster(config, now, begun_ms)
             conductor.tick(now)
             board.last = now
-            alerts.looked()
-            alerts.hand_over(now)
+            alerts.polled()
+            alerts.submit(now)
             alert_files.keep(now)
             chronicle.tick(now)
             if console is not None:
@@ -138,7 +138,7 @@ def follow_and_show(
         with held_back() if as_table else nullcontext():
             drive(_view(as_table=as_table), tick, stop, gate.is_met)
         if board.last is not None:
-            say_what_stands(board.last)
+            print_active_alerts(board.last)
         if metrics is not None and not stop.is_set():
             metrics.wait_until_told(stop.wait)
 

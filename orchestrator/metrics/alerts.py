@@ -1,4 +1,4 @@
-"""The alerts that stand by Kraftgate's own judgement, and how its own notices of them go."""
+"""The alerts as metrics, which the Prometheus rules read, and the counters of the notifier."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -55,17 +55,17 @@ _SUCCESS: Final = NOTICES.gauge(
 )
 
 
-def tell_notices(into: Exposition, receivers: Mapping[str, SenderStats]) -> None:
-    """Give how it goes with each receiver of alerts."""
-    for name, figures in receivers.items():
-        into.value(_SENT, figures.sent, name)
-        into.value(_FAILED, figures.failed, name)
-        into.value(_WAITING, figures.waiting, name)
-        into.time(_SUCCESS, figures.success_ms, name)
+def add_notifications(into: Exposition, receivers: Mapping[str, SenderStats]) -> None:
+    """Add the counters of each receiver."""
+    for name, stats in receivers.items():
+        into.value(_SENT, stats.sent, name)
+        into.value(_FAILED, stats.failed, name)
+        into.value(_WAITING, stats.waiting, name)
+        into.time(_SUCCESS, stats.success_ms, name)
 
 
-def tell_alerts(into: Exposition, cluster: str, alerts: AlertStates) -> None:
-    """Give how many alerts there are of each name and severity."""
+def add_alerts(into: Exposition, cluster: str, alerts: AlertStates) -> None:
+    """Add each alert, and the number of alerts by name and severity."""
     if alerts.at_ms is None:
         return
     counts = Counter(
@@ -73,10 +73,10 @@ def tell_alerts(into: Exposition, cluster: str, alerts: AlertStates) -> None:
         for each in alerts.all.values()
     )
     for rule in RULES:
-        for state, stands in (("firing", True), ("pending", False)):
+        for state, is_active in (("firing", True), ("pending", False)):
             into.value(
                 _ALERTS,
-                counts[rule.name, rule.severity, stands],
+                counts[rule.name, rule.severity, is_active],
                 cluster,
                 rule.name,
                 rule.severity,

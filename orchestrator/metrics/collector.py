@@ -8,7 +8,7 @@ from prometheus_client import Metric as Family
 from prometheus_client.registry import Collector
 
 from orchestrator.alerts.sender import SenderStats
-from orchestrator.metrics.alerts import ALERTS, NOTICES, tell_alerts, tell_notices
+from orchestrator.metrics.alerts import ALERTS, NOTICES, add_alerts, add_notifications
 from orchestrator.metrics.board import Board
 from orchestrator.metrics.brokers import BROKER, REPLICAS, tell_broker
 from orchestrator.metrics.cluster import CLUSTER, tell_cluster, tell_high_watermark
@@ -71,7 +71,7 @@ class LastTick(Collector):
         """All samples; before the first tick those of the process alone."""
         into = Exposition()
         into.value(_BUILD, 1, version("kraftgate"))
-        tell_notices(into, self._receivers())
+        add_notifications(into, self._receivers())
         tick = self._board.last
         if tick is not None:
             into.time(_LOOK, tick.at_ms)
@@ -99,4 +99,4 @@ def _tell_one(into: Exposition, one: Assessed) -> None:
         tell_jmx(into, name, one.summary.jmx)
     if one.walk is not None:
         tell_walk(into, name, one.walk)
-    tell_alerts(into, name, assessment.alerts)
+    add_alerts(into, name, assessment.alerts)

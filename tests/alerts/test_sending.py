@@ -171,17 +171,17 @@ def test_a_thread_that_died_is_said(
     config = load_config(
         with_alerts(config_file, receivers.webhook(config_file.parent, receiver.url))
     )
-    with sending.sending(config) as sent:
-        sent.hand_over(Tick(at_ms=0, clusters=()))
+    with sending.notifying(config) as sent:
+        sent.submit(Tick(at_ms=0, clusters=()))
         until(lambda: not sent._senders[0].is_alive())
-        sent.hand_over(Tick(at_ms=1, clusters=()))
-        sent.hand_over(Tick(at_ms=2, clusters=()))
+        sent.submit(Tick(at_ms=1, clusters=()))
+        sent.submit(Tick(at_ms=2, clusters=()))
     assert caplog.text.count("its thread has ended") == 1
 
 
 def test_how_it_goes_is_scraped(tmp_path: Path, receiver: Receiver) -> None:
     config = receivers.config(tmp_path, receivers.slack(tmp_path, receiver.url))
-    with sending.sending(config) as sent, listening_config(sent.figures) as at:
+    with sending.notifying(config) as sent, listening_config(sent.stats) as at:
         body = get(at, Accept=OPENMETRICS)[1].decode()
     assert 'kraftgate_notices_sent_total{receiver="slack"} 0.0' in body
     assert 'kraftgate_notices_failed_total{receiver="slack"} 0.0' in body

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from migration.assessment.alerts import NO_ALERTS, RULES, Alert, AlertState, AlertStates
-from orchestrator.metrics.alerts import tell_alerts
+from orchestrator.metrics.alerts import add_alerts
 from orchestrator.metrics.exposition import Exposition
 
 NAME = "KraftgateAssignmentStalled"
@@ -19,7 +19,7 @@ def standing(broker: str, *, stands: bool, is_known: bool = True) -> AlertState:
 
 def told(now: AlertStates) -> dict[tuple[str, ...], float]:
     into = Exposition()
-    tell_alerts(into, "prod", now)
+    add_alerts(into, "prod", now)
     return {
         tuple(sample.labels[label] for label in ("alertname", "severity", "state")): sample.value
         for family in into.families()
@@ -48,7 +48,7 @@ def test_every_alert_is_counted_also_where_there_is_none() -> None:
 def exported(now: AlertStates) -> dict[str, dict[tuple[str, str], float]]:
     """By metric: value by the alert's broker and severity."""
     into = Exposition()
-    tell_alerts(into, "prod", now)
+    add_alerts(into, "prod", now)
     return {
         family.name: {
             (sample.labels["broker"], sample.labels["severity"]): sample.value
@@ -61,7 +61,7 @@ def exported(now: AlertStates) -> dict[str, dict[tuple[str, str], float]]:
 
 def test_the_gauge_has_an_alert_with_its_labels_and_its_time() -> None:
     into = Exposition()
-    tell_alerts(into, "prod", AlertStates(at_ms=1, all={"a": standing("1", stands=True)}))
+    add_alerts(into, "prod", AlertStates(at_ms=1, all={"a": standing("1", stands=True)}))
     (family,) = (each for each in into.families() if each.name == "kraftgate_alert")
     (sample,) = family.samples
     assert {name: value for name, value in sample.labels.items() if value} == {
