@@ -1,4 +1,4 @@
-"""The command line: what a person types. Each command's work is imported when it is asked for."""
+"""The command line. Each command imports its work when it runs."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -60,32 +60,32 @@ def main() -> None:
     "--until",
     type=ConditionType(),
     metavar="CONDITION",
-    help="End with 0 once this holds for every cluster: a phase such as finalized (reached or"
-    " passed; also phase(finalized)), assignments_complete(BROKER), nothing_held, offset(N), or"
-    " another condition of `kraftgate help conditions`.",
+    help="Exit with 0 once this condition holds for every cluster: a phase such as finalized"
+    " (reached or passed; also phase(finalized)), assignments_complete(BROKER), nothing_held,"
+    " offset(N), or another condition of `kraftgate help conditions`.",
 )
 @click.option(
     "--timeout",
     type=DurationType(),
     metavar="DURATION",
-    help="End with 3 if --until does not hold within this time, such as 90s or 1h30m.",
+    help="Exit with 3 if --until does not hold within this time, such as 90s or 1h30m.",
 )
 @click.option(
     "--execute",
     is_flag=True,
-    help="Do the runbook's steps by the operator's own commands (`hooks` in the configuration)."
-    " Without it every step is shown, for a person to do.",
+    help="Let hooks perform the runbook's steps (`hooks` in the configuration). Without it, every"
+    " step is shown for an operator to perform.",
 )
 @click.option(
     "--console",
     is_flag=True,
-    help="Serve the web console, at 127.0.0.1:8464 unless `console` says otherwise; it is served"
-    " as well when the configuration has that key.",
+    help="Serve the web console, at 127.0.0.1:8464 unless `console` in the configuration names"
+    " another address. With that key the console is served without this option, too.",
 )
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Print the whole plan for the real cluster, every command and gate, and do nothing.",
+    help="Print the whole plan for the real cluster, with every command and gate, and exit.",
 )
 @_verbose
 def run(
@@ -98,10 +98,10 @@ def run(
     dry_run: bool,
     verbose: int,
 ) -> None:
-    """Follow the clusters, show them, and walk their runbook, until Ctrl-C.
+    """Follow the clusters, show them, and execute their runbook, until Ctrl-C.
 
-    A live view on a terminal, else one line per change. Without --execute nothing is written to
-    Kafka or ZooKeeper; with it, besides what the commands do, a lock in ZooKeeper.
+    Shows a live view on a terminal, else prints one line per change. Without --execute it writes
+    nothing to Kafka or ZooKeeper; with it, it also holds a lock in ZooKeeper.
 
     \b
     Examples:
@@ -110,9 +110,11 @@ def run(
       kraftgate run --until 'assignments_complete(3)' | tee migration.log
     """  # noqa: D301  # click wants the backspace
     if timeout is not None and until is None:
-        raise click.UsageError("--timeout needs --until: what should hold within that time?")
+        raise click.UsageError(
+            "--timeout needs --until: add the condition that must hold within that time"
+        )
     if dry_run and (execute or console or until is not None):
-        raise click.UsageError("--dry-run only prints: leave --execute, --console and --until out")
+        raise click.UsageError("--dry-run only prints: remove --execute, --console and --until")
     _log(verbose)
     if dry_run:
         from orchestrator.commands.plan import dry_run as print_plan
@@ -129,10 +131,10 @@ def run(
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @_verbose
 def status(config_path: Path, *, as_json: bool, verbose: int) -> None:
-    """Print what was last observed, and what is being waited for.
+    """Print the last observed state, and what is pending.
 
-    Reads the state directory, so it works while `run` runs and after it. Ends with 4 when there
-    is nothing or the data is stale (it is printed still). JSON has the newest 1000 events.
+    Reads the state directory, so it works while `run` runs and after it. Exits with 4 if there is
+    no data or the data is stale (it still prints it). The JSON has the newest 1000 events.
 
     \b
     Example:
@@ -152,20 +154,20 @@ def status(config_path: Path, *, as_json: bool, verbose: int) -> None:
     type=ConditionType(),
     multiple=True,
     metavar="CONDITION",
-    help="What must hold, such as isr_full or assignments_complete(3); may be given several times.",
+    help="A condition, such as isr_full or assignments_complete(3); may be given several times.",
 )
-@click.option("--checkpoint", metavar="ID", help="A checkpoint of the runbook must be passed.")
+@click.option("--checkpoint", metavar="ID", help="A checkpoint of the runbook that must be passed.")
 @click.option(
     "--timeout",
     type=DurationType(),
     default="30m",
     show_default=True,
     metavar="DURATION",
-    help="End with 3, 4 or 5 if it does not hold within this time.",
+    help="Exit with 3, 4 or 5 if it does not hold within this time.",
 )
-@click.option("--cluster", metavar="NAME", help="Of several configured clusters, this one.")
+@click.option("--cluster", metavar="NAME", help="The cluster, if several are configured.")
 @click.option(
-    "--fail-fast", is_flag=True, help="End with 5 as soon as one needs a person, without waiting."
+    "--fail-fast", is_flag=True, help="Exit with 5 as soon as a condition needs an operator."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
 @_verbose
@@ -180,11 +182,11 @@ def wait(
     as_json: bool,
     verbose: int,
 ) -> None:
-    """Wait until conditions hold, for a script that does the steps itself.
+    """Wait until conditions hold, for a script that performs the steps itself.
 
-    Reads what the `kraftgate run` that runs has seen, and has the disks looked at before it says
-    that something holds. Says on stderr what it waits for. Ends with 0 when all hold; after
-    --timeout with 3 when they do not, 4 when that cannot be told, 5 when a person is needed.
+    Reads the observations of the running `kraftgate run`, and lets it poll the disks before it
+    reports that a condition holds. Prints pending conditions to stderr. Exits with 0 if all hold;
+    after --timeout with 3 if one does not hold, 4 if that is unknown, 5 if an operator has to act.
 
     \b
     Examples:
@@ -193,7 +195,7 @@ def wait(
       kraftgate wait --condition isr_full --condition 'soak(10m)'
     """  # noqa: D301  # click wants the backspace
     if not conditions and checkpoint is None:
-        raise click.UsageError("what should hold? give --condition or --checkpoint")
+        raise click.UsageError("nothing to wait for: add --condition or --checkpoint")
     _log(verbose)
     from orchestrator.commands import wait as command
 
@@ -215,9 +217,9 @@ def wait(
 def preflight(config_path: Path, *, as_json: bool, verbose: int) -> None:
     """Check, before the window, whether the migration may begin.
 
-    Asks ZooKeeper, every broker and, once they exist, the controllers; reads only. Ends with 5
-    when something blocks or cannot be told, with 4 when nothing at all could be reached. On a
-    finalized cluster nothing blocks and nothing is advised.
+    Asks ZooKeeper, every broker and, once they exist, the controllers; only reads. Exits with 5
+    if a check blocks or cannot be decided, with 4 if nothing could be reached. On a finalized
+    cluster nothing blocks and nothing is advised.
 
     \b
     Examples:
@@ -236,9 +238,9 @@ def preflight(config_path: Path, *, as_json: bool, verbose: int) -> None:
     "--before",
     "action",
     type=click.Choice(["restart", "migrate", "finalize"]),
-    help="Only what blocks this step.",
+    help="Only hazards that block this step.",
 )
-@click.option("--broker", type=int, metavar="ID", help="Only what is about this broker.")
+@click.option("--broker", type=int, metavar="ID", help="Only hazards of this broker.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @_verbose
 def hazards(
@@ -246,9 +248,9 @@ def hazards(
 ) -> None:
     """Print what would lose data, with its evidence and the way out.
 
-    Has the brokers' disks polled now, by the `kraftgate run` that runs. Ends with 5 when a hazard
-    blocks, with 4 when what would show one is not known, with 2 for a broker that does not exist.
-    That finalizing would be too early is a hazard once it is near, or with --before finalize.
+    Lets the running `kraftgate run` poll the brokers' disks now. Exits with 5 if a hazard blocks,
+    with 4 if a source that would show one is not current, with 2 for a broker that does not exist.
+    `finalize_too_early` is shown once finalizing is near, and with --before finalize.
 
     \b
     Example:
@@ -264,10 +266,8 @@ def hazards(
 @main.command(name="what-if")
 @_config
 @click.option("--broker", type=int, metavar="ID", required=True, help="The broker that fails.")
-@click.option(
-    "--log-dir", metavar="PATH", help="Only this log directory of it fails, as its broker names it."
-)
-@click.option("--cluster", metavar="NAME", help="Of several configured clusters, this one.")
+@click.option("--log-dir", metavar="PATH", help="Only this log directory of the broker fails.")
+@click.option("--cluster", metavar="NAME", help="The cluster, if several are configured.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @_verbose
 def what_if(
@@ -279,11 +279,11 @@ def what_if(
     as_json: bool,
     verbose: int,
 ) -> None:
-    """Print which partitions suffer if a broker, or a directory, failed now.
+    """Print which partitions are affected if a broker, or a log directory, fails now.
 
-    Asks the brokers, reads only. Where the metadata log has the replicas is known while
-    `kraftgate run` runs. Ends with 5 when a partition would be lost, away or leaderless, or that
-    cannot be told; with 4 when the brokers cannot be asked.
+    Asks the brokers; only reads. While `kraftgate run` runs, the prediction also uses the replicas'
+    directories in the metadata log. Exits with 5 if a partition would be lost, unavailable or
+    leaderless, or if that is unknown; with 4 if the brokers cannot be reached.
 
     \b
     Examples:
@@ -303,14 +303,15 @@ def what_if(
     "--state-dir",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Keep the store and the replicas' transitions there.",
+    help="Keep the store and the replicas' transitions in this directory.",
 )
 @_verbose
 def replay(path: Path, *, as_json: bool, state_dir: Path | None, verbose: int) -> None:
-    """Run the same job over a metadata log to its end and print the state there.
+    """Run the job over a metadata log to its end, and print the state there.
 
-    PATH is a __cluster_metadata-0 directory, one .log or one .checkpoint. A damaged file ends with
-    1 and one line on stderr; the state up to the last good batch is printed still.
+    PATH is a __cluster_metadata-0 directory, one .log or one .checkpoint. For a damaged file the
+    command exits with 1 and prints one line to stderr, and still prints the state up to the last
+    good batch.
 
     \b
     Example:
@@ -344,13 +345,13 @@ def help_(topic: str | None) -> None:
 
 
 main.add_command(
-    LazyGroup("alerts", "orchestrator.alerts.cli:alerts", "Which stand, who was told, and a test.")
+    LazyGroup("alerts", "orchestrator.alerts.cli:alerts", "Active alerts, deliveries, and a test.")
 )
 main.add_command(
-    LazyGroup("audit", "orchestrator.audit.cli:audit", "What was decided and done, and by whom.")
+    LazyGroup("audit", "orchestrator.audit.cli:audit", "The audit trail: show, verify, export.")
 )
 main.add_command(
-    LazyGroup("lab", "orchestrator.lab.commands:lab", "A small real cluster to try a migration on.")
+    LazyGroup("lab", "orchestrator.lab.commands:lab", "A real cluster on loopback, for rehearsals.")
 )
 main.add_command(
     LazyGroup("runbook", "orchestrator.runbook.cli:runbook", "Runbooks: list, show, check, schema.")

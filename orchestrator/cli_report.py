@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @config_option
-@click.option("--cluster", metavar="NAME", help="Of several configured clusters, this one.")
+@click.option("--cluster", metavar="NAME", help="The cluster, if several are configured.")
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["html", "json", "markdown"]),
-    help="Default: by the ending of --out (.json, .md), else html.",
+    help="Default: by the suffix of --out (.json, .md), else html.",
 )
 @click.option(
     "--out",
@@ -36,11 +36,11 @@ def report(
     *,
     schema: bool,
 ) -> None:
-    """Write what happened in a window: one page, JSON or Markdown.
+    """Write a report of the window: one HTML page, JSON or Markdown.
 
-    Reads the state directory only: no cluster, no network, no other process. Works during the
-    window, too, and then says so. Ends with 4 when there is nothing to report on, with 1 when the
-    audit trail is not as it was written; the report is written still, and says it.
+    Reads only the state directory: no cluster, no network, no other process. During the window the
+    report says that it has not ended. Exits with 4 if there is nothing to report, with 1 if the
+    audit trail is damaged; it still writes the report, which says so.
 
     \b
     Examples:

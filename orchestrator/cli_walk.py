@@ -1,4 +1,4 @@
-"""The commands by which a person steers a walk; each stands in the audit trail with its reason."""
+"""The commands that steer an execution. The audit trail records each, with its reason."""
 
 import sys
 from collections.abc import Callable
@@ -18,14 +18,14 @@ F = TypeVar("F", bound=Callable[..., object])
 
 _OPTIONS: Final = (
     config_option,
-    click.option("--cluster", metavar="NAME", help="Of several configured clusters, this one."),
+    click.option("--cluster", metavar="NAME", help="The cluster, if several are configured."),
     click.option(
         "--who",
         metavar="NAME",
-        help="A name to record with the login; approvals count by login.",
+        help="A name to record with the login. Approvals are counted by login.",
     ),
     click.option(
-        "--reason", metavar="TEXT", required=True, help="Why; it stands in the audit trail."
+        "--reason", metavar="TEXT", required=True, help="The reason, for the audit trail."
     ),
 )
 
@@ -47,7 +47,7 @@ def _said(config_path: Path, cluster: str | None, who: str | None, reason: str) 
 @click.option(
     "--confirm",
     metavar="CLUSTER",
-    help="The cluster's name, for a step that cannot be undone. Default: asked on a terminal.",
+    help="The cluster's name, for an irreversible step. Default: a prompt on a terminal.",
 )
 @_steers
 def approve(
@@ -58,11 +58,11 @@ def approve(
     who: str | None,
     reason: str,
 ) -> None:
-    """Let the step of CHECKPOINT be taken, in the state that the cluster is in now.
+    """Approve the step of CHECKPOINT, in the cluster's current state.
 
     The approval expires when that state changes: a broker restarts, a directory fails, a hazard
-    comes. CHECKPOINT is where the walk stands, as `kraftgate status` names it. Two approvals of one
-    login count once, whatever --who says.
+    becomes active. CHECKPOINT is the current one, as `kraftgate status` prints it. Two approvals of
+    one login count as one, whatever --who says.
 
     \b
     Example:
@@ -87,7 +87,7 @@ def _typed(cluster: str) -> str | None:
 @click.command()
 @_steers
 def pause(config_path: Path, cluster: str | None, who: str | None, reason: str) -> None:
-    """Begin no further step; one that is under way goes on to its end."""
+    """Begin no further step; the current one continues to its end."""
     from orchestrator.commands import walk as command
 
     command.pause(_said(config_path, cluster, who, reason))
@@ -96,7 +96,7 @@ def pause(config_path: Path, cluster: str | None, who: str | None, reason: str) 
 @click.command()
 @_steers
 def resume(config_path: Path, cluster: str | None, who: str | None, reason: str) -> None:
-    """Begin steps again after `pause`."""
+    """Resume the execution after `pause`."""
     from orchestrator.commands import walk as command
 
     command.resume(_said(config_path, cluster, who, reason))
@@ -105,7 +105,7 @@ def resume(config_path: Path, cluster: str | None, who: str | None, reason: str)
 @click.command()
 @_steers
 def abort(config_path: Path, cluster: str | None, who: str | None, reason: str) -> None:
-    """End the walk where it stands; nothing is taken back."""
+    """End the execution where it is; nothing is undone."""
     from orchestrator.commands import walk as command
 
     command.abort(_said(config_path, cluster, who, reason))
@@ -117,7 +117,7 @@ def abort(config_path: Path, cluster: str | None, who: str | None, reason: str) 
 def skip(
     checkpoint: str, config_path: Path, cluster: str | None, who: str | None, reason: str
 ) -> None:
-    """Go on without CHECKPOINT: neither its step nor its gate is waited for.
+    """Continue without CHECKPOINT: skip its step and its gate.
 
     Refused at an irreversible checkpoint.
     """
@@ -128,13 +128,13 @@ def skip(
 
 @click.command()
 @click.argument("checkpoint")
-@click.option("--done", "decision", flag_value="done", help="The step is done: judge its gate.")
-@click.option("--repeat", "decision", flag_value="repeat", help="Take the step once more.")
+@click.option("--done", "decision", flag_value="done", help="The step is done: check its gate.")
+@click.option("--repeat", "decision", flag_value="repeat", help="Run the step once more.")
 @click.option(
     "--execute",
     "decision",
     flag_value="execute",
-    help="Let the hook do the step that is shown to be done by hand.",
+    help="Let the hook perform the step that is shown for an operator.",
 )
 @click.option(
     "--ended",
@@ -151,12 +151,12 @@ def decide(
     who: str | None,
     reason: str,
 ) -> None:
-    """Decide about a step that failed, whose end is not known, that is shown, or is elsewhere.
+    """Decide about a step that failed, has an unknown end, is shown, or runs on another host.
 
-    A step that failed, or whose end is not known, takes --done or --repeat. A step that is shown
-    takes --done or, while `kraftgate run --execute` runs, --execute: its hook does it, after its
-    guards and its approval are checked again. A step that an orchestrator on another host began
-    takes --ended.
+    A step that failed, or whose end is unknown, takes --done or --repeat. A step that is shown for
+    an operator takes --done or, while `kraftgate run --execute` runs, --execute: its hook performs
+    it after its guards and its approval are checked again. A step that an orchestrator on another
+    host began takes --ended.
 
     \b
     Example:
@@ -166,7 +166,7 @@ def decide(
 
     said = _said(config_path, cluster, who, reason)
     if decision is None:
-        raise click.UsageError("say --done, --repeat, --execute or --ended")
+        raise click.UsageError("add --done, --repeat, --execute or --ended")
     if decision == "ended":
         command.ended(said, checkpoint)
     else:
@@ -176,7 +176,7 @@ def decide(
 @click.command()
 @_steers
 def rollback(config_path: Path, cluster: str | None, who: str | None, reason: str) -> None:
-    """Turn to the way back that the runbook has from where the walk stands."""
+    """Start the rollback that the runbook defines for the current checkpoint."""
     from orchestrator.commands import walk as command
 
     command.rollback(_said(config_path, cluster, who, reason))
@@ -185,7 +185,7 @@ def rollback(config_path: Path, cluster: str | None, who: str | None, reason: st
 @click.command()
 @_steers
 def begin(config_path: Path, cluster: str | None, who: str | None, reason: str) -> None:
-    """Begin a new walk after one that ended, was aborted or rolled back."""
+    """Begin a new execution after one that ended, was aborted or rolled back."""
     from orchestrator.commands import walk as command
 
     command.begin(_said(config_path, cluster, who, reason))

@@ -1,4 +1,4 @@
-"""The click group `audit`: is the log intact, give it out, show it. Nothing here writes."""
+"""The click group `audit`: verify, export and show the audit trail. Nothing here writes."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ _cluster = click.option("--cluster", metavar="NAME", help="Only this cluster's e
 
 @click.group()
 def audit() -> None:
-    """Show, give out and check what was decided and done, and by whom.
+    """Show, export and verify the audit trail: decisions, actions, and who made them.
 
     \b
     Example:
@@ -30,14 +30,14 @@ def audit() -> None:
 @audit.command()
 @config_option
 @click.option(
-    "--head", metavar="HASH", help="A head that was noted before: the log must still hold it."
+    "--head", metavar="HASH", help="A head that was noted earlier: the trail must still contain it."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def verify(config_path: Path, head: str | None, *, as_json: bool) -> None:
-    """Check that no entry was changed, removed or put in, and that the end is there.
+    """Verify that no entry was changed, deleted or inserted, and that the end exists.
 
-    Ends with 1 when the log is not intact. Note the head that is printed where nobody who may
-    write the state directory can: given back as --head, it shows a log that was written anew.
+    Exits with 1 if the trail is damaged. Note the printed head where no user of the state directory
+    can write: with --head it detects a trail that was written again from the beginning.
 
     \b
     Example:
@@ -69,13 +69,13 @@ def verify(config_path: Path, head: str | None, *, as_json: bool) -> None:
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Only entries behind number N.",
+    help="Only entries after number N.",
 )
 def export(config_path: Path, cluster: str | None, after: int) -> None:
     """Print the entries as lines of JSON, each with its hash.
 
-    An entry's hash is the SHA-256 of its line without `hash`. With --cluster, entries of others
-    are left out, so `previous` may name one that is not there.
+    An entry's hash is the SHA-256 of its line without `hash`. With --cluster the entries of other
+    clusters are omitted, so `previous` may name an omitted entry.
 
     \b
     Example:
@@ -100,7 +100,7 @@ def export(config_path: Path, cluster: str | None, after: int) -> None:
     help="Only the newest N.",
 )
 def show(config_path: Path, cluster: str | None, last: int | None) -> None:
-    """Print when, who and what, one line for each entry, the newest last.
+    """Print time, person and content of each entry, one line each, the newest last.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""The commands of the group `runbook`: what there is, what it says, whether it can be walked."""
+"""The commands of the group `runbook`: list, show, check, schema."""
 
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ _WHICH: Final = click.argument("which", metavar="[NAME|FILE]", default=DEFAULT)
 
 @click.group()
 def runbook() -> None:
-    """Read and check runbooks. A runbook is a YAML file of checkpoints and ways back.
+    """Read and check runbooks. A runbook is a YAML file of checkpoints and rollbacks.
 
     \b
     Example:
@@ -23,7 +23,7 @@ def runbook() -> None:
 
 @runbook.command(name="list")
 def list_() -> None:
-    """List the runbooks that come with kraftgate.
+    """List the bundled runbooks.
 
     \b
     Example:
@@ -38,7 +38,7 @@ def list_() -> None:
 @runbook.command()
 @_WHICH
 def show(which: str) -> None:
-    """Print a runbook as a page to read, in Markdown.
+    """Print a runbook as a Markdown page.
 
     \b
     Example:
@@ -53,7 +53,7 @@ def show(which: str) -> None:
 @runbook.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def check(file: Path) -> None:
-    """Check a runbook: ends with 2 and every problem with its line if it cannot be walked.
+    """Check a runbook: exit with 2 and print every problem with its line if it is invalid.
 
     \b
     Example:

@@ -86,7 +86,10 @@ def test_a_bad_configuration_ends_with_2_and_every_problem(tmp_path: Path) -> No
     ("arguments", "said"),
     [
         (("--until", "finalised"), "unknown condition `finalised`; did you mean `finalized`?"),
-        (("--timeout", "5m"), "--timeout needs --until: what should hold within that time?"),
+        (
+            ("--timeout", "5m"),
+            "--timeout needs --until: add the condition that must hold within that time",
+        ),
         (
             ("--until", "finalized", "--timeout", "5"),
             "the duration 5 has no unit: write 5s, 5m or 5h",

@@ -187,7 +187,7 @@ def test_one_of_several_clusters_can_be_waited_for(tmp_path: Path, job: Job) -> 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "what should hold? give --condition or --checkpoint"),
+        ((), "nothing to wait for: add --condition or --checkpoint"),
         (("--condition", "isr_ful"), "did you mean `isr_full`?"),
         (("--condition", "soak(10m)"), "soak counts since other conditions hold"),
     ],

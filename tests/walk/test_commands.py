@@ -197,7 +197,7 @@ def test_pause_and_resume(desk: Desk) -> None:
 
 def test_a_decision_is_made_only_where_one_is_asked(desk: Desk) -> None:
     assert "asks for no decision" in desk.refused("decide", "finalize", "--done", *WHY)
-    assert "say --done, --repeat, --execute or --ended" in desk.refused("decide", "finalize", *WHY)
+    assert "add --done, --repeat, --execute or --ended" in desk.refused("decide", "finalize", *WHY)
     desk.tell(entries.StepUnknown(checkpoint="finalize", run="r", why="nobody knows"))
     assert desk.types("decide", "finalize", "--repeat", *WHY).exit_code == ExitCode.DONE
     assert desk.walk().place("finalize").stage is Stage.ENTERED

@@ -214,7 +214,7 @@ def _trouble(broker: BrokerSummary) -> str | None:
 KINDS: Final = (
     Kind(
         name="broker_mode",
-        explains="The broker is registered in this mode; in zookeeper mode, by its own settings,"
+        explains="The broker is registered in this mode; in zookeeper mode, by its own settings"
         " and in /brokers/ids.",
         sources=frozenset({_LOG, _ZOOKEEPER, _SETTINGS}),
         rule=_broker_mode,
@@ -222,41 +222,42 @@ KINDS: Final = (
     ),
     Kind(
         name="all_brokers",
-        explains="Every broker that is known is in this mode.",
+        explains="Every known broker is in this mode.",
         sources=frozenset({_LOG, _ZOOKEEPER, _SETTINGS}),
         rule=_all_brokers,
         parameters=(MODE,),
     ),
     Kind(
         name="no_zookeeper_broker",
-        explains="No broker uses ZooKeeper any more.",
+        explains="No broker uses ZooKeeper.",
         sources=frozenset({_LOG, _ZOOKEEPER}),
         rule=_no_zookeeper_broker,
     ),
     Kind(
         name="no_kraft_broker",
-        explains="No broker is in kraft mode, by its own settings or as it is registered.",
+        explains="No broker is in kraft mode, by its own settings or by its registration.",
         sources=frozenset({_LOG, _SETTINGS}),
         rule=_no_kraft_broker,
     ),
     Kind(
         name="broker_supports",
-        explains="The broker's software can work with this metadata.version, as it is registered.",
+        explains="The broker supports this metadata.version, by its registration.",
         sources=frozenset({_LOG}),
         rule=_broker_supports,
         parameters=(BROKER, LEVEL),
     ),
     Kind(
         name="broker_unfenced",
-        explains="Kafka lets the broker serve, and it is not shutting down; while there is no KRaft"
-        " controller, it is in /brokers/ids.",
+        explains="The broker is unfenced and not shutting down; while there is no KRaft controller,"
+        " it is in /brokers/ids.",
         sources=frozenset({_LOG, _ZOOKEEPER}),
         rule=_broker_unfenced,
         parameters=(BROKER,),
     ),
     Kind(
         name="no_broker_fenced",
-        explains="That holds for every broker that is registered with the controllers.",
+        explains="Every broker that is registered with the controllers is unfenced and not"
+        " shutting down.",
         sources=frozenset({_LOG}),
         rule=_no_broker_fenced,
     ),

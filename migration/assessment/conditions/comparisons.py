@@ -81,8 +81,7 @@ KINDS: Final = (
     ),
     Kind(
         name="disks_agree",
-        explains="The last comparison of what lies on the disks with the metadata log found no"
-        " difference.",
+        explains="The last comparison of the disks with the metadata log found no difference.",
         sources=frozenset({_LOG, _DISKS}),
         rule=_disks_agree,
     ),

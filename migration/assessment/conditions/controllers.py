@@ -143,21 +143,21 @@ KINDS: Final = (
     ),
     Kind(
         name="controllers_stopped",
-        explains="At every configured controller's address nobody listens any more.",
+        explains="No process listens at the address of any configured controller.",
         sources=frozenset({_QUORUM}),
         rule=_controllers_stopped,
     ),
     Kind(
         name="controllers_registered",
-        explains="At least so many controllers are registered.",
+        explains="At least N controllers are registered.",
         sources=frozenset({_LOG}),
         rule=_controllers_registered,
         parameters=(COUNT,),
     ),
     Kind(
         name="controller_mode",
-        explains="The controller's latest start was with zookeeper.metadata.migration.enable, or"
-        " without it.",
+        explains="The latest start of the controller was with zookeeper.metadata.migration.enable"
+        " (migration), or without it (kraft).",
         sources=frozenset({_LOG}),
         rule=_controller_mode,
         parameters=(CONTROLLER, one_of("migration", "kraft")),

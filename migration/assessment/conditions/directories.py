@@ -174,14 +174,14 @@ KINDS: Final = (
     ),
     Kind(
         name="nothing_held_but",
-        explains="No broker is held, this one left aside.",
+        explains="No broker except this one is held.",
         sources=frozenset({_LOG}),
         rule=_nothing_held_but,
         parameters=(BROKER,),
     ),
     Kind(
         name="log_dirs_online",
-        explains="Every log directory of the broker, or of all, is told to be online.",
+        explains="Every log directory of the broker, or of all brokers, is online.",
         sources=frozenset({_DISKS, _LOG, DataSource.ZOOKEEPER}),
         rule=_log_dirs_online,
         parameters=(BROKER,),
@@ -189,7 +189,7 @@ KINDS: Final = (
     ),
     Kind(
         name="log_dirs_registered",
-        explains="The broker's registration names at least so many log directories.",
+        explains="The broker's registration names at least N log directories.",
         sources=frozenset({_LOG}),
         rule=_log_dirs_registered,
         parameters=(BROKER, COUNT),

@@ -88,8 +88,8 @@ def _soak(view: View, duration: timedelta) -> Answer:
 KINDS: Final = (
     Kind(
         name="no_hazard",
-        explains="No hazard is known that forbids this step, or of this kind, for the broker or"
-        " for all.",
+        explains="No hazard blocks this step, or no hazard of this kind is active, for the broker"
+        " or for all brokers.",
         sources=frozenset({*FOLLOWED, DataSource.JMX}),
         rule=_no_hazard,
         parameters=(_SUBJECT, BROKER),
@@ -103,8 +103,8 @@ KINDS: Final = (
     ),
     Kind(
         name="soak",
-        explains="All other conditions of the same guards or gate have held for so long without a"
-        " break.",
+        explains="All other conditions of the same guards or gate have held for this time without"
+        " a break.",
         sources=frozenset(),
         rule=_soak,
         parameters=(DURATION,),

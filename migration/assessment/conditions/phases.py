@@ -137,13 +137,13 @@ KINDS: Final = (
     ),
     Kind(
         name="copied",
-        explains="ZooKeeper's content is in the metadata log, and both logs say so.",
+        explains="ZooKeeper's content is in the metadata log, by the log and by /migration.",
         sources=frozenset({_LOG, _ZOOKEEPER}),
         rule=_copied,
     ),
     Kind(
         name="offset",
-        explains="The metadata log was read up to this offset.",
+        explains="The metadata log has been read up to this offset.",
         sources=frozenset({_LOG}),
         rule=_offset,
         parameters=(OFFSET,),

@@ -149,8 +149,8 @@ def _no_reassignment(view: View) -> Answer:
 KINDS: Final = (
     Kind(
         name="isr_full",
-        explains="Every partition has a leader, and the broker, or every replica, is in the ISR:"
-        " by the brokers' word, and after the copy by the metadata log's too.",
+        explains="Every partition has a leader, and the broker, or every replica, is in the ISR, as"
+        " the brokers report and, after the copy, also as the metadata log says.",
         sources=frozenset({_TOPICS, _LOG, _ZOOKEEPER}),
         rule=_isr_full,
         parameters=(BROKER,),
@@ -158,7 +158,7 @@ KINDS: Final = (
     ),
     Kind(
         name="no_reassignment",
-        explains="No partition is being moved to other brokers.",
+        explains="No reassignment of partitions is in progress.",
         sources=frozenset({_LOG, _TOPICS, _ZOOKEEPER}),
         rule=_no_reassignment,
     ),

@@ -132,29 +132,30 @@ def _dual_write_alive(view: View) -> Answer:
 KINDS: Final = (
     Kind(
         name="zookeeper_seen",
-        explains="Every change of ZooKeeper is seen: it is current, nothing limits what is seen of"
-        " it (`limits` in `status`), and after a missed log directory notification every broker has"
+        explains="Kraftgate sees every change in ZooKeeper: ZooKeeper is current, no limit applies"
+        " (`limits` in `status`), and after a missed log directory notification every broker has"
         " described its log directories.",
         sources=frozenset({_ZOOKEEPER, _DISKS}),
         rule=_zookeeper_seen,
     ),
     Kind(
         name="zk_controller",
-        explains="A KRaft controller, or a broker in ZooKeeper mode, holds /controller.",
+        explains="A KRaft controller (kraft), or a broker in ZooKeeper mode (zookeeper), holds"
+        " /controller.",
         sources=frozenset({_ZOOKEEPER}),
         rule=_zk_controller,
         parameters=(one_of("kraft", "zookeeper"),),
     ),
     Kind(
         name="no_migration_znode",
-        explains="There is no /migration.",
+        explains="The znode /migration does not exist.",
         sources=frozenset({_ZOOKEEPER}),
         rule=_no_migration_znode,
     ),
     Kind(
         name="dual_write_alive",
-        explains="In hybrid or dual-write, ZooKeeper was written within 30 s, and nobody touched"
-        " what the controller's writes depend on.",
+        explains="In hybrid or dual-write, ZooKeeper was written within the last 30 s, and no other"
+        " client changed the znodes that the controller's writes depend on.",
         sources=frozenset({_LOG, _ZOOKEEPER}),
         rule=_dual_write_alive,
     ),
