@@ -5,8 +5,8 @@ there on. What the chain cannot show by itself is that its end was cut off; for 
 kept a second time beside the file, and may be noted anywhere else (`audit verify --head`).
 """
 
-from orchestrator.audit.entry import GENESIS, Entry, JsonValue
+from orchestrator.audit.entry import GENESIS, Entry
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.audit.verify import VerifyResult
 
-__all__ = ["AUDIT_FILE", "GENESIS", "AuditLog", "Entry", "JsonValue", "VerifyResult"]
+__all__ = ["AUDIT_FILE", "GENESIS", "AuditLog", "Entry", "VerifyResult"]

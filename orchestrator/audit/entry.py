@@ -3,15 +3,12 @@
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from orchestrator.errors import BodyRefused
-
-JsonValue: TypeAlias = (
-    bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
-)
+from orchestrator.json_value import JsonValue
 
 ALGORITHM: Final = "sha256"
 GENESIS: Final = f"{ALGORITHM}:{'0' * 64}"

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from orchestrator.audit.entry import JsonValue
 from orchestrator.errors import AuditError
+from orchestrator.json_value import JsonValue
 from streams.state.files import sync_directory
 
 KEPT: Final = "audit-files"

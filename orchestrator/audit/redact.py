@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from orchestrator.audit.entry import JsonValue
 from orchestrator.audit.secret_forms import forms
 from orchestrator.audit.secret_patterns import (
     KEY,
@@ -17,6 +16,7 @@ from orchestrator.audit.secret_patterns import (
     is_secret_flag,
     names_a_secret,
 )
+from orchestrator.json_value import JsonValue
 
 MARK: Final = "[redacted]"
 _MARK: Final = MARK.encode()

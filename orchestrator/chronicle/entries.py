@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from migration.assessment.alerts import Alert
 from migration.assessment.hazards import Hazard
-from orchestrator.audit import Entry, JsonValue
+from orchestrator.audit import Entry
+from orchestrator.json_value import JsonValue
 
 
 class _Body(BaseModel):

@@ -11,7 +11,8 @@ from orchestrator.commands.identifiers import clusters_named
 from orchestrator.config import Config, load_config
 from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import WalkError
-from orchestrator.runbook.load import Loaded, load
+from orchestrator.runbook.load import load
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.terminal import echo
 from orchestrator.walk.approvals import this_person
 from orchestrator.walk.entries import Body, Person

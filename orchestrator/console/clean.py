@@ -8,12 +8,12 @@ from typing import Final
 from pydantic import BaseModel
 
 from orchestrator.audit.configured_secrets import configured_files
-from orchestrator.audit.entry import JsonValue
 from orchestrator.audit.redact import MARK, Redactor
 from orchestrator.audit.secret_patterns import names_a_secret
 from orchestrator.audit.secrets import Secrets
 from orchestrator.config import Config
 from orchestrator.console.token import Token
+from orchestrator.json_value import JsonValue
 
 _TEXTS_KEPT: Final = 16_384
 _names_a_secret = lru_cache(_TEXTS_KEPT)(names_a_secret)

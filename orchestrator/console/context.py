@@ -12,7 +12,7 @@ from orchestrator.console.sessions import Sessions
 from orchestrator.console.token import Token
 from orchestrator.door import Crowd
 from orchestrator.run.assessed import Tick
-from orchestrator.runbook.load import Loaded
+from orchestrator.runbook.loaded import Loaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from orchestrator.audit.words import said, who
 from orchestrator.console.model_walk import Decision, GateEvidence, Judgement
 from orchestrator.console.paint_walk import finding
 from orchestrator.errors import AuditError
-from orchestrator.runbook.load import Loaded
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Checkpoint
 from orchestrator.walk.entries import Judged, body_of
 

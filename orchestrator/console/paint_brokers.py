@@ -6,7 +6,7 @@ from migration.image.summary import BrokerSummary
 from migration.metadata.replica_state import ReplicaState
 from orchestrator.console.estimates import Estimated
 from orchestrator.console.model_rows import BrokerRow, Early, Eta
-from orchestrator.view.rows import urgency
+from orchestrator.run.urgency import urgency
 
 
 def broker_row(

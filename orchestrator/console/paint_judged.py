@@ -9,7 +9,6 @@ from migration.assessment.hazards import Hazard
 from migration.assessment.waits.wait import Wait, WaitKind
 from migration.observed.source_status import NO_STATUS
 from orchestrator.console.model_rows import HazardTold, Source, WaitTold
-from orchestrator.metrics.sources import unread_of
 from orchestrator.run.assessed import Assessed
 
 TOLD_MAX: Final = 200
@@ -48,7 +47,7 @@ def to_the_second(moment_ms: int | None) -> int | None:
 
 def sources(one: Assessed) -> Iterator[Source]:
     """Tell the four sources, also those that are not configured."""
-    statuses, unread = one.configured, dict(unread_of(one.read))
+    statuses, unread = one.configured, one.unread
     view, not_current = one.assessment.view, one.currency.not_current
     for each in _SOURCES:
         status = statuses.get(each, NO_STATUS)

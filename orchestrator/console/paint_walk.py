@@ -10,12 +10,11 @@ from orchestrator.console.model_walk import (
     Unexpected,
     WalkState,
 )
-from orchestrator.runbook.load import Loaded
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Checkpoint
-from orchestrator.view.walk import STAGE_WORDS
 from orchestrator.walk.entries import Found
 from orchestrator.walk.route import checkpoints
-from orchestrator.walk.state import BEHIND, Stage
+from orchestrator.walk.state import BEHIND, STAGE_WORDS, Stage
 from orchestrator.walk.told import PlaceTold, WalkTold
 
 _MINUTE_MS: Final = 60_000

@@ -22,7 +22,7 @@ from orchestrator.console.paint_head import head
 from orchestrator.console.paint_judged import hazards_told, sources, waits_told
 from orchestrator.console.paint_walk import checkpoints_told, walk_state
 from orchestrator.run.assessed import Assessed
-from orchestrator.runbook.load import Loaded
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.walk.told import WalkTold
 
 NULL: Final = b"null"

@@ -13,7 +13,7 @@ from orchestrator.console.painter import Painter
 from orchestrator.console.tail import Tail
 from orchestrator.errors import KraftgateError
 from orchestrator.run.assessed import Tick
-from orchestrator.runbook.load import Loaded
+from orchestrator.runbook.loaded import Loaded
 
 _LOG = logging.getLogger(__name__)
 _PACE_S: Final = 0.1

@@ -14,7 +14,8 @@ from orchestrator.errors import FollowingError, NoDataError, RunbookError
 from orchestrator.following import ClusterRead, Store, read_cluster
 from orchestrator.report.assignments import Assigned
 from orchestrator.run.reading import STORE_FILE, open_store
-from orchestrator.runbook.load import Loaded, load_kept
+from orchestrator.runbook.load import load_kept
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.walk.entries import RUNBOOKS
 from streams.spark.transition_files import Transitions, TransitionsUnreadable, read_transitions
 

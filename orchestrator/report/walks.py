@@ -13,7 +13,7 @@ from orchestrator.report.model_walk import (
     Orchestrator,
     WalkAccount,
 )
-from orchestrator.runbook.load import Loaded
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Approval, Checkpoint
 from orchestrator.walk import entries
 from orchestrator.walk.entries import KINDS, Body, body_of

@@ -10,7 +10,7 @@ from migration.assessment.hazards import Hazard
 from migration.assessment.waits.wait import Wait
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
-from migration.observed.source_status import SourceStatus
+from migration.observed.source_status import SourceStatus, behind
 from orchestrator.config_models import ClusterEntry
 from orchestrator.following import ClusterRead, Tally
 from orchestrator.walk.told import WalkTold
@@ -82,6 +82,18 @@ class Assessed:
             for source, status in self.read.sources.items()
             if source in self.assessment.snapshot.configured
         }
+
+    @property
+    def unread(self) -> Mapping[DataSource, int]:
+        """How many records or facts each source has that the store does not include."""
+        found = {
+            DataSource(name): max(0, journal.last - journal.read)
+            for name, journal in self.read.journals.items()
+            if journal.last is not None
+        }
+        if self.status.high_watermark is not None:
+            found[DataSource.METADATA_LOG] = behind(self.status, self.summary.metadata_offset)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from orchestrator.runbook.check_ways_back import ways_back
 from orchestrator.yaml_lines import Problem
 
 if TYPE_CHECKING:
-    from orchestrator.runbook.load import Loaded
+    from orchestrator.runbook.loaded import Loaded
 
 
 def check(loaded: "Loaded") -> tuple[Problem, ...]:

@@ -10,7 +10,7 @@ from orchestrator.runbook.places import Place, backward, forward
 from orchestrator.yaml_lines import Problem, YamlPath
 
 if TYPE_CHECKING:
-    from orchestrator.runbook.load import Loaded
+    from orchestrator.runbook.loaded import Loaded
 
 Role: TypeAlias = Literal["already", "needs", "opens_when"]
 ROLES: Final[tuple[Role, ...]] = ("already", "needs", "opens_when")

@@ -10,7 +10,7 @@ from orchestrator.runbook.places import Place, all_before, backward, forward, in
 from orchestrator.yaml_lines import Problem
 
 if TYPE_CHECKING:
-    from orchestrator.runbook.load import Loaded
+    from orchestrator.runbook.loaded import Loaded
 
 Mark: TypeAlias = Literal["irreversible", "destructive"]
 MARKS: Final[tuple[Mark, ...]] = ("irreversible", "destructive")

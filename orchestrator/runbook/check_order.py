@@ -8,7 +8,7 @@ from orchestrator.runbook.places import Place, backward, forward, in_turn
 from orchestrator.yaml_lines import Problem
 
 if TYPE_CHECKING:
-    from orchestrator.runbook.load import Loaded
+    from orchestrator.runbook.loaded import Loaded
 
 
 def order(loaded: "Loaded") -> Iterator[Problem]:

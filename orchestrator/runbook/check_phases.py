@@ -13,7 +13,7 @@ from orchestrator.runbook.places import Place, backward, forward, in_turn
 from orchestrator.yaml_lines import Problem
 
 if TYPE_CHECKING:
-    from orchestrator.runbook.load import Loaded
+    from orchestrator.runbook.loaded import Loaded
 
 _ALL: Final = frozenset(Phase)
 _BEFORE_COPY: Final = frozenset({Phase.ZOOKEEPER, Phase.ROLLED_BACK, Phase.PRE_MIGRATION})

@@ -9,7 +9,7 @@ from orchestrator.runbook.templates import complaint
 from orchestrator.yaml_lines import Problem
 
 if TYPE_CHECKING:
-    from orchestrator.runbook.load import Loaded
+    from orchestrator.runbook.loaded import Loaded
 
 RULES: Final[dict[Each, tuple[OrderRule, ...]]] = {
     "broker": ("rack", "zookeeper_controller_last"),

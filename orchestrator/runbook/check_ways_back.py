@@ -9,7 +9,7 @@ from orchestrator.runbook.places import Place, all_before, forward
 from orchestrator.yaml_lines import Problem
 
 if TYPE_CHECKING:
-    from orchestrator.runbook.load import Loaded
+    from orchestrator.runbook.loaded import Loaded
 
 
 def ways_back(loaded: "Loaded") -> Iterator[Problem]:

@@ -1,8 +1,6 @@
 """Reads a runbook, by its name or from a file; every problem with its line, all in one go."""
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -11,32 +9,13 @@ from typing import Final
 from migration.values.nearest import did_you_mean
 from orchestrator.errors import RunbookError
 from orchestrator.runbook.check import check
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Runbook
-from orchestrator.yaml_lines import YamlPath, nearest_line, read_yaml
+from orchestrator.yaml_lines import read_yaml
 from orchestrator.yaml_models import check_model, in_order
 
 _SUFFIX: Final = ".yaml"
 _DOCUMENTED: Final = "see `kraftgate runbook schema`"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
-    """A runbook that may be walked.
-
-    Attributes:
-        path: where it was read.
-        sha256: of its bytes, in hexadecimal: the audit says which text was walked.
-        lines: where each part stands, by its path in the file; lines from 1.
-    """
-
-    runbook: Runbook
-    path: Path
-    sha256: str
-    lines: Mapping[YamlPath, int]
-
-    def line(self, *path: str | int) -> int:
-        """Give the line of a part, or of the nearest part around it that exists."""
-        return nearest_line(self.lines, path)
 
 
 def shipped() -> dict[str, Path]:

@@ -9,7 +9,7 @@ from typing import Final
 from migration.values.durations import format_duration
 from orchestrator.runbook.facts import ClusterFacts
 from orchestrator.runbook.hooks_file import Hooks
-from orchestrator.runbook.load import Loaded
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.order import Member
 from orchestrator.runbook.plan import Plan, Planned
 

@@ -10,8 +10,8 @@ from migration.assessment.eta.rates import Eta, NoEstimate, rate_per_second
 from migration.image.broker_replicas import log_counts, on_disk
 from migration.image.holds import serves_early
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
-from migration.metadata.replica_state import ReplicaState
 from migration.values.durations import duration_text
+from orchestrator.run.urgency import urgency
 from orchestrator.view.bars import bar
 from orchestrator.view.words import short_age, short_rate
 
@@ -22,13 +22,6 @@ _WIDE: Final = 76
 """Below this, rate and the time since the last progress give way to the rest."""
 _ROOMY: Final = 100
 """From here on an ETA stands with its interval."""
-
-
-def urgency(broker: BrokerSummary) -> int:
-    """Order: held, offline replicas, fenced, not yet in KRaft mode, the rest; 0 comes first."""
-    offline = broker.replicas[ReplicaState.OFFLINE] + broker.replicas[ReplicaState.LOST]
-    calm = (not broker.held, not offline, not broker.fenced, broker.mode is Mode.KRAFT)
-    return sum(each << place for place, each in enumerate(reversed(calm)))
 
 
 def most_urgent_first(brokers: Sequence[BrokerSummary]) -> list[BrokerSummary]:

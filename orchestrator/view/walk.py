@@ -1,23 +1,12 @@
 """The walk through the runbook, as every view shows it: where it stands, and what holds it."""
 
-from typing import Final
-
 from rich.text import Text
 
 from migration.values.timestamps import time_text
 from orchestrator.view.blocks import Block, lines_of, text, wrapped
 from orchestrator.view.layout import Want
-from orchestrator.walk.state import Stage
+from orchestrator.walk.state import STAGE_WORDS, Stage
 from orchestrator.walk.told import WalkTold
-
-STAGE_WORDS: Final = {
-    Stage.AHEAD: "next",
-    Stage.ENTERED: "before its step",
-    Stage.RUNNING: "its hook runs",
-    Stage.SHOWN: "do this by hand",
-    Stage.ASKS: "asks",
-    Stage.STEP_DONE: "step done, its gate is waited for",
-}
 
 
 def walk_blocks(walk: WalkTold, width: int) -> list[Block]:

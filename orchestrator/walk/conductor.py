@@ -13,7 +13,8 @@ from orchestrator.config_models import ClusterEntry, RunbookEntry
 from orchestrator.errors import LockHeld, WalkError
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
-from orchestrator.runbook.load import Loaded, load
+from orchestrator.runbook.load import load
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.targets import ensemble_of
 from orchestrator.walk import entries, told
 from orchestrator.walk.approvals import this_person

@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from migration.assessment.conditions import Finding, Verdict
-from orchestrator.audit import JsonValue
+from orchestrator.json_value import JsonValue
 from orchestrator.walk.running_step import RunningStep
 
 JsonFacts: TypeAlias = Mapping[str, object]

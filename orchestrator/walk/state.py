@@ -23,6 +23,15 @@ class Stage(enum.StrEnum):
     SKIPPED = "skipped"
 
 
+STAGE_WORDS: Final = {
+    Stage.AHEAD: "next",
+    Stage.ENTERED: "before its step",
+    Stage.RUNNING: "its hook runs",
+    Stage.SHOWN: "do this by hand",
+    Stage.ASKS: "asks",
+    Stage.STEP_DONE: "step done, its gate is waited for",
+}
+"""How views name each stage; a stage without words is not shown."""
 BEHIND: Final = (Stage.PASSED, Stage.SKIPPED)
 TURNED_BACK: Final = "turned back"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from migration.assessment.conditions import Condition, Finding, Verdict, View
-from orchestrator.runbook.load import Loaded
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.walk import entries
 from orchestrator.walk.approvals import basis, changed
 from orchestrator.walk.conditions import Conditions

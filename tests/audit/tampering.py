@@ -7,8 +7,9 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.audit import AuditLog, Entry, JsonValue
+from orchestrator.audit import AuditLog, Entry
 from orchestrator.audit.entry import GENESIS, canonical, seal_of
+from orchestrator.json_value import JsonValue
 
 ENTRIES = 7
 

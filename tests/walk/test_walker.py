@@ -18,7 +18,8 @@ from migration.observed.zookeeper import ZkController, ZooKeeperImage
 from orchestrator.audit import AuditLog
 from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import FencedOff
-from orchestrator.runbook.load import Loaded, parse
+from orchestrator.runbook.load import parse
+from orchestrator.runbook.loaded import Loaded
 from orchestrator.walk import entries
 from orchestrator.walk.entries import Body, Person
 from orchestrator.walk.hook_files import End, Outcome

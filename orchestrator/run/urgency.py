@@ -1,0 +1,11 @@
+"""The order in which brokers need attention."""
+
+from migration.image.summary import BrokerSummary, Mode
+from migration.metadata.replica_state import ReplicaState
+
+
+def urgency(broker: BrokerSummary) -> int:
+    """Rank: held, offline replicas, fenced, not yet in KRaft mode, the rest; 0 comes first."""
+    offline = broker.replicas[ReplicaState.OFFLINE] + broker.replicas[ReplicaState.LOST]
+    calm = (not broker.held, not offline, not broker.fenced, broker.mode is Mode.KRAFT)
+    return sum(each << place for place, each in enumerate(reversed(calm)))
