@@ -10,16 +10,17 @@ from typing import Final
 
 from migration.comparison.differences import Difference, Last, Placed, ShardComparison
 from migration.metadata.directory_ids import PENDING, to_text
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, Source, Told
 from migration.observed.log_dirs import DisksImage
 
 _NAMED_MAX: Final = 200
 _TOLD_MAX: Final = 50
 _KINDS: Final = {
-    "stray": "replica_not_in_metadata",
-    "missing": "replica_not_on_disk",
-    "future": "future_replica_not_promoted",
-    "misplaced": "replica_misplaced",
+    "stray": EventKind.REPLICA_NOT_IN_METADATA,
+    "missing": EventKind.REPLICA_NOT_ON_DISK,
+    "future": EventKind.FUTURE_REPLICA_NOT_PROMOTED,
+    "misplaced": EventKind.REPLICA_MISPLACED,
 }
 
 
@@ -212,7 +213,7 @@ def _tell(before: Compared, now: Compared, told: Told) -> None:
     for one in now.identities:
         if known.get((one.broker, one.path)) != one.directory:
             told.tell(
-                "log_dir_identified",
+                EventKind.LOG_DIR_IDENTIFIED,
                 one.broker,
                 path=one.path,
                 directory=one.directory,
@@ -235,19 +236,19 @@ def _tell(before: Compared, now: Compared, told: Told) -> None:
             )
         else:
             told.tell(
-                "zookeeper_differs",
+                EventKind.ZOOKEEPER_DIFFERS,
                 what=each.kind,
                 subject=each.subject,
                 zookeeper=each.seen,
                 metadata_log=each.logged,
             )
     if len(new) > _TOLD_MAX:
-        told.tell("differences_not_told", count=len(new) - _TOLD_MAX)
+        told.tell(EventKind.DIFFERENCES_NOT_TOLD, count=len(new) - _TOLD_MAX)
     unread = dict(before.unread)
     for path, why in now.unread:
         if unread.get(path) != why:
-            told.tell("znode_not_compared", path=path, reason=why)
+            told.tell(EventKind.ZNODE_NOT_COMPARED, path=path, reason=why)
     if before.unreadable and not now.unreadable:
-        told.tell("znodes_compared_again")
+        told.tell(EventKind.ZNODES_COMPARED_AGAIN)
     if before.lasting and not now.lasting:
-        told.tell("differences_over", compared=now.compared)
+        told.tell(EventKind.DIFFERENCES_OVER, compared=now.compared)

@@ -18,6 +18,7 @@ from migration.image.cluster import ClusterImage, Provenance
 from migration.image.phases import COPY_TRANSACTION, phase_of
 from migration.image.summary import Phase
 from migration.metadata.directory_ids import DirectoryId
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event
 from migration.metadata.records import (
     AbortTransaction,
@@ -143,7 +144,7 @@ class _Step:
         self._told_phase = self._phase()
         self._events.tell(
             at,
-            "snapshot_loaded",
+            EventKind.SNAPSHOT_LOADED,
             skipped=at.offset - came_from.offset if came_from else None,
             phase=str(self._told_phase),
             held=[each.id for each in brokers if each.held],
@@ -152,7 +153,7 @@ class _Step:
         )
         for report in self._batch.reports.values():
             for note in report.notes:
-                if note.kind == "record_contradicts":
+                if note.kind == EventKind.RECORD_CONTRADICTS:
                     self._events.note(note)
 
     def finish(self) -> tuple[ClusterImage, tuple[Event, ...]]:
@@ -212,7 +213,7 @@ class _Step:
             name = stamped.record.name or ""
             copying = name == COPY_TRANSACTION
             self._migration_state = replace(self._migration_state, copying=copying)
-            self._events.tell(_moment(stamped), "transaction_opened", name=name)
+            self._events.tell(_moment(stamped), EventKind.TRANSACTION_OPENED, name=name)
         elif what is Admission.HELD:
             self._held_back.append(stamped)
         elif what is Admission.NOW:
@@ -231,12 +232,12 @@ class _Step:
         if isinstance(record, AbortTransaction):
             self._events.tell(
                 _moment(stamped),
-                "transaction_aborted",
+                EventKind.TRANSACTION_ABORTED,
                 reason=record.reason or "",
                 dropped=len(held_back),
             )
         elif isinstance(record, EndTransaction):
-            self._events.tell(_moment(stamped), "transaction_ended")
+            self._events.tell(_moment(stamped), EventKind.TRANSACTION_ENDED)
 
     def _apply(self, stamped: Stamped) -> None:
         if not self._brokers.apply(_moment(stamped), stamped.record):
@@ -252,21 +253,21 @@ class _Step:
             case FeatureLevel(name="metadata.version"):
                 if record.feature_level != self._metadata_version:
                     self._metadata_version = record.feature_level
-                    self._events.tell(at, "metadata_version", level=record.feature_level)
+                    self._events.tell(at, EventKind.METADATA_VERSION, level=record.feature_level)
             case LeaderChange():
                 self._active_controller = record.leader_id
-                self._events.tell(at, "controller_elected", controller=record.leader_id)
+                self._events.tell(at, EventKind.CONTROLLER_ELECTED, controller=record.leader_id)
             case RegisterController():
                 self._controllers[record.controller_id] = controllers.registered(record, at)
                 self._events.tell(
                     at,
-                    "controller_registered",
+                    EventKind.CONTROLLER_REGISTERED,
                     controller=record.controller_id,
                     zk_migration_ready=record.zk_migration_ready,
                 )
             case Unknown():
                 if record.api_key not in self._unknown:
-                    self._events.tell(at, "unknown_record", api_key=record.api_key)
+                    self._events.tell(at, EventKind.UNKNOWN_RECORD, api_key=record.api_key)
                 self._unknown[record.api_key] = self._unknown.get(record.api_key, 0) + 1
             case _:
                 pass
@@ -279,7 +280,9 @@ class _Step:
         phase = self._phase()
         if phase is not self._told_phase:
             at = _moment(stamped)
-            self._events.tell(at, "phase_changed", was=str(self._told_phase), now=str(phase))
+            self._events.tell(
+                at, EventKind.PHASE_CHANGED, was=str(self._told_phase), now=str(phase)
+            )
             self._told_phase = phase
 
 

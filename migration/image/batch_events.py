@@ -1,6 +1,7 @@
 """The events of one batch, as they are told."""
 
 from migration.image.brokers import Moment
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event
 from migration.shard.report import Note
 
@@ -11,7 +12,9 @@ class Events:
     def __init__(self) -> None:
         self._told: list[Event] = []
 
-    def tell(self, at: Moment, kind: str, broker: int | None = None, **fields: object) -> None:
+    def tell(
+        self, at: Moment, kind: EventKind, broker: int | None = None, **fields: object
+    ) -> None:
         """Something happened."""
         self._told.append(
             Event(

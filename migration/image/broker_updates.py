@@ -14,6 +14,7 @@ from migration.image.brokers import Broker, Early, Moment
 from migration.image.cluster import ClusterImage
 from migration.image.summary import Mode
 from migration.metadata.directory_ids import DirectoryId, to_text
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.records import (
     BrokerRegistrationChange,
     FenceBroker,
@@ -112,7 +113,7 @@ class BrokerSteps:
         self.brokers[broker.id] = broker
         self._tell(
             at,
-            "broker_registered",
+            EventKind.BROKER_REGISTERED,
             broker.id,
             epoch=broker.epoch,
             mode=str(broker.mode),
@@ -123,9 +124,9 @@ class BrokerSteps:
         if before is not None:
             self._directories_changed(at, broker.id, before.log_dirs, broker.log_dirs)
         if broker.held:
-            self._tell(at, "broker_held", broker.id, pending=pending)
+            self._tell(at, EventKind.BROKER_HELD, broker.id, pending=pending)
         elif broker.complete is not None:
-            self._tell(at, "assignments_complete", broker.id)
+            self._tell(at, EventKind.ASSIGNMENTS_COMPLETE, broker.id)
         if not record.fenced:
             self._tell_unfenced(at, broker, pending)
 
@@ -133,7 +134,7 @@ class BrokerSteps:
         self.brokers[before.id] = rules.amended(before, record)
         self._tell(
             at,
-            "broker_amended",
+            EventKind.BROKER_AMENDED,
             before.id,
             epoch=record.broker_epoch,
             log_dirs=[to_text(each) for each in record.log_dirs],
@@ -150,7 +151,7 @@ class BrokerSteps:
             broker = self.brokers[broker.id] = rules.shrunk(broker, record.log_dirs, at, pending)
         if record.in_controlled_shutdown == 1 and not broker.in_controlled_shutdown:
             self.brokers[broker.id] = replace(broker, in_controlled_shutdown=True)
-            self._tell(at, "broker_controlled_shutdown", broker.id)
+            self._tell(at, EventKind.BROKER_CONTROLLED_SHUTDOWN, broker.id)
         if record.fenced == 1:
             self._fenced(at, record.broker_id, record.broker_epoch)
         elif record.fenced == -1:
@@ -165,22 +166,22 @@ class BrokerSteps:
         self._tell_unfenced(at, broker, pending)
 
     def _tell_unfenced(self, at: Moment, broker: Broker, pending: int) -> None:
-        self._tell(at, "broker_unfenced", broker.id)
+        self._tell(at, EventKind.BROKER_UNFENCED, broker.id)
         if broker.held:
-            self._tell(at, "broker_unfenced_early", broker.id, pending=pending)
+            self._tell(at, EventKind.BROKER_UNFENCED_EARLY, broker.id, pending=pending)
 
     def _fenced(self, at: Moment, broker_id: int, epoch: int) -> None:
         broker = self._current(at, broker_id, epoch)
         if broker is None:
             return
         self.brokers[broker_id] = replace(broker, fenced=True)
-        self._tell(at, "broker_fenced", broker_id)
+        self._tell(at, EventKind.BROKER_FENCED, broker_id)
 
     def _unregistered(self, at: Moment, record: UnregisterBroker) -> None:
         if self._current(at, record.broker_id, record.broker_epoch) is None:
             return
         del self.brokers[record.broker_id]
-        self._tell(at, "broker_unregistered", record.broker_id)
+        self._tell(at, EventKind.BROKER_UNREGISTERED, record.broker_id)
 
     def _current(self, at: Moment, broker_id: int, epoch: int) -> Broker | None:
         """The broker, if the record speaks of its latest registration (as ClusterDelta checks)."""
@@ -189,7 +190,7 @@ class BrokerSteps:
             return broker
         known = "not registered" if broker is None else f"registered with epoch {broker.epoch}"
         why = f"the record speaks of epoch {epoch}, the broker is {known}"
-        self._tell(at, "record_contradicts", broker_id, reason=why)
+        self._tell(at, EventKind.RECORD_CONTRADICTS, broker_id, reason=why)
         return None
 
     def _directories_changed(
@@ -202,9 +203,9 @@ class BrokerSteps:
         gone = [to_text(each) for each in before if each not in after]
         new = [to_text(each) for each in after if each not in before]
         if gone:
-            self._tell(at, "log_dirs_lost", broker, directories=gone, left=len(after))
+            self._tell(at, EventKind.LOG_DIRS_LOST, broker, directories=gone, left=len(after))
         if new and before:
-            self._tell(at, "log_dirs_added", broker, directories=new)
+            self._tell(at, EventKind.LOG_DIRS_ADDED, broker, directories=new)
 
     def _completed(self, at: Moment, broker_id: int) -> None:
         before = self.brokers.get(broker_id)
@@ -217,7 +218,7 @@ class BrokerSteps:
         since_ms = broker.registered.timestamp_ms
         self._tell(
             at,
-            "assignments_complete",
+            EventKind.ASSIGNMENTS_COMPLETE,
             broker_id,
             held_ms=at.timestamp_ms - since_ms if since_ms else None,
             unfenced_early_ms=early.duration_ms if early else None,

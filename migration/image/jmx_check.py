@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from migration.image.cluster import ClusterImage
 from migration.image.summary import Mode, Phase
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, Source, Told
 from migration.observed.facts import JmxSeen
 from migration.observed.jmx import Contradiction, JmxImage
@@ -123,10 +124,12 @@ def _found(
         )
     if before.lasting or fact.read_ms <= before.since_ms:
         return before
-    told.tell("jmx_contradicts", node=fact.node, name=str(name), reads=reads, expected=expected)
+    told.tell(
+        EventKind.JMX_CONTRADICTS, node=fact.node, name=str(name), reads=reads, expected=expected
+    )
     return replace(before, lasting=True)
 
 
 def _over(before: Contradiction | None, told: Told) -> None:
     if before is not None and before.lasting:
-        told.tell("jmx_agrees_again", node=before.node, name=before.name)
+        told.tell(EventKind.JMX_AGREES_AGAIN, node=before.node, name=before.name)

@@ -5,6 +5,7 @@ log, of ZooKeeper, the disks and by JMX, stays.
 """
 
 from migration.image.cluster import ClusterImage
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event
 
 
@@ -26,7 +27,7 @@ def begun(image: ClusterImage, log: int, at_ms: int) -> tuple[ClusterImage, tupl
     restarted = Event(
         offset=None,
         timestamp_ms=moment,
-        kind="metadata_log_restarted",
+        kind=EventKind.METADATA_LOG_RESTARTED,
         fields={
             "log": log,
             "was_offset": None if known is None else known.offset,
@@ -38,5 +39,5 @@ def begun(image: ClusterImage, log: int, at_ms: int) -> tuple[ClusterImage, tupl
     if after.phase is image.phase:
         return after, (restarted,)
     fields = {"was": str(image.phase), "now": str(after.phase)}
-    changed = Event(offset=None, timestamp_ms=moment, kind="phase_changed", fields=fields)
+    changed = Event(offset=None, timestamp_ms=moment, kind=EventKind.PHASE_CHANGED, fields=fields)
     return after, (restarted, changed)

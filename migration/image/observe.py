@@ -10,6 +10,7 @@ from migration.image import jmx_check, wipe
 from migration.image.broker_comparison import against_brokers
 from migration.image.cluster import ClusterImage
 from migration.image.summary import Phase
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, Source, Told
 from migration.observed import jmx, quarantine, zookeeper
 from migration.observed import log_dirs as disks
@@ -53,7 +54,7 @@ def observe(
             events += told
             if image.phase is not before.phase:
                 phase = Told(Source.ZOOKEEPER, fact.seen_ms)
-                phase.tell("phase_changed", was=str(before.phase), now=str(image.phase))
+                phase.tell(EventKind.PHASE_CHANGED, was=str(before.phase), now=str(image.phase))
                 events += phase.events
             image, told = wipe.observe(before, image, fact)
             events += told

@@ -12,6 +12,7 @@ from typing import Final
 
 from migration.image.cluster import ClusterImage
 from migration.image.summary import Phase, Vanished, Wiped
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, Source, Told
 from migration.observed.facts import ZooKeeperFact
 from migration.observed.topic_facts import ZkTopicChanged
@@ -45,11 +46,11 @@ def observe(
     told = Told(Source.ZOOKEEPER, fact.seen_ms)
     controller = zookeeper.controller.id
     if skipped_at(before.zookeeper, before.phase) is None:
-        told.tell("copy_skipped", controller=controller, metadata_offset=offset)
+        told.tell(EventKind.COPY_SKIPPED, controller=controller, metadata_offset=offset)
     gone = after.vanished
     if gone is not None and fact.seen_ms - gone.last_ms <= _LATE_MS:
         if after.wiped is None:
-            told.tell("zookeeper_wiped", controller=controller, metadata_offset=offset)
+            told.tell(EventKind.ZOOKEEPER_WIPED, controller=controller, metadata_offset=offset)
         after = replace(after, wiped=Wiped(controller=controller, gone=gone))
     return after, told.events
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 
+from migration.metadata.event_kinds import EventKind
+
 
 class Source(enum.StrEnum):
     """Where a fact was seen."""
@@ -22,6 +24,7 @@ class Event:
     Attributes:
         offset: its metadata offset; None: it was seen beside the metadata log.
         timestamp_ms: when the cluster says that it happened; None: it does not say.
+        kind: an `EventKind`, unless another version stored it.
         fields: JSON values, by kind.
         seen_ms: when Kraftgate saw it, by its own clock; None: it was read from a file.
     """
@@ -69,7 +72,7 @@ class Told:
         self.at_ms: int | None = None
         self.events: tuple[Event, ...] = ()
 
-    def tell(self, kind: str, broker: int | None = None, **fields: object) -> None:
+    def tell(self, kind: EventKind, broker: int | None = None, **fields: object) -> None:
         """Something happened."""
         event = Event(
             offset=None,

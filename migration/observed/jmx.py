@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, Source, Told
 from migration.observed.facts import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
 from migration.observed.jmx_names import JmxName
@@ -112,12 +113,12 @@ def _asked(image: JmxImage, fact: JmxNodes) -> JmxImage:
 def _read(before: JmxNode, fact: JmxSeen, told: Told) -> JmxNode:
     if before.unreachable_since_ms is not None:
         silent_ms = fact.seen_ms - before.unreachable_since_ms
-        told.tell("jmx_answers_again", node=fact.node, silent_ms=silent_ms)
+        told.tell(EventKind.JMX_ANSWERS_AGAIN, node=fact.node, silent_ms=silent_ms)
     numbers = dict(fact.numbers)
     for name in _TOLD:
         was, now = before.numbers.get(name), numbers.get(name)
         if was is not None and now is not None and was != now:
-            told.tell("jmx_changed", node=fact.node, name=str(name), was=was, now=now)
+            told.tell(EventKind.JMX_CHANGED, node=fact.node, name=str(name), was=was, now=now)
     return JmxNode(
         id=fact.node,
         endpoint=fact.endpoint,
@@ -129,7 +130,7 @@ def _read(before: JmxNode, fact: JmxSeen, told: Told) -> JmxNode:
 
 def _silent(before: JmxNode, fact: JmxUnreachable, told: Told) -> JmxNode:
     if before.unreachable is None:
-        told.tell("jmx_unreachable", node=fact.node, reason=fact.why)
+        told.tell(EventKind.JMX_UNREACHABLE, node=fact.node, reason=fact.why)
     since_ms = before.unreachable_since_ms
     return replace(
         before,
@@ -145,10 +146,12 @@ def _queue(
     if not now or now < 0:
         if was is not None:
             full_ms = fact.read_ms - was.filled_ms
-            told.tell("assignment_queue_empty", fact.node, full_ms=full_ms, known=now is not None)
+            told.tell(
+                EventKind.ASSIGNMENT_QUEUE_EMPTY, fact.node, full_ms=full_ms, known=now is not None
+            )
         return None
     if was is None:
-        told.tell("assignments_queued", fact.node, queued=now)
+        told.tell(EventKind.ASSIGNMENTS_QUEUED, fact.node, queued=now)
     if was is None or fact.read_ms - (before.read_ms or 0) > READ_GAP_MS:
         return QueueFloor(value=now, since_ms=fact.read_ms, filled_ms=fact.read_ms)
     if now < was.value:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, Source, Told
 from migration.observed.facts import (
     DiskFact,
@@ -135,7 +136,9 @@ def observe(image: DisksImage, fact: DiskFact) -> tuple[DisksImage, tuple[Event,
 def _answered(before: BrokerDisks, fact: DisksSeen, told: Told) -> BrokerDisks:
     if before.unreachable is not None and before.unreachable_since_ms is not None:
         told.tell(
-            "disks_answer_again", fact.broker, silent_ms=fact.seen_ms - before.unreachable_since_ms
+            EventKind.DISKS_ANSWER_AGAIN,
+            fact.broker,
+            silent_ms=fact.seen_ms - before.unreachable_since_ms,
         )
     _compare(before, fact.log_dirs, told)
     return replace(
@@ -149,7 +152,7 @@ def _answered(before: BrokerDisks, fact: DisksSeen, told: Told) -> BrokerDisks:
 
 def _unreachable(before: BrokerDisks, fact: DisksUnreachable, told: Told) -> BrokerDisks:
     if before.unreachable is None:
-        told.tell("disks_unreachable", fact.broker, reason=fact.why)
+        told.tell(EventKind.DISKS_UNREACHABLE, fact.broker, reason=fact.why)
     since = before.unreachable_since_ms
     looked_at = {each.path: each for each in fact.log_dirs}
     # Only what was looked at on the host itself is news; the rest is as old as it was.
@@ -184,14 +187,16 @@ def _compare(before: BrokerDisks, log_dirs: tuple[LogDirSeen, ...], told: Told) 
     for each in log_dirs:
         known = was.pop(each.path, None)
         if known is None and before.log_dirs:
-            told.tell("log_dir_appeared", before.id, path=each.path)
+            told.tell(EventKind.LOG_DIR_APPEARED, before.id, path=each.path)
         if is_bad(each) and (known is None or not is_bad(known)):
             why = "offline" if each.error == STORAGE_ERROR else "not readable on its host"
-            told.tell("log_dir_offline", before.id, path=each.path, reason=why, error=each.error)
+            told.tell(
+                EventKind.LOG_DIR_OFFLINE, before.id, path=each.path, reason=why, error=each.error
+            )
         elif known is not None and is_bad(known) and not is_bad(each):
-            told.tell("log_dir_online", before.id, path=each.path)
+            told.tell(EventKind.LOG_DIR_ONLINE, before.id, path=each.path)
     for path in was:
-        told.tell("log_dir_vanished", before.id, path=path)
+        told.tell(EventKind.LOG_DIR_VANISHED, before.id, path=path)
 
 
 def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, told: Told) -> BrokerDisks:
@@ -205,7 +210,7 @@ def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, told: Told) -> BrokerDis
         named=tuple(ordered[:NAMED_MAX]),
     )
     told.tell(
-        "replicas_cut_off",
+        EventKind.REPLICAS_CUT_OFF,
         fact.broker,
         path=fact.path,
         replicas=cut_off.replicas,
@@ -221,7 +226,7 @@ def _back(before: BrokerDisks, fact: ReplicasBack, told: Told) -> BrokerDisks:
         return before
     # A broker that runs without the directory has made its replicas anew in the others.
     given_up = any(each.path == fact.path and is_bad(each) for each in before.log_dirs)
-    kind = "replicas_given_up" if given_up else "replicas_reachable_again"
+    kind = EventKind.REPLICAS_GIVEN_UP if given_up else EventKind.REPLICAS_REACHABLE_AGAIN
     told.tell(kind, fact.broker, path=fact.path)
     left = {path: each for path, each in before.cut_off.items() if path != fact.path}
     return replace(before, cut_off=left)
@@ -229,7 +234,7 @@ def _back(before: BrokerDisks, fact: ReplicasBack, told: Told) -> BrokerDisks:
 
 def _lost(image: DisksImage, fact: OffsetsFell, told: Told) -> DisksImage:
     told.tell(
-        "records_lost",
+        EventKind.RECORDS_LOST,
         fact.broker,
         topic=fact.topic,
         partition=fact.partition,

@@ -6,6 +6,7 @@ same, and for facts that earlier versions kept.
 
 from typing import Final
 
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, Source, Told
 from migration.observed.facts import (
     DiskContentSeen,
@@ -45,7 +46,7 @@ def quarantined(fact: Observation, why: str) -> FactQuarantined:
 def tell(fact: FactQuarantined) -> tuple[Event, ...]:
     """Tell of it."""
     told = Told(Source(fact.source), fact.seen_ms)
-    told.tell("fact_quarantined", fact=fact.fact, subject=fact.subject, reason=fact.why)
+    told.tell(EventKind.FACT_QUARANTINED, fact=fact.fact, subject=fact.subject, reason=fact.why)
     return told.events
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, Source, Told
 from migration.observed import zookeeper_topics
 from migration.observed.facts import (
@@ -155,12 +156,12 @@ def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage,
     match fact:
         case ZooKeeperBlind():
             if image.blind_since_ms is None:
-                told.tell("zookeeper_blind", reason=fact.why)
+                told.tell(EventKind.ZOOKEEPER_BLIND, reason=fact.why)
                 image = replace(image, blind_since_ms=fact.seen_ms)
         case ZooKeeperSeen():
             image = _seen(image, fact, told)
         case NotificationsMissed() if fact.number:
-            told.tell("notifications_missed", first=fact.first, count=fact.number)
+            told.tell(EventKind.NOTIFICATIONS_MISSED, first=fact.first, count=fact.number)
             missed = image.missed + fact.number
             image = replace(image, missed=missed, missed_ms=fact.seen_ms)
         case ZnodeSeen():
@@ -176,10 +177,10 @@ def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage,
 
 def _seen(image: ZooKeeperImage, fact: ZooKeeperSeen, told: Told) -> ZooKeeperImage:
     if image.seen_ms is None:
-        told.tell("zookeeper_seen", server=fact.server)
+        told.tell(EventKind.ZOOKEEPER_SEEN, server=fact.server)
     elif fact.blind_since_ms is not None:
         told.tell(
-            "zookeeper_seen_again",
+            EventKind.ZOOKEEPER_SEEN_AGAIN,
             server=fact.server,
             blind_ms=fact.seen_ms - fact.blind_since_ms,
             blind_since_ms=fact.blind_since_ms,
@@ -210,7 +211,7 @@ def _znode(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage
 
 def _unreadable(image: ZooKeeperImage, path: str, why: str, told: Told) -> ZooKeeperImage:
     if image.unreadable.get(path) != why:
-        told.tell("znode_unreadable", path=path, reason=why)
+        told.tell(EventKind.ZNODE_UNREADABLE, path=path, reason=why)
     return replace(image, unreadable={**image.unreadable, path: why})
 
 
@@ -226,13 +227,13 @@ def _read(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
     if path == REASSIGN_PARTITIONS:
         partitions = len(_list(load_object(fact.data), "partitions"))
         if partitions != image.reassigning:
-            told.tell("reassignment_requested", partitions=partitions)
+            told.tell(EventKind.REASSIGNMENT_REQUESTED, partitions=partitions)
         return replace(image, reassigning=partitions)
     if parent(path) == BROKER_IDS:
         return _broker(image, fact, told)
     if parent(path) == DELETE_TOPICS:
         topic = path.rpartition("/")[2]
-        told.tell("topic_deletion_requested", topic=topic)
+        told.tell(EventKind.TOPIC_DELETION_REQUESTED, topic=topic)
         return replace(image, deleting=tuple(sorted({*image.deleting, topic})))
     if parent(path) == NOTIFICATIONS:
         return _notification(image, fact, told)
@@ -249,7 +250,7 @@ def _controller(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeper
     was = image.controller
     if was is None or (was.id, was.kraft_epoch) != (now.id, now.kraft_epoch):
         told.tell(
-            "zk_controller_changed",
+            EventKind.ZK_CONTROLLER_CHANGED,
             controller=now.id,
             kraft=now.is_kraft,
             was=None if was is None else was.id,
@@ -287,9 +288,9 @@ def _migration(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperI
     )
     was = image.migration
     if was is None:
-        told.tell("migration_znode_found", metadata_offset=now.offset)
+        told.tell(EventKind.MIGRATION_ZNODE_FOUND, metadata_offset=now.offset)
     elif now.is_copied and not was.is_copied:
-        told.tell("zookeeper_copied", metadata_offset=now.offset)
+        told.tell(EventKind.ZOOKEEPER_COPIED, metadata_offset=now.offset)
     copied = now if now.is_copied else image.migration_copied
     return replace(image, migration=now, migration_copied=copied)
 
@@ -304,7 +305,7 @@ def _broker(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImag
         since_ms=fact.mtime_ms,
     )
     if id_ not in image.brokers:
-        told.tell("zk_broker_appeared", id_)
+        told.tell(EventKind.ZK_BROKER_APPEARED, id_)
     return replace(image, brokers={**image.brokers, id_: now}, ever=image.ever | {id_})
 
 
@@ -312,7 +313,7 @@ def _notification(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeep
     sequence = fact.path.rpartition("/")[2]
     broker = _id(load_object(fact.data), "broker")
     # LogDirEventNotificationZNode knows one event: 1, a directory failed.
-    told.tell("log_dir_failure_notified", broker, notification=sequence)
+    told.tell(EventKind.LOG_DIR_FAILURE_NOTIFIED, broker, notification=sequence)
     return replace(image, notifications=image.notifications + 1)
 
 
@@ -322,12 +323,12 @@ def _gone(image: ZooKeeperImage, path: str, told: Told) -> ZooKeeperImage:
         left_versions = {each: known for each, known in image.versions.items() if each != path}
         image = replace(image, versions=left_versions)
     if path == CONTROLLER and image.controller is not None:
-        told.tell("zk_controller_gone", was=image.controller.id)
+        told.tell(EventKind.ZK_CONTROLLER_GONE, was=image.controller.id)
         return replace(image, controller=None)
     if path == CONTROLLER_EPOCH:
         return replace(image, controller_epoch=None, controller_epoch_ms=None)
     if path == MIGRATION and image.migration is not None:
-        told.tell("migration_znode_deleted", metadata_offset=image.migration.offset)
+        told.tell(EventKind.MIGRATION_ZNODE_DELETED, metadata_offset=image.migration.offset)
         return replace(image, migration=None)
     if path == REASSIGN_PARTITIONS:
         return replace(image, reassigning=0)
@@ -338,7 +339,7 @@ def _gone(image: ZooKeeperImage, path: str, told: Told) -> ZooKeeperImage:
         id_ = path.rpartition("/")[2]
         left = {each: broker for each, broker in image.brokers.items() if str(each) != id_}
         if len(left) < len(image.brokers):
-            told.tell("zk_broker_gone", int(id_))
+            told.tell(EventKind.ZK_BROKER_GONE, int(id_))
         return replace(image, brokers=left)
     return image
 

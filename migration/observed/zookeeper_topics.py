@@ -5,6 +5,7 @@ The facts tell changes already, so that no image has to hold every topic's assig
 
 from typing import Any
 
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Told
 from migration.observed.topic_facts import (
     ZkConfigChanged,
@@ -20,21 +21,21 @@ def tell(fact: ZkTopicFact, told: Told) -> None:
     """Tell what a fact means."""
     match fact:
         case ZkTopicsFound():
-            told.tell("zk_topics_found", topics=fact.topics, partitions=fact.partitions)
+            told.tell(EventKind.ZK_TOPICS_FOUND, topics=fact.topics, partitions=fact.partitions)
         case ZkTopicChanged():
             told.at_ms = fact.at_ms
             _topic(fact, told)
         case ZkConfigChanged(why=None):
             told.at_ms = fact.at_ms
-            kind = "zk_config_gone" if fact.gone else "zk_config_changed"
+            kind = EventKind.ZK_CONFIG_GONE if fact.gone else EventKind.ZK_CONFIG_CHANGED
             told.tell(kind, topic=fact.topic, keys=list(fact.keys))
         case ZkConfigChanged():
             told.at_ms = fact.at_ms
             path = f"{TOPIC_CONFIGS}/{fact.topic}"
-            told.tell("znode_unreadable", path=path, reason=fact.why)
+            told.tell(EventKind.ZNODE_UNREADABLE, path=path, reason=fact.why)
         case ZkStatesChanged():
             told.tell(
-                "zk_partition_states_changed",
+                EventKind.ZK_PARTITION_STATES_CHANGED,
                 changes=fact.changes,
                 topics=fact.topics,
                 named=list(fact.named),
@@ -46,14 +47,14 @@ def _topic(fact: ZkTopicChanged, told: Told) -> None:
     of: dict[str, Any] = {"topic": fact.topic, "topic_id": fact.topic_id}
     match fact.what:
         case "unreadable":
-            told.tell("znode_unreadable", path=f"{TOPICS}/{fact.topic}", reason=fact.why)
+            told.tell(EventKind.ZNODE_UNREADABLE, path=f"{TOPICS}/{fact.topic}", reason=fact.why)
         case "appeared":
-            told.tell("zk_topic_appeared", **of, partitions=fact.now)
+            told.tell(EventKind.ZK_TOPIC_APPEARED, **of, partitions=fact.now)
         case "vanished":
-            told.tell("zk_topic_vanished", **of, partitions=fact.was)
+            told.tell(EventKind.ZK_TOPIC_VANISHED, **of, partitions=fact.was)
         case _:
             told.tell(
-                "zk_topic_reassigned",
+                EventKind.ZK_TOPIC_REASSIGNED,
                 **of,
                 partitions=fact.now,
                 partitions_before=fact.was,

@@ -17,6 +17,7 @@ from migration.comparison.differences import Comparisons
 from migration.comparison.log_dirs import against_disks
 from migration.comparison.zookeeper import against_zookeeper
 from migration.metadata.directory_ids import DirectoryId, to_text
+from migration.metadata.event_kinds import EventKind
 from migration.metadata.partitions import (
     InvalidReplicaDirectories,
     Numbers,
@@ -170,7 +171,7 @@ class ShardBatch:
         self.shard.topics[record.topic_id] = ShardTopic(record.name)
         self._report.topics += 1
         fields: dict[str, str | int] = {"topic": record.name, "topic_id": to_text(record.topic_id)}
-        self._report.notes.append(Note(offset, timestamp_ms, "topic_created", fields))
+        self._report.notes.append(Note(offset, timestamp_ms, EventKind.TOPIC_CREATED, fields))
 
     def _remove(self, offset: int, timestamp_ms: int, record: RemoveTopic) -> None:
         topic = self.shard.topics.pop(record.topic_id, None)
@@ -188,7 +189,7 @@ class ShardBatch:
             "topic_id": to_text(record.topic_id),
             "partitions": len(topic.partitions),
         }
-        self._report.notes.append(Note(offset, timestamp_ms, "topic_deleted", fields))
+        self._report.notes.append(Note(offset, timestamp_ms, EventKind.TOPIC_DELETED, fields))
 
     def _partition(self, offset: int, timestamp_ms: int, record: Partition) -> None:
         topic_id, partition_id = record.topic_id, record.partition_id
@@ -253,4 +254,4 @@ class ShardBatch:
 
     def _contradicts(self, offset: int, timestamp_ms: int, topic_id: bytes, why: str) -> None:
         fields: dict[str, str | int] = {"topic_id": to_text(topic_id), "reason": why}
-        self._report.notes.append(Note(offset, timestamp_ms, "record_contradicts", fields))
+        self._report.notes.append(Note(offset, timestamp_ms, EventKind.RECORD_CONTRADICTS, fields))

@@ -6,9 +6,9 @@ from typing import Final, get_args
 
 from pydantic import BaseModel
 
+from migration.metadata.event_kinds import EventKind
 from orchestrator.chronicle import entries as chronicle
 from orchestrator.reference.markdown import code, first_line, page, table
-from orchestrator.report.words import SENTENCES, weight_of
 from orchestrator.walk import entries as walk
 
 _EVENTS: Final = """
@@ -26,7 +26,7 @@ _OTHER: Final = (("`wrong_console_token`", "The console received a wrong token."
 
 def events() -> str:
     """Return the page."""
-    rows = [(code(kind), weight_of(kind), _words(text)) for kind, text in SENTENCES.items()]
+    rows = [(code(each), each.weight, _words(each.sentence)) for each in EventKind]
     return page(
         "Events and audit entries",
         "## Events",

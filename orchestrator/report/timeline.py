@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
+from migration.metadata.event_kinds import Weight
 from orchestrator.audit import Entry
 from orchestrator.chronicle import entries as stood
 from orchestrator.chronicle.entries import bodies
@@ -10,7 +11,7 @@ from orchestrator.following import ClusterRead
 from orchestrator.report.model import Happening
 from orchestrator.report.model_walk import Decision
 from orchestrator.report.walks import Walked
-from orchestrator.report.words import LANES, Weight, sentence, weight_of
+from orchestrator.report.words import LANES, sentence, weight_of
 from orchestrator.walk import entries
 from orchestrator.walk.entries import Body, Person
 

@@ -15,6 +15,7 @@ from migration.image.advance import Batch, advance
 from migration.image.cluster import ClusterImage, Provenance, summarize
 from migration.image.observe import compare, observe
 from migration.image.summary import ClusterSummary
+from migration.metadata.event_kinds import EventKind
 from migration.observed.facts import Observation
 from migration.shard.placement import CLUSTER, JMX, LOG_DIRS, SHARDS, ZOOKEEPER
 from migration.shard.report import ShardReport
@@ -28,14 +29,14 @@ Look = Callable[[str, int | None, str], None]
 _FACTS: Final = {ZOOKEEPER: "zookeeper", LOG_DIRS: "log_dirs", JMX: "jmx"}
 _ASKS_FOR_A_LOOK: Final = frozenset(
     {
-        "broker_registered",
-        "broker_fenced",
-        "log_dir_failure_notified",
-        "log_dirs_lost",
-        "notifications_missed",
-        "topic_created",
-        "zk_broker_appeared",
-        "zk_broker_gone",
+        EventKind.BROKER_REGISTERED,
+        EventKind.BROKER_FENCED,
+        EventKind.LOG_DIR_FAILURE_NOTIFIED,
+        EventKind.LOG_DIRS_LOST,
+        EventKind.NOTIFICATIONS_MISSED,
+        EventKind.TOPIC_CREATED,
+        EventKind.ZK_BROKER_APPEARED,
+        EventKind.ZK_BROKER_GONE,
     }
 )
 
