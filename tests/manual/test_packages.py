@@ -8,14 +8,19 @@ import pytest
 from tests.manual.pages import ROOT
 
 LINES_MAX = 40
+SMALL = 3
+"""Packages of so few files need no page."""
+PARTS = {"schema", "content"}
+"""Packages that the page of their parent describes."""
 
 
 def packages() -> list[Path]:
-    """The packages of two modules or more."""
+    """The packages that need a page."""
     found = []
-    for top in ("migration",):
+    for top in ("migration", "streams"):
         for each in sorted((ROOT / top).rglob("__init__.py")):
-            if len(list(each.parent.glob("*.py"))) > 2 or each.parent.parent == ROOT:
+            many = len(list(each.parent.glob("*.py"))) > SMALL or each.parent.parent == ROOT
+            if many and each.parent.name not in PARTS:
                 found.append(each.parent)
     return found
 
