@@ -25,3 +25,11 @@ def test_the_index_of_the_handbook_has_every_page() -> None:
     assert index.name == "README.md"
     linked = set(re.findall(r"\]\(([\w-]+\.md)\)", index.read_text("utf-8")))
     assert linked == {each.name for each in others}
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / ".github").glob("*.md")), ids=lambda each: each.stem
+)
+def test_the_files_that_contributors_are_sent_to_exist(page: Path) -> None:
+    named = re.findall(r"`(\w+(?:/[\w.-]+)+)`", page.read_text("utf-8"))
+    assert [each for each in named if not (ROOT / each).exists()] == []
