@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from migration.assessment.alerts import Severity
+from migration.values.severity import Severity
 from orchestrator.config_jmx import Server, Url
 from orchestrator.config_values import ClusterName, Duration, File, Strict, text_like
 

@@ -14,7 +14,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from migration.assessment.alerts import Alert, AlertState, Severity
+from migration.assessment.alerts import Alert, AlertState
+from migration.values.severity import Severity
 from orchestrator.alerts.notice import Notification
 
 RESOLVE_AFTER_MS: Final = 60_000

@@ -9,8 +9,9 @@ from typing import Final
 
 import click
 
-from migration.assessment.alerts import Alert, AlertState, Severity
+from migration.assessment.alerts import Alert, AlertState
 from migration.observed.source_status import STALE_AFTER_MS
+from migration.values.severity import Severity
 from migration.values.timestamps import iso
 from orchestrator.alerts import kept
 from orchestrator.alerts.channel import Channel

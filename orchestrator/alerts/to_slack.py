@@ -6,8 +6,8 @@ https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from migration.assessment.alerts import Severity
 from migration.values.durations import duration_text
+from migration.values.severity import Severity
 from migration.values.timestamps import date_text, time_text
 from orchestrator.alerts.channel import (
     Channel,

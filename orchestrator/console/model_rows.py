@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from migration.assessment.hazards import Action, HazardKind, Severity
+from migration.assessment.hazards import Action, HazardKind
 from migration.assessment.waits.wait import WaitKind
 from migration.image.summary import Mode
 from migration.metadata.replica_state import ReplicaState
+from migration.values.severity import Severity
 from orchestrator.console.shape import Lane, Ms, Shape
 
 

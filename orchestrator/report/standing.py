@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from migration.assessment.hazards import Hazard, HazardKind, Severity
+from migration.assessment.hazards import Hazard, HazardKind
 from migration.metadata.events import Event
+from migration.values.severity import Severity
 from orchestrator.chronicle.spans import HazardSpan, Stood
 from orchestrator.report.incarnations import Life
 from orchestrator.report.model import AlertAccount, HazardAccount, LossAccount, RunAccount

@@ -9,8 +9,9 @@ from typing import Final
 
 from migration.assessment.conditions import Verdict
 from migration.assessment.eta.rates import Eta, NoEstimate
-from migration.assessment.hazards import Hazard, Severity
+from migration.assessment.hazards import Hazard
 from migration.assessment.waits.wait import Wait, WaitKind
+from migration.values.severity import Severity
 from orchestrator.run.assessed import Assessed
 from orchestrator.view.blocks import Block, lines_of, text
 from orchestrator.view.words import short_age

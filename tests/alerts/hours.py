@@ -14,12 +14,13 @@ from typing import Final
 import pytest
 
 from migration.assessment.conditions import Verdict
-from migration.assessment.hazards import Action, Hazard, HazardKind, Severity
+from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.image.summary import BrokerSummary, ClusterSummary, Phase, Progress, UnfencedEarly
 from migration.metadata.events import Event
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import SourceStatus
+from migration.values.severity import Severity
 from orchestrator.config import parse_config
 from orchestrator.following import PHASE_CHANGED, ClusterRead, Tally
 from orchestrator.walk.entries import Found

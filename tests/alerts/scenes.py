@@ -12,8 +12,9 @@ from migration.assessment.alerts import (
 )
 from migration.assessment.conditions import DataSource, View
 from migration.assessment.execution import Execution
-from migration.assessment.hazards import Action, Hazard, HazardKind, Severity
+from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.observed.source_status import SourceStatus
+from migration.values.severity import Severity
 from tests.conditions.views import NOW, view
 
 ANSWERED = SourceStatus(observed_ms=NOW, last_reply_ms=NOW - 400)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.assessment.alerts import Alert, Severity
+from migration.assessment.alerts import Alert
+from migration.values.severity import Severity
 from orchestrator.alerts.book import (
     FORGET_MS,
     GIVE_UP_MS,

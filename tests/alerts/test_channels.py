@@ -6,7 +6,7 @@ from typing import Any, Final
 import jsonschema
 import pytest
 
-from migration.assessment.alerts import Severity
+from migration.values.severity import Severity
 from orchestrator.alerts.channel import Channel
 from orchestrator.alerts.channels import ACTIVE_FOR_MS
 from orchestrator.alerts.notice import Notification

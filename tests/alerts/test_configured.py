@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from migration.assessment.alerts import Severity
+from migration.values.severity import Severity
 from orchestrator.audit.configured_secrets import configured_files
 from orchestrator.config import parse_config
 from orchestrator.config_alerts import SECRETS, Alerts

@@ -8,9 +8,10 @@ import pytest
 from migration.assessment.alerts import RULES, Alert, AlertFacts
 from migration.assessment.conditions import DataSource, View
 from migration.assessment.execution import Execution
-from migration.assessment.hazards import Action, HazardKind, Severity
+from migration.assessment.hazards import Action, HazardKind
 from migration.image.summary import BrokerSummary, Mode, Phase, UnfencedEarly
 from migration.observed.source_status import SourceStatus
+from migration.values.severity import Severity
 from tests.alerts.scenes import ANSWERED, SOURCES, hazard, looked, scene, with_hazards
 from tests.conditions.views import (
     NOW,

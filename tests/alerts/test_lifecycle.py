@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.assessment.alerts import NO_ALERTS, AlertStates, Severity, advance
+from migration.assessment.alerts import NO_ALERTS, AlertStates, advance
 from migration.assessment.alerts.lifecycle import GAP_MS_MAX
 from migration.assessment.conditions import DataSource, View
 from migration.assessment.execution import Execution
 from migration.assessment.hazards import Action, HazardKind
 from migration.image.summary import Phase, Progress
+from migration.values.severity import Severity
 from orchestrator.alerts.kept import WRITE_EVERY_MS, AlertFile, read
 from tests.alerts.scenes import (
     MINUTE_MS,

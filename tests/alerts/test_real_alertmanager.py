@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from migration.assessment.alerts import Alert, Severity
+from migration.assessment.alerts import Alert
+from migration.values.severity import Severity
 from orchestrator.alerts import sender
 from orchestrator.alerts.book import RESOLVE_AFTER_MS, Policy
 from orchestrator.alerts.channels import channels

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from migration.assessment.alerts import Severity
+from migration.values.severity import Severity
 from orchestrator.alerts import sender
 from orchestrator.alerts.book import RESOLVE_AFTER_MS, Policy
 from orchestrator.alerts.channels import channels

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from migration.assessment.alerts import Alert, AlertState, Severity
+from migration.assessment.alerts import Alert, AlertState
+from migration.values.severity import Severity
 from orchestrator.alerts.book import ActiveAlerts, Policy
 
 HOUR_MS = 3_600_000

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from migration.assessment.alerts import NO_ALERTS, Alert, AlertState, AlertStates
-from migration.assessment.hazards import Hazard, HazardKind, Severity, hazards
+from migration.assessment.hazards import Hazard, HazardKind, hazards
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.source_status import SourceStatus
+from migration.values.severity import Severity
 from orchestrator.audit import AuditLog
 from orchestrator.chronicle.chronicle import SETTLE_MS, Chronicle
 from orchestrator.chronicle.spans import NOT_RUNNING, Stood, stood

@@ -7,15 +7,7 @@ import pytest
 
 from migration.assessment.currency import CURRENT, Currency
 from migration.assessment.data_source import DataSource
-from migration.assessment.hazards import (
-    Action,
-    Hazard,
-    HazardKind,
-    Severity,
-    due,
-    hazards,
-    is_end_known,
-)
+from migration.assessment.hazards import Action, Hazard, HazardKind, due, hazards, is_end_known
 from migration.assessment.hazards.sources import SOURCES
 from migration.assessment.waits.cluster import nothing_seen
 from migration.comparison.differences import Difference
@@ -38,6 +30,7 @@ from migration.observed.zookeeper import (
     ZooKeeperImage,
 )
 from migration.values.evidence import EVIDENCE_MAX
+from migration.values.severity import Severity
 
 NOW = 1_000_000
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from migration.assessment.currency import CURRENT
-from migration.assessment.hazards import Action, Hazard, HazardKind, Severity, hazards
+from migration.assessment.hazards import Action, Hazard, HazardKind, hazards
 from migration.assessment.hazards.jmx import FLAT_AFTER_MS
 from migration.assessment.waits.wait import WaitKind
 from migration.image.summary import BrokerSummary, ClusterSummary, Phase
@@ -19,6 +19,7 @@ from migration.observed.zookeeper import (
     ZkController,
     ZooKeeperImage,
 )
+from migration.values.severity import Severity
 from tests.migration.test_hazards import NOW, broker, cluster, counts
 from tests.support.assessing import waits
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from migration.assessment.currency import CURRENT
-from migration.assessment.hazards import Action, HazardKind, Severity, hazards
+from migration.assessment.hazards import Action, HazardKind, hazards
 from migration.image.brokers import Broker, Moment
 from migration.image.cluster import ClusterImage, Provenance, summarize
 from migration.image.observe import observe
@@ -15,6 +15,7 @@ from migration.metadata.events import Event
 from migration.observed.facts import JmxSeen, LogDirSeen
 from migration.observed.jmx_names import JmxName
 from migration.observed.log_dirs import BrokerDisks, DisksImage
+from migration.values.severity import Severity
 
 NOW = 1_000_000
 STATE = str(JmxName.ZK_MIGRATION_STATE)

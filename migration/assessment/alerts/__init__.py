@@ -5,7 +5,7 @@ or resolved. `status`, the console, the notifications and the gauge that the Pro
 all use these. A new alert is a `Rule` in one of these modules, a Prometheus rule and a page.
 """
 
-from migration.assessment.alerts.alert import Alert, Rule, Severity
+from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.alerts.facts import AlertFacts
 from migration.assessment.alerts.lifecycle import NO_ALERTS, AlertState, AlertStates, advance
 from migration.assessment.alerts.rules import RULES, alerts
@@ -18,7 +18,6 @@ __all__ = [
     "AlertState",
     "AlertStates",
     "Rule",
-    "Severity",
     "advance",
     "alerts",
 ]

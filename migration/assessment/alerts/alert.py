@@ -1,6 +1,5 @@
 """One alert, and the rule that raises it."""
 
-import enum
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -8,23 +7,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from migration.values.severity import Severity
+
 if TYPE_CHECKING:
     from migration.assessment.alerts.facts import AlertFacts
 
 _NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
-
-
-class Severity(enum.StrEnum):
-    """How urgent an alert is, in order: `critical` is for the pager; no rule has `info`."""
-
-    INFO = "info"
-    WARNING = "warning"
-    CRITICAL = "critical"
-
-    def is_at_least(self, other: "Severity") -> bool:
-        """Whether it is as urgent, or more."""
-        order = list(Severity)
-        return order.index(self) >= order.index(other)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

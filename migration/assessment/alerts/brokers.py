@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from migration.assessment.alerts.alert import Alert, Rule, Severity
+from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.alerts.facts import AlertFacts
 from migration.assessment.conditions.authority import knows_partitions
 from migration.assessment.waits.brokers import broker_waits
 from migration.image.holds import is_stalled, last_progress_ms, serves_early
 from migration.image.summary import BrokerSummary
 from migration.values.durations import counted_text
+from migration.values.severity import Severity
 
 CRITICAL_STALLS: Final = 3
 """A stall is critical after so many times `stall.after`."""

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from migration.assessment.alerts import from_hazards
-from migration.assessment.alerts.alert import Alert, Rule, Severity
+from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.alerts.facts import AlertFacts
 from migration.assessment.conditions import DataSource
 from migration.assessment.hazards import Action, Hazard, HazardKind
-from migration.assessment.hazards import Severity as Grade
 from migration.observed.log_dirs import LogDirState, log_dir_state
+from migration.values.severity import Severity
 
 _SECONDS_MS: Final = 1000
 _MINUTE_MS: Final = 60_000
@@ -66,7 +66,7 @@ def _better_not(facts: AlertFacts, hazard: Hazard) -> str:
     )
 
 
-def _restart(severity: Grade, *but: HazardKind) -> from_hazards.Selects:
+def _restart(severity: Severity, *but: HazardKind) -> from_hazards.Selects:
     def selects(hazard: Hazard) -> bool:
         blocks = hazard.blocks is Action.RESTART and hazard.severity is severity
         return blocks and hazard.kind not in but
@@ -90,7 +90,7 @@ RULES: Final = (
         severity=Severity.CRITICAL,
         for_ms=0,
         summary="A restart would lose data.",
-        find=from_hazards.of(_restart(Grade.CRITICAL), _must_not, "hazard", "blocks", "broker"),
+        find=from_hazards.of(_restart(Severity.CRITICAL), _must_not, "hazard", "blocks", "broker"),
         is_resolved=from_hazards.is_resolved,
     ),
     # A broker that restarts into its next mode is back sooner. unfenced_early has its own alert.
@@ -100,7 +100,7 @@ RULES: Final = (
         for_ms=5 * _MINUTE_MS,
         summary="A restart may lose data.",
         find=from_hazards.of(
-            _restart(Grade.WARNING, HazardKind.UNFENCED_EARLY),
+            _restart(Severity.WARNING, HazardKind.UNFENCED_EARLY),
             _better_not,
             "hazard",
             "blocks",

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from migration.assessment.alerts.alert import Alert, Rule, Severity
+from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.alerts.facts import AlertFacts
 from migration.assessment.alerts.rules import RULES, alerts
+from migration.values.severity import Severity
 
 _RANK: Final = {(rule.name, rule.severity): rank for rank, rule in enumerate(RULES)}
 GAP_MS_MAX: Final = 60_000

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from migration.assessment.alerts import from_hazards
-from migration.assessment.alerts.alert import Alert, Rule, Severity
+from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.alerts.facts import AlertFacts
 from migration.assessment.conditions.authority import knows_phase
 from migration.assessment.hazards import Action, Hazard, HazardKind
-from migration.assessment.hazards import Severity as Grade
 from migration.image.summary import Phase
 from migration.values.durations import counted_text
+from migration.values.severity import Severity
 
 UNREGISTERED_MS: Final = 3_600_000
 HYBRID_MS: Final = 86_400_000
@@ -163,7 +163,7 @@ RULES: Final = (
         for_ms=30 * _SECONDS_MS,
         summary="Something happened that waiting does not undo.",
         find=from_hazards.of(
-            lambda each: each.severity is Grade.CRITICAL and each.blocks is None,
+            lambda each: each.severity is Severity.CRITICAL and each.blocks is None,
             _harm,
             "hazard",
             "broker",

@@ -7,12 +7,13 @@ heartbeats are for users without Prometheus.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from migration.assessment.alerts.alert import Alert, Rule, Severity
+from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.alerts.facts import AlertFacts
 from migration.assessment.conditions import DataSource
 from migration.assessment.conditions.authority import knows_phase
 from migration.image.summary import Phase
 from migration.observed.source_status import SourceStatus
+from migration.values.severity import Severity
 
 _MINUTE_MS: Final = 60_000
 

@@ -1,7 +1,7 @@
 """Hazards: what would lose data, or has, with its evidence and the way out. All pure."""
 
 from migration.assessment.hazards.all import hazards
-from migration.assessment.hazards.hazard import Action, Hazard, HazardKind, Severity, due
+from migration.assessment.hazards.hazard import Action, Hazard, HazardKind, due
 from migration.assessment.hazards.sources import is_end_known
 
-__all__ = ["Action", "Hazard", "HazardKind", "Severity", "due", "hazards", "is_end_known"]
+__all__ = ["Action", "Hazard", "HazardKind", "due", "hazards", "is_end_known"]

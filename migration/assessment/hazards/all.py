@@ -5,11 +5,12 @@ from typing import Final
 
 from migration.assessment.currency import Currency
 from migration.assessment.hazards import contents, directories, dual_write, jmx, phases
-from migration.assessment.hazards.hazard import Hazard, HazardKind, Severity
+from migration.assessment.hazards.hazard import Hazard, HazardKind
 from migration.assessment.hazards.sources import dated
 from migration.image.summary import ClusterSummary
 from migration.observed.log_dirs import DisksImage, Loss
 from migration.observed.zookeeper import ZooKeeperImage
+from migration.values.severity import Severity
 
 _RANK: Final = {kind: rank for rank, kind in enumerate(HazardKind)}
 

@@ -8,9 +8,10 @@ broker refuses to create).
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-from migration.assessment.hazards.hazard import Action, Hazard, HazardKind, Severity
+from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.comparison.differences import Difference
 from migration.image.summary import ClusterSummary, Phase
+from migration.values.severity import Severity
 
 
 class _Rule(NamedTuple):

@@ -9,10 +9,11 @@ at all (H3). See LogManager.getOrCreateLog and MigrationPropagator.
 from collections.abc import Iterator
 
 from migration.assessment.bad_directories import bad_paths, danger, id_faults, last_ones, state_of
-from migration.assessment.hazards.hazard import Action, Hazard, HazardKind, Severity
+from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
+from migration.values.severity import Severity
 
 _WAY_BACK = (
     "Stop the broker and do not start it before {path} is back as it was: repair or mount it, check"

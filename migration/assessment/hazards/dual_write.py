@@ -11,13 +11,14 @@ from typing import Final, NamedTuple
 
 from migration.assessment.currency import Currency
 from migration.assessment.data_source import DataSource
-from migration.assessment.hazards.hazard import Action, Hazard, HazardKind, Severity
+from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.jmx import JmxImage
 from migration.observed.jmx_names import JmxName
 from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from migration.values.durations import duration_text
+from migration.values.severity import Severity
 
 _HEALTHY_LAG: Final = 100
 """So many records behind is the present: a controller writes two no-ops a second."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from migration.values import evidence
+from migration.values.severity import Severity
 
 
 class HazardKind(enum.StrEnum):
@@ -31,13 +32,6 @@ class HazardKind(enum.StrEnum):
     ONE_DIRECTORY_LEFT = "one_directory_left"
     JMX_CONTRADICTS = "jmx_contradicts"
     FINALIZE_TOO_EARLY = "finalize_too_early"
-
-
-class Severity(enum.StrEnum):
-    """How bad: data is lost or about to be, or a guard is missing."""
-
-    CRITICAL = "critical"
-    WARNING = "warning"
 
 
 class Action(enum.StrEnum):

@@ -9,11 +9,12 @@ from typing import Final, NamedTuple
 
 from migration.assessment.currency import Currency
 from migration.assessment.data_source import DataSource
-from migration.assessment.hazards.hazard import Action, Hazard, HazardKind, Severity
+from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.observed.jmx import Contradiction, JmxImage, JmxNode, QueueFloor
 from migration.observed.jmx_names import JmxName
 from migration.values.durations import duration_text
+from migration.values.severity import Severity
 
 FLAT_AFTER_MS: Final = 60_000
 """So long the broker waits for one answer of the controller (BrokerServer, retryTimeoutMs of the

@@ -4,13 +4,15 @@ from collections.abc import Iterator
 
 from migration.assessment.currency import Currency
 from migration.assessment.data_source import DataSource
-from migration.assessment.hazards.hazard import Action, Hazard, HazardKind, Severity
+from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
+from migration.image.holds import serves_early
 from migration.image.summary import ClusterSummary, Mode, Phase
 from migration.image.wipe import skipped_at
 from migration.metadata.replica_state import ReplicaState
 from migration.metadata.versions import JBOD_LEVEL, JBOD_NAME, name_of
 from migration.observed.log_dirs import DisksImage
 from migration.observed.zookeeper import MigrationZnode, ZooKeeperImage
+from migration.values.severity import Severity
 
 
 def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazard]:
@@ -210,7 +212,7 @@ def unfenced_early(summary: ClusterSummary) -> Iterator[Hazard]:
     """Kafka lets a broker serve before its directories are known."""
     for broker in summary.brokers:
         early = broker.unfenced_early
-        if not broker.held or early is None:
+        if early is None or not serves_early(broker):
             continue
         yield Hazard(
             kind=HazardKind.UNFENCED_EARLY,
