@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from migration.assessment.alerts import NO_ALERTS, Alert, AlertState, AlertStates
 from orchestrator.config import Config
 from orchestrator.run.assessed import Tick
-from streams.state.source_status import replace_text
+from streams.state.files import replace_file
 
 ALERTS_FILE: Final = "alerts.json"
 WRITE_EVERY_MS: Final = 10_000
@@ -88,7 +88,8 @@ class AlertFile:
             for fingerprint, each in now.all.items()
         }
         whole = _Stored(standings=_StoredStates(at_ms=now.at_ms, all=stored))
-        replace_text(self._path, whole.model_dump_json(by_alias=True))
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(self._path, whole.model_dump_json(by_alias=True), durable=False)
         self._last = now
 
 

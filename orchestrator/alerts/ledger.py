@@ -7,7 +7,6 @@ notification was sent, or after it.
 import hashlib
 import json
 import logging
-import os
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -15,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from orchestrator.alerts.book import Delivery
 from orchestrator.config_alerts import Receiver
-from streams.state.files import sync_directory
+from streams.state.files import replace_file
 
 FOLDER: Final = "alerts"
 _ADDRESS_KEYS: Final = ("url", "url_file", "routing_key_file")
@@ -71,13 +70,7 @@ class DeliveryFile:
             OSError: it cannot be written.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self.path.with_suffix(".new")
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(state.model_dump_json())
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self.path)
-        sync_directory(self.path.parent)
+        replace_file(self.path, state.model_dump_json())
 
 
 def receiver_id(receiver: Receiver) -> str:

@@ -6,14 +6,13 @@ directory and rewrites both; only a head that was noted elsewhere does.
 """
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from migration.values.foreign import load_object
 from orchestrator.audit.entry import GENESIS
 from orchestrator.errors import AuditError
-from streams.state.files import sync_directory
+from streams.state.files import replace_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +52,8 @@ class Anchor:
         Raises:
             AuditError: the disk is full, or the directory is not writable.
         """
-        fresh = self.path.with_suffix(".head.new")
         try:
-            with fresh.open("w", encoding="utf-8") as file:
-                json.dump({"sequence": head.sequence, "hash": head.hash}, file)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(self.path)
-            sync_directory(self.path.parent)
+            replace_file(self.path, json.dumps({"sequence": head.sequence, "hash": head.hash}))
         except OSError as error:
             raise AuditError(
                 f"entry {head.sequence} of the audit log is written, and {self.path} cannot be:"

@@ -1,10 +1,8 @@
-"""The file under the audit log: opening it, its rows, and transactions that say what failed."""
+"""The file of the audit log: opening it, its rows, its transactions."""
 
 import json
-import sqlite3
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -12,36 +10,30 @@ from typing import Any, Final
 from orchestrator.audit.anchor import Anchor, Head
 from orchestrator.audit.entry import Entry
 from orchestrator.errors import AuditError, NoDataError
+from streams.state import sqlite
+from streams.state.sqlite import Connection, errors_as, format_of, schema
 
 FORMAT: Final = 1
 SELECT: Final = "SELECT sequence, at_ms, cluster, kind, body, previous, hash FROM entries"
 _BUSY_S_MAX: Final = 30.0
-_BUSY_AGAIN_S: Final = 0.01
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """Open to append; made if it is not there.
+def connect(path: Path) -> Connection:
+    """Open for appending; create it if it is missing.
 
     Raises:
-        AuditError: it cannot be opened or made, or is not an audit log of this format.
+        AuditError: it cannot be opened or created, or is not an audit log of this format.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        db = sqlite3.connect(
-            path, timeout=_BUSY_S_MAX, isolation_level=None, check_same_thread=False
-        )
-        _write_ahead(db)
-        db.execute("PRAGMA synchronous=FULL")
+    with errors_as(AuditError, f"{path} cannot be opened as the audit log", OSError):
+        db = sqlite.connect(path, _BUSY_S_MAX)
         if not schema(db):
             db.executescript(_schema_text())
-    except (sqlite3.Error, OSError) as error:
-        raise AuditError(f"{path} cannot be opened as the audit log: {error}") from error
     _check(db, path)
     return db
 
 
-def connect_readonly(path: Path) -> sqlite3.Connection:
-    """Open to read.
+def connect_readonly(path: Path) -> Connection:
+    """Open for reading.
 
     Raises:
         NoDataError: there is no such file, or nothing in it yet.
@@ -49,46 +41,26 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
     """
     if not path.is_file():
         raise NoDataError(f"{path} does not exist: nothing was audited with this state directory")
-    try:
-        db = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=ro",
-            uri=True,
-            timeout=_BUSY_S_MAX,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-    except sqlite3.Error as error:
-        raise AuditError(f"{path} cannot be read as the audit log: {error}") from error
-    if _is_being_made(db, path):
+    with _reading(path):
+        db = sqlite.connect_readonly(path, _BUSY_S_MAX)
+        # A log that was emptied still has its head beside it; a new one has none.
+        is_new = not schema(db) and Anchor(path).read() is None
+    if is_new:
         db.close()
         raise NoDataError(f"{path} is being made: nothing was audited yet")
     _check(db, path)
     return db
 
 
-def _is_being_made(db: sqlite3.Connection, path: Path) -> bool:
-    """Whether it is empty because it is new; one that was emptied has its head kept beside it."""
-    try:
-        return not schema(db) and Anchor(path).read() is None
-    except sqlite3.Error as error:
-        raise AuditError(f"{path} cannot be read as the audit log: {error}") from error
-
-
-def schema(db: sqlite3.Connection) -> dict[str, str]:
-    """Tables, indexes and triggers by name, as SQLite keeps their text."""
-    rows = db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-    return {str(name): str(sql) for name, sql in rows}
-
-
 def schema_as_written() -> dict[str, str]:
-    """What `schema` gives of a log that nobody touched."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+    """Return the schema of an unchanged log."""
+    with closing(sqlite.connect_memory()) as db:
         db.executescript(_schema_text())
         return schema(db)
 
 
-def head(db: sqlite3.Connection) -> Head:
-    """Give the last entry's sequence and hash."""
+def head(db: Connection) -> Head:
+    """Return the last entry's sequence and hash."""
     row = db.execute("SELECT sequence, hash FROM entries ORDER BY sequence DESC LIMIT 1").fetchone()
     return Head() if row is None else Head(sequence=row[0], hash=row[1])
 
@@ -115,52 +87,27 @@ def entry(row: tuple[Any, ...]) -> Entry:
 
 
 @contextmanager
-def transaction(db: sqlite3.Connection, path: Path, begin: str) -> Iterator[None]:
-    """Commit what is done inside, or nothing of it.
+def transaction(db: Connection, path: Path, begin: str) -> Iterator[None]:
+    """Commit the block's statements, or none of them.
 
     Raises:
-        AuditError: SQLite refused: the disk is full, the file damaged, or locked for too long.
+        AuditError: the disk is full, the file damaged, or locked for too long.
     """
-    try:
-        with closing(db.execute(begin)):
-            pass
-        try:
-            yield
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
-        db.execute("COMMIT")
-    except sqlite3.Error as error:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise AuditError(f"{path}: {error}") from error
+    with errors_as(AuditError, str(path)), sqlite.transaction(db, begin):
+        yield
 
 
-def _write_ahead(db: sqlite3.Connection) -> None:
-    """Switch a new file to write-ahead logging; SQLite does not wait for another that does so."""
-    deadline_s = time.monotonic() + _BUSY_S_MAX
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline_s:
-                raise
-            time.sleep(_BUSY_AGAIN_S)
-        else:
-            return
+def _reading(path: Path) -> AbstractContextManager[None]:
+    return errors_as(AuditError, f"{path} cannot be read as the audit log")
 
 
 def _schema_text() -> str:
     return resources.files("orchestrator.audit").joinpath("schema.sql").read_text("utf-8")
 
 
-def _check(db: sqlite3.Connection, path: Path) -> None:
-    try:
-        (found,) = db.execute("PRAGMA user_version").fetchone()
-        tables = schema(db)
-    except sqlite3.Error as error:
-        raise AuditError(f"{path} cannot be read as the audit log: {error}") from error
+def _check(db: Connection, path: Path) -> None:
+    with _reading(path):
+        found, tables = format_of(db), schema(db)
     if found != FORMAT or "entries" not in tables:
         raise AuditError(
             f"{path} is no audit log of format {FORMAT} (it says {found}): use the Kraftgate that"

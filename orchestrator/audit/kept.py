@@ -6,14 +6,13 @@ In a body it is an object of exactly these keys, wherever it stands; `audit veri
 """
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from orchestrator.errors import AuditError
 from orchestrator.json_value import JsonValue
-from streams.state.files import sync_directory
+from streams.state.files import replace_file
 
 KEPT: Final = "audit-files"
 """Where `keep` puts what has no file yet, below the state directory."""
@@ -28,15 +27,9 @@ def keep(state_dir: Path, content: bytes) -> dict[str, JsonValue]:
     """
     name = hashlib.sha256(content).hexdigest()
     path = state_dir / KEPT / name
-    fresh = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with fresh.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-        sync_directory(path.parent)
+        replace_file(path, content)
     except OSError as error:
         raise AuditError(f"{path} cannot be written: {error}") from error
     return name_kept(state_dir, path)

@@ -1,12 +1,10 @@
-"""The audit log on SQLite: any process of the state directory may append, none may change.
+"""The audit log in SQLite: each process of the state directory may append, none may change.
 
-Write-ahead logging, so that readers never wait; `synchronous=FULL`, so that an entry that
-`append` gave back survives a power cut. An append reads the head and adds to it in one write
-transaction, so several processes make one chain.
+An entry that `append` returned survives a power cut (`streams.state.sqlite`). An append reads the
+head and adds to it in one write transaction, so several processes make one chain.
 """
 
 import json
-import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +18,7 @@ from orchestrator.audit.redact import Redactor
 from orchestrator.audit.verify import VerifyResult, check_anchor, verify
 from orchestrator.errors import AuditError, BodyRefused, FencedOff
 from orchestrator.json_value import JsonValue
+from streams.state.sqlite import Connection
 
 AUDIT_FILE: Final = "audit.db"
 FENCE: Final = "fence"
@@ -29,7 +28,7 @@ FENCE: Final = "fence"
 class AuditLog:
     """One audit log. Use `open` to write, `open_readonly` to look. Threads may share it."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path, redactor: Redactor) -> None:
+    def __init__(self, db: Connection, path: Path, redactor: Redactor) -> None:
         self._db = db
         self._path = path
         self._redactor = redactor

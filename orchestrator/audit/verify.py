@@ -10,7 +10,6 @@ unless a head was noted where they could not write; and that the very last entry
 between its writing and that of `audit.head`, which is a kill -9 in those milliseconds.
 """
 
-import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from orchestrator.audit.anchor import Anchor, Head
 from orchestrator.audit.entry import ALGORITHM, canonical, seal_of
 from orchestrator.audit.kept import check_kept
 from orchestrator.errors import AuditError
+from streams.state.sqlite import Connection, damage, schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class VerifyResult:
     why: str = ""
 
 
-def verify(db: sqlite3.Connection, path: Path, noted: str | None = None) -> VerifyResult:
+def verify(db: Connection, path: Path, noted: str | None = None) -> VerifyResult:
     """Walk the whole chain.
 
     `noted`: a head that was noted elsewhere, now or earlier, with or without `sha256:`.
@@ -80,7 +80,7 @@ def verify(db: sqlite3.Connection, path: Path, noted: str | None = None) -> Veri
     return VerifyResult(ok=True, count=good.sequence, head=good.hash)
 
 
-def check_anchor(db: sqlite3.Connection, anchor: Anchor) -> None:
+def check_anchor(db: Connection, anchor: Anchor) -> None:
     """Refuse a log whose end is missing; under its write lock.
 
     Raises:
@@ -128,27 +128,27 @@ def _follow(good: Head, row: tuple[object, ...], state_dir: Path) -> Head:
     return Head(sequence=number, hash=entry.hash)
 
 
-def _check_file(db: sqlite3.Connection) -> None:
-    damage = [str(row[0]) for row in db.execute("PRAGMA integrity_check(1)")]
-    if damage != ["ok"]:
-        raise _Bad(None, f"the file is damaged: {damage[0]}")
+def _check_file(db: Connection) -> None:
+    found = damage(db)
+    if found is not None:
+        raise _Bad(None, f"the file is damaged: {found}")
 
 
-def _check_schema(db: sqlite3.Connection) -> None:
-    found, written = database.schema(db), database.schema_as_written()
+def _check_schema(db: Connection) -> None:
+    found, written = schema(db), database.schema_as_written()
     for name in sorted(found.keys() | written.keys()):
         if found.get(name) != written.get(name):
             what = "is missing" if name not in found else "is not as it was made"
             raise _Bad(None, f"{name}, which keeps the log append-only, {what}")
 
 
-def _check_end(anchor: Head | None, db: sqlite3.Connection, path: Path) -> None:
+def _check_end(anchor: Head | None, db: Connection, path: Path) -> None:
     why = _against(anchor, db, Anchor(path).path)
     if why is not None:
         raise _Bad(None, why)
 
 
-def _against(kept: Head | None, db: sqlite3.Connection, where: Path) -> str | None:
+def _against(kept: Head | None, db: Connection, where: Path) -> str | None:
     """Say how the log differs from the head that was kept; None: it goes at least so far."""
     last = database.head(db)
     if kept is None:

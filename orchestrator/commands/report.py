@@ -14,7 +14,7 @@ from orchestrator.report.clean import cleaned
 from orchestrator.report.gather import State, gather
 from orchestrator.report.model import Report
 from orchestrator.terminal import write_document
-from streams.state.source_status import replace_text
+from streams.state.files import replace_file
 
 Format: TypeAlias = Literal["html", "json", "markdown"]
 _ENDINGS: Final[Mapping[str, Format]] = {".json": "json", ".md": "markdown"}
@@ -93,6 +93,6 @@ def _write(text: str, out: Path | None) -> None:
     try:
         if not out.parent.is_dir():
             raise FileNotFoundError(2, "its directory does not exist")
-        replace_text(out, text)
+        replace_file(out, text, durable=False)
     except OSError as error:
         raise KraftgateError(f"{out} cannot be written: {error.strerror}") from error

@@ -1,7 +1,6 @@
 """The thread that makes of each look what the pages have to know; the loop only hands it over."""
 
 import logging
-import sqlite3
 import threading
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -14,6 +13,7 @@ from orchestrator.console.tail import Tail
 from orchestrator.errors import KraftgateError
 from orchestrator.run.assessed import Tick
 from orchestrator.runbook.loaded import Loaded
+from streams.state.store import StoreError
 
 _LOG = logging.getLogger(__name__)
 _PACE_S: Final = 0.1
@@ -63,7 +63,7 @@ class Painting:
         while not self._stop.is_set():
             try:
                 self._paint()
-            except (KraftgateError, sqlite3.Error, OSError) as error:
+            except (KraftgateError, StoreError, OSError) as error:
                 # What was painted so far is of no use then: all is painted anew.
                 _LOG.warning("the console cannot read what it shows: %s", error)
                 self._stop.wait(_AGAIN_S)

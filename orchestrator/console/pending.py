@@ -1,6 +1,5 @@
 """The replicas of one broker by state: which have no directory yet, and where they lie."""
 
-import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
@@ -99,7 +98,7 @@ def _files(store: Path, cluster: str) -> list[str]:
     try:
         with Store.open_readonly(store) as opened:
             return [each.path for each in opened.transition_files(cluster)]
-    except (StoreError, sqlite3.Error) as error:
+    except StoreError as error:
         raise NoDataError(str(error)) from error
 
 

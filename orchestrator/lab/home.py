@@ -1,6 +1,5 @@
 """A lab's home directory: claimed for one lab, cleared after it, and the files it offers."""
 
-import fcntl
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import IO
 import yaml
 
 from orchestrator.lab.errors import HomeInUseError
+from streams.state.files import replace_file, try_lock
 
 MARKER = "kraftgate-lab"
 CONFIG = "kraftgate.yaml"
@@ -86,16 +86,12 @@ def write_config(
     if metrics is not None:
         content["metrics"] = {"listen": metrics}
     path = home / CONFIG
-    scratch = path.with_suffix(".new")
-    scratch.write_text(yaml.safe_dump(content, sort_keys=False), "utf-8")
-    scratch.replace(path)
+    replace_file(path, yaml.safe_dump(content, sort_keys=False), durable=False)
     return path
 
 
 def _lock(handle: IO[str], home: Path) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
+    if not try_lock(handle.fileno()):
         raise HomeInUseError(
             "a lab runs in this home", where=str(home), mend="Stop it with Ctrl-C first."
-        ) from error
+        )

@@ -4,13 +4,11 @@ In: a pom and a lock file of this package. Out: a directory whose every locked j
 """
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
@@ -18,6 +16,7 @@ from pathlib import Path
 
 from orchestrator.lab.errors import JarsDamagedError, JarsUnavailableError, ToolMissingError
 from orchestrator.lab.spawner import tied_to_this_process
+from streams.state.files import try_lock
 
 KAFKA_VERSION = "3.9.1"
 AGENT_VERSION = "1.0.1"
@@ -162,20 +161,13 @@ def _ensure(wanted: _Set, root: Path) -> Jars:
 def _held(path: Path) -> Iterator[None]:
     """Hold an exclusive file lock, waiting for it at most `_LOCK_S_MAX` seconds."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    deadline_s = time.monotonic() + _LOCK_S_MAX
     with path.open("w") as handle:
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as error:
-                if time.monotonic() > deadline_s:
-                    raise JarsUnavailableError(
-                        f"another process has held the jar cache for {_LOCK_S_MAX:.0f} s",
-                        where=str(path),
-                        mend="End it, or set KRAFTGATE_CACHE to a cache of your own.",
-                    ) from error
-                time.sleep(0.2)
+        if not try_lock(handle.fileno(), wait_s_max=_LOCK_S_MAX):
+            raise JarsUnavailableError(
+                f"another process has held the jar cache for {_LOCK_S_MAX:.0f} s",
+                where=str(path),
+                mend="End it, or set KRAFTGATE_CACHE to a cache of your own.",
+            )
         yield
 
 

@@ -1,6 +1,5 @@
 """Reads all that a state directory has of a window; nothing is asked of the cluster."""
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from orchestrator.runbook.load import load_kept
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.walk.entries import RUNBOOKS
 from streams.spark.transition_files import Transitions, TransitionsUnreadable, read_transitions
+from streams.state.store import StoreError
 
 TRANSITIONS: Final = "transitions"
 
@@ -85,8 +85,8 @@ def gather(config: Config, clusters: Sequence[str]) -> State:
             for each in config.clusters
             if each.name in clusters
         )
-    except sqlite3.Error as error:
-        raise FollowingError(f"{config.state_dir / STORE_FILE} cannot be read: {error}") from error
+    except StoreError as error:
+        raise FollowingError(str(error)) from error
     return State(audit=verified, audit_file=path, clusters=found)
 
 

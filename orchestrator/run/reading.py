@@ -1,6 +1,5 @@
 """Reads what is known of the configured clusters: the job's store and what the sources say."""
 
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -92,11 +91,12 @@ class Reader:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
+        from streams.state.store import StoreError
+
         try:
             yield
-        except sqlite3.Error as error:
-            path = self._config.state_dir / STORE_FILE
-            raise FollowingError(f"{path} cannot be read: {error}") from error
+        except StoreError as error:
+            raise FollowingError(str(error)) from error
 
     def _opened(self) -> Store | None:
         if self._store is None:

@@ -20,7 +20,7 @@ from typing import Any, Final
 import psutil
 
 from orchestrator.errors import HookError
-from streams.state.files import sync_directory
+from streams.state.files import replace_file
 
 LOCK: Final = "lock"
 SPEC: Final = "spec.json"
@@ -136,13 +136,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    fresh = path.with_suffix(".new")
-    with fresh.open("w", encoding="utf-8") as file:
-        json.dump(value, file)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    sync_directory(path.parent)
+    replace_file(path, json.dumps(value))
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

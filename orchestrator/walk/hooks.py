@@ -5,13 +5,11 @@ a lock there as long as it lives. So after any crash it is known whether a comma
 started, still runs, or how it ended, and only if the supervisor died too is that unknown.
 """
 
-import fcntl
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,13 +23,12 @@ from orchestrator.walk import hook_files as files
 from orchestrator.walk.hook_files import Outcome, ProcessId
 from orchestrator.walk.hook_runner import STARTED_WORD, Order
 from streams.state.directory import GIVEN_UMASK
-from streams.state.files import sync_directory
+from streams.state.files import sync_directory, try_lock
 
 HOOKS: Final = "hooks"
 _RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\[\]-]{0,127}")
 _START_S_MAX: Final = 30.0
 _LOCK_S_MAX: Final = 5.0
-_LOCK_AGAIN_S: Final = 0.01
 _LOG_CHARACTERS: Final = 2000
 
 
@@ -235,32 +232,21 @@ def _locked(directory: Path) -> Iterator[int]:
     Raises:
         HookError: a supervisor holds it.
     """
-    deadline_s = time.monotonic() + _LOCK_S_MAX
     with (directory / files.LOCK).open("ab") as file:
-        # Whoever looks holds it for a moment too.
-        while not _taken(file.fileno(), fcntl.LOCK_EX):
-            if time.monotonic() > deadline_s:
-                raise HookError(f"the run in {directory} has a supervisor: look at it")
-            time.sleep(_LOCK_AGAIN_S)
+        # `_is_held` holds it for a moment too.
+        if not try_lock(file.fileno(), wait_s_max=_LOCK_S_MAX):
+            raise HookError(f"the run in {directory} has a supervisor: look at it")
         yield file.fileno()
 
 
 def _is_held(directory: Path) -> bool:
     try:
         with (directory / files.LOCK).open("rb") as file:
-            return not _taken(file.fileno(), fcntl.LOCK_SH)
+            return not try_lock(file.fileno(), shared=True)
     except FileNotFoundError:
         return False
     except OSError as error:
         raise HookError(f"{directory / files.LOCK} cannot be read: {error}") from error
-
-
-def _taken(descriptor: int, how: int) -> bool:
-    try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _process(found: Mapping[str, Any]) -> ProcessId:

@@ -5,7 +5,6 @@ again has the same token when nobody had it in between; with another token every
 decided before has to be looked at anew.
 """
 
-import fcntl
 import math
 import time
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from orchestrator.audit import AuditLog
 from orchestrator.errors import LockError, LockHeld
 from orchestrator.walk.owner import Owner
 from orchestrator.walk.running_step import RunningStep
-from streams.state.files import write_all
+from streams.state.files import try_lock, write_all
 
 _AGAIN_S: Final = 0.05
 
@@ -148,9 +147,7 @@ class StoreLock:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             file = FileIO(str(self._path), "a+")
-            try:
-                fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not try_lock(file.fileno()):
                 file.close()
                 return None
             file.truncate(0)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator.walk.entries import Found
 from orchestrator.walk.state import Place, Stage, Walk
-from streams.state.source_status import replace_text
+from streams.state.files import replace_file
 
 WALK_FILE: Final = "walk.json"
 
@@ -123,7 +123,8 @@ def _asks(walk: Walk, place: Place | None) -> str | None:
 
 def write(file: Path, said: WalkTold) -> None:
     """Put it where the readers look, whole or not at all."""
-    replace_text(file, said.model_dump_json())
+    file.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(file, said.model_dump_json(), durable=False)
 
 
 def read(file: Path) -> WalkTold | None:

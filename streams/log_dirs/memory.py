@@ -10,7 +10,6 @@ lose a `ReplicasBack` whose `ReplicasCutOff` was appended and then forgotten.)
 before facts that the journal has kept. It costs two fsyncs a poll.
 """
 
-import sqlite3
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,9 +22,9 @@ from streams.log_dirs import rows
 from streams.log_dirs.errors import MemoryUnusable
 from streams.log_dirs.remembered import NOTHING, KnownBroker, KnownPartition
 from streams.state.fact_codec import pack, unpack
+from streams.state.sqlite import connect, errors_as, transaction
 
 _FORGET_MS: Final = 30 * 24 * 3_600_000
-_BUSY_S: Final = 10.0
 
 
 class Memory:
@@ -38,23 +37,15 @@ class Memory:
             MemoryUnusable: the file is no memory, or cannot be made.
         """
         self.path = path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(
-                path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
-            )
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
+        failed = f"{path} cannot be opened as the disks' memory"
+        with errors_as(MemoryUnusable, failed, OSError, KeyError, ValueError):
+            self._db = connect(path)
             self._db.executescript(rows.SCHEMA)
             self._brokers = rows.read_brokers(self._db)
             self._addresses = rows.read_addresses(self._db)
             self._partitions = rows.read_partitions(self._db)
             self._cluster_id = rows.read_cluster_id(self._db)
             self._outbox: list[Observation] = [unpack(each) for each in rows.read_outbox(self._db)]
-        except (sqlite3.Error, OSError, KeyError, ValueError) as error:
-            raise MemoryUnusable(
-                f"{path} cannot be opened as the disks' memory: {error}"
-            ) from error
 
     @property
     def cluster_id(self) -> str | None:
@@ -165,13 +156,5 @@ class Memory:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-        except sqlite3.Error as error:
-            raise MemoryUnusable(f"{self.path} cannot be written: {error}") from error
+        with errors_as(MemoryUnusable, f"{self.path} cannot be written"), transaction(self._db):
+            yield

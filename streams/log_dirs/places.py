@@ -1,12 +1,13 @@
 """Where the replicas of a broker lie, by what is remembered of its disks; for who only looks."""
 
-import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from migration.observed.probed import Maybe, TopicPartition, Unknown
+from streams.log_dirs.errors import MemoryUnusable
+from streams.state.sqlite import connect_readonly, errors_as
 
 MEMORY_FILE: Final = Path("disks", "disks.db")
 """In the cluster's directory."""
@@ -21,11 +22,14 @@ def places_of(cluster_home: Path, broker: int) -> Maybe[Mapping[TopicPartition, 
     if not path.is_file():
         return Unknown("nobody looked at the brokers' disks yet")
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        with (
+            errors_as(MemoryUnusable, f"{path} cannot be read"),
+            closing(connect_readonly(path)) as db,
+        ):
             rows = db.execute(
                 "SELECT topic, partition, path FROM replicas WHERE broker = ? AND future = 0",
                 (broker,),
             )
             return {TopicPartition(topic, partition): where for topic, partition, where in rows}
-    except sqlite3.Error as error:
-        return Unknown(f"{path} cannot be read: {error}")
+    except MemoryUnusable as error:
+        return Unknown(str(error))

@@ -6,7 +6,6 @@ brokers whose `why` is "content" waits besides until a snapshot of what lies on 
 those answers, is appended; where snapshots are off, or no broker answers, it does not.
 """
 
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -15,10 +14,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from streams.log_dirs.errors import RequestsUnusable
+from streams.state.sqlite import Connection, connect, errors_as
 
 FILE: Final = "requests.db"
 _LOOK_S: Final = 0.05
-_BUSY_S: Final = 5.0
 _KEPT_MS: Final = 3_600_000
 """Answered requests are kept for an hour, to look at."""
 
@@ -60,16 +59,9 @@ class PollRequests:
         self.path = path
         self._clock = clock
         self._lock = threading.Lock()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(
-                path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
-            )
-        except (sqlite3.Error, OSError) as error:
-            raise RequestsUnusable(f"{path} cannot be opened: {error}") from error
-        with self._use() as db:
-            db.execute("PRAGMA journal_mode=WAL")
-            db.executescript(_SCHEMA)
+        with errors_as(RequestsUnusable, f"{path} cannot be opened", OSError):
+            self._db = connect(path)
+            self._db.executescript(_SCHEMA)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -149,9 +141,6 @@ class PollRequests:
             db.execute("DELETE FROM requests WHERE answered_ms < ?", (now_ms - _KEPT_MS,))
 
     @contextmanager
-    def _use(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with self._lock:
-                yield self._db
-        except sqlite3.Error as error:
-            raise RequestsUnusable(f"{self.path} cannot be used: {error}") from error
+    def _use(self) -> Iterator[Connection]:
+        with errors_as(RequestsUnusable, f"{self.path} cannot be used"), self._lock:
+            yield self._db

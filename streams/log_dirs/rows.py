@@ -1,6 +1,5 @@
 """The memory's values as rows, written by their difference: a poll mostly changes a few sizes."""
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, cast
@@ -9,6 +8,7 @@ from migration.observed.facts import ReplicasCutOff
 from streams.kafka.broker_values import BrokerAddress, ReplicaPlace, TopicPartition
 from streams.log_dirs.remembered import CutOff, KnownBroker, KnownDir, KnownPartition
 from streams.state.fact_codec import pack, unpack
+from streams.state.sqlite import Connection
 
 SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -38,29 +38,29 @@ CREATE TABLE IF NOT EXISTS outbox (sequence INTEGER PRIMARY KEY, fact BLOB NOT N
 """
 
 
-def read_cluster_id(db: sqlite3.Connection) -> str | None:
+def read_cluster_id(db: Connection) -> str | None:
     """The cluster that the memory is of."""
     row = db.execute("SELECT value FROM meta WHERE key = 'cluster_id'").fetchone()
     return None if row is None else row[0]
 
 
-def read_addresses(db: sqlite3.Connection) -> dict[int, BrokerAddress]:
+def read_addresses(db: Connection) -> dict[int, BrokerAddress]:
     """Every broker's address."""
     return {row[0]: BrokerAddress(*row) for row in db.execute("SELECT id, host, port FROM brokers")}
 
 
-def read_partitions(db: sqlite3.Connection) -> dict[TopicPartition, KnownPartition]:
+def read_partitions(db: Connection) -> dict[TopicPartition, KnownPartition]:
     """Every partition."""
     found = db.execute("SELECT * FROM partitions")
     return {(row[0], row[1]): KnownPartition(*row[2:]) for row in found}
 
 
-def read_outbox(db: sqlite3.Connection) -> list[bytes]:
+def read_outbox(db: Connection) -> list[bytes]:
     """The facts that are still to be told, in order."""
     return [row[0] for row in db.execute("SELECT fact FROM outbox ORDER BY sequence")]
 
 
-def read_brokers(db: sqlite3.Connection) -> dict[int, KnownBroker]:
+def read_brokers(db: Connection) -> dict[int, KnownBroker]:
     """Every broker's disks."""
     replicas: defaultdict[tuple[int, str], list[ReplicaPlace]] = defaultdict(list)
     for broker, path, *fields, future in db.execute("SELECT * FROM replicas"):
@@ -79,14 +79,12 @@ def read_brokers(db: sqlite3.Connection) -> dict[int, KnownBroker]:
     }
 
 
-def write_addresses(db: sqlite3.Connection, addresses: Iterable[BrokerAddress]) -> None:
+def write_addresses(db: Connection, addresses: Iterable[BrokerAddress]) -> None:
     """Keep brokers' addresses."""
     db.executemany("INSERT OR REPLACE INTO brokers VALUES (?, ?, ?)", addresses)
 
 
-def write_partitions(
-    db: sqlite3.Connection, changed: Mapping[TopicPartition, KnownPartition]
-) -> None:
+def write_partitions(db: Connection, changed: Mapping[TopicPartition, KnownPartition]) -> None:
     """Keep partitions."""
     db.executemany(
         "INSERT OR REPLACE INTO partitions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -94,19 +92,17 @@ def write_partitions(
     )
 
 
-def delete_partitions(db: sqlite3.Connection, gone: Iterable[TopicPartition]) -> None:
+def delete_partitions(db: Connection, gone: Iterable[TopicPartition]) -> None:
     """Drop partitions."""
     db.executemany("DELETE FROM partitions WHERE topic = ? AND partition = ?", gone)
 
 
-def write_outbox(db: sqlite3.Connection, facts: Sequence[bytes]) -> None:
+def write_outbox(db: Connection, facts: Sequence[bytes]) -> None:
     """Add facts that are to be told."""
     db.executemany("INSERT INTO outbox (fact) VALUES (?)", [(each,) for each in facts])
 
 
-def write_broker(
-    db: sqlite3.Connection, broker: int, before: KnownBroker, now: KnownBroker
-) -> None:
+def write_broker(db: Connection, broker: int, before: KnownBroker, now: KnownBroker) -> None:
     """Keep a broker's disks, given what is kept of them."""
     for path in before.log_dirs.keys() | now.log_dirs.keys():
         was, is_ = before.log_dirs.get(path), now.log_dirs.get(path)
@@ -122,7 +118,7 @@ def write_broker(
             db.execute("INSERT OR REPLACE INTO cut_off VALUES (?, ?, ?, ?)", row)
 
 
-def _write_log_dir(db: sqlite3.Connection, key: tuple[int, str], now: KnownDir | None) -> None:
+def _write_log_dir(db: Connection, key: tuple[int, str], now: KnownDir | None) -> None:
     if now is None:
         db.execute("DELETE FROM log_dirs WHERE broker = ? AND path = ?", key)
     else:
@@ -131,7 +127,7 @@ def _write_log_dir(db: sqlite3.Connection, key: tuple[int, str], now: KnownDir |
 
 
 def _write_replicas(
-    db: sqlite3.Connection,
+    db: Connection,
     key: tuple[int, str],
     before: Collection[ReplicaPlace],
     now: KnownDir | None,

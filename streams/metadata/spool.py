@@ -23,11 +23,12 @@ from streams.kafka.errors import ReplyDamaged
 from streams.kafka.messages import OffsetAndEpoch
 from streams.metadata import spool_files, spool_info
 from streams.metadata.batches import Survey, starts_with_no_op, survey
+from streams.metadata.errors import SpoolInUse
 from streams.metadata.log_marks import Mark
 from streams.metadata.redaction import redacted
 from streams.metadata.spool_files import Checkpoint, Segment
 from streams.metadata.spool_info import About
-from streams.state.files import lock, open_unbuffered, sync_directory, write_all
+from streams.state.files import open_unbuffered, sync_directory, try_lock, write_all
 from streams.wire.batches import read_batches
 from streams.wire.errors import DamagedBatch
 
@@ -83,7 +84,13 @@ class Spool:
         self._part: tuple[OffsetAndEpoch, FileIO] | None = None
         self._part_rest = b""
         directory.mkdir(parents=True, exist_ok=True)
-        self._lock = lock(directory / spool_files.LOCK_NAME)
+        self._lock = FileIO(str(directory / spool_files.LOCK_NAME), "a")
+        if not try_lock(self._lock.fileno()):
+            self._lock.close()
+            raise SpoolInUse(
+                f"the spool {directory} is written by another process: end it, or give this one"
+                " another directory"
+            )
         try:
             self._about = spool_info.load(directory)
             self._home.mkdir(exist_ok=True)

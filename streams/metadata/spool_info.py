@@ -7,7 +7,6 @@ one in a directory below, so that no file ever moves.
 """
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from streams.kafka.errors import WrongCluster
 from streams.metadata import spool_files
 from streams.metadata.errors import CommittedLogDiverged, SpoolDamaged
 from streams.metadata.log_marks import Mark
-from streams.state.files import sync_directory
+from streams.state.files import replace_file
 from streams.wire.batches import HEADER
 
 _VERSION: Final = 2
@@ -102,13 +101,10 @@ def save(directory: Path, about: About) -> None:
         OSError: the disk is full or failing.
     """
     part = directory / (spool_files.ABOUT_NAME + spool_files.PART_SUFFIX)
-    with part.open("w", encoding="utf-8") as file:
-        logs = [None if each is None else _told(each) for each in about.heads]
-        json.dump({"version": _VERSION, "cluster_id": about.cluster_id, "logs": logs}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(directory / spool_files.ABOUT_NAME)
-    sync_directory(directory)
+    logs = [None if each is None else _told(each) for each in about.heads]
+    told = json.dumps({"version": _VERSION, "cluster_id": about.cluster_id, "logs": logs})
+    # The spool removes parts that a crash left.
+    replace_file(directory / spool_files.ABOUT_NAME, told, fresh=part)
 
 
 def _told(head: Mark) -> dict[str, object]:

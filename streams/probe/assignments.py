@@ -5,7 +5,6 @@ of their transitions adds up to where they are. Only files that the store names 
 remains of batches that were never committed.
 """
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -45,7 +44,7 @@ def assignments(
         with Store.open_readonly(store) as opened:
             files = [each.path for each in opened.transition_files(cluster)]
         return latest(_rows([store.parent / _FOLDER / each for each in files], broker))
-    except (StoreError, sqlite3.Error, OSError, pa.ArrowException, ValueError) as error:
+    except (StoreError, OSError, pa.ArrowException, ValueError) as error:
         return Unknown(f"the replica transitions cannot be read: {error}")
 
 

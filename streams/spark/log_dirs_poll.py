@@ -1,6 +1,5 @@
 """Having the disks looked at right now, and what was seen taken in, before a gate is judged."""
 
-import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
@@ -36,6 +35,6 @@ def look_at_disks(
                 if time.monotonic() > deadline:
                     return False
                 time.sleep(_LOOK_EVERY_S)
-    except (RequestsUnusable, JournalError, StoreError, sqlite3.Error):
+    except (RequestsUnusable, JournalError, StoreError):
         return False  # as if nobody had answered: whoever asks holds
     return True

@@ -4,7 +4,6 @@ Claim it before anything else is opened: a second process would otherwise fail a
 meet at first (a port, a journal), or take over the first one's audit trail.
 """
 
-import fcntl
 import json
 import os
 import socket
@@ -20,6 +19,7 @@ from typing import Final
 import psutil
 
 from streams.state.directory import prepare
+from streams.state.files import try_lock
 
 LOCK_FILE: Final = "lock"
 _HOLDER_BYTES_MAX: Final = 1000
@@ -69,13 +69,11 @@ def claimed(state_dir: Path) -> Iterator[None]:
     """
     prepare(state_dir)
     with (state_dir / LOCK_FILE).open("a+b", buffering=0) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+        if not try_lock(file.fileno()):
             raise StateDirInUse(
                 f"{state_dir} is in use by {_who(file)}: end that process, or set another"
                 " state directory"
-            ) from error
+            )
         _sign(file)
         yield
 

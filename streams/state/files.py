@@ -1,15 +1,14 @@
-"""The few file operations that durability hangs on."""
+"""Locks on files, and writes that survive a crash and a power cut."""
 
 import fcntl
 import os
+import threading
+import time
 from io import FileIO
 from pathlib import Path
+from typing import Final
 
-from streams.net.errors import LiveError
-
-
-class SpoolInUse(LiveError):
-    """Another process holds the spool's lock."""
+_LOCK_AGAIN_S: Final = 0.02
 
 
 def open_unbuffered(path: Path) -> FileIO:
@@ -26,22 +25,59 @@ def write_all(file: FileIO, content: bytes) -> None:
         view = view[file.write(view) or 0 :]
 
 
-def lock(path: Path) -> FileIO:
-    """Lock a directory by a file in it, until the file is closed.
+def try_lock(descriptor: int, *, shared: bool = False, wait_s_max: float = 0.0) -> bool:
+    """Lock an open file until it is closed; False: another process holds the lock.
+
+    Args:
+        descriptor: of the file; a process that inherits it holds the lock too.
+        shared: other shared locks are allowed.
+        wait_s_max: how long to retry while another process holds the lock.
 
     Raises:
-        SpoolInUse: another process holds the lock.
+        OSError: the file cannot be locked.
     """
-    file = FileIO(str(path), "a")
+    operation = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB
+    deadline_s = time.monotonic() + wait_s_max
+    while True:
+        try:
+            fcntl.flock(descriptor, operation)
+        except BlockingIOError:
+            if time.monotonic() >= deadline_s:
+                return False
+            time.sleep(_LOCK_AGAIN_S)
+        else:
+            return True
+
+
+def replace_file(
+    path: Path, content: str | bytes, *, durable: bool = True, fresh: Path | None = None
+) -> None:
+    """Replace a file in one step: a reader gets the old content or the new one.
+
+    Args:
+        path: in an existing directory.
+        content: text is written as UTF-8.
+        durable: the new content survives a power cut when this returns.
+        fresh: the file to write first, in the same directory; by default a name of this thread,
+            so that several writers do not meet.
+
+    Raises:
+        OSError: the disk is full, or the directory is not writable; the old file stays.
+    """
+    if fresh is None:
+        fresh = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        raise SpoolInUse(
-            f"the spool {path.parent} is written by another process: end it, or give this one"
-            " another directory"
-        ) from error
-    return file
+        with fresh.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+    if durable:
+        sync_directory(path.parent)
 
 
 def sync_directory(directory: Path) -> None:

@@ -1,13 +1,10 @@
 """The journal of one source: facts in the order they were seen, durable before they are offered.
 
-Kept in SQLite with write-ahead logging and `synchronous=FULL`, so that what `append` returned
-survives a power cut. One process appends; the workers of the job read. What was committed is
-compacted as Kafka compacts a topic: the last fact of each key stays, since a source that starts
-again must know what it had told.
+What `append` returned survives a power cut (`streams.state.sqlite`). One process appends; the
+workers of the job read. What was committed is compacted as Kafka compacts a topic: the last fact of
+each key stays, since a source that starts again must know what it had reported.
 """
 
-import os
-import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -19,6 +16,14 @@ from migration.observed.facts import Observation, ReplicasBack, ShardFact, Znode
 from migration.observed.znodes import NOTIFICATIONS, parent
 from streams.state.doorbell import Doorbell
 from streams.state.fact_codec import keepable, key, unpack
+from streams.state.sqlite import (
+    Connection,
+    connect,
+    connect_readonly,
+    errors_as,
+    schema,
+    transaction,
+)
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS facts (
@@ -39,7 +44,6 @@ facts, and this is done several times a second."""
 _SAYS_NOTHING: Final = """
 DELETE FROM facts WHERE sequence > :done AND sequence <= :until AND (key IS NULL OR over)
 """
-_BUSY_S: Final = 10.0
 
 
 class JournalError(Exception):
@@ -57,17 +61,14 @@ class Journal:
         Raises:
             JournalError: the file is no journal, or cannot be made.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self._doorbell = doorbell
         self._news = threading.Condition()
         self._compacted = 0
-        try:
-            self._db = _connect(path)
+        with errors_as(JournalError, f"{path} cannot be opened as a journal"):
+            self._db = connect(path)
             self._db.executescript(_SCHEMA)
             self._last = _last(self._db)
-        except sqlite3.Error as error:
-            raise JournalError(f"{path} cannot be opened as a journal: {error}") from error
 
     def append(self, facts: Sequence[Observation]) -> int:
         """Keep facts, all or none, and return the sequence number of the last one.
@@ -82,14 +83,12 @@ class Journal:
             for kept, packed in map(keepable, facts)
         ]
         with self._news:
-            try:
-                with _transaction(self._db):
-                    self._db.executemany(
-                        "INSERT INTO facts (key, over, shard, fact) VALUES (?, ?, ?, ?)", rows
-                    )
-                    self._last = _last(self._db)
-            except sqlite3.Error as error:
-                raise JournalError(f"{self.path} cannot be written: {error}") from error
+            with errors_as(JournalError, f"{self.path} cannot be written"), transaction(self._db):
+                self._db.executemany(
+                    "INSERT INTO facts (key, over, shard, fact) VALUES (?, ?, ?, ?)", rows
+                )
+                last = _last(self._db)
+            self._last = last
             self._news.notify_all()
         if self._doorbell is not None:
             self._doorbell.ring()
@@ -127,12 +126,9 @@ class Journal:
         """
         with self._news:
             stretch = {"done": self._compacted, "until": until}
-            try:
-                with _transaction(self._db):
-                    self._db.execute(_SUPERSEDED, stretch)
-                    self._db.execute(_SAYS_NOTHING, stretch)
-            except sqlite3.Error as error:
-                raise JournalError(f"{self.path} cannot be compacted: {error}") from error
+            with errors_as(JournalError, f"{self.path} cannot be compacted"), transaction(self._db):
+                self._db.execute(_SUPERSEDED, stretch)
+                self._db.execute(_SAYS_NOTHING, stretch)
             self._compacted = max(self._compacted, until)
 
     def close(self) -> None:
@@ -147,15 +143,12 @@ def read(path: Path, after: int, until: int) -> list[tuple[int, int | None, byte
     Raises:
         JournalError: they are not all there: the file is not the one that offered them.
     """
-    try:
-        with closing(_connect(path, readonly=True)) as db:
-            rows = db.execute(
-                "SELECT sequence, shard, fact FROM facts WHERE sequence > ? AND sequence <= ?"
-                " ORDER BY sequence",
-                (after, until),
-            ).fetchall()
-    except sqlite3.Error as error:
-        raise JournalError(f"{path} cannot be read: {error}") from error
+    with _reading(path) as db:
+        rows = db.execute(
+            "SELECT sequence, shard, fact FROM facts WHERE sequence > ? AND sequence <= ?"
+            " ORDER BY sequence",
+            (after, until),
+        ).fetchall()
     if len(rows) != until - after:
         raise JournalError(
             f"{path} holds {len(rows)} of the facts {after + 1} to {until} that the last batch "
@@ -170,11 +163,8 @@ def last_sequence(path: Path) -> int:
     Raises:
         JournalError: there is none at `path`.
     """
-    try:
-        with closing(_connect(path, readonly=True)) as db:
-            return _last(db)
-    except sqlite3.Error as error:
-        raise JournalError(f"{path} cannot be read: {error}") from error
+    with _reading(path) as db:
+        return _last(db)
 
 
 def first_behind(path: Path, read: int) -> int | None:
@@ -183,32 +173,26 @@ def first_behind(path: Path, read: int) -> int | None:
     Raises:
         JournalError: there is no journal at `path`.
     """
-    try:
-        with closing(_connect(path, readonly=True)) as db:
-            row = db.execute(
-                "SELECT fact FROM facts WHERE sequence > ? ORDER BY sequence LIMIT 1", (read,)
-            ).fetchone()
-    except sqlite3.Error as error:
-        raise JournalError(f"{path} cannot be read: {error}") from error
+    with _reading(path) as db:
+        row = db.execute(
+            "SELECT fact FROM facts WHERE sequence > ? ORDER BY sequence LIMIT 1", (read,)
+        ).fetchone()
     return None if row is None else unpack(row[0]).seen_ms
 
 
-def _connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
-    if readonly and not path.is_file():
+@contextmanager
+def _reading(path: Path) -> Iterator[Connection]:
+    if not path.is_file():
         raise JournalError(f"{path} is not there: restore the state directory as a whole")
-    uri = f"file:{os.fspath(path.absolute())}?mode={'ro' if readonly else 'rwc'}"
-    db = sqlite3.connect(
-        uri, uri=True, isolation_level=None, check_same_thread=False, timeout=_BUSY_S
-    )
-    if not readonly:
-        db.execute("PRAGMA journal_mode=WAL")
-        db.execute("PRAGMA synchronous=FULL")
-    return db
+    with (
+        errors_as(JournalError, f"{path} cannot be read"),
+        closing(connect_readonly(path)) as db,
+    ):
+        yield db
 
 
-def _last(db: sqlite3.Connection) -> int:
-    # A journal that is just being made has no tables yet, and no facts.
-    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'").fetchone():
+def _last(db: Connection) -> int:
+    if "facts" not in schema(db):  # a journal that is being created has no facts yet
         return 0
     # Not the largest number in the table, whose last row may have been compacted away.
     row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'facts'").fetchone()
@@ -224,14 +208,3 @@ def _is_over(fact: Observation) -> bool:
 
 def _shard(fact: Observation) -> int | None:
     return fact.shard if isinstance(fact, ShardFact) else None
-
-
-@contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")

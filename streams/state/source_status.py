@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from migration.observed.source_status import SourceStatus, to_json
+from streams.state.files import replace_file
 
 STATUS_FILE: Final = "source.json"
 """Of the metadata log's source, in the cluster's directory."""
@@ -29,15 +29,8 @@ def write_status(file: Path, status: SourceStatus) -> None:
     Half of a surrogate pair, as the name of a file can have, is written as `?`: it is no text.
     """
     text = json.dumps(to_json(status), ensure_ascii=False)
-    replace_text(file, text.encode("utf-8", "replace").decode())
-
-
-def replace_text(file: Path, text: str) -> None:
-    """Replace a file, so that a reader sees the old one or the new one."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    fresh = file.with_name(f"{file.name}.{os.getpid()}.{threading.get_ident()}.tmp")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.replace(file)
+    replace_file(file, text.encode("utf-8", "replace"), durable=False)
 
 
 class StatusTeller:

@@ -1,17 +1,12 @@
-"""The audit store on SQLite: written by the job's driver, read by every screen and command.
-
-Write-ahead logging, so that readers never wait for the writer; `synchronous=FULL`, so that a
-committed batch survives a power cut.
-"""
+"""The audit store in SQLite: the job's driver writes it, each screen and command reads it."""
 
 import json
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from migration.image.cluster import ClusterImage
 from migration.image.summary import BrokerSummary, ClusterSummary
@@ -24,6 +19,15 @@ from streams.state.image_codec import (
     summary_json,
     unpack_image,
 )
+from streams.state.sqlite import (
+    Connection,
+    connect,
+    connect_readonly,
+    errors_as,
+    format_of,
+    schema,
+    transaction,
+)
 
 FORMAT: Final = 3
 """Of the tables and of what is packed in them."""
@@ -32,7 +36,7 @@ EventRow: TypeAlias = tuple[int, int | None, int | None, str, int | None, str, s
 
 
 class StoreError(Exception):
-    """The store cannot be used: absent, not ours, or not of this query."""
+    """The store is absent, not ours, of another query, damaged or not writable."""
 
 
 class StoreNotMade(StoreError):
@@ -70,8 +74,9 @@ class Outcome:
 class Store:
     """One audit store. Use `open` to write, `open_readonly` to look."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: Connection, path: Path) -> None:
         self._db = connection
+        self._path = path
 
     @classmethod
     def open(cls, path: Path) -> "Store":
@@ -80,18 +85,13 @@ class Store:
         Raises:
             StoreError: the file is no database, or cannot be made.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            db.execute("PRAGMA journal_mode=WAL")
-            db.execute("PRAGMA synchronous=FULL")
+        with errors_as(StoreError, f"{path} cannot be opened as the audit store"):
+            db = connect(path)
             _check_format(db, path)
-            schema = resources.files("streams.state").joinpath("schema.sql").read_text("utf-8")
-            # At once, so that nobody who looks meanwhile sees tables of no format.
-            db.executescript(f"BEGIN;{schema}PRAGMA user_version = {FORMAT};COMMIT;")
-        except sqlite3.Error as error:
-            raise StoreError(f"{path} cannot be opened as the audit store: {error}") from error
-        return cls(db)
+            made = resources.files("streams.state").joinpath("schema.sql").read_text("utf-8")
+            # In one transaction: no reader sees tables without a format.
+            db.executescript(f"BEGIN;{made}PRAGMA user_version = {FORMAT};COMMIT;")
+        return cls(db, path)
 
     @classmethod
     def open_readonly(cls, path: Path) -> "Store":
@@ -101,7 +101,7 @@ class Store:
             StoreError: there is no store at `path`.
             StoreNotMade: there soon will be.
         """
-        return cls(connect_readonly(path))
+        return cls(open_to_read(path), path)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -121,36 +121,34 @@ class Store:
         Raises:
             StoreError: the store was filled by another query.
         """
-        row = self._db.execute("SELECT value FROM meta WHERE key = 'query'").fetchone()
-        if row is None:
-            with self._transaction():
+        rows = self._rows("SELECT value FROM meta WHERE key = 'query'")
+        if not rows:
+            with self._failing("written"), transaction(self._db):
                 self._db.execute("INSERT INTO meta VALUES ('query', ?)", (query_id,))
-        elif row[0] != query_id:
+        elif (found := rows[0][0]) != query_id:
             raise StoreError(
                 "the store and the Spark checkpoint of this state directory are not of one run "
-                f"(query {row[0]}, checkpoint {query_id}): restore both, or remove both"
+                f"(query {found}, checkpoint {query_id}): restore both, or remove both"
             )
 
     def applied(self, batch_id: int) -> dict[str, dict[str, int]]:
         """The place by cluster, for a batch that is in the store; empty: it is not."""
-        rows = self._db.execute(
-            "SELECT cluster, place FROM batches WHERE batch_id = ?", (batch_id,)
-        )
+        rows = self._rows("SELECT cluster, place FROM batches WHERE batch_id = ?", (batch_id,))
         return {cluster: json.loads(place) for cluster, place in rows}
 
     def place(self, cluster: str, source: str) -> int:
         """Up to where a source was read; 0: not at all yet."""
-        rows = self._db.execute(
-            "SELECT place FROM batches WHERE cluster = ? ORDER BY batch_id DESC", (cluster,)
-        )
-        return next((int(each[source]) for (p,) in rows if source in (each := json.loads(p))), 0)
+        with self._failing("read"):  # read row by row: almost always the first has it
+            rows = self._db.execute(
+                "SELECT place FROM batches WHERE cluster = ? ORDER BY batch_id DESC", (cluster,)
+            )
+            found = (json.loads(place) for (place,) in rows)
+            return next((int(each[source]) for each in found if source in each), 0)
 
     def image(self, cluster: str) -> ClusterImage:
         """The latest image, or the empty one."""
-        row = self._db.execute(
-            "SELECT image FROM clusters WHERE cluster = ?", (cluster,)
-        ).fetchone()
-        return ClusterImage() if row is None else unpack_image(row[0])
+        rows = self._rows("SELECT image FROM clusters WHERE cluster = ?", (cluster,))
+        return unpack_image(rows[0][0]) if rows else ClusterImage()
 
     def commit(self, batch_id: int, outcomes: Sequence[Outcome], now_ms: int) -> None:
         """Write a batch of all clusters in one transaction.
@@ -158,29 +156,24 @@ class Store:
         Raises:
             StoreError: the disk is full, or the file is not writable.
         """
-        try:
-            with self._transaction():
-                for outcome in outcomes:
-                    self._write(batch_id, outcome, now_ms)
-                # Only the newest batch can come again; a few more are kept to look at.
-                self._db.execute("DELETE FROM batches WHERE batch_id < ?", (batch_id - 1000,))
-        except sqlite3.Error as error:
-            raise StoreError(f"batch {batch_id} cannot be written: {error}") from error
+        with errors_as(StoreError, f"batch {batch_id} cannot be written"), transaction(self._db):
+            for outcome in outcomes:
+                self._write(batch_id, outcome, now_ms)
+            # Only the newest batch can come again; a few more are kept for inspection.
+            self._db.execute("DELETE FROM batches WHERE batch_id < ?", (batch_id - 1000,))
 
     def clusters(self) -> list[str]:
         """The names of all clusters that were followed."""
-        return [row[0] for row in self._db.execute("SELECT cluster FROM clusters ORDER BY cluster")]
+        return [row[0] for row in self._rows("SELECT cluster FROM clusters ORDER BY cluster")]
 
     def summary(self, cluster: str) -> ClusterSummary | None:
         """The cluster as of its last committed batch; None before the first."""
-        with self._transaction("BEGIN"):
-            row = self._db.execute(
-                "SELECT summary FROM clusters WHERE cluster = ?", (cluster,)
-            ).fetchone()
-            brokers = self._db.execute(
+        with self._failing("read"), transaction(self._db, "BEGIN"):
+            rows = self._rows("SELECT summary FROM clusters WHERE cluster = ?", (cluster,))
+            brokers = self._rows(
                 "SELECT summary FROM brokers WHERE cluster = ? ORDER BY id", (cluster,)
-            ).fetchall()
-        return None if row is None else read_summary(row[0], [each[0] for each in brokers])
+            )
+        return read_summary(rows[0][0], [each[0] for each in brokers]) if rows else None
 
     def events(
         self, cluster: str, after: int = 0, limit: int | None = None, *, newest: bool = False
@@ -190,11 +183,11 @@ class Store:
         `after`: only those behind that number; `limit`: so many of the oldest, or of the newest.
         """
         order = "DESC" if newest else "ASC"
-        rows = self._db.execute(
+        rows = self._rows(
             f"SELECT {EVENT} FROM events "  # noqa: S608
             f"WHERE cluster = ? AND sequence > ? ORDER BY sequence {order} LIMIT ?",
             (cluster, after, -1 if limit is None else limit),
-        ).fetchall()
+        )
         return [(int(row[0]), read_event(row)) for row in sorted(rows, key=lambda row: int(row[0]))]
 
     def counts(self, cluster: str, after: int = 0) -> tuple[int, dict[str, int]]:
@@ -202,26 +195,26 @@ class Store:
 
         `after`: only of those behind that number; it comes back when there is none.
         """
-        rows = self._db.execute(
+        rows = self._rows(
             "SELECT kind, count(*), max(sequence) FROM events "
             "WHERE cluster = ? AND sequence > ? GROUP BY kind",
             (cluster, after),
-        ).fetchall()
+        )
         last = max((sequence for _, _, sequence in rows), default=after)
         return last, {kind: count for kind, count, _ in rows}
 
     def newest(self, cluster: str, kind: str) -> Event | None:
         """The newest event of one kind; None: there is none."""
-        row = self._db.execute(
+        rows = self._rows(
             f"SELECT {EVENT} FROM events "  # noqa: S608
             "WHERE cluster = ? AND kind = ? ORDER BY sequence DESC LIMIT 1",
             (cluster, kind),
-        ).fetchone()
-        return None if row is None else read_event(row)
+        )
+        return read_event(rows[0]) if rows else None
 
     def transition_files(self, cluster: str) -> list[TransitionFile]:
         """The Parquet files that count, in the order they were written."""
-        rows = self._db.execute(
+        rows = self._rows(
             "SELECT path, rows FROM transition_files WHERE cluster = ? ORDER BY batch_id, path",
             (cluster,),
         )
@@ -268,20 +261,16 @@ class Store:
             [(each.path, cluster, batch_id, each.rows) for each in outcome.files],
         )
 
-    @contextmanager
-    def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-        with closing(self._db.execute(begin)):
-            pass
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+    def _rows(self, query: str, parameters: Sequence[object] = ()) -> list[Any]:
+        with self._failing("read"):
+            return self._db.execute(query, parameters).fetchall()
+
+    def _failing(self, what: str) -> AbstractContextManager[None]:
+        return errors_as(StoreError, f"{self._path} cannot be {what}")
 
 
-def connect_readonly(path: Path) -> sqlite3.Connection:
-    """Open the file to read, as `Store.open_readonly` does.
+def open_to_read(path: Path) -> Connection:
+    """Open the file for reading, as `Store.open_readonly` does.
 
     Raises:
         StoreError: there is no store at `path`.
@@ -289,14 +278,12 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
     """
     if not path.is_file():
         raise StoreError(f"{path} does not exist: nothing has been followed with this state yet")
-    try:
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
-        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    with errors_as(StoreError, f"{path} cannot be read as the audit store"):
+        db = connect_readonly(path)
+        if not schema(db):
             raise StoreNotMade(f"{path} is just being made")
         db.execute("SELECT 1 FROM clusters LIMIT 1").fetchall()
         _check_format(db, path)
-    except sqlite3.Error as error:
-        raise StoreError(f"{path} cannot be read as the audit store: {error}") from error
     return db
 
 
@@ -314,10 +301,9 @@ def read_event(row: EventRow) -> Event:
     )
 
 
-def _check_format(db: sqlite3.Connection, path: Path) -> None:
-    (found,) = db.execute("PRAGMA user_version").fetchone()
-    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if tables and found != FORMAT:
+def _check_format(db: Connection, path: Path) -> None:
+    found = format_of(db)
+    if schema(db) and found != FORMAT:
         raise StoreError(
             f"{path} has format {found}, this Kraftgate reads {FORMAT}: finish with the version "
             "that began, or remove the state directory to start afresh"

@@ -4,13 +4,13 @@ Tens of thousands of events stay in the file; what is read grows with what is as
 """
 
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from migration.metadata.events import Event, Source
-from streams.state.store import EVENT, connect_readonly, read_event
+from streams.state.sqlite import errors_as
+from streams.state.store import EVENT, StoreError, open_to_read, read_event
 
 STORE_ORIGIN: Final = 0
 """Events of one moment: those of the store come before whatever is merged with them."""
@@ -60,7 +60,7 @@ class Window:
 
 
 class EventTimeline:
-    """Reads one store; to be used by the thread that opened it."""
+    """Reads one store. Every method raises StoreError when the file cannot be read."""
 
     def __init__(self, path: Path) -> None:
         """Open.
@@ -68,7 +68,8 @@ class EventTimeline:
         Raises:
             StoreError: there is no store at `path`, or it cannot be read.
         """
-        self._db = connect_readonly(path)
+        self._path = path
+        self._db = open_to_read(path)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -76,10 +77,10 @@ class EventTimeline:
 
     def span(self, cluster: str) -> tuple[int, int] | None:
         """The moments of the first and the last event; None: there is none."""
-        first, last = self._db.execute(
-            f"SELECT min({_MOMENT}), max({_MOMENT}) FROM events WHERE cluster = ?",  # noqa: S608
-            (cluster,),
-        ).fetchone()
+        ((first, last),) = self._rows(
+            f"SELECT min({_MOMENT}), max({_MOMENT}) FROM events WHERE cluster = :cluster",  # noqa: S608
+            {"cluster": cluster},
+        )
         return None if first is None else (first, last)
 
     def counts(self, window: Window, stretch_ms: int, sources: set[Source]) -> Iterator[Counted]:
@@ -89,7 +90,7 @@ class EventTimeline:
             f"SELECT ({_MOMENT} - :from_ms) / :stretch, source, kind, count(*) FROM events"  # noqa: S608
             f" WHERE {_WITHIN} AND {_of(sources)} GROUP BY 1, 2, 3 ORDER BY 1"
         )
-        yield from map(Counted._make, self._db.execute(query, asked))
+        yield from map(Counted._make, self._rows(query, asked))
 
     def page(
         self,
@@ -112,8 +113,11 @@ class EventTimeline:
             f"SELECT {EVENT} FROM events WHERE {_WITHIN} AND {_of(sources)}{beyond}"  # noqa: S608
             f" ORDER BY {_MOMENT} {order}, sequence {order} LIMIT :limit"
         )
-        with closing(self._db.execute(query, asked)) as rows:
-            return [_placed(row[0], read_event(row)) for row in rows]
+        return [_placed(row[0], read_event(row)) for row in self._rows(query, asked)]
+
+    def _rows(self, query: str, asked: dict[str, object]) -> list[Any]:
+        with errors_as(StoreError, f"{self._path} cannot be read"):
+            return self._db.execute(query, asked).fetchall()
 
 
 def _placed(sequence: int, event: Event) -> tuple[Place, Event]:

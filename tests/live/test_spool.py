@@ -8,9 +8,9 @@ import pytest
 from streams.kafka.errors import ReplyDamaged, WrongCluster
 from streams.kafka.messages import OffsetAndEpoch
 from streams.metadata import spool_files
-from streams.metadata.errors import SpoolDamaged
+from streams.metadata.errors import SpoolDamaged, SpoolInUse
 from streams.metadata.spool import Position, Spool
-from streams.state.files import SpoolInUse, write_all
+from streams.state.files import write_all
 from streams.wire.batches import read_batches
 from tests.live.log_bytes import batch, log, no_op
 

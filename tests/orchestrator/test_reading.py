@@ -19,11 +19,11 @@ def test_whoever_looks_while_it_is_made_sees_none_or_all_of_it(
 
     def watched(*arguments: object, **options: object) -> sqlite3.Connection:
         made: sqlite3.Connection = connect(*arguments, **options)  # type: ignore[call-overload]
-        monkeypatch.setattr("streams.state.store.sqlite3.connect", connect)
+        monkeypatch.setattr("streams.state.sqlite.sqlite3.connect", connect)
         made.set_trace_callback(lambda _: seen.append(open_store(tmp_path) is not None))
         return made
 
-    monkeypatch.setattr("streams.state.store.sqlite3.connect", watched)
+    monkeypatch.setattr("streams.state.sqlite.sqlite3.connect", watched)
     with Store.open(tmp_path / STORE_FILE):
         assert len(seen) > 8
         assert not any(seen)

@@ -1,0 +1,117 @@
+"""SQLite files of the state directory: opening, pragmas, formats and transactions.
+
+Every file that is written uses write-ahead logging, so that readers never wait for the writer, and
+`synchronous=FULL`, so that a committed transaction survives a power cut. Connections are in
+autocommit mode (a transaction begins where the code says so), and may be passed between threads.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final, TypeAlias
+
+Connection: TypeAlias = sqlite3.Connection
+
+_BUSY_S_MAX: Final = 10.0
+"""How long a statement waits for a lock that another process holds."""
+_BUSY_AGAIN_S: Final = 0.01
+
+
+def connect(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
+    """Open a database for writing; create it and its directory if they are missing.
+
+    Raises:
+        sqlite3.Error: the file is no database, or cannot be created.
+        OSError: the directory cannot be created.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(path, timeout=busy_s_max, isolation_level=None, check_same_thread=False)
+    try:
+        _write_ahead(db, time.monotonic() + busy_s_max)
+        db.execute("PRAGMA synchronous=FULL")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def connect_readonly(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
+    """Open an existing database for reading.
+
+    Raises:
+        sqlite3.Error: there is no such file. Whether it is a database shows the first query.
+    """
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro",
+        uri=True,
+        timeout=busy_s_max,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def connect_memory() -> Connection:
+    """Return an empty database in memory."""
+    return sqlite3.connect(":memory:", isolation_level=None)
+
+
+@contextmanager
+def transaction(db: Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """Commit the block's statements, or none of them.
+
+    Raises:
+        sqlite3.Error: the disk is full, or the file is damaged, read-only or locked for too long.
+    """
+    with closing(db.execute(begin)):
+        pass
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:  # SQLite itself rolls back after some errors, such as a full disk
+            db.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def errors_as(
+    error: Callable[[str], Exception], what: str, *others: type[Exception]
+) -> Iterator[None]:
+    """Raise `error("WHAT: REASON")` for an error of SQLite, or of the types `others`."""
+    caught: tuple[type[Exception], ...] = (sqlite3.Error, *others)
+    try:
+        yield
+    except caught as reason:
+        raise error(f"{what}: {reason}") from reason
+
+
+def schema(db: Connection) -> dict[str, str]:
+    """Return the SQL of each table, index and trigger by name, as SQLite stores it."""
+    rows = db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {str(name): str(sql) for name, sql in rows}
+
+
+def format_of(db: Connection) -> int:
+    """Return the format that the file's writer set (`PRAGMA user_version`); 0: none."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def damage(db: Connection) -> str | None:
+    """Return the first damage that `PRAGMA integrity_check` finds; None: there is none."""
+    found = [str(row[0]) for row in db.execute("PRAGMA integrity_check(1)")]
+    return None if found == ["ok"] else found[0]
+
+
+def _write_ahead(db: Connection, deadline_s: float) -> None:
+    """Switch to write-ahead logging; for this SQLite does not wait for another process."""
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline_s:
+                raise
+            time.sleep(_BUSY_AGAIN_S)
+        else:
+            return
