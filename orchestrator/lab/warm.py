@@ -14,11 +14,11 @@ from orchestrator.lab.java import find_java
 _DUMP_S_MAX = 120.0
 
 
-def main() -> int:
-    """Make the archive unless it exists; return 1 if the JVM did not write it."""
+def main() -> None:
+    """Make the archive unless it exists; exit with 1 if the JVM did not write it."""
     archive = class_archive(find_java())
     if archive.is_file():
-        return 0
+        return
     with Lab(LabSpec(brokers=1, directories=1, controllers=1)) as lab:
         fresh = lab.home / archive.name
         lab.start_zookeeper()
@@ -30,14 +30,12 @@ def main() -> int:
         lab.wait_copied()
         lab.stop("broker-1", timeout_s=_DUMP_S_MAX)
         if not fresh.is_file():
-            sys.stderr.write("the JVM wrote no class archive; the lab starts without it\n")
-            return 1
+            sys.exit("The JVM wrote no class archive; the lab starts without it.")
         kept = archive.with_suffix(f".{os.getpid()}.tmp")
         kept.write_bytes(fresh.read_bytes())
         kept.chmod(0o600)
         kept.replace(archive)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
