@@ -12,8 +12,8 @@ ALERTS: Final = Subject("kraftgate", "cluster")
 
 _ALERTS: Final = ALERTS.gauge(
     "alerts",
-    "Alerts that stand, or are pending, by Kraftgate's own judgement; of one that it cannot tell to"
-    " be over, what was last known.",
+    "Active and pending alerts. An alert stays active until current data shows that "
+    "it is resolved.",
     "alertname",
     "severity",
     "state",
@@ -32,8 +32,9 @@ _IDENTITY: Final = (
 """The labels of every alert except `cluster`; an alert has some of them, the others are empty."""
 _ALERT: Final = ALERTS.gauge(
     "alert",
-    "1 for each alert whose condition holds. The Prometheus rules read it and wait for their `for`."
-    " An alert that was active stays until current data shows that it is resolved.",
+    "1 for each alert whose condition holds. The Prometheus rules read it and wait "
+    "for their `for`. An active alert stays until current data shows that it is "
+    "resolved.",
     *_IDENTITY,
 )
 _SINCE: Final = ALERTS.gauge(
@@ -46,12 +47,13 @@ _WAITING_RULES: Final = frozenset((rule.name, rule.severity) for rule in RULES i
 NOTICES: Final = Subject("kraftgate_notices", "receiver")
 
 _SENT: Final = NOTICES.counter(
-    "sent", "Notices of alerts, or signs of life, that the receiver took, since the start."
+    "sent", "Notifications or heartbeats that the receiver accepted since the start."
 )
-_FAILED: Final = NOTICES.counter("failed", "Attempts to tell the receiver that failed.")
-_WAITING: Final = NOTICES.gauge("waiting", "Notices that are due and that it was not told yet.")
+_FAILED: Final = NOTICES.counter("failed", "Failed attempts to notify the receiver.")
+_WAITING: Final = NOTICES.gauge("waiting", "Notifications that are due and not delivered yet.")
 _SUCCESS: Final = NOTICES.gauge(
-    "last_success_timestamp_seconds", "When it last took one, earlier runs included."
+    "last_success_timestamp_seconds",
+    "When the receiver last accepted a notification, including earlier runs.",
 )
 
 

@@ -10,50 +10,52 @@ from orchestrator.metrics.exposition import Exposition, Subject
 BROKER: Final = Subject("kraftgate_broker", "cluster", "broker")
 REPLICAS: Final = Subject("kraftgate", "cluster", "broker")
 
-_MODE: Final = BROKER.gauge("mode", "Whether the broker takes part in this mode.", "mode")
+_MODE: Final = BROKER.gauge("mode", "Whether the broker is in this mode.", "mode")
 _FENCED: Final = BROKER.gauge("fenced", "Whether the controllers fence the broker.")
 _SHUTTING_DOWN: Final = BROKER.gauge(
-    "in_controlled_shutdown", "Whether the broker told the controllers that it shuts down."
+    "in_controlled_shutdown",
+    "Whether the broker reported a controlled shutdown to the controllers.",
 )
 _REGISTERED: Final = BROKER.gauge(
     "registered_timestamp_seconds", "When the broker last registered with the controllers."
 )
 _LOG_DIRS: Final = BROKER.gauge(
-    "registered_log_dirs", "Log directories that its registration names as online."
+    "registered_log_dirs", "Log directories that the broker's registration names as online."
 )
 _UNFENCED: Final = BROKER.gauge(
-    "unfenced_timestamp_seconds", "When it was first unfenced after it registered."
+    "unfenced_timestamp_seconds", "When the broker was first unfenced after its registration."
 )
 _HELD: Final = BROKER.gauge(
-    "held", "Whether it registered in KRaft mode and has replicas without a directory since."
+    "held", "Whether the broker is held: registered in KRaft mode, with pending replicas."
 )
 _HELD_SINCE: Final = BROKER.gauge(
-    "held_since_timestamp_seconds", "Since when it is held; only while it is."
+    "held_since_timestamp_seconds", "When the hold began. Only while the broker is held."
 )
 _PROGRESS: Final = BROKER.gauge(
     "last_progress_timestamp_seconds",
-    "When a replica of a held broker last got its directory, or, before the first, when it"
-    " registered; only while it is held.",
+    "When a replica of a held broker last got its directory; before the first one, "
+    "when the broker registered. Only while the broker is held.",
 )
 _COMPLETE: Final = BROKER.gauge(
     "assignments_complete_timestamp_seconds",
-    "When its last replica got a directory after it registered in KRaft mode.",
+    "When the broker's last pending replica got its directory after the KRaft registration.",
 )
 _EARLY: Final = BROKER.gauge(
-    "unfenced_early", "Whether Kafka lets the broker serve although it is held."
+    "unfenced_early", "Whether the broker is unfenced although it is held."
 )
 _EARLY_PENDING: Final = BROKER.gauge(
     "unfenced_early_pending_replicas",
-    "Replicas without a directory when it was unfenced early, by its latest registration.",
+    "Pending replicas when Kafka unfenced the broker early, after its latest registration.",
 )
 _EARLY_SECONDS: Final = BROKER.gauge(
-    "unfenced_early_duration_seconds", "From there until each of them had one."
+    "unfenced_early_duration_seconds",
+    "Time from the early unfencing until each of these replicas had a directory.",
 )
 _UNDER_REPLICATED: Final = BROKER.gauge(
-    "under_replicated_partitions", "Partitions of which it is a replica and not in the ISR."
+    "under_replicated_partitions", "Partitions of which the broker is a replica and not in the ISR."
 )
 _REPLICAS: Final = REPLICAS.gauge(
-    "replicas", "The broker's replicas by what is known of their directory.", "state"
+    "replicas", "The broker's replicas by the state of their directory.", "state"
 )
 
 

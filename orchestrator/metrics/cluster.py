@@ -13,27 +13,34 @@ from orchestrator.metrics.exposition import Exposition, Subject
 CLUSTER: Final = Subject("kraftgate", "cluster")
 
 _PHASE: Final = CLUSTER.gauge(
-    "phase", "Whether the migration is in this phase, by what was last read.", "phase"
+    "phase", "Whether the migration is in this phase, by the last read state.", "phase"
 )
 _PHASE_CHANGED: Final = CLUSTER.gauge(
-    "phase_changed_timestamp_seconds", "When the phase that it is in began."
+    "phase_changed_timestamp_seconds", "When the current phase began."
 )
-_OFFSET: Final = CLUSTER.gauge("metadata_offset", "The last record of the metadata log that is in.")
+_OFFSET: Final = CLUSTER.gauge(
+    "metadata_offset", "The offset of the last processed record of the metadata log."
+)
 _HIGH_WATERMARK: Final = CLUSTER.gauge(
-    "metadata_high_watermark", "The first offset that is not committed, as a controller last told."
+    "metadata_high_watermark",
+    "The first offset that is not committed, as last reported by a controller.",
 )
 _RECORD_TIME: Final = CLUSTER.gauge(
-    "metadata_record_timestamp_seconds", "The timestamp of the last record that is in."
+    "metadata_record_timestamp_seconds", "The timestamp of the last processed record."
 )
-_LEADER_EPOCH: Final = CLUSTER.gauge("metadata_leader_epoch", "The epoch of that record's leader.")
-_VERSION: Final = CLUSTER.gauge("metadata_version_level", "The finalized metadata.version's level.")
+_LEADER_EPOCH: Final = CLUSTER.gauge(
+    "metadata_leader_epoch", "The leader epoch of the last processed record."
+)
+_VERSION: Final = CLUSTER.gauge(
+    "metadata_version_level", "The level of the finalized metadata.version."
+)
 _UNKNOWN_RECORDS: Final = CLUSTER.gauge(
-    "metadata_unknown_records", "Records of kinds that this version does not know and left aside."
+    "metadata_unknown_records", "Records of types that this version does not know and skipped."
 )
 _ACTIVE_CONTROLLER: Final = CLUSTER.gauge(
     "active_controller", "1 for the controller that leads the metadata quorum.", "controller"
 )
-_BROKERS: Final = CLUSTER.gauge("brokers", "Brokers that are known, by mode.", "mode")
+_BROKERS: Final = CLUSTER.gauge("brokers", "Known brokers by mode.", "mode")
 _TOPICS: Final = CLUSTER.gauge("topics", "Topics in the metadata log.")
 _PARTITIONS: Final = CLUSTER.gauge("partitions", "Partitions in the metadata log.")
 _UNDER_REPLICATED: Final = CLUSTER.gauge(
@@ -50,7 +57,7 @@ _ZNODE_WRITTEN: Final = CLUSTER.gauge(
     "migration_znode_written_timestamp_seconds", "ZooKeeper's time of the last write of /migration."
 )
 _ZNODE_OFFSET: Final = CLUSTER.gauge(
-    "migration_znode_offset", "The metadata offset in /migration; positive once all is copied."
+    "migration_znode_offset", "The metadata offset in /migration; positive once the copy is done."
 )
 _COMPARED_AT: Final = CLUSTER.gauge(
     "comparison_timestamp_seconds", "When this was last compared with the metadata log.", "of"
@@ -58,7 +65,9 @@ _COMPARED_AT: Final = CLUSTER.gauge(
 _DIFFERENCES: Final = CLUSTER.gauge(
     "comparison_differences", "Differences that two comparisons found.", "of"
 )
-_EVENTS: Final = CLUSTER.counter("events", "Events on the timeline, earlier runs included.", "kind")
+_EVENTS: Final = CLUSTER.counter(
+    "events", "Events on the timeline, including earlier runs.", "kind"
+)
 
 
 def tell_cluster(into: Exposition, view: View, tally: Tally) -> None:

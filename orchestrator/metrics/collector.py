@@ -24,9 +24,10 @@ from orchestrator.run.assessed import Assessed
 
 PROCESS: Final = Subject("kraftgate")
 
-_BUILD: Final = PROCESS.info("build", "The version that runs.", "version")
+_BUILD: Final = PROCESS.info("build", "The version of Kraftgate.", "version")
 _LOOK: Final = PROCESS.gauge(
-    "last_look_timestamp_seconds", "When all that is told here was last read; a few times a second."
+    "last_look_timestamp_seconds",
+    "When the state behind these metrics was last read; a few times a second.",
 )
 _SUBJECTS: Final = (
     PROCESS,

@@ -13,18 +13,20 @@ HOLDS: Final = Subject("kraftgate", "cluster")
 
 _RATE: Final = PACE.gauge(
     "assigned_replicas_per_second",
-    "Replicas of a held broker that got their directory, per second, over the latest steps of its"
-    " progress; only while it is held.",
+    "Replicas of a held broker that got their directory, per second, over the latest "
+    "steps of its progress. Only while the broker is held.",
 )
 _BROKER_ETA: Final = PACE.gauge(
     "eta_timestamp_seconds",
-    "When the last replica of a held broker should have its directory: as it is expected, and not"
-    " before and not after with nine chances in ten. None without a rate, of old data, or stalled.",
+    "Estimated time at which the last replica of a held broker has its directory; "
+    "`bound` is the estimate, or an end of the interval that nine of ten such "
+    "estimates keep to. Absent without a rate, for stale data, or if the broker is "
+    "stalled.",
     "bound",
 )
 _ETA: Final = HOLDS.gauge(
     "eta_timestamp_seconds",
-    "When no broker should be held any more; none unless every one that is has an estimate.",
+    "Estimated time at which no broker is held. Absent unless every held broker has an estimate.",
     "bound",
 )
 

@@ -10,8 +10,8 @@ IDENTITY: Final = Subject("kraftgate", "cluster")
 
 _CLUSTER: Final = IDENTITY.info(
     "cluster",
-    "The cluster's id, its finalized metadata.version by name, and the runbook that is walked;"
-    " empty: not known, or none.",
+    "The cluster's id, its finalized metadata.version by name, and the runbook. An "
+    "empty label is unknown, or none.",
     "cluster_id",
     "metadata_version",
     "runbook",

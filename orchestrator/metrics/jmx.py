@@ -17,8 +17,9 @@ _NUMBERS: Final = MappingProxyType(
     {
         str(JmxName.ZK_MIGRATION_STATE): NODE.gauge(
             "zk_migration_state",
-            "ZkMigrationState: 0 none, 1 migration, 2 pre-migration, 3 post-migration, 4 ZooKeeper"
-            " (a broker that needs it reads 4 always); negative before the controller tells it.",
+            "ZkMigrationState: 0 none, 1 migration, 2 pre-migration, 3 post-migration, 4 "
+            "ZooKeeper (a broker that uses ZooKeeper always reads 4); negative before the "
+            "controller sets it.",
         ),
         str(JmxName.MIGRATING_ZK_BROKER_COUNT): NODE.gauge(
             "migrating_zk_brokers",
@@ -27,8 +28,8 @@ _NUMBERS: Final = MappingProxyType(
         ),
         str(JmxName.ZK_WRITE_BEHIND_LAG): NODE.gauge(
             "zk_write_behind_lag_records",
-            "ZkWriteBehindLag of a controller: records that are not written to ZooKeeper; near 0"
-            " also while every write fails.",
+            "ZkWriteBehindLag of a controller: records that are not written to ZooKeeper. It "
+            "is near 0 also while every write fails.",
         ),
         str(JmxName.ACTIVE_CONTROLLER_COUNT): NODE.gauge(
             "active_controllers", "ActiveControllerCount: 1 on the active controller."
@@ -40,18 +41,18 @@ _NUMBERS: Final = MappingProxyType(
         ),
         str(JmxName.OFFLINE_LOG_DIRECTORY_COUNT): NODE.gauge(
             "offline_log_directories",
-            "OfflineLogDirectoryCount of a broker: log directories that it has given up.",
+            "OfflineLogDirectoryCount of a broker: log directories that it took offline.",
         ),
     }
 )
 _READ: Final = NODE.gauge("read_timestamp_seconds", "When the node's numbers were last read.")
 _SILENT: Final = NODE.gauge(
     "silent_since_timestamp_seconds",
-    "Since when they cannot be read; only as long as that lasts.",
+    "Since when the node's numbers cannot be read. Only while that lasts.",
 )
 _CONTRADICTIONS: Final = NODE.gauge(
     "contradictions",
-    "Numbers of the node that two readings show to contradict what is known otherwise.",
+    "Numbers of the node that contradict other sources in two readings.",
 )
 
 

@@ -13,8 +13,7 @@ JUDGED: Final = Subject("kraftgate", "cluster")
 
 _HAZARD: Final = JUDGED.gauge(
     "hazard",
-    "1 for each hazard that stands, with the broker that it is about, if it is about one, and the"
-    " step that it forbids, if it forbids one.",
+    "1 for each active hazard, with its broker, if any, and the step that it blocks, if any.",
     "hazard",
     "severity",
     "blocks",
@@ -22,14 +21,15 @@ _HAZARD: Final = JUDGED.gauge(
 )
 _HAZARD_ACTIVE: Final = JUDGED.gauge(
     "hazard_active",
-    "Whether a hazard of this kind stands; 0 only where everything is known that would show it.",
+    "Whether a hazard of this kind is active. 0 only if every source that would show "
+    "it is current.",
     "hazard",
 )
 _HAZARDS_KNOWN: Final = JUDGED.gauge(
-    "hazards_known", "Whether everything is known that would show a hazard."
+    "hazards_known", "Whether every source that would show a hazard is current."
 )
 _WAITS: Final = JUDGED.gauge(
-    "waits", "Waits of this name; while a source is not current, only those for it.", "wait"
+    "waits", "Waits of this name. While a source is not current, only the wait for it.", "wait"
 )
 
 

@@ -10,23 +10,25 @@ LOG_DIR: Final = Subject("kraftgate_log_dir", "cluster", "broker", "log_dir")
 
 _COUNT: Final = DISKS.gauge(
     "log_dirs",
-    "Log directories by what is known of them; unknown: the broker does not answer, and nobody"
-    " looked on its host.",
+    "Log directories by state. Unknown: the broker does not answer, and Kraftgate "
+    "does not run on its host.",
     "state",
 )
 _TOLD: Final = DISKS.gauge(
     "log_dirs_told_timestamp_seconds",
-    "When the broker last described its log directories; while it answers, at least once a minute.",
+    "When the broker last described its log directories; at least once a minute while it answers.",
 )
 _SILENT: Final = DISKS.gauge(
     "log_dirs_silent_since_timestamp_seconds",
-    "Since when it does not answer; only as long as that lasts.",
+    "Since when the broker does not describe its log directories. Only while that lasts.",
 )
 _ONLINE: Final = LOG_DIR.gauge("online", "Whether the directory can be used.")
-_REPLICAS: Final = LOG_DIR.gauge("replicas", "Replicas in it, those on their way into it left out.")
-_SIZE: Final = LOG_DIR.gauge("size_bytes", "The size of their logs.")
-_VOLUME: Final = LOG_DIR.gauge("volume_bytes", "The size of the volume that it is on.")
-_USABLE: Final = LOG_DIR.gauge("volume_usable_bytes", "What of that volume is free.")
+_REPLICAS: Final = LOG_DIR.gauge(
+    "replicas", "Replicas in the directory, without those that are being moved into it."
+)
+_SIZE: Final = LOG_DIR.gauge("size_bytes", "The size of the logs of these replicas.")
+_VOLUME: Final = LOG_DIR.gauge("volume_bytes", "The size of the directory's volume.")
+_USABLE: Final = LOG_DIR.gauge("volume_usable_bytes", "The usable space of that volume.")
 
 
 def tell_log_dirs(into: Exposition, cluster: str, disks: BrokerDisks) -> None:

@@ -10,15 +10,13 @@ SOURCE: Final = Subject("kraftgate_source", "cluster", "source")
 
 _CURRENT: Final = SOURCE.gauge(
     "current",
-    "Whether what is known from this source is the present; of those that are configured and that"
-    " the cluster still has.",
+    "Whether the data of this source is current. Only for configured sources that the "
+    "cluster still has.",
 )
-_REPLY: Final = SOURCE.gauge("last_reply_timestamp_seconds", "When it last got an answer.")
-_ERROR: Final = SOURCE.gauge(
-    "error", "Whether it cannot follow the cluster until a person mends something."
-)
+_REPLY: Final = SOURCE.gauge("last_reply_timestamp_seconds", "When the source last got an answer.")
+_ERROR: Final = SOURCE.gauge("error", "Whether the source has an error that an operator must fix.")
 _UNREAD: Final = SOURCE.gauge(
-    "unread", "Records, or facts, that were seen and are yet to be taken in."
+    "unread", "Records or facts that were received and not processed yet."
 )
 
 

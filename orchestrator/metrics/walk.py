@@ -9,20 +9,29 @@ from orchestrator.walk.told import WalkTold
 WALK: Final = Subject("kraftgate", "cluster")
 
 _CHECKPOINT: Final = WALK.gauge(
-    "checkpoint", "1 for the checkpoint at which the walk stands.", "checkpoint", "stage"
+    "checkpoint", "1 for the current checkpoint of the execution.", "checkpoint", "stage"
 )
 _ENTERED: Final = WALK.gauge(
-    "checkpoint_entered_timestamp_seconds", "When the walk came to it.", "checkpoint"
+    "checkpoint_entered_timestamp_seconds",
+    "When the execution entered the checkpoint.",
+    "checkpoint",
 )
 _CONDITIONS: Final = WALK.gauge(
-    "checkpoint_conditions", "Its guards or its gate, by verdict.", "checkpoint", "verdict"
+    "checkpoint_conditions",
+    "Conditions of the checkpoint's guards or gate, by verdict.",
+    "checkpoint",
+    "verdict",
 )
 _ASKS: Final = WALK.gauge(
-    "step_needs_decision", "Whether a person must say how its step ended.", "checkpoint"
+    "step_needs_decision",
+    "Whether an operator must decide about the checkpoint's step.",
+    "checkpoint",
 )
-_PAUSED: Final = WALK.gauge("walk_paused", "Whether a person paused the walk.")
-_EXECUTES: Final = WALK.gauge("walk_executes", "Whether steps are done by hooks.")
-_TOLD: Final = WALK.gauge("walk_told_timestamp_seconds", "When the walk last told where it stands.")
+_PAUSED: Final = WALK.gauge("walk_paused", "Whether an operator paused the execution.")
+_EXECUTES: Final = WALK.gauge("walk_executes", "Whether hooks perform the steps.")
+_TOLD: Final = WALK.gauge(
+    "walk_told_timestamp_seconds", "When the execution last reported its state."
+)
 
 
 def tell_walk(into: Exposition, cluster: str, walk: WalkTold) -> None:
