@@ -1,4 +1,4 @@
-"""Makes the README's pictures of the console.
+"""Makes the pictures of README and handbook of the console.
 
     python -m tests.browser.pictures [--out runbooks/pictures]
 
