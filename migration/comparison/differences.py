@@ -131,7 +131,7 @@ class Comparisons:
     disks: Last = field(default_factory=Last)
 
 
-def told(
+def confirm(
     seen: ZkContentSeen | ZkContentRead | DiskContentSeen,
     compared: int,
     found: Found,

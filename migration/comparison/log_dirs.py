@@ -10,7 +10,7 @@ from migration.comparison.differences import (
     Placed,
     ShardComparison,
     Topic,
-    told,
+    confirm,
 )
 from migration.metadata.partitions import Numbers
 from migration.observed.facts import DiskContentSeen, TopicOnDisk
@@ -61,7 +61,7 @@ def against_disks(
         Placed(broker, path, ids[directory], len(subjects), tuple(sorted(subjects)[:NAMED_MAX]))
         for (broker, path, directory), subjects in sorted(groups.items())
     )
-    result, before.disks = told(seen, compared, found, before.disks, placed=placed)
+    result, before.disks = confirm(seen, compared, found, before.disks, placed=placed)
     return result
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from migration.comparison.differences import Difference, Last, Placed, ShardComparison
 from migration.metadata.directory_ids import PENDING, to_text
 from migration.metadata.event_kinds import EventKind
-from migration.metadata.events import Event, Source, Told
+from migration.metadata.events import Event, EventCollector, Source
 from migration.observed.log_dirs import DisksImage
 
 _NAMED_MAX: Final = 200
@@ -110,9 +110,9 @@ def take(
             continue
         told_all = [*together.values(), *([before.brokers] if before.brokers else [])]
         whole = _whole(before.last, told_all, disks)
-        told = Told(source, part.seen_ms)
-        _tell(before.last, whole, told)
-        events += told.events
+        collected = EventCollector(source, part.seen_ms)
+        _tell(before.last, whole, collected)
+        events += collected.events
         before = replace(before, last=whole, parts={})
     return before, events
 
@@ -208,11 +208,11 @@ def _misplaced(placed: Iterable[Placed], identities: tuple[Identity, ...]) -> It
                 yield Difference("misplaced", subject, lies_in, assigned, each.broker, each.path)
 
 
-def _tell(before: Compared, now: Compared, told: Told) -> None:
+def _tell(before: Compared, now: Compared, collected: EventCollector) -> None:
     known = {(each.broker, each.path): each.directory for each in before.identities}
     for one in now.identities:
         if known.get((one.broker, one.path)) != one.directory:
-            told.tell(
+            collected.add(
                 EventKind.LOG_DIR_IDENTIFIED,
                 one.broker,
                 path=one.path,
@@ -225,7 +225,7 @@ def _tell(before: Compared, now: Compared, told: Told) -> None:
     for each in new[:_TOLD_MAX]:
         if each.kind in _KINDS:
             topic, _, partition = each.subject.rpartition("-")
-            told.tell(
+            collected.add(
                 _KINDS[each.kind],
                 each.broker,
                 topic=topic,
@@ -235,7 +235,7 @@ def _tell(before: Compared, now: Compared, told: Told) -> None:
                 assigned_to=each.logged,
             )
         else:
-            told.tell(
+            collected.add(
                 EventKind.ZOOKEEPER_DIFFERS,
                 what=each.kind,
                 subject=each.subject,
@@ -243,12 +243,12 @@ def _tell(before: Compared, now: Compared, told: Told) -> None:
                 metadata_log=each.logged,
             )
     if len(new) > _TOLD_MAX:
-        told.tell(EventKind.DIFFERENCES_NOT_TOLD, count=len(new) - _TOLD_MAX)
+        collected.add(EventKind.DIFFERENCES_NOT_TOLD, count=len(new) - _TOLD_MAX)
     unread = dict(before.unread)
     for path, why in now.unread:
         if unread.get(path) != why:
-            told.tell(EventKind.ZNODE_NOT_COMPARED, path=path, reason=why)
+            collected.add(EventKind.ZNODE_NOT_COMPARED, path=path, reason=why)
     if before.unreadable and not now.unreadable:
-        told.tell(EventKind.ZNODES_COMPARED_AGAIN)
+        collected.add(EventKind.ZNODES_COMPARED_AGAIN)
     if before.lasting and not now.lasting:
-        told.tell(EventKind.DIFFERENCES_OVER, compared=now.compared)
+        collected.add(EventKind.DIFFERENCES_OVER, compared=now.compared)

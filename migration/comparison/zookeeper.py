@@ -12,7 +12,7 @@ from migration.comparison.differences import (
     Last,
     ShardComparison,
     Topic,
-    told,
+    confirm,
 )
 from migration.comparison.quotas import QUOTA_RESOURCE, entity_of_path
 from migration.metadata.partitions import Replicas
@@ -98,7 +98,7 @@ def against_zookeeper(
     found, compared = _of_topics(topics, seen.topics, concealed.topics)
     found.update(dict.fromkeys(_of_configs(configs, seen.configs, concealed.configs)))
     found.update(dict.fromkeys(each for each in last.lasting if concealed.hides(each)))
-    result, before.zookeeper = told(
+    result, before.zookeeper = confirm(
         seen,
         compared,
         found,

@@ -103,7 +103,7 @@ class _Step:
         self._active_controller = image.active_controller
         self._metadata_version = image.metadata_version
         self._controllers = dict(image.controllers)
-        self._told_phase = image.phase
+        self._reported_phase = image.phase
 
     def follow_log(self) -> None:
         """Merge records, the shards' movements, crossings and notes, by offset."""
@@ -141,12 +141,12 @@ class _Step:
         self._held_back = []
         self._migration_state = replace(self._migration_state, copying=False)
         brokers = self._brokers.brokers.values()
-        self._told_phase = self._phase()
-        self._events.tell(
+        self._reported_phase = self._phase()
+        self._events.add(
             at,
             EventKind.SNAPSHOT_LOADED,
             skipped=at.offset - came_from.offset if came_from else None,
-            phase=str(self._told_phase),
+            phase=str(self._reported_phase),
             held=[each.id for each in brokers if each.held],
             unfenced_early=[each.id for each in brokers if each.early],
             unregistered=gone,
@@ -157,7 +157,7 @@ class _Step:
                     self._events.note(note)
 
     def finish(self) -> tuple[ClusterImage, tuple[Event, ...]]:
-        """The next image, and the events told."""
+        """Return the next image and the events."""
         reports = self._batch.reports.values()
         # A copy that was made begins with what ZooKeeper holds: what was wiped before is settled.
         copied = self._phase() in (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED)
@@ -213,7 +213,7 @@ class _Step:
             name = stamped.record.name or ""
             copying = name == COPY_TRANSACTION
             self._migration_state = replace(self._migration_state, copying=copying)
-            self._events.tell(_moment(stamped), EventKind.TRANSACTION_OPENED, name=name)
+            self._events.add(_moment(stamped), EventKind.TRANSACTION_OPENED, name=name)
         elif what is Admission.HELD:
             self._held_back.append(stamped)
         elif what is Admission.NOW:
@@ -230,14 +230,14 @@ class _Step:
                 self._apply(each)
         record = stamped.record
         if isinstance(record, AbortTransaction):
-            self._events.tell(
+            self._events.add(
                 _moment(stamped),
                 EventKind.TRANSACTION_ABORTED,
                 reason=record.reason or "",
                 dropped=len(held_back),
             )
         elif isinstance(record, EndTransaction):
-            self._events.tell(_moment(stamped), EventKind.TRANSACTION_ENDED)
+            self._events.add(_moment(stamped), EventKind.TRANSACTION_ENDED)
 
     def _apply(self, stamped: Stamped) -> None:
         if not self._brokers.apply(_moment(stamped), stamped.record):
@@ -253,13 +253,13 @@ class _Step:
             case FeatureLevel(name="metadata.version"):
                 if record.feature_level != self._metadata_version:
                     self._metadata_version = record.feature_level
-                    self._events.tell(at, EventKind.METADATA_VERSION, level=record.feature_level)
+                    self._events.add(at, EventKind.METADATA_VERSION, level=record.feature_level)
             case LeaderChange():
                 self._active_controller = record.leader_id
-                self._events.tell(at, EventKind.CONTROLLER_ELECTED, controller=record.leader_id)
+                self._events.add(at, EventKind.CONTROLLER_ELECTED, controller=record.leader_id)
             case RegisterController():
                 self._controllers[record.controller_id] = controllers.registered(record, at)
-                self._events.tell(
+                self._events.add(
                     at,
                     EventKind.CONTROLLER_REGISTERED,
                     controller=record.controller_id,
@@ -267,7 +267,7 @@ class _Step:
                 )
             case Unknown():
                 if record.api_key not in self._unknown:
-                    self._events.tell(at, EventKind.UNKNOWN_RECORD, api_key=record.api_key)
+                    self._events.add(at, EventKind.UNKNOWN_RECORD, api_key=record.api_key)
                 self._unknown[record.api_key] = self._unknown.get(record.api_key, 0) + 1
             case _:
                 pass
@@ -278,12 +278,12 @@ class _Step:
 
     def _phase_check(self, stamped: Stamped) -> None:
         phase = self._phase()
-        if phase is not self._told_phase:
+        if phase is not self._reported_phase:
             at = _moment(stamped)
-            self._events.tell(
-                at, EventKind.PHASE_CHANGED, was=str(self._told_phase), now=str(phase)
+            self._events.add(
+                at, EventKind.PHASE_CHANGED, was=str(self._reported_phase), now=str(phase)
             )
-            self._told_phase = phase
+            self._reported_phase = phase
 
 
 def _moment(stamped: Stamped) -> Moment:

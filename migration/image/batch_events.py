@@ -1,4 +1,4 @@
-"""The events of one batch, as they are told."""
+"""The events of one batch, in metadata order."""
 
 from migration.image.brokers import Moment
 from migration.metadata.event_kinds import EventKind
@@ -10,13 +10,11 @@ class Events:
     """Collects events."""
 
     def __init__(self) -> None:
-        self._told: list[Event] = []
+        self._events: list[Event] = []
 
-    def tell(
-        self, at: Moment, kind: EventKind, broker: int | None = None, **fields: object
-    ) -> None:
-        """Something happened."""
-        self._told.append(
+    def add(self, at: Moment, kind: EventKind, broker: int | None = None, **fields: object) -> None:
+        """Add an event."""
+        self._events.append(
             Event(
                 offset=at.offset,
                 timestamp_ms=at.timestamp_ms,
@@ -27,8 +25,8 @@ class Events:
         )
 
     def note(self, note: Note) -> None:
-        """A shard noted something."""
-        self._told.append(
+        """Add the event of a shard."""
+        self._events.append(
             Event(
                 offset=note.offset,
                 timestamp_ms=note.timestamp_ms,
@@ -38,8 +36,8 @@ class Events:
         )
 
     def in_order(self) -> tuple[Event, ...]:
-        """All, in metadata order.
+        """Return the events in metadata order.
 
-        Held-back records take effect at their transaction's end but stand where they were.
+        Records of a transaction take effect at its end; their events have the records' offsets.
         """
-        return tuple(sorted(self._told, key=lambda event: event.offset or 0))
+        return tuple(sorted(self._events, key=lambda event: event.offset or 0))

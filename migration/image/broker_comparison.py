@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from migration.comparison.differences import Difference, Found, Last, ShardComparison, told
+from migration.comparison.differences import Difference, Found, Last, ShardComparison, confirm
 from migration.image.brokers import Broker
 from migration.image.summary import Mode
 from migration.observed.facts import ZkContentRead
@@ -30,7 +30,7 @@ def against_brokers(
             found[_registration(broker.id, "present", str(broker.mode))] = None
     for id_ in there - brokers.keys():
         found[_registration(id_, "present", "absent")] = None
-    return told(seen, len(there & brokers.keys()), found, before, lasts_ms=LASTS_MS)
+    return confirm(seen, len(there & brokers.keys()), found, before, lasts_ms=LASTS_MS)
 
 
 def _registration(broker: int, seen: str, logged: str) -> Difference:

@@ -39,7 +39,7 @@ class BrokerSteps:
     def __init__(
         self, image: ClusterImage, reports: Mapping[int, ShardReport], events: Events
     ) -> None:
-        self._tell = events.tell
+        self._add_event = events.add
         self.brokers: dict[int, Broker] = dict(image.brokers)
         self.shards = {each: set(shards) for each, shards in image.pending_shards.items()}
         self._pending = {each: image.pending(each) for each in image.directories}
@@ -111,7 +111,7 @@ class BrokerSteps:
             return
         broker = rules.registered(record, at, pending, before)
         self.brokers[broker.id] = broker
-        self._tell(
+        self._add_event(
             at,
             EventKind.BROKER_REGISTERED,
             broker.id,
@@ -124,15 +124,15 @@ class BrokerSteps:
         if before is not None:
             self._directories_changed(at, broker.id, before.log_dirs, broker.log_dirs)
         if broker.held:
-            self._tell(at, EventKind.BROKER_HELD, broker.id, pending=pending)
+            self._add_event(at, EventKind.BROKER_HELD, broker.id, pending=pending)
         elif broker.complete is not None:
-            self._tell(at, EventKind.ASSIGNMENTS_COMPLETE, broker.id)
+            self._add_event(at, EventKind.ASSIGNMENTS_COMPLETE, broker.id)
         if not record.fenced:
-            self._tell_unfenced(at, broker, pending)
+            self._add_unfenced(at, broker, pending)
 
     def _amended(self, at: Moment, before: Broker, record: RegisterBroker) -> None:
         self.brokers[before.id] = rules.amended(before, record)
-        self._tell(
+        self._add_event(
             at,
             EventKind.BROKER_AMENDED,
             before.id,
@@ -151,7 +151,7 @@ class BrokerSteps:
             broker = self.brokers[broker.id] = rules.shrunk(broker, record.log_dirs, at, pending)
         if record.in_controlled_shutdown == 1 and not broker.in_controlled_shutdown:
             self.brokers[broker.id] = replace(broker, in_controlled_shutdown=True)
-            self._tell(at, EventKind.BROKER_CONTROLLED_SHUTDOWN, broker.id)
+            self._add_event(at, EventKind.BROKER_CONTROLLED_SHUTDOWN, broker.id)
         if record.fenced == 1:
             self._fenced(at, record.broker_id, record.broker_epoch)
         elif record.fenced == -1:
@@ -163,25 +163,25 @@ class BrokerSteps:
             return
         pending = self._pending.get(broker_id, 0)
         self.brokers[broker_id] = rules.unfence(broker, at, pending)
-        self._tell_unfenced(at, broker, pending)
+        self._add_unfenced(at, broker, pending)
 
-    def _tell_unfenced(self, at: Moment, broker: Broker, pending: int) -> None:
-        self._tell(at, EventKind.BROKER_UNFENCED, broker.id)
+    def _add_unfenced(self, at: Moment, broker: Broker, pending: int) -> None:
+        self._add_event(at, EventKind.BROKER_UNFENCED, broker.id)
         if broker.held:
-            self._tell(at, EventKind.BROKER_UNFENCED_EARLY, broker.id, pending=pending)
+            self._add_event(at, EventKind.BROKER_UNFENCED_EARLY, broker.id, pending=pending)
 
     def _fenced(self, at: Moment, broker_id: int, epoch: int) -> None:
         broker = self._current(at, broker_id, epoch)
         if broker is None:
             return
         self.brokers[broker_id] = replace(broker, fenced=True)
-        self._tell(at, EventKind.BROKER_FENCED, broker_id)
+        self._add_event(at, EventKind.BROKER_FENCED, broker_id)
 
     def _unregistered(self, at: Moment, record: UnregisterBroker) -> None:
         if self._current(at, record.broker_id, record.broker_epoch) is None:
             return
         del self.brokers[record.broker_id]
-        self._tell(at, EventKind.BROKER_UNREGISTERED, record.broker_id)
+        self._add_event(at, EventKind.BROKER_UNREGISTERED, record.broker_id)
 
     def _current(self, at: Moment, broker_id: int, epoch: int) -> Broker | None:
         """The broker, if the record speaks of its latest registration (as ClusterDelta checks)."""
@@ -190,7 +190,7 @@ class BrokerSteps:
             return broker
         known = "not registered" if broker is None else f"registered with epoch {broker.epoch}"
         why = f"the record speaks of epoch {epoch}, the broker is {known}"
-        self._tell(at, EventKind.RECORD_CONTRADICTS, broker_id, reason=why)
+        self._add_event(at, EventKind.RECORD_CONTRADICTS, broker_id, reason=why)
         return None
 
     def _directories_changed(
@@ -203,9 +203,9 @@ class BrokerSteps:
         gone = [to_text(each) for each in before if each not in after]
         new = [to_text(each) for each in after if each not in before]
         if gone:
-            self._tell(at, EventKind.LOG_DIRS_LOST, broker, directories=gone, left=len(after))
+            self._add_event(at, EventKind.LOG_DIRS_LOST, broker, directories=gone, left=len(after))
         if new and before:
-            self._tell(at, EventKind.LOG_DIRS_ADDED, broker, directories=new)
+            self._add_event(at, EventKind.LOG_DIRS_ADDED, broker, directories=new)
 
     def _completed(self, at: Moment, broker_id: int) -> None:
         before = self.brokers.get(broker_id)
@@ -214,9 +214,9 @@ class BrokerSteps:
         broker = self.brokers[broker_id] = rules.settled(before, at)
         if not before.held:
             return
-        early = broker.early.told() if broker.early else None
+        early = broker.early.summary() if broker.early else None
         since_ms = broker.registered.timestamp_ms
-        self._tell(
+        self._add_event(
             at,
             EventKind.ASSIGNMENTS_COMPLETE,
             broker_id,

@@ -30,7 +30,7 @@ class Early:
     pending: int
     until: Moment | None = None
 
-    def told(self) -> UnfencedEarly:
+    def summary(self) -> UnfencedEarly:
         """As the contract prints it."""
         known = self.at is not None and self.until is not None
         duration = self.until.timestamp_ms - self.at.timestamp_ms if known else None  # type: ignore[union-attr]
@@ -49,7 +49,7 @@ class Gone:
     pending: int
     at: Moment
 
-    def told(self) -> DirectoriesGone:
+    def summary(self) -> DirectoriesGone:
         """As the summary has it."""
         return DirectoriesGone(
             directories=tuple(to_text(each) for each in self.directories),

@@ -122,10 +122,10 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
         unfenced_ms=unfenced.timestamp_ms if unfenced else None,
         assignments_complete_offset=complete.offset if complete else None,
         assignments_complete_ms=complete.timestamp_ms if complete else None,
-        unfenced_early=broker.early.told() if broker.early else None,
+        unfenced_early=broker.early.summary() if broker.early else None,
         progress=broker.progress,
-        gone=broker.gone.told() if broker.gone else None,
-        failed=broker.failed.told() if broker.failed else None,
+        gone=broker.gone.summary() if broker.gone else None,
+        failed=broker.failed.summary() if broker.failed else None,
         host=broker.host,
         rack=broker.rack,
         supports=broker.supports,
@@ -213,7 +213,7 @@ def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
         under_replicated=image.replication.under_replicated if at else None,
         leaderless=image.replication.leaderless if at else None,
         reassigning=image.replication.reassigning if at else None,
-        controllers=tuple(image.controllers[each].told() for each in sorted(image.controllers))
+        controllers=tuple(image.controllers[each].summary() for each in sorted(image.controllers))
         if at
         else None,
         jmx=image.jmx,

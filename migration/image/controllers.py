@@ -22,7 +22,7 @@ class Controller:
     registered: Moment | None
     host: str | None = None
 
-    def told(self) -> ControllerSummary:
+    def summary(self) -> ControllerSummary:
         """As the summary has it."""
         at = self.registered
         return ControllerSummary(

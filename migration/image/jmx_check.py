@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from migration.image.cluster import ClusterImage
 from migration.image.summary import Mode, Phase
 from migration.metadata.event_kinds import EventKind
-from migration.metadata.events import Event, Source, Told
+from migration.metadata.events import Event, EventCollector, Source
 from migration.observed.facts import JmxSeen
 from migration.observed.jmx import Contradiction, JmxImage
 from migration.observed.jmx_names import JmxName
@@ -52,23 +52,23 @@ def check(image: ClusterImage, jmx: JmxImage, fact: JmxSeen) -> tuple[JmxImage, 
 
     What cannot be compared at present leaves what was found before as it stands.
     """
-    told = Told(Source.JMX, fact.seen_ms)
+    collected = EventCollector(Source.JMX, fact.seen_ms)
     before = {each.name: each for each in jmx.contradictions if each.node == fact.node}
     numbers = dict(fact.numbers)
     found = dict(before)
     if image.phase not in _STATES:
         for name in (JmxName.ZK_MIGRATION_STATE, JmxName.MIGRATING_ZK_BROKER_COUNT):
-            _over(found.pop(name, None), told)
+            _over(found.pop(name, None), collected)
     for name, value, against in _expectations(image, fact):
         reads = numbers.get(name)
         if value is None:
             continue
         if reads is None or reads == value or _is_trap(image, fact.node, name, reads):
-            _over(found.pop(name, None), told)
+            _over(found.pop(name, None), collected)
         else:
-            found[name] = _found(before.get(name), fact, (name, reads, value, against), told)
+            found[name] = _found(before.get(name), fact, (name, reads, value, against), collected)
     others = [each for each in jmx.contradictions if each.node != fact.node]
-    return replace(jmx, contradictions=(*others, *found.values())), told.events
+    return replace(jmx, contradictions=(*others, *found.values())), collected.events
 
 
 def _expectations(image: ClusterImage, fact: JmxSeen) -> Iterator[_Expected]:
@@ -110,7 +110,7 @@ def _found(
     before: Contradiction | None,
     fact: JmxSeen,
     what: tuple[JmxName, int, int, str],
-    told: Told,
+    collected: EventCollector,
 ) -> Contradiction:
     name, reads, expected, against = what
     if before is None or (before.reads, before.expected) != (reads, expected):
@@ -124,12 +124,12 @@ def _found(
         )
     if before.lasting or fact.read_ms <= before.since_ms:
         return before
-    told.tell(
+    collected.add(
         EventKind.JMX_CONTRADICTS, node=fact.node, name=str(name), reads=reads, expected=expected
     )
     return replace(before, lasting=True)
 
 
-def _over(before: Contradiction | None, told: Told) -> None:
+def _over(before: Contradiction | None, collected: EventCollector) -> None:
     if before is not None and before.lasting:
-        told.tell(EventKind.JMX_AGREES_AGAIN, node=before.node, name=before.name)
+        collected.add(EventKind.JMX_AGREES_AGAIN, node=before.node, name=before.name)

@@ -11,7 +11,7 @@ from migration.image.broker_comparison import against_brokers
 from migration.image.cluster import ClusterImage
 from migration.image.summary import Phase
 from migration.metadata.event_kinds import EventKind
-from migration.metadata.events import Event, Source, Told
+from migration.metadata.events import Event, EventCollector, Source
 from migration.observed import jmx, quarantine, zookeeper
 from migration.observed import log_dirs as disks
 from migration.observed.facts import (
@@ -44,30 +44,30 @@ def observe(
     events: list[Event] = []
     for fact in facts:
         if isinstance(fact, FactQuarantined):
-            events += quarantine.tell(fact)
+            events += quarantine.events_of(fact)
         elif (why := quarantine.flaw(fact)) is not None and not isinstance(fact, ZnodeSeen):
-            events += quarantine.tell(quarantine.quarantined(fact, why))
+            events += quarantine.events_of(quarantine.quarantined(fact, why))
         elif isinstance(fact, ZooKeeperFact):
             before = image
-            seen, told = zookeeper.observe(image.zookeeper or ZooKeeperImage(), fact)
+            seen, collected = zookeeper.observe(image.zookeeper or ZooKeeperImage(), fact)
             image = replace(image, zookeeper=seen)
-            events += told
+            events += collected
             if image.phase is not before.phase:
-                phase = Told(Source.ZOOKEEPER, fact.seen_ms)
-                phase.tell(EventKind.PHASE_CHANGED, was=str(before.phase), now=str(image.phase))
+                phase = EventCollector(Source.ZOOKEEPER, fact.seen_ms)
+                phase.add(EventKind.PHASE_CHANGED, was=str(before.phase), now=str(image.phase))
                 events += phase.events
-            image, told = wipe.observe(before, image, fact)
-            events += told
+            image, collected = wipe.observe(before, image, fact)
+            events += collected
         elif isinstance(fact, DiskFact):
-            known, told = disks.observe(image.disks or DisksImage(), fact)
+            known, collected = disks.observe(image.disks or DisksImage(), fact)
             image = replace(image, disks=known)
-            events += told
+            events += collected
         elif isinstance(fact, JmxFact):
-            numbers, told = jmx.observe(image.jmx or JmxImage(), fact)
-            events += told
+            numbers, collected = jmx.observe(image.jmx or JmxImage(), fact)
+            events += collected
             if isinstance(fact, JmxSeen):
-                numbers, told = jmx_check.check(image, numbers, fact)
-                events += told
+                numbers, collected = jmx_check.check(image, numbers, fact)
+                events += collected
             image = replace(image, jmx=numbers)
     return image, tuple(events)
 
@@ -104,8 +104,8 @@ def compare(
             continue
         parts.sort(key=lambda part: part[1].comparison)
         disks = image.disks if source is Source.LOG_DIRS else None
-        after, told = result.take(before, parts, shards, source, disks)
-        events += told
+        after, collected = result.take(before, parts, shards, source, disks)
+        events += collected
         image = (
             replace(image, content=after)
             if source is Source.ZOOKEEPER

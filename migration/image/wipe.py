@@ -13,7 +13,7 @@ from typing import Final
 from migration.image.cluster import ClusterImage
 from migration.image.summary import Phase, Vanished, Wiped
 from migration.metadata.event_kinds import EventKind
-from migration.metadata.events import Event, Source, Told
+from migration.metadata.events import Event, EventCollector, Source
 from migration.observed.facts import ZooKeeperFact
 from migration.observed.topic_facts import ZkTopicChanged
 from migration.observed.zookeeper import ZooKeeperImage
@@ -43,16 +43,16 @@ def observe(
     offset, zookeeper = skipped_at(after.zookeeper, after.phase), after.zookeeper
     if offset is None or zookeeper is None or zookeeper.controller is None:
         return after, ()
-    told = Told(Source.ZOOKEEPER, fact.seen_ms)
+    collected = EventCollector(Source.ZOOKEEPER, fact.seen_ms)
     controller = zookeeper.controller.id
     if skipped_at(before.zookeeper, before.phase) is None:
-        told.tell(EventKind.COPY_SKIPPED, controller=controller, metadata_offset=offset)
+        collected.add(EventKind.COPY_SKIPPED, controller=controller, metadata_offset=offset)
     gone = after.vanished
     if gone is not None and fact.seen_ms - gone.last_ms <= _LATE_MS:
         if after.wiped is None:
-            told.tell(EventKind.ZOOKEEPER_WIPED, controller=controller, metadata_offset=offset)
+            collected.add(EventKind.ZOOKEEPER_WIPED, controller=controller, metadata_offset=offset)
         after = replace(after, wiped=Wiped(controller=controller, gone=gone))
-    return after, told.events
+    return after, collected.events
 
 
 def _vanished(known: Vanished | None, fact: ZkTopicChanged) -> Vanished:

@@ -1,7 +1,7 @@
 """Directory ids: which log directory of a broker holds a replica (KIP-858, Kafka's DirectoryId).
 
-A directory id travels as its 16 raw bytes, big-endian, as on the wire: it hashes fast and needs no
-conversion in the hot path. It prints as Kafka prints it: 22 characters of unpadded URL-safe base64.
+A directory id is 16 raw bytes, big-endian, as on the wire: it hashes fast and needs no conversion.
+Its text is Kafka's: 22 characters of unpadded URL-safe base64.
 """
 
 import base64
@@ -11,30 +11,30 @@ from typing import Final, NewType
 DirectoryId = NewType("DirectoryId", bytes)
 
 MIGRATING: Final = DirectoryId(bytes(16))
-"""Uuid(0, 0): there before the broker could say where (the shipped id, not the KIP's)."""
+"""Uuid(0, 0): the replica is older than its broker's directory ids (3.9's id, not the KIP's)."""
 UNASSIGNED: Final = DirectoryId(bytes(15) + b"\x01")
-"""Uuid(0, 1): a new replica whose broker has not yet placed it."""
+"""Uuid(0, 1): a new replica that its broker has not assigned to a directory yet."""
 LOST: Final = DirectoryId(bytes(15) + b"\x02")
 """Uuid(0, 2): the directory is gone; nothing in 3.9 writes it."""
 
 PENDING: Final = frozenset((MIGRATING, UNASSIGNED))
-"""The ids that hold a broker: no real directory is known yet."""
+"""The ids of pending replicas: their directory is not known. They hold a broker."""
 
 
 class InvalidDirectoryId(ValueError):
-    """The text is not a directory id as Kafka prints one."""
+    """The text is not a directory id in Kafka's format."""
 
 
 def to_text(raw: bytes) -> str:
-    """Print 16 raw bytes (a directory, topic or incarnation id) as Kafka's Uuid.toString does."""
+    """Format 16 raw bytes (an id of a directory, topic or incarnation) as Kafka's Uuid.toString."""
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
 
 
 def from_text(text: str) -> DirectoryId:
-    """Read what `to_text` printed.
+    """Parse the text of an id.
 
     Raises:
-        InvalidDirectoryId: not 22 characters of URL-safe base64.
+        InvalidDirectoryId: the text is not 22 characters of URL-safe base64.
     """
     try:
         raw = base64.b64decode(text + "==", altchars=b"-_", validate=True)

@@ -1,4 +1,4 @@
-"""Something that happened, wherever it was seen."""
+"""Events from all sources, and their order."""
 
 import enum
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from migration.metadata.event_kinds import EventKind
 
 
 class Source(enum.StrEnum):
-    """Where a fact was seen."""
+    """The source of a fact."""
 
     KRAFT_METADATA = "kraft_metadata"
     ZOOKEEPER = "zookeeper"
@@ -22,11 +22,11 @@ class Event:
     """Something that happened.
 
     Attributes:
-        offset: its metadata offset; None: it was seen beside the metadata log.
-        timestamp_ms: when the cluster says that it happened; None: it does not say.
+        offset: its metadata offset; None: another source reported it.
+        timestamp_ms: the cluster's time of the event; None: the cluster does not report one.
         kind: an `EventKind`, unless another version stored it.
         fields: JSON values, by kind.
-        seen_ms: when Kraftgate saw it, by its own clock; None: it was read from a file.
+        seen_ms: when Kraftgate saw it, by Kraftgate's clock; None: it was read from a file.
     """
 
     offset: int | None
@@ -39,15 +39,15 @@ class Event:
 
     @property
     def moment_ms(self) -> int | None:
-        """When it happened, as well as is known."""
+        """The cluster's time; if there is none, the time at which Kraftgate saw it."""
         return self.seen_ms if self.timestamp_ms is None else self.timestamp_ms
 
 
 def in_time_order(events: Iterable[Event]) -> list[Event]:
-    """Return the events in the order of their cluster time, whichever source told of them first.
+    """Return the events in the order of their cluster time.
 
-    The metadata log's own events stay in the log's order, also where a new leader's clock is
-    behind; an event without a time follows the one before it.
+    Events of the metadata log keep the log's order even if the clock of a new leader is behind; an
+    event without a time follows the event before it.
     """
     keyed: list[tuple[int, Event]] = []
     log_ms = at_ms = 0
@@ -59,11 +59,11 @@ def in_time_order(events: Iterable[Event]) -> list[Event]:
     return [event for _, event in sorted(keyed, key=itemgetter(0))]
 
 
-class Told:
-    """Collects the events of one fact that was seen beside the metadata log.
+class EventCollector:
+    """Collects the events of one fact from a source other than the metadata log.
 
     Attributes:
-        at_ms: when the cluster says it happened; None while it does not say.
+        at_ms: the cluster's time of the fact; None: unknown.
     """
 
     def __init__(self, source: Source, seen_ms: int) -> None:
@@ -72,8 +72,8 @@ class Told:
         self.at_ms: int | None = None
         self.events: tuple[Event, ...] = ()
 
-    def tell(self, kind: EventKind, broker: int | None = None, **fields: object) -> None:
-        """Something happened."""
+    def add(self, kind: EventKind, broker: int | None = None, **fields: object) -> None:
+        """Add an event."""
         event = Event(
             offset=None,
             timestamp_ms=self.at_ms,

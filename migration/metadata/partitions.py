@@ -1,7 +1,7 @@
-"""Where the replicas of one partition are: Kafka's PartitionRegistration, as far as directories go.
+"""The replicas of one partition and their directories (Kafka's PartitionRegistration).
 
-Directories are numbered here (`Numbers`), since a million replicas are in a few thousand of them:
-numbers compare, hash and pack faster than 16 bytes do. The reserved ids have fixed numbers.
+`Numbers` numbers the directories, because a million replicas are in a few thousand directories:
+numbers compare, hash and pack faster than 16 bytes. The reserved ids have fixed numbers.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ REMOVING: Final = 2
 
 
 class InvalidReplicaDirectories(Exception):
-    """A record names another number of directories than of replicas (Kafka refuses it likewise)."""
+    """A record has a different number of directories than replicas; Kafka rejects it, too."""
 
 
 NO_LEADER_CHANGE: Final = -2
@@ -31,7 +31,7 @@ NO_LEADER_CHANGE: Final = -2
 
 
 class Numbers(dict[DirectoryId, int]):
-    """The number of each directory id; one that is not known yet gets the next."""
+    """The number of each directory id; an unknown id gets the next number."""
 
     def __init__(self, ids: Iterable[DirectoryId] = ()) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Numbers(dict[DirectoryId, int]):
             self.setdefault(each, len(self))
 
     def __missing__(self, directory: DirectoryId) -> int:
-        """Number a new id."""
+        """Return the next number."""
         number = self[directory] = len(self)
         return number
 
@@ -49,13 +49,13 @@ class Numbers(dict[DirectoryId, int]):
 
 
 class Replicas(NamedTuple):
-    """A partition: who has it, where, and who leads.
+    """A partition: the brokers that have a replica, their directories, and the leader.
 
     Attributes:
         brokers: in order of preference.
-        directories: the number of the directory each of them keeps it in.
+        directories: for each broker, the number of the directory of its replica.
         leader: -1: none.
-        moving: ADDING and REMOVING, or 0: whether a reassignment is to add or remove replicas.
+        moving: ADDING and REMOVING, or 0: whether a reassignment adds or removes replicas.
     """
 
     brokers: tuple[int, ...]
@@ -66,7 +66,7 @@ class Replicas(NamedTuple):
 
 
 def register(record: Partition, numbers: Numbers) -> Replicas:
-    """Take a PartitionRecord; no directories: all MIGRATING (defaultToMigrating).
+    """Apply a PartitionRecord; no directories: all MIGRATING (defaultToMigrating).
 
     Raises:
         InvalidReplicaDirectories: the counts differ.
@@ -86,9 +86,10 @@ def register(record: Partition, numbers: Numbers) -> Replicas:
 
 
 def merge(before: Replicas, record: PartitionChange, numbers: Numbers) -> Replicas:
-    """Take a PartitionChangeRecord (its merge, and DirectoryId.createDirectoriesFrom).
+    """Apply a PartitionChangeRecord (PartitionRegistration.merge, createDirectoriesFrom).
 
-    New replicas without directories: those that stay keep theirs, the others are UNASSIGNED.
+    If the record has new replicas and no directories, remaining replicas keep their directory and
+    the others are UNASSIGNED.
 
     Raises:
         InvalidReplicaDirectories: the counts differ.
@@ -116,9 +117,9 @@ def merge(before: Replicas, record: PartitionChange, numbers: Numbers) -> Replic
 def moves(
     before: Replicas | None, after: Replicas | None
 ) -> Iterator[tuple[int, int | None, int | None]]:
-    """The replicas whose directory differs between two states: broker, directory before, after.
+    """Yield the replicas whose directory changes: broker, directory before, directory after.
 
-    None: the replica was not there, or is no more.
+    None: there was no replica before, or there is none after.
     """
     was = dict(zip(*before[:2], strict=True)) if before is not None else {}
     if after is not None:
@@ -131,10 +132,10 @@ def moves(
 
 
 def classify(directory: DirectoryId, registered: frozenset[DirectoryId]) -> ReplicaState:
-    """The state of a replica in `directory`, its broker having `registered` these directories.
+    """Return the state of a replica in `directory`; `registered`: its broker's directories.
 
-    A broker that registered no directory at all counts as having all (DirectoryId.isOnline);
-    else a directory that is not among them is offline, also when only one is left.
+    A broker without registered directories counts as having all (DirectoryId.isOnline). Otherwise a
+    directory that is not registered is offline.
     """
     if directory in _RESERVED:
         return _RESERVED_STATES[_RESERVED.index(directory)]

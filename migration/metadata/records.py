@@ -1,9 +1,9 @@
-"""The metadata records that say where replicas are and which brokers may serve, as plain values.
+"""The metadata records of replicas, brokers and controllers, as plain values.
 
-Field for field Kafka 3.9's `metadata/src/main/resources/common/metadata/*.json`, without the
-wire's versions: a field that a version lacks carries the schema's default. Ids are 16 raw bytes.
-`None` on a change record means "did not change", as in Kafka. Named tuples, because a million of
-them are made in one replay.
+The fields are those of `metadata/src/main/resources/common/metadata/*.json` in Kafka 3.9, without
+the versions of the wire format: a field that a version does not have gets the schema's default. Ids
+are 16 raw bytes. `None` in a change record means "did not change", as in Kafka. Named tuples,
+because a replay creates a million of them.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -57,8 +57,8 @@ class PartitionChange(NamedTuple):
 class RegisterBroker(NamedTuple):
     """RegisterBrokerRecord (0). `log_dirs`: the directories that were online at registration.
 
-    `host`: of its first listener; None when it names none. `supports`: the highest
-    metadata.version that it can work with.
+    `host`: of its first listener; None: it has no listener. `supports`: the highest
+    metadata.version that it supports.
     """
 
     broker_id: int
@@ -97,8 +97,8 @@ class UnfenceBroker(NamedTuple):
 class BrokerRegistrationChange(NamedTuple):
     """BrokerRegistrationChangeRecord (17). `fenced`: 1 fence, -1 unfence, 0 no change.
 
-    `in_controlled_shutdown`: 1 in controlled shutdown, 0 no change (it never goes back without a
-    new registration). `log_dirs` empty: no change (BrokerRegistrationChangeRecord.json).
+    `in_controlled_shutdown`: 1 in controlled shutdown, 0 no change (only a new registration
+    resets it). `log_dirs` empty: no change (BrokerRegistrationChangeRecord.json).
     """
 
     broker_id: int
@@ -138,7 +138,7 @@ class AbortTransaction(NamedTuple):
 
 
 class RegisterController(NamedTuple):
-    """RegisterControllerRecord (27). `host`: of its first listener; None when it names none."""
+    """RegisterControllerRecord (27). `host`: of its first listener; None: it has none."""
 
     controller_id: int
     incarnation_id: bytes
@@ -147,17 +147,17 @@ class RegisterController(NamedTuple):
 
 
 class NoOp(NamedTuple):
-    """NoOpRecord (20): the controller is alive, nothing else."""
+    """NoOpRecord (20): the controller is alive."""
 
 
 class LeaderChange(NamedTuple):
-    """The control record a new active controller writes first (LeaderChangeMessage)."""
+    """The control record that a new active controller writes first (LeaderChangeMessage)."""
 
     leader_id: int
 
 
 class Config(NamedTuple):
-    """ConfigRecord (4), without the value, which may be a secret; also a ClientQuotaRecord (14).
+    """ConfigRecord (4) or ClientQuotaRecord (14), without the value, which may be a secret.
 
     Attributes:
         resource_type: 2 a topic, 4 a broker (ConfigResource.Type); or
@@ -172,13 +172,13 @@ class Config(NamedTuple):
 
 
 class Unrelated(NamedTuple):
-    """A record type of Kafka 3.9 that says nothing of what is followed (ACLs, quotas, ...)."""
+    """A record type of Kafka 3.9 that Kraftgate does not use (ACLs, SCRAM, ...)."""
 
     api_key: int
 
 
 class Unknown(NamedTuple):
-    """A record type that Kafka 3.9 does not have: counted and skipped."""
+    """A record type that Kafka 3.9 does not have; it is counted and skipped."""
 
     api_key: int
 
@@ -208,7 +208,7 @@ Record: TypeAlias = (
 
 
 class Stamped(NamedTuple):
-    """A committed record with its place in the log (ms since the epoch)."""
+    """A committed record with its offset and its timestamp (ms since the epoch)."""
 
     offset: int
     timestamp_ms: int

@@ -1,10 +1,10 @@
-"""The states of a replica: what is known of its directory."""
+"""The states of a replica's directory."""
 
 import enum
 
 
 class ReplicaState(enum.StrEnum):
-    """What is known of the directory of one replica."""
+    """The state of the directory of one replica."""
 
     MIGRATING = "migrating"
     UNASSIGNED = "unassigned"

@@ -1,8 +1,8 @@
 """Metadata transactions: which records take effect, and when (KIP-868, MetadataBatchLoader).
 
-Between BeginTransaction and EndTransaction the controller may write many batches; none of their
-records counts before the End, and an Abort drops them all. The state is one value, so that a log
-can be cut at any batch and taken up again.
+Between BeginTransaction and EndTransaction the controller may write many batches. Their records
+take effect at the End; an Abort drops them. The state is one value, so that processing can stop and
+resume at any batch.
 """
 
 import enum
@@ -12,7 +12,7 @@ from migration.metadata.records import AbortTransaction, BeginTransaction, EndTr
 
 
 class IllegalTransaction(Exception):
-    """The log breaks the order Begin ... End | Abort; what follows cannot be trusted.
+    """The log violates the order Begin ... End | Abort; later records cannot be trusted.
 
     Attributes:
         offset: metadata offset of the offending record.
@@ -24,7 +24,7 @@ class IllegalTransaction(Exception):
 
 
 class Transaction(NamedTuple):
-    """An open metadata transaction, named by the offset of its BeginTransactionRecord."""
+    """An open metadata transaction, identified by the offset of its BeginTransactionRecord."""
 
     begin_offset: int
 
@@ -33,7 +33,7 @@ NO_TRANSACTION: Final = None
 
 
 class Admission(enum.Enum):
-    """What becomes of a record."""
+    """When a record takes effect."""
 
     NOW = "takes effect at once"
     HELD = "waits for the transaction's end"
@@ -44,7 +44,7 @@ class Admission(enum.Enum):
 def admit(
     transaction: Transaction | None, offset: int, record: Record
 ) -> tuple[Transaction | None, Admission]:
-    """Say what becomes of `record`, and which transaction is open after it.
+    """Return when `record` takes effect, and the transaction that is open after it.
 
     A BeginTransaction is itself HELD and an End or Abort is the RELEASE or DROP.
 

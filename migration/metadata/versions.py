@@ -1,6 +1,6 @@
-"""Names and levels of metadata.version, which `inter.broker.protocol.version` also speaks.
+"""Names and levels of metadata.version; `inter.broker.protocol.version` has the same names.
 
-From MetadataVersion (server-common, 3.9): the levels that a migration can meet.
+From MetadataVersion (server-common, 3.9): the levels that occur in migrations.
 """
 
 from typing import Final
@@ -11,7 +11,7 @@ JBOD_NAME: Final = "3.7-IV2"
 MIGRATION_RELEASE: Final = (3, 7)
 """The first release that migrates brokers with several log directories."""
 SETTLED_RELEASE: Final = (3, 9)
-"""The release in which the known defects of such migrations are fixed (and the last one)."""
+"""The release that fixes the known defects of such migrations (and the last one with ZooKeeper)."""
 
 _LEVELS: Final = {
     "3.0-IV1": 1, "3.1-IV0": 2, "3.2-IV0": 3, "3.3-IV0": 4, "3.3-IV1": 5, "3.3-IV2": 6,
@@ -22,10 +22,10 @@ _LEVELS: Final = {
 
 
 def level_of(name: str) -> int | None:
-    """Return the level of `3.9`, `3.9.1`, `3.7-IV2`; 0 for what is older than all of them.
+    """Return the level of a name like `3.9`, `3.9.1` or `3.7-IV2`; 0: older than all levels.
 
-    A release without `-IV` stands for its last level, as in MetadataVersion.fromVersionString.
-    None: no such version is known here.
+    A release without `-IV` means its last level, as in MetadataVersion.fromVersionString.
+    None: the version is unknown.
     """
     name = name.strip()
     if name in _LEVELS:
@@ -41,7 +41,7 @@ def level_of(name: str) -> int | None:
 
 
 def name_of(level: int) -> str:
-    """Return the name of a level, or say its number."""
+    """Return the name of a level; of an unknown level, its number."""
     return next((name for name, known in _LEVELS.items() if known == level), f"level {level}")
 
 

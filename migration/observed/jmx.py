@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from migration.metadata.event_kinds import EventKind
-from migration.metadata.events import Event, Source, Told
+from migration.metadata.events import Event, EventCollector, Source
 from migration.observed.facts import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
 from migration.observed.jmx_names import JmxName
 
@@ -95,10 +95,14 @@ def observe(image: JmxImage, fact: JmxFact) -> tuple[JmxImage, tuple[Event, ...]
     """Take one fact in, and tell what it means."""
     if isinstance(fact, JmxNodes):
         return _asked(image, fact), ()
-    told = Told(Source.JMX, fact.seen_ms)
+    collected = EventCollector(Source.JMX, fact.seen_ms)
     before = image.nodes.get(fact.node, JmxNode(id=fact.node))
-    after = _read(before, fact, told) if isinstance(fact, JmxSeen) else _silent(before, fact, told)
-    return replace(image, nodes={**image.nodes, fact.node: after}), told.events
+    after = (
+        _read(before, fact, collected)
+        if isinstance(fact, JmxSeen)
+        else _silent(before, fact, collected)
+    )
+    return replace(image, nodes={**image.nodes, fact.node: after}), collected.events
 
 
 def _asked(image: JmxImage, fact: JmxNodes) -> JmxImage:
@@ -110,27 +114,27 @@ def _asked(image: JmxImage, fact: JmxNodes) -> JmxImage:
     )
 
 
-def _read(before: JmxNode, fact: JmxSeen, told: Told) -> JmxNode:
+def _read(before: JmxNode, fact: JmxSeen, collected: EventCollector) -> JmxNode:
     if before.unreachable_since_ms is not None:
         silent_ms = fact.seen_ms - before.unreachable_since_ms
-        told.tell(EventKind.JMX_ANSWERS_AGAIN, node=fact.node, silent_ms=silent_ms)
+        collected.add(EventKind.JMX_ANSWERS_AGAIN, node=fact.node, silent_ms=silent_ms)
     numbers = dict(fact.numbers)
     for name in _TOLD:
         was, now = before.numbers.get(name), numbers.get(name)
         if was is not None and now is not None and was != now:
-            told.tell(EventKind.JMX_CHANGED, node=fact.node, name=str(name), was=was, now=now)
+            collected.add(EventKind.JMX_CHANGED, node=fact.node, name=str(name), was=was, now=now)
     return JmxNode(
         id=fact.node,
         endpoint=fact.endpoint,
         read_ms=fact.read_ms,
         numbers=numbers,
-        queue=_queue(before, numbers, fact, told),
+        queue=_queue(before, numbers, fact, collected),
     )
 
 
-def _silent(before: JmxNode, fact: JmxUnreachable, told: Told) -> JmxNode:
+def _silent(before: JmxNode, fact: JmxUnreachable, collected: EventCollector) -> JmxNode:
     if before.unreachable is None:
-        told.tell(EventKind.JMX_UNREACHABLE, node=fact.node, reason=fact.why)
+        collected.add(EventKind.JMX_UNREACHABLE, node=fact.node, reason=fact.why)
     since_ms = before.unreachable_since_ms
     return replace(
         before,
@@ -140,18 +144,18 @@ def _silent(before: JmxNode, fact: JmxUnreachable, told: Told) -> JmxNode:
 
 
 def _queue(
-    before: JmxNode, numbers: Mapping[str, int], fact: JmxSeen, told: Told
+    before: JmxNode, numbers: Mapping[str, int], fact: JmxSeen, collected: EventCollector
 ) -> QueueFloor | None:
     was, now = before.queue, numbers.get(JmxName.QUEUED_REPLICA_TO_DIR_ASSIGNMENTS)
     if not now or now < 0:
         if was is not None:
             full_ms = fact.read_ms - was.filled_ms
-            told.tell(
+            collected.add(
                 EventKind.ASSIGNMENT_QUEUE_EMPTY, fact.node, full_ms=full_ms, known=now is not None
             )
         return None
     if was is None:
-        told.tell(EventKind.ASSIGNMENTS_QUEUED, fact.node, queued=now)
+        collected.add(EventKind.ASSIGNMENTS_QUEUED, fact.node, queued=now)
     if was is None or fact.read_ms - (before.read_ms or 0) > READ_GAP_MS:
         return QueueFloor(value=now, since_ms=fact.read_ms, filled_ms=fact.read_ms)
     if now < was.value:

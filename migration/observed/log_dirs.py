@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from migration.metadata.event_kinds import EventKind
-from migration.metadata.events import Event, Source, Told
+from migration.metadata.events import Event, EventCollector, Source
 from migration.observed.facts import (
     DiskFact,
     DisksSeen,
@@ -76,7 +76,7 @@ class BrokerDisks:
         answered_ms: when it last answered; None: never.
         unreachable: why it does not answer now, None: it does.
         unreachable_since_ms: since when.
-        log_dirs: as last told, in the broker's order; `readable` is of the last look.
+        log_dirs: as last collected, in the broker's order; `readable` is of the last look.
         cut_off: path -> what cannot be reached in it.
     """
 
@@ -117,30 +117,30 @@ def log_dir_state(log_dir: LogDirSeen, disks: BrokerDisks) -> LogDirState:
 
 def observe(image: DisksImage, fact: DiskFact) -> tuple[DisksImage, tuple[Event, ...]]:
     """Take one fact in, and tell what it means."""
-    told = Told(Source.LOG_DIRS, fact.seen_ms)
+    collected = EventCollector(Source.LOG_DIRS, fact.seen_ms)
     if isinstance(fact, OffsetsFell):
-        return _lost(image, fact, told), told.events
+        return _lost(image, fact, collected), collected.events
     before = image.brokers.get(fact.broker, BrokerDisks(id=fact.broker))
     match fact:
         case DisksSeen():
-            after = _answered(before, fact, told)
+            after = _answered(before, fact, collected)
         case DisksUnreachable():
-            after = _unreachable(before, fact, told)
+            after = _unreachable(before, fact, collected)
         case ReplicasCutOff():
-            after = _cut_off(before, fact, told)
+            after = _cut_off(before, fact, collected)
         case ReplicasBack():
-            after = _back(before, fact, told)
-    return replace(image, brokers={**image.brokers, fact.broker: after}), told.events
+            after = _back(before, fact, collected)
+    return replace(image, brokers={**image.brokers, fact.broker: after}), collected.events
 
 
-def _answered(before: BrokerDisks, fact: DisksSeen, told: Told) -> BrokerDisks:
+def _answered(before: BrokerDisks, fact: DisksSeen, collected: EventCollector) -> BrokerDisks:
     if before.unreachable is not None and before.unreachable_since_ms is not None:
-        told.tell(
+        collected.add(
             EventKind.DISKS_ANSWER_AGAIN,
             fact.broker,
             silent_ms=fact.seen_ms - before.unreachable_since_ms,
         )
-    _compare(before, fact.log_dirs, told)
+    _compare(before, fact.log_dirs, collected)
     return replace(
         before,
         answered_ms=fact.seen_ms,
@@ -150,15 +150,17 @@ def _answered(before: BrokerDisks, fact: DisksSeen, told: Told) -> BrokerDisks:
     )
 
 
-def _unreachable(before: BrokerDisks, fact: DisksUnreachable, told: Told) -> BrokerDisks:
+def _unreachable(
+    before: BrokerDisks, fact: DisksUnreachable, collected: EventCollector
+) -> BrokerDisks:
     if before.unreachable is None:
-        told.tell(EventKind.DISKS_UNREACHABLE, fact.broker, reason=fact.why)
+        collected.add(EventKind.DISKS_UNREACHABLE, fact.broker, reason=fact.why)
     since = before.unreachable_since_ms
     looked_at = {each.path: each for each in fact.log_dirs}
     # Only what was looked at on the host itself is news; the rest is as old as it was.
     known = before.log_dirs or fact.log_dirs
     log_dirs = tuple(_looked_at(each, looked_at.get(each.path)) for each in known)
-    _compare(before, log_dirs, told)
+    _compare(before, log_dirs, collected)
     return replace(
         before,
         unreachable=fact.why,
@@ -182,24 +184,26 @@ def _looked_at(known: LogDirSeen, now: LogDirSeen | None) -> LogDirSeen:
     )
 
 
-def _compare(before: BrokerDisks, log_dirs: tuple[LogDirSeen, ...], told: Told) -> None:
+def _compare(
+    before: BrokerDisks, log_dirs: tuple[LogDirSeen, ...], collected: EventCollector
+) -> None:
     was = {each.path: each for each in before.log_dirs}
     for each in log_dirs:
         known = was.pop(each.path, None)
         if known is None and before.log_dirs:
-            told.tell(EventKind.LOG_DIR_APPEARED, before.id, path=each.path)
+            collected.add(EventKind.LOG_DIR_APPEARED, before.id, path=each.path)
         if is_bad(each) and (known is None or not is_bad(known)):
             why = "offline" if each.error == STORAGE_ERROR else "not readable on its host"
-            told.tell(
+            collected.add(
                 EventKind.LOG_DIR_OFFLINE, before.id, path=each.path, reason=why, error=each.error
             )
         elif known is not None and is_bad(known) and not is_bad(each):
-            told.tell(EventKind.LOG_DIR_ONLINE, before.id, path=each.path)
+            collected.add(EventKind.LOG_DIR_ONLINE, before.id, path=each.path)
     for path in was:
-        told.tell(EventKind.LOG_DIR_VANISHED, before.id, path=path)
+        collected.add(EventKind.LOG_DIR_VANISHED, before.id, path=path)
 
 
-def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, told: Told) -> BrokerDisks:
+def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, collected: EventCollector) -> BrokerDisks:
     ordered = sorted(fact.replicas, key=lambda each: (each.replicas, each.topic, each.partition))
     sole = sum(each.replicas == 1 for each in ordered)
     cut_off = CutOff(
@@ -209,7 +213,7 @@ def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, told: Told) -> BrokerDis
         bytes=sum(each.bytes for each in ordered),
         named=tuple(ordered[:NAMED_MAX]),
     )
-    told.tell(
+    collected.add(
         EventKind.REPLICAS_CUT_OFF,
         fact.broker,
         path=fact.path,
@@ -221,19 +225,19 @@ def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, told: Told) -> BrokerDis
     return replace(before, cut_off={**before.cut_off, fact.path: cut_off})
 
 
-def _back(before: BrokerDisks, fact: ReplicasBack, told: Told) -> BrokerDisks:
+def _back(before: BrokerDisks, fact: ReplicasBack, collected: EventCollector) -> BrokerDisks:
     if fact.path not in before.cut_off:
         return before
     # A broker that runs without the directory has made its replicas anew in the others.
     given_up = any(each.path == fact.path and is_bad(each) for each in before.log_dirs)
     kind = EventKind.REPLICAS_GIVEN_UP if given_up else EventKind.REPLICAS_REACHABLE_AGAIN
-    told.tell(kind, fact.broker, path=fact.path)
+    collected.add(kind, fact.broker, path=fact.path)
     left = {path: each for path, each in before.cut_off.items() if path != fact.path}
     return replace(before, cut_off=left)
 
 
-def _lost(image: DisksImage, fact: OffsetsFell, told: Told) -> DisksImage:
-    told.tell(
+def _lost(image: DisksImage, fact: OffsetsFell, collected: EventCollector) -> DisksImage:
+    collected.add(
         EventKind.RECORDS_LOST,
         fact.broker,
         topic=fact.topic,

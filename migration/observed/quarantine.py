@@ -7,7 +7,7 @@ same, and for facts that earlier versions kept.
 from typing import Final
 
 from migration.metadata.event_kinds import EventKind
-from migration.metadata.events import Event, Source, Told
+from migration.metadata.events import Event, EventCollector, Source
 from migration.observed.facts import (
     DiskContentSeen,
     DiskFact,
@@ -43,11 +43,11 @@ def quarantined(fact: Observation, why: str) -> FactQuarantined:
     )
 
 
-def tell(fact: FactQuarantined) -> tuple[Event, ...]:
+def events_of(fact: FactQuarantined) -> tuple[Event, ...]:
     """Tell of it."""
-    told = Told(Source(fact.source), fact.seen_ms)
-    told.tell(EventKind.FACT_QUARANTINED, fact=fact.fact, subject=fact.subject, reason=fact.why)
-    return told.events
+    collected = EventCollector(Source(fact.source), fact.seen_ms)
+    collected.add(EventKind.FACT_QUARANTINED, fact=fact.fact, subject=fact.subject, reason=fact.why)
+    return collected.events
 
 
 def _is_unicode(text: str) -> bool:

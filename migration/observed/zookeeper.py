@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from migration.metadata.event_kinds import EventKind
-from migration.metadata.events import Event, Source, Told
+from migration.metadata.events import Event, EventCollector, Source
 from migration.observed import zookeeper_topics
 from migration.observed.facts import (
     NotificationsMissed,
@@ -152,34 +152,34 @@ _VERSIONED: Final = (CONTROLLER, CONTROLLER_EPOCH, MIGRATION, REASSIGN_PARTITION
 
 def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage, tuple[Event, ...]]:
     """Take one fact in, and tell what it means."""
-    told = Told(Source.ZOOKEEPER, fact.seen_ms)
+    collected = EventCollector(Source.ZOOKEEPER, fact.seen_ms)
     match fact:
         case ZooKeeperBlind():
             if image.blind_since_ms is None:
-                told.tell(EventKind.ZOOKEEPER_BLIND, reason=fact.why)
+                collected.add(EventKind.ZOOKEEPER_BLIND, reason=fact.why)
                 image = replace(image, blind_since_ms=fact.seen_ms)
         case ZooKeeperSeen():
-            image = _seen(image, fact, told)
+            image = _seen(image, fact, collected)
         case NotificationsMissed() if fact.number:
-            told.tell(EventKind.NOTIFICATIONS_MISSED, first=fact.first, count=fact.number)
+            collected.add(EventKind.NOTIFICATIONS_MISSED, first=fact.first, count=fact.number)
             missed = image.missed + fact.number
             image = replace(image, missed=missed, missed_ms=fact.seen_ms)
         case ZnodeSeen():
-            image = _znode(image, fact, told)
+            image = _znode(image, fact, collected)
         case NotificationsMissed():
             pass  # none: it only says where counting begins
         case ZnodeGone():
-            image = _gone(image, fact.path, told)
+            image = _gone(image, fact.path, collected)
         case _ if isinstance(fact, ZkTopicFact):
-            zookeeper_topics.tell(fact, told)
-    return image, told.events
+            zookeeper_topics.add_events(fact, collected)
+    return image, collected.events
 
 
-def _seen(image: ZooKeeperImage, fact: ZooKeeperSeen, told: Told) -> ZooKeeperImage:
+def _seen(image: ZooKeeperImage, fact: ZooKeeperSeen, collected: EventCollector) -> ZooKeeperImage:
     if image.seen_ms is None:
-        told.tell(EventKind.ZOOKEEPER_SEEN, server=fact.server)
+        collected.add(EventKind.ZOOKEEPER_SEEN, server=fact.server)
     elif fact.blind_since_ms is not None:
-        told.tell(
+        collected.add(
             EventKind.ZOOKEEPER_SEEN_AGAIN,
             server=fact.server,
             blind_ms=fact.seen_ms - fact.blind_since_ms,
@@ -195,52 +195,56 @@ def _seen(image: ZooKeeperImage, fact: ZooKeeperSeen, told: Told) -> ZooKeeperIm
     )
 
 
-def _znode(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+def _znode(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> ZooKeeperImage:
     if (why := flaw(fact)) is not None:
-        return _unreadable(image, fact.path, why, told)
-    told.at_ms = within(fact.mtime_ms)
+        return _unreadable(image, fact.path, why, collected)
+    collected.at_ms = within(fact.mtime_ms)
     if fact.path in _VERSIONED or parent(fact.path) == BROKER_IDS:
         version = (fact.version, fact.mzxid)
         image = replace(image, versions={**image.versions, fact.path: version})
     try:
-        after = _read(image, fact, told)
+        after = _read(image, fact, collected)
     except Unreadable as error:
-        return _unreadable(image, fact.path, str(error), told)
+        return _unreadable(image, fact.path, str(error), collected)
     return _readable(after, fact.path)
 
 
-def _unreadable(image: ZooKeeperImage, path: str, why: str, told: Told) -> ZooKeeperImage:
+def _unreadable(
+    image: ZooKeeperImage, path: str, why: str, collected: EventCollector
+) -> ZooKeeperImage:
     if image.unreadable.get(path) != why:
-        told.tell(EventKind.ZNODE_UNREADABLE, path=path, reason=why)
+        collected.add(EventKind.ZNODE_UNREADABLE, path=path, reason=why)
     return replace(image, unreadable={**image.unreadable, path: why})
 
 
-def _read(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+def _read(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> ZooKeeperImage:
     path = fact.path
     if path == CONTROLLER:
-        return _controller(image, fact, told)
+        return _controller(image, fact, collected)
     if path == CONTROLLER_EPOCH:
         epoch = whole(fact.data.decode("utf-8", "replace"), "content", 0, INT32_MAX)
         return replace(image, controller_epoch=epoch, controller_epoch_ms=fact.mtime_ms)
     if path == MIGRATION:
-        return _migration(image, fact, told)
+        return _migration(image, fact, collected)
     if path == REASSIGN_PARTITIONS:
         partitions = len(_list(load_object(fact.data), "partitions"))
         if partitions != image.reassigning:
-            told.tell(EventKind.REASSIGNMENT_REQUESTED, partitions=partitions)
+            collected.add(EventKind.REASSIGNMENT_REQUESTED, partitions=partitions)
         return replace(image, reassigning=partitions)
     if parent(path) == BROKER_IDS:
-        return _broker(image, fact, told)
+        return _broker(image, fact, collected)
     if parent(path) == DELETE_TOPICS:
         topic = path.rpartition("/")[2]
-        told.tell(EventKind.TOPIC_DELETION_REQUESTED, topic=topic)
+        collected.add(EventKind.TOPIC_DELETION_REQUESTED, topic=topic)
         return replace(image, deleting=tuple(sorted({*image.deleting, topic})))
     if parent(path) == NOTIFICATIONS:
-        return _notification(image, fact, told)
+        return _notification(image, fact, collected)
     return image
 
 
-def _controller(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+def _controller(
+    image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector
+) -> ZooKeeperImage:
     content = load_object(fact.data)
     now = ZkController(
         id=_id(content, "brokerid"),
@@ -249,7 +253,7 @@ def _controller(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeper
     )
     was = image.controller
     if was is None or (was.id, was.kraft_epoch) != (now.id, now.kraft_epoch):
-        told.tell(
+        collected.add(
             EventKind.ZK_CONTROLLER_CHANGED,
             controller=now.id,
             kraft=now.is_kraft,
@@ -277,7 +281,7 @@ def _found(image: ZooKeeperImage, now: ZkController) -> int | None:
     return image.migration.offset
 
 
-def _migration(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+def _migration(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> ZooKeeperImage:
     content = load_object(fact.data)
     now = MigrationZnode(
         offset=_int64(content, "kraft_metadata_offset"),
@@ -288,14 +292,14 @@ def _migration(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperI
     )
     was = image.migration
     if was is None:
-        told.tell(EventKind.MIGRATION_ZNODE_FOUND, metadata_offset=now.offset)
+        collected.add(EventKind.MIGRATION_ZNODE_FOUND, metadata_offset=now.offset)
     elif now.is_copied and not was.is_copied:
-        told.tell(EventKind.ZOOKEEPER_COPIED, metadata_offset=now.offset)
+        collected.add(EventKind.ZOOKEEPER_COPIED, metadata_offset=now.offset)
     copied = now if now.is_copied else image.migration_copied
     return replace(image, migration=now, migration_copied=copied)
 
 
-def _broker(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+def _broker(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> ZooKeeperImage:
     id_ = whole(fact.path.rpartition("/")[2], "name", 0, INT32_MAX)
     content = load_object(fact.data)
     now = ZkBroker(
@@ -305,30 +309,32 @@ def _broker(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImag
         since_ms=fact.mtime_ms,
     )
     if id_ not in image.brokers:
-        told.tell(EventKind.ZK_BROKER_APPEARED, id_)
+        collected.add(EventKind.ZK_BROKER_APPEARED, id_)
     return replace(image, brokers={**image.brokers, id_: now}, ever=image.ever | {id_})
 
 
-def _notification(image: ZooKeeperImage, fact: ZnodeSeen, told: Told) -> ZooKeeperImage:
+def _notification(
+    image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector
+) -> ZooKeeperImage:
     sequence = fact.path.rpartition("/")[2]
     broker = _id(load_object(fact.data), "broker")
     # LogDirEventNotificationZNode knows one event: 1, a directory failed.
-    told.tell(EventKind.LOG_DIR_FAILURE_NOTIFIED, broker, notification=sequence)
+    collected.add(EventKind.LOG_DIR_FAILURE_NOTIFIED, broker, notification=sequence)
     return replace(image, notifications=image.notifications + 1)
 
 
-def _gone(image: ZooKeeperImage, path: str, told: Told) -> ZooKeeperImage:
+def _gone(image: ZooKeeperImage, path: str, collected: EventCollector) -> ZooKeeperImage:
     image = _readable(image, path)
     if path in image.versions:
         left_versions = {each: known for each, known in image.versions.items() if each != path}
         image = replace(image, versions=left_versions)
     if path == CONTROLLER and image.controller is not None:
-        told.tell(EventKind.ZK_CONTROLLER_GONE, was=image.controller.id)
+        collected.add(EventKind.ZK_CONTROLLER_GONE, was=image.controller.id)
         return replace(image, controller=None)
     if path == CONTROLLER_EPOCH:
         return replace(image, controller_epoch=None, controller_epoch_ms=None)
     if path == MIGRATION and image.migration is not None:
-        told.tell(EventKind.MIGRATION_ZNODE_DELETED, metadata_offset=image.migration.offset)
+        collected.add(EventKind.MIGRATION_ZNODE_DELETED, metadata_offset=image.migration.offset)
         return replace(image, migration=None)
     if path == REASSIGN_PARTITIONS:
         return replace(image, reassigning=0)
@@ -339,7 +345,7 @@ def _gone(image: ZooKeeperImage, path: str, told: Told) -> ZooKeeperImage:
         id_ = path.rpartition("/")[2]
         left = {each: broker for each, broker in image.brokers.items() if str(each) != id_}
         if len(left) < len(image.brokers):
-            told.tell(EventKind.ZK_BROKER_GONE, int(id_))
+            collected.add(EventKind.ZK_BROKER_GONE, int(id_))
         return replace(image, brokers=left)
     return image
 

@@ -1,12 +1,12 @@
 """One shard of a cluster's replicas: every partition of the topics that hash to it.
 
-The heavy, per-replica part of the image. A shard takes committed records in order and tells, in a
-`ShardReport`, only what the cluster-wide image needs: how the counts per broker and directory
-moved, and when a broker's pending replicas in this shard came to none. The cluster-wide stage's
-share grows with brokers and directories, not with replicas.
+A shard does the work for each replica. It applies committed records in order and reports to the
+cluster-wide image, in a `ShardReport`, only the changes of the counts per broker and directory, and
+the records at which a broker's pending replicas in this shard reach zero. So the cluster-wide work
+grows with brokers and directories, not with replicas.
 
-Records about a broker are `barriers`: the image wants to know its pending replicas right there, so
-the movements of `pending` are told apart by the broker's next barrier behind them.
+Records about a broker are `barriers`: the image needs the number of pending replicas at each of
+them, so the report groups movements by the next barrier of the broker.
 """
 
 from collections.abc import Iterable
@@ -53,10 +53,10 @@ class Shard:
         numbers: of the directories.
         topics: by topic id.
         registered: directories of each broker's latest registration, by number.
-        pending: replicas without a real directory, by broker; brokers with none are absent.
-        compared: what the last comparisons found.
+        pending: number of pending replicas by broker; without zeros.
+        compared: results of the last comparisons.
         configs: settings of the names that hash to this shard, by type and name of the resource.
-        names: of the topics whose settings may be among them, by topic id.
+        names: names of the topics whose settings may be in `configs`, by topic id.
     """
 
     numbers: Numbers = field(default_factory=Numbers)
@@ -71,8 +71,8 @@ class Shard:
 class ShardBatch:
     """Applies one batch of committed records to a shard.
 
-    The records must be those of the shard's topics, and every registration of a broker, in log
-    order. After the last one `finish` tells what changed.
+    Input is the records of the shard's topics and all registrations of brokers, in log order. After
+    the last record, `finish` reports the changes.
     """
 
     def __init__(self, shard: Shard) -> None:
@@ -83,14 +83,14 @@ class ShardBatch:
 
     @property
     def transitions(self) -> Transitions:
-        """The replicas' changes of directory."""
+        """The changes of the replicas' directories."""
         return self._moves.transitions
 
     def apply(self, records: Iterable[tuple[int, int, ShardRecord]], until: int) -> None:
-        """Take (offset, timestamp in ms, record) in order.
+        """Apply (offset, timestamp in ms, record) in order.
 
-        A record that contradicts the state is noted and changes nothing. `until`: the offset
-        behind the part of the log that the records come from, a barrier too.
+        A record that contradicts the state is reported and changes nothing. `until`: the end offset
+        of the part of the log that the records are from; it is a barrier, too.
         """
         for offset, timestamp_ms, record in records:
             kind = type(record)
@@ -103,7 +103,7 @@ class ShardBatch:
         self._moves.end(until)
 
     def replace(self, offset: int, timestamp_ms: int, records: Iterable[ShardRecord]) -> None:
-        """Load a snapshot: what it holds becomes the state; only the differences are told."""
+        """Replace the state by a snapshot; only the differences are reported."""
         loaded = Shard(numbers=self.shard.numbers)
         scratch = ShardBatch(loaded)
         scratch.apply(((offset, timestamp_ms, each) for each in records), offset + 1)
@@ -126,17 +126,17 @@ class ShardBatch:
                 self._moves.moved(at, was.get(partition_id), now.get(partition_id))
                 self._report.replication.take(was.get(partition_id), now.get(partition_id))
         if not loaded.topics:
-            # Whatever went was where its broker's directories, until now, said it was.
+            # The state of a removed replica follows from its broker's old directories.
             self._moves.all_gone(loaded.registered)
         self._moves.end(offset + 1)
 
     def restart(self, timestamp_ms: int) -> None:
-        """Forget everything: another metadata log begins, before its offset 0."""
+        """Clear the state: another metadata log begins, before its offset 0."""
         self.replace(-1, timestamp_ms, ())
         self.shard.compared = Comparisons()
 
     def compare(self, seen: ShardFact) -> None:
-        """Compare the shard, as it is after the records so far, with what was read beside them."""
+        """Compare the shard, after the records so far, with what another source reports."""
         shard = self.shard
         if isinstance(seen, ZkContentSeen):
             found = against_zookeeper(shard.topics, shard.configs, shard.compared, seen)
@@ -145,7 +145,7 @@ class ShardBatch:
         self._report.comparisons.append(found)
 
     def finish(self) -> ShardReport:
-        """Tell what the batch changed; once, at its end. `table` then has the transitions."""
+        """Return what the batch changed; call it once, at the end. Then `table` is complete."""
         self.table = self._moves.finish(self._report, self.shard.numbers, self.shard.pending)
         return self._report
 
@@ -233,7 +233,7 @@ class ShardBatch:
     def _registered(
         self, offset: int, timestamp_ms: int, broker: int, log_dirs: tuple[DirectoryId, ...]
     ) -> None:
-        """A broker named its directories: replicas in others go offline, or come back."""
+        """Apply a broker's directories: replicas in others go offline, or online again."""
         registered = self.shard.registered
         before = registered.get(broker, NOT_REGISTERED)
         directories = frozenset(map(self.shard.numbers.__getitem__, log_dirs))

@@ -1,4 +1,4 @@
-"""How the replicas of one shard move in one batch, and what the cluster's image must know of it."""
+"""Moves of the replicas of one shard in one batch, and what the image needs of them."""
 
 from typing import Final
 
@@ -35,10 +35,10 @@ _RESERVED_PLACES: Final = (
 
 
 class Moves:
-    """Collects them in log order."""
+    """Collects moves in log order."""
 
     def __init__(self, registered: dict[int, frozenset[int]]) -> None:
-        """Begin; `registered`: by broker, the directories that it had named before."""
+        """Begin a batch; `registered`: the directories of each broker before it."""
         self.transitions = Transitions()
         self._registrations = Registrations(registered)
         self._barriers: dict[int, list[int]] = {}
@@ -56,49 +56,49 @@ class Moves:
     def moved(
         self, at: tuple[int, int, int, int], before: Replicas | None, after: Replicas | None
     ) -> None:
-        """A partition's replicas are in other directories, or are new, or gone.
+        """Record that replicas of a partition changed directory, were added or removed.
 
         `at`: metadata offset, timestamp (ms), the topic's number, partition.
         """
-        told = self.transitions
+        changes = self.transitions
         if before is None and after is not None:
             count = len(after.brokers)
-            told.heads += (*at, count)
-            told.brokers += after.brokers
-            told.was += (ABSENT,) * count
-            told.now += after.directories
+            changes.heads += (*at, count)
+            changes.brokers += after.brokers
+            changes.was += (ABSENT,) * count
+            changes.now += after.directories
         elif before is not None and after is not None and before.brokers == after.brokers:
-            told.heads += (*at, len(after.brokers))
-            told.brokers += after.brokers
-            told.was += before.directories
-            told.now += after.directories
+            changes.heads += (*at, len(after.brokers))
+            changes.brokers += after.brokers
+            changes.was += before.directories
+            changes.now += after.directories
         else:
             for broker, was, now in moves(before, after):
-                told.heads += (*at, 1)
-                told.brokers.append(broker)
-                told.was.append(ABSENT if was is None else was)
-                told.now.append(ABSENT if now is None else now)
+                changes.heads += (*at, 1)
+                changes.brokers.append(broker)
+                changes.was.append(ABSENT if was is None else was)
+                changes.now.append(ABSENT if now is None else now)
 
     def barrier(self, broker: int, offset: int) -> None:
-        """At this offset stands a record about the broker."""
+        """Record that the record at this offset is about the broker."""
         self._barriers.setdefault(broker, []).append(offset)
 
     def end(self, until: int) -> None:
-        """A part of the log ends before this offset."""
+        """Record that a part of the log ends before this offset."""
         self._ends.append(until)
 
     def reload(self, registered: dict[int, frozenset[int]]) -> None:
-        """A snapshot says what the brokers have named."""
+        """Set the directories of all brokers, from a snapshot."""
         self._registrations = Registrations(registered)
 
     def all_gone(self, registered: dict[int, frozenset[int]]) -> None:
-        """Nothing is left of what moved so far; from here on the brokers have named these."""
+        """Drop all moves so far, and set the directories of all brokers."""
         self._registrations.forget(len(self.transitions.brokers))
         for broker, directories in registered.items():
             self.registered(broker, directories)
 
     def registered(self, broker: int, directories: frozenset[int]) -> None:
-        """From here on the broker has these; none: it is not registered any more."""
+        """Set a broker's directories from here on; none: it is not registered."""
         self._registrations.change(broker, len(self.transitions.brokers), directories)
 
     def restated(
@@ -109,7 +109,7 @@ class Moves:
         before: frozenset[int],
         after: frozenset[int],
     ) -> None:
-        """A replica stays where it is while its broker names other directories than before."""
+        """Record that a replica keeps its directory while its broker's registration changes."""
         was, now = _place(directory, before), _place(directory, after)
         if was != now:
             self.transitions.restated += (*at, broker, was, now)
@@ -117,7 +117,7 @@ class Moves:
     def finish(
         self, report: ShardReport, numbers: Numbers, pending: dict[int, int]
     ) -> Table | None:
-        """Tell it in the report; `pending` is brought up to date. None: nothing moved."""
+        """Write the moves to the report and update `pending`. None: nothing moved."""
         if not self.transitions.brokers and not self.transitions.restated:
             return None
         table = self.transitions.columns(self._registrations)

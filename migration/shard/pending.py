@@ -1,6 +1,6 @@
-"""How brokers' pending replicas move in one batch: between barriers, and when none is left.
+"""Changes of brokers' pending replicas in one batch: between barriers, and when none is left.
 
-Made from the table of `migration.shard.transitions`, with numpy, for there may be millions of rows.
+Computed with numpy from the table of `migration.shard.transitions`; it may have millions of rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ _NEVER: Final = np.iinfo(np.int64).max
 
 
 class Movement(NamedTuple):
-    """How a broker's pending replicas moved before one barrier.
+    """The change of a broker's pending replicas before one barrier.
 
     Attributes:
         net: change of their number.
-        assigned: how many got a directory.
+        assigned: number of replicas that got a directory.
         first_ms: timestamp of the first assignment (0: none).
         last_ms: timestamp of the last one (0: none).
         recent: the latest steps in which they did.
@@ -45,7 +45,7 @@ class Movement(NamedTuple):
 
 
 class Crossing(NamedTuple):
-    """At this record a broker's pending replicas in the shard came to none, or were some again."""
+    """At this record a broker's pending replicas in the shard reached zero, or left it."""
 
     offset: int
     timestamp_ms: int
@@ -127,7 +127,7 @@ class PendingSteps:
         return recent
 
     def crossings(self, pending: dict[int, int]) -> list[Crossing]:
-        """Where a broker's pending came to none or left it; `pending` is brought up to date."""
+        """Return where a broker's pending replicas reached or left zero, and update `pending`."""
         if not len(self._steps):
             return []
         order = np.argsort(self._brokers, kind="stable")
@@ -159,10 +159,10 @@ class PendingSteps:
 def _next(
     marks: Sequence[tuple[int, int]], ranks: NDArray[np.intp], offsets: NDArray[np.int64]
 ) -> NDArray[np.intp]:
-    """Return for each row the place of the first mark of its rank behind its offset.
+    """Return for each row the position of the first mark of its rank after its offset.
 
-    `marks`: (rank, offset) in order. Offsets are compared by their places among the marks', since
-    a rank and an offset, 64 bits wide, do not fit into one number.
+    `marks`: (rank, offset) in order. Offsets are compared by their positions among the marks,
+    because a rank and an offset of 64 bits do not fit into one number.
     """
     places = np.unique(np.array([offset for _, offset in marks], dtype=np.int64))
     width = len(places) + 1

@@ -1,9 +1,9 @@
-"""The numbers of a cluster's shards, chosen so that Spark deals them out evenly.
+"""The numbers of a cluster's shards, chosen so that Spark distributes them evenly.
 
-Spark gives a key to a task by its hash (`HashPartitioning`), which leaves one of two tasks with
-eleven of sixteen shards as like as not, and the other one waiting. As a shard's number means
-nothing, each is the first one that the hash sends to its place: any power of two of tasks up to
-`SHARDS` gets as many shards each. Nothing but speed depends on it.
+Spark assigns a key to a task by its hash (`HashPartitioning`); with arbitrary numbers, one of two
+tasks often gets eleven of sixteen shards. So the number of a shard is the first one that the hash
+sends to its place: up to `SHARDS`, a power of two of tasks gets equally many shards each. Only
+speed depends on it.
 """
 
 import struct
@@ -17,11 +17,11 @@ SHARDS: Final = 16
 CLUSTER: Final = -1
 """The `shard` of rows with records about the cluster itself."""
 ZOOKEEPER: Final = -2
-"""The `shard` of rows with what was seen in ZooKeeper."""
+"""The `shard` of rows with facts from ZooKeeper."""
 LOG_DIRS: Final = -3
-"""The `shard` of rows with what was seen on the brokers' disks."""
+"""The `shard` of rows with facts from the brokers' log directories."""
 JMX: Final = -4
-"""The `shard` of rows with what the nodes' JMX beans read."""
+"""The `shard` of rows with facts from JMX."""
 
 _SEED: Final = 42
 _MASK: Final = 0xFFFFFFFF
@@ -29,7 +29,7 @@ _MASK: Final = 0xFFFFFFFF
 
 @cache
 def shard_numbers(cluster: str) -> tuple[int, ...]:
-    """The `SHARDS` numbers of a cluster's shards, by place; the same ones always."""
+    """Return the `SHARDS` numbers of a cluster's shards, by place; deterministic."""
     found: dict[int, int] = {}
     for number in count():
         found.setdefault(spark_hash(cluster, number) % SHARDS, number)
@@ -39,7 +39,7 @@ def shard_numbers(cluster: str) -> tuple[int, ...]:
 
 
 def place_of_name(name: str) -> int:
-    """The place of the shard that keeps the settings of a resource of that name."""
+    """Return the place of the shard that keeps the settings of a resource."""
     return zlib.crc32(name.encode()) % SHARDS
 
 
@@ -54,7 +54,7 @@ def _hash_int(value: int, seed: int) -> int:
 
 
 def _hash_string(value: str, seed: int) -> int:
-    """`Murmur3_x86_32.hashUnsafeBytes`: whole words, then each byte that is left, signed."""
+    """`Murmur3_x86_32.hashUnsafeBytes`: whole words, then each remaining byte, signed."""
     raw = value.encode()
     whole = len(raw) & ~3
     mixed = seed

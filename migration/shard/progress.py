@@ -1,29 +1,29 @@
-"""How a held broker's replicas got their directories, step by step.
+"""The steps in which a held broker's replicas get their directories.
 
 A broker asks for directories in AssignReplicasToDirs requests of up to 2250 replicas, one in flight
-(AssignmentsManager), and the controller appends what comes of one request in one batch of the log,
-with one timestamp. So replicas do not come one by one: they come in steps, and the records of one
-timestamp are one step.
+(AssignmentsManager), and the controller appends the records of one request in one batch of the
+log, with one timestamp. So replicas are assigned in steps: the records of one timestamp are
+one step.
 """
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 STEPS_MAX: Final = 32
-"""So many of the latest steps are kept: what came long ago says little of what is to come."""
+"""The number of latest steps that are kept; older ones do not help an estimate."""
 
 
 class Step(NamedTuple):
-    """At this timestamp (ms since the epoch) so many replicas of a broker got a directory."""
+    """The number of a broker's replicas that got a directory at a timestamp (ms since 1970)."""
 
     at_ms: int
     assigned: int
 
 
 def together(*parts: Iterable[Step]) -> tuple[Step, ...]:
-    """The latest steps of all parts, in order of time; what has one timestamp is one step.
+    """Return the latest steps of all parts, in order of time; one timestamp is one step.
 
-    The same steps in any parts, and any of them put together before, give the same.
+    Associative and commutative: the division of the steps into parts does not matter.
     """
     counts: dict[int, int] = {}
     for part in parts:

@@ -1,4 +1,4 @@
-"""What a shard takes: the records of its topics and settings, and of brokers what it must know."""
+"""The input of a shard: the records of its topics and settings, and barriers of brokers."""
 
 from typing import NamedTuple, TypeAlias
 
@@ -19,7 +19,7 @@ from migration.metadata.records import (
 
 
 class Barrier(NamedTuple):
-    """A record about a broker, as far as a shard cares; `log_dirs` None: they did not change."""
+    """What a shard uses of a record about a broker; `log_dirs` None: they did not change."""
 
     broker_id: int
     log_dirs: tuple[DirectoryId, ...] | None
@@ -33,7 +33,7 @@ class TopicName(NamedTuple):
 
 
 def barrier(record: Record) -> Barrier | None:
-    """What a shard must know of a cluster-wide record; None: nothing."""
+    """Return what a shard uses of a cluster-wide record; None: nothing."""
     match record:
         case RegisterBroker():
             return Barrier(record.broker_id, record.log_dirs)

@@ -1,7 +1,7 @@
-"""Which partitions lack replicas in their ISR, a leader, or the end of a reassignment: counts.
+"""Counts of partitions that are under-replicated, leaderless or under reassignment.
 
-A shard tells how the counts moved, partition by partition; the image adds that up. Nothing is ever
-counted anew, so that a batch costs what it changes.
+A shard reports the changes of the counts, and the image adds them up. Nothing is counted again, so
+the cost of a batch depends only on its changes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,8 +15,8 @@ class Replication:
     """The counts of one cluster.
 
     Attributes:
-        under_replicated: partitions with a replica that is not in the ISR; replicas that are being
-            added count, too.
+        under_replicated: partitions with a replica that is not in the ISR; added replicas of a
+            reassignment count, too.
         leaderless: partitions without a leader.
         reassigning: partitions with replicas that are being added or removed.
         missing: broker -> partitions of which it is a replica and not in the ISR; no zeros.
@@ -28,7 +28,7 @@ class Replication:
     missing: Mapping[int, int] = field(default_factory=dict)
 
     def plus(self, changes: Iterable["ReplicationChange"]) -> "Replication":
-        """The counts after these changes."""
+        """Return the counts after these changes."""
         under_replicated, leaderless = self.under_replicated, self.leaderless
         reassigning, missing = self.reassigning, dict(self.missing)
         for each in changes:
@@ -47,7 +47,7 @@ class Replication:
 
 @dataclass(slots=True)
 class ReplicationChange:
-    """How the counts moved in one shard; zeros may be among `missing`."""
+    """Changes of the counts in one shard; `missing` may contain zeros."""
 
     under_replicated: int = 0
     leaderless: int = 0
@@ -55,7 +55,7 @@ class ReplicationChange:
     missing: dict[int, int] = field(default_factory=dict)
 
     def take(self, before: Replicas | None, after: Replicas | None) -> None:
-        """One partition is now so; None: it was not there, or is no more."""
+        """Add the change of one partition; None: it did not exist before, or does not after."""
         if before is not None:
             self._count(before, -1)
         if after is not None:

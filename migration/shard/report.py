@@ -1,4 +1,4 @@
-"""What a shard tells of one batch: all that the cluster-wide image needs, and no replica of it."""
+"""A shard's report of one batch: what the cluster-wide image needs, without single replicas."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from migration.shard.replication import ReplicationChange
 
 
 class Note(NamedTuple):
-    """Something worth an event that only the shard knows of."""
+    """An event that only the shard can detect."""
 
     offset: int
     timestamp_ms: int
@@ -20,14 +20,14 @@ class Note(NamedTuple):
 
 @dataclass(slots=True)
 class ShardReport:
-    """What one shard tells of one batch.
+    """What one shard reports of one batch.
 
     Attributes:
         directories: (broker, directory) -> change of the number of replicas in it.
         assigned_ms: broker -> timestamp of the last assignment of a replica to a directory.
-        movements: (offset of the broker's next barrier, broker) -> how its pending moved before.
+        movements: (offset of the broker's next barrier, broker) -> change of its pending before it.
         crossings: in log order.
-        comparisons: with what was read beside the log.
+        comparisons: with the other sources.
     """
 
     topics: int = 0

@@ -1,4 +1,4 @@
-"""The settings that a shard keeps: of the resources whose names hash to it."""
+"""The settings of a shard: those of the resources whose names hash to it."""
 
 from typing import TypeAlias
 
@@ -11,7 +11,7 @@ Settings: TypeAlias = dict[tuple[int, str], dict[str, bytes]]
 
 
 def take_config(settings: Settings, record: Config) -> None:
-    """Set a key, or delete it; a resource without any is not kept."""
+    """Set or delete a key; a resource without keys is removed."""
     of = (record.resource_type, record.resource_name)
     if record.digest is not None:
         settings.setdefault(of, {})[record.name] = record.digest
@@ -22,7 +22,7 @@ def take_config(settings: Settings, record: Config) -> None:
 
 
 def take_name(names: dict[bytes, str], settings: Settings, record: TopicName) -> None:
-    """Keep a topic's name; a topic that goes takes its settings along (ConfigurationsDelta)."""
+    """Store a topic's name; a deleted topic loses its settings (ConfigurationsDelta)."""
     if record.name is not None:
         names[record.topic_id] = record.name
         return

@@ -1,8 +1,7 @@
-"""Changes of replicas' directory states, in columns: one row for a replica and a record.
+"""Changes of replicas' directory states, in columns: one row for each replica and record.
 
-There are millions in a large migration, so they are kept as rows of numbers and worked on with
-numpy; `names` say what topics and directories the numbers stand for. What the cluster-wide image
-must know of them is told by `report`.
+A large migration has millions of them, so they are rows of numbers, processed with numpy; `topics`
+and the directories' `Numbers` map the numbers to ids. `report` has what the image needs of them.
 """
 
 from collections.abc import Mapping
@@ -18,14 +17,14 @@ from migration.metadata.replica_state import ReplicaState
 Numbers = NDArray[np.int64]
 
 STATES: Final = tuple(ReplicaState)
-"""The order in which states are numbered; the two pending ones come first."""
+"""The numbers of states; the two pending ones are first."""
 MIGRATING_STATE: Final = STATES.index(ReplicaState.MIGRATING)
 UNASSIGNED_STATE: Final = STATES.index(ReplicaState.UNASSIGNED)
 ASSIGNED_STATE: Final = STATES.index(ReplicaState.ASSIGNED)
 OFFLINE_STATE: Final = STATES.index(ReplicaState.OFFLINE)
 LOST_STATE: Final = STATES.index(ReplicaState.LOST)
 ABSENT: Final = -1
-"""Instead of a place: the replica was not there, or is no more."""
+"""In place of a place: the replica did not exist before, or does not after."""
 _STATE_BITS: Final = 3
 _STATE_MASK: Final = 7
 
@@ -36,22 +35,22 @@ COLUMNS: Final = 7
 
 
 def place(directory: int, state: int) -> int:
-    """A directory's number and the replica's state there, in one number."""
+    """Return a directory's number and the replica's state, in one number."""
     return (directory << _STATE_BITS) | state
 
 
 @dataclass(slots=True)
 class Transitions:
-    """Changes in log order, as flat lists that the hot path only ever extends.
+    """Changes in log order, as flat lists that are only extended.
 
-    One record changes `count` replicas; for each of them `brokers`, `was` and `now` go on by one.
-    A replica that did not move is among them and left out by `columns`.
+    A record changes `count` replicas; each adds one element to `brokers`, `was` and `now`.
+    `columns` leaves out replicas that did not move.
 
     Attributes:
         heads: metadata offset, timestamp, topic's number, partition and count, record by record.
         was: directory's number before, or ABSENT.
         now: directory's number after, or ABSENT.
-        restated: rows of COLUMNS, for replicas that stayed where they are while their broker's
+        restated: rows of COLUMNS, for replicas that kept their directory while their broker's
             registration changed.
         topics: id and name by number.
     """
@@ -64,7 +63,7 @@ class Transitions:
     topics: list[tuple[bytes, str]] = field(default_factory=list)
 
     def columns(self, registered: "Registrations") -> Numbers:
-        """A table of COLUMNS, a row for each change."""
+        """Return a table of COLUMNS, a row for each change."""
         heads = np.array(self.heads, dtype=np.int64).reshape(-1, 5)
         table = np.empty((len(self.brokers), COLUMNS), dtype=np.int64)
         table[:, :4] = np.repeat(heads[:, :4], heads[:, 4], axis=0)
@@ -81,7 +80,7 @@ class Transitions:
 
 
 class Registrations:
-    """Which directories each broker had registered, from which row of a batch on."""
+    """The registered directories of each broker, by row of a batch."""
 
     def __init__(self, before: Mapping[int, frozenset[int]]) -> None:
         self._versions: dict[int, list[tuple[int, frozenset[int]]]] = {
@@ -89,16 +88,16 @@ class Registrations:
         }
 
     def change(self, broker: int, row: int, directories: frozenset[int]) -> None:
-        """From the given row on the broker has these."""
+        """Set a broker's directories from a row on."""
         self._versions.setdefault(broker, [(0, frozenset())]).append((row, directories))
 
     def forget(self, row: int) -> None:
-        """From the given row on no broker has any."""
+        """Clear all brokers' directories from a row on."""
         for versions in self._versions.values():
             versions.append((row, frozenset()))
 
     def place(self, table: Numbers) -> None:
-        """Turn the table's directories into places, in the two last columns."""
+        """Replace directories by places in the two last columns of the table."""
         if not len(table):
             return
         order = np.argsort(table[:, 4], kind="stable")
@@ -125,17 +124,17 @@ class Registrations:
 
 
 def directory_of(places: Numbers) -> Numbers:
-    """The directories' numbers; of ABSENT, ABSENT."""
+    """Return the directories' numbers; of ABSENT, ABSENT."""
     return places >> _STATE_BITS
 
 
 def state_of(places: Numbers) -> Numbers:
-    """The states' numbers in STATES; not for ABSENT."""
+    """Return the states' numbers in STATES; not for ABSENT."""
     return places & _STATE_MASK
 
 
 def directory_changes(table: Numbers, ids: list[DirectoryId]) -> dict[tuple[int, DirectoryId], int]:
-    """(broker, directory) -> change of the number of replicas in it; no zeros."""
+    """Return (broker, directory) -> change of the number of replicas in it; no zeros."""
     brokers = table[:, 4]
     keys, changes = [], []
     for column, change in ((5, -1), (6, 1)):
@@ -153,9 +152,9 @@ def directory_changes(table: Numbers, ids: list[DirectoryId]) -> dict[tuple[int,
 
 
 def last_assignments(table: Numbers) -> dict[int, int]:
-    """Broker -> timestamp of the last record that put a replica, there before, into a directory.
+    """Return broker -> timestamp of the last assignment of an existing replica to a directory.
 
-    That is what the controller makes of a broker's AssignReplicasToDirs request.
+    The controller writes such a record for a broker's AssignReplicasToDirs request.
     """
     was, now = directory_of(table[:, 5]), directory_of(table[:, 6])
     rows = table[(was != ABSENT) & (now >= len(_RESERVED_STATES)) & (was != now)]

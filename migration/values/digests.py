@@ -1,4 +1,4 @@
-"""Values that are compared and never kept: they may be secrets."""
+"""Digests of values that may be secrets: values are compared and not stored."""
 
 import hashlib
 from typing import Final
@@ -7,9 +7,9 @@ DIGEST_BYTES: Final = 8
 
 
 def digest(value: str) -> bytes:
-    """Stand for a value: the first 8 bytes of its BLAKE2b.
+    """Return the first 8 bytes of the BLAKE2b of a value.
 
     Raises:
-        UnicodeEncodeError: it holds a lone surrogate, which has no UTF-8.
+        UnicodeEncodeError: the value contains a lone surrogate, which has no UTF-8.
     """
     return hashlib.blake2b(value.encode()).digest()[:DIGEST_BYTES]

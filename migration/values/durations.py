@@ -1,6 +1,6 @@
-"""Durations: in words a person reads, and as a person writes them. Never a clock.
+"""Formats and parses durations. Reads no clock.
 
-Read are `90s`, `5m`, `1h30m`, `250ms`, or ISO 8601 (`PT5M`).
+Accepted are `90s`, `5m`, `1h30m`, `250ms` and ISO 8601 (`PT5M`).
 """
 
 import re
@@ -17,11 +17,11 @@ _MAX_MS: Final = 1000 * 365 * 86_400_000
 
 
 class NoDuration(ValueError):
-    """The text is no duration."""
+    """The text is not a duration."""
 
 
 def duration_text(duration_ms: int) -> str:
-    """Say a duration in its two largest units: `70 ms`, `1 min 30 s`; never negative.
+    """Format a duration in its two largest units: `70 ms`, `1 min 30 s`; never negative.
 
     >>> [duration_text(ms) for ms in (-5, 70, 1_250, 90_000, 7_500_000)]
     ['0 ms', '70 ms', '1 s', '1 min 30 s', '2 h 5 min']
@@ -39,7 +39,7 @@ def duration_text(duration_ms: int) -> str:
 
 
 def counted_text(duration_ms: int) -> str:
-    """Say a duration down to the second, as Prometheus' `humanizeDuration` does.
+    """Format a duration down to the second, as Prometheus' `humanizeDuration` does.
 
     >>> [counted_text(ms) for ms in (45_120, 315_000, 3_660_000, 90_000_000)]
     ['45.12s', '5m 15s', '1h 1m 0s', '1d 1h 0m 0s']
@@ -55,10 +55,10 @@ def counted_text(duration_ms: int) -> str:
 
 
 def parse_duration(value: object) -> timedelta:
-    """Read a duration longer than nothing; units go from large to small, each once.
+    """Parse a duration greater than 0; units go from large to small, each once.
 
     Raises:
-        NoDuration: it is none, with the reason and an example.
+        NoDuration: the text is not a duration; the message has the reason and an example.
     """
     if isinstance(value, timedelta):
         return value
@@ -98,7 +98,7 @@ def _iso_ms(text: str) -> float | None:
 
 
 def format_duration(duration: timedelta) -> str:
-    """Write a duration so that `parse_duration` reads it back, to the millisecond."""
+    """Format a duration as `parse_duration` accepts it, to the millisecond."""
     rest = round(duration / timedelta(milliseconds=1))
     parts = []
     for unit, size in _UNITS_MS.items():

@@ -1,7 +1,7 @@
-"""The lines of evidence that are shown, and how many were left out: the one place that cuts them.
+"""Bounds the lines of evidence that are shown. No other module does.
 
-A rule that collects lines gives those that are named and how many there are in all, so that a list
-that was cut before it came here is not counted again.
+A rule passes the lines that it has and the total number, so that a list that was shortened before
+is not counted again.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ EVIDENCE_MAX: Final = 20
 
 
 def total_of(lines: Sequence[str], total: int = 0) -> int:
-    """Return how many lines there are; `total`: where `lines` are only some of them."""
+    """Return the number of lines; `total`: their number if `lines` are only some of them."""
     return max(len(lines), total)
 
 
 def bounded(lines: Sequence[str], total: int = 0) -> tuple[str, ...]:
-    """Return at most `EVIDENCE_MAX` lines, the last of which counts those left out.
+    """Return at most `EVIDENCE_MAX` lines; the last one counts the omitted ones.
 
     >>> bounded(["orders-0 is gone"], 99)
     ('orders-0 is gone', 'and 98 more')

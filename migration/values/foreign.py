@@ -1,7 +1,7 @@
-"""Foreign JSON and numbers, read within bounds: what is not within them is `Unreadable`.
+"""Parses JSON and numbers from other programs within bounds; else raises `Unreadable`.
 
-For znodes, answers of other servers, and files that another process, or version, may have written.
-No message quotes what was read, which may be a secret.
+For znodes, answers of servers, and files of other processes or versions. Messages do not quote the
+content, which may be a secret.
 """
 
 import json
@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 BYTES_MAX: Final = 4 * 2**20
-"""Four times what ZooKeeper takes by default (`jute.maxbuffer`)."""
+"""Four times ZooKeeper's default limit (`jute.maxbuffer`)."""
 DEPTH_MAX: Final = 64
 TEXT_MAX: Final = 1024
-"""Characters of a name of the cluster's, such as a host."""
+"""Maximum length of a name, such as a host, in characters."""
 INT32_MAX: Final = 2**31 - 1
 INT64_MAX: Final = 2**63 - 1
 _DIGITS_MAX: Final = len(str(INT64_MAX))
@@ -22,14 +22,14 @@ _NOT_JSON: Final = "its content is not JSON"
 
 
 class Unreadable(ValueError):
-    """Foreign content is not what belongs there; the message is a clause with `its` or `it`."""
+    """The content is not valid; the message is a clause with `its` or `it`."""
 
 
 def load(data: bytes | str, *, bytes_max: int = BYTES_MAX) -> Any:  # noqa: ANN401 JSON of strangers
-    """Read JSON whose numbers are finite and of 64 bits, and whose text is Unicode.
+    """Parse JSON whose numbers are finite and fit into 64 bits, and whose text is Unicode.
 
     Raises:
-        Unreadable: it is larger than `bytes_max`, nested deeper than `DEPTH_MAX`, or not such JSON.
+        Unreadable: it is larger than `bytes_max`, nested deeper than `DEPTH_MAX`, or not valid.
     """
     if len(data) > bytes_max:
         raise Unreadable(f"its content is larger than {bytes_max} bytes")
@@ -37,7 +37,7 @@ def load(data: bytes | str, *, bytes_max: int = BYTES_MAX) -> Any:  # noqa: ANN4
         text = data if isinstance(data, str) else data.decode("utf-8")
         value = json.loads(text, parse_int=_int, parse_float=_float, parse_constant=_constant)
         if "\\u" in text or not text.isascii():
-            # Half of a surrogate pair is no text, and cannot be kept.
+            # A lone surrogate has no UTF-8, and cannot be stored.
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise _too_deep() from None
@@ -52,10 +52,10 @@ def load(data: bytes | str, *, bytes_max: int = BYTES_MAX) -> Any:  # noqa: ANN4
 
 
 def load_object(data: bytes | str, *, bytes_max: int = BYTES_MAX) -> Mapping[str, Any]:
-    """Read a JSON object as `load` does.
+    """Parse a JSON object as `load` does.
 
     Raises:
-        Unreadable: it is none.
+        Unreadable: the content is not a JSON object.
     """
     if not data:
         raise Unreadable("it is empty")
@@ -66,10 +66,10 @@ def load_object(data: bytes | str, *, bytes_max: int = BYTES_MAX) -> Mapping[str
 
 
 def whole(value: object, name: str, lowest: int, highest: int) -> int:
-    """Return a whole number within the range, also one in decimal digits, as Kafka writes some.
+    """Return an integer within the range; text of decimal digits is accepted, as Kafka writes it.
 
     Raises:
-        Unreadable: it is none.
+        Unreadable: it is not an integer within the range.
     """
     if isinstance(value, str) and _CANONICAL.fullmatch(value):
         value = int(value)

@@ -1,11 +1,11 @@
-"""Names the nearest known word to one that is not known."""
+"""Suggests the known name that is nearest to an unknown one."""
 
 import difflib
 from collections.abc import Iterable
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Continue a sentence about an unknown word: its nearest neighbour, else all there are."""
+    """Return the end of a message about an unknown name: the nearest known name, else all."""
     words = sorted(known)
     near = difflib.get_close_matches(word.lower(), words, n=1, cutoff=0.6)
     if near:

@@ -22,16 +22,17 @@ def is_sensitive(name: str) -> bool:
 
     Every setting of type PASSWORD in Kafka 3.9 is one, with the prefix of a listener too
     (`ssl.keystore.key`, `sasl.jaas.config`, `password.encoder.secret` and others). Kafka takes each
-    name that it does not know for one; here such a name, of a plugin perhaps, has to look like it.
+    unknown name for a secret; here an unknown name, of a plugin perhaps, must contain a word that
+    suggests a secret.
     """
     lower = name.lower()
     return any(part in lower for part in _PARTS) or lower.endswith(_ENDS)
 
 
 def setting_digest(name: str, value: str) -> bytes:
-    """Stand for a setting's value; every secret has the same digest, which tells nothing of it.
+    """Return a digest of a setting's value; all secrets have the same digest.
 
     Raises:
-        UnicodeEncodeError: it holds a lone surrogate, which has no UTF-8.
+        UnicodeEncodeError: the value contains a lone surrogate, which has no UTF-8.
     """
     return digest("" if is_sensitive(name) else value)

@@ -1,15 +1,16 @@
-"""Moments: ms since 1970 in UTC as text for people and JSON, and the range that is computed with.
+"""Formats timestamps (ms since 1970, UTC) for operators and JSON, and limits their range.
 
-Foreign timestamps are any 64-bit number. Text is written for all of them; a year outside 0 to 9999
-has a sign and at least six digits, as ECMAScript and ISO 8601 expand it (`+012345-01-01`).
+A timestamp from another program is any 64-bit number. Each of them can be formatted; a year
+outside 0 to 9999 has a sign and at least six digits, as ECMAScript and ISO 8601 expand it
+(`+012345-01-01`).
 """
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 LATEST_MS: Final = 8_640_000_000_000_000
-"""The last moment that a browser's `Date` has (year 275760). No difference of two moments within
-this range leaves 64 bits."""
+"""The maximum of a browser's `Date` (year 275760). The difference of two timestamps in this range
+fits into 64 bits."""
 EARLIEST_MS: Final = -LATEST_MS
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -17,11 +18,11 @@ _FIRST: Final = datetime(2, 1, 1, tzinfo=UTC)
 _LAST: Final = datetime(9999, 1, 1, tzinfo=UTC)
 _CYCLE_YEARS: Final = 400
 _CYCLE_MS: Final = 146_097 * 86_400_000
-"""The Gregorian calendar repeats itself after 400 years."""
+"""The Gregorian calendar repeats after 400 years."""
 
 
 def within(timestamp_ms: int) -> int:
-    """Return the moment, or the nearest one that is computed with.
+    """Return the timestamp, or the nearest one in the range that Kraftgate computes with.
 
     >>> within(2**62), within(-(2**62)), within(0)
     (8640000000000000, -8640000000000000, 0)
@@ -30,7 +31,7 @@ def within(timestamp_ms: int) -> int:
 
 
 def iso(timestamp_ms: int) -> str:
-    """Return a moment as ISO 8601 in UTC with milliseconds, whatever its year.
+    """Format a timestamp as ISO 8601 in UTC with milliseconds.
 
     >>> iso(1_795_311_000_001), iso(253_402_300_800_000), iso(-(2**63))
     ('2026-11-22T01:30:00.001Z', '+010000-01-01T00:00:00.000Z', '-292275055-05-16T16:47:04.192Z')
@@ -52,9 +53,9 @@ def time_text(timestamp_ms: int) -> str:
 
 
 def nearest_datetime(timestamp_ms: int) -> datetime:
-    """Return a moment as a `datetime`, or the nearest one in the years 2 to 9998.
+    """Return a timestamp as a `datetime`, or the nearest one in the years 2 to 9998.
 
-    A year is left at both ends, as Matplotlib rounds moments and widens axes.
+    Both ends have a margin of a year, because Matplotlib rounds timestamps and widens axes.
     """
     try:
         moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
@@ -64,6 +65,6 @@ def nearest_datetime(timestamp_ms: int) -> datetime:
 
 
 def _split(timestamp_ms: int) -> tuple[int, datetime]:
-    """Return how many whole cycles after 1970 it is, and the moment within one from 1970 on."""
+    """Return the number of whole 400-year cycles since 1970, and the rest as a `datetime`."""
     cycles, left_ms = divmod(timestamp_ms, _CYCLE_MS)
     return cycles, _EPOCH + timedelta(milliseconds=left_ms)

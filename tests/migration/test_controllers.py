@@ -14,7 +14,7 @@ def started(id_: int, incarnation: int, at: Moment, *, ready: bool = True) -> Co
 
 
 def test_a_registration_is_told_with_its_place() -> None:
-    assert started(3000, 1, AT).told() == ControllerSummary(
+    assert started(3000, 1, AT).summary() == ControllerSummary(
         id=3000, zk_migration_ready=True, registered_offset=5, registered_ms=1000
     )
 
@@ -30,4 +30,4 @@ def test_a_snapshot_keeps_the_place_of_a_registration_that_was_seen_and_of_no_ot
     assert kept[3000].registered == AT
     assert kept[3001].registered is None
     assert not kept[3001].zk_migration_ready
-    assert kept[3002].told().registered_offset is None
+    assert kept[3002].summary().registered_offset is None
