@@ -16,7 +16,7 @@ class _Body(BaseModel):
 
 
 class FollowBegan(_Body):
-    """A `kraftgate run` follows the cluster.
+    """A `kraftgate run` started to follow the cluster.
 
     Attributes:
         last_seen_ms: the last sign of life of the one before; None: there was none.
@@ -29,21 +29,21 @@ class FollowBegan(_Body):
 
 
 class FollowEnded(_Body):
-    """It ended in good order; after a kill there is no such entry."""
+    """The `kraftgate run` ended normally; after a kill there is no such entry."""
 
     kind: Literal["follow_ended"] = "follow_ended"
     owner: str
 
 
 class SourceSeen(_Body):
-    """A source is current, for the first time or again: `metadata_log`, `zookeeper`, ..."""
+    """A source became current: `metadata_log`, `zookeeper`, `log_dirs` or `jmx`."""
 
     kind: Literal["source_seen"] = "source_seen"
     source: str
 
 
 class SourceLost(_Body):
-    """A source that was current is not any more.
+    """A source is no longer current.
 
     Attributes:
         last_seen_ms: when it last was.
@@ -69,7 +69,7 @@ class _HazardStands(_Body):
 
 
 class HazardBegan(_HazardStands):
-    """A hazard stands that did not at the look before."""
+    """A hazard became active."""
 
     kind: Literal["hazard_began"] = "hazard_began"
 
@@ -80,7 +80,7 @@ class HazardBegan(_HazardStands):
 
 
 class HazardChanged(_HazardStands):
-    """It is graver or less grave, or forbids another step."""
+    """The severity of a hazard changed, or the step that it blocks."""
 
     kind: Literal["hazard_changed"] = "hazard_changed"
 
@@ -91,7 +91,7 @@ class HazardChanged(_HazardStands):
 
 
 class HazardEnded(_Body):
-    """It does not stand any more.
+    """A hazard ended.
 
     Attributes:
         text: what was last said of it; None: by a process before this one.
@@ -107,7 +107,7 @@ class HazardEnded(_Body):
 
 
 class AlertBegan(_Body):
-    """An alert stands; see `migration.assessment.alerts`.
+    """An alert became active; see `migration.assessment.alerts`.
 
     Attributes:
         fingerprint: the same for the same name and labels, whatever its words.
@@ -136,7 +136,7 @@ class AlertBegan(_Body):
 
 
 class AlertEnded(_Body):
-    """It is over, and known to be."""
+    """An alert was resolved on current data."""
 
     kind: Literal["alert_ended"] = "alert_ended"
     alert: str

@@ -76,7 +76,7 @@ class Found(_Body):
 
 
 class WalkBegan(_Body):
-    """A walk begins at a runbook's first checkpoint; the text is kept as `runbooks/SHA256.yaml`."""
+    """An execution began; `runbooks/SHA256.yaml` keeps the text of the runbook."""
 
     kind: Literal["walk_began"] = "walk_began"
     runbook: str
@@ -86,7 +86,7 @@ class WalkBegan(_Body):
 
 
 class OrchestratorStarted(_Body):
-    """A process took the walk up; `fence` rises with each."""
+    """A process started to execute the runbook; `fence` rises with each."""
 
     kind: Literal["orchestrator_started"] = "orchestrator_started"
     owner: str
@@ -97,7 +97,7 @@ class OrchestratorStarted(_Body):
 
 
 class OrchestratorEnded(_Body):
-    """It ended in good order; after a kill there is no such entry."""
+    """The process ended normally; after a kill there is no such entry."""
 
     kind: Literal["orchestrator_ended"] = "orchestrator_ended"
     owner: str
@@ -105,28 +105,28 @@ class OrchestratorEnded(_Body):
 
 
 class LockLost(_Body):
-    """The lock that lets only one orchestrator act is not held; no step is begun meanwhile."""
+    """The lock of the cluster was lost; no step begins meanwhile."""
 
     kind: Literal["lock_lost"] = "lock_lost"
     reason: str
 
 
 class LockHeld(_Body):
-    """The lock is held (again)."""
+    """The lock of the cluster was acquired."""
 
     kind: Literal["lock_held"] = "lock_held"
     token: int
 
 
 class CheckpointEntered(_Body):
-    """The walk stands before this checkpoint."""
+    """The execution entered this checkpoint."""
 
     kind: Literal["checkpoint_entered"] = "checkpoint_entered"
     checkpoint: str
 
 
 class Judged(_Body):
-    """Guards or gate were judged, with a result that differs from the one before.
+    """Guards or gate were evaluated, with another result than before.
 
     Attributes:
         part: `already` (is the step needed?), `needs` (may it be taken?), `opens_when` (the gate).
@@ -142,7 +142,7 @@ class Judged(_Body):
 
 
 class Approved(_Body):
-    """A person lets the checkpoint's step be taken, in the state that `basis` describes.
+    """An operator approved the checkpoint's step, in the state that `basis` describes.
 
     Attributes:
         confirmed: the cluster's name as the approver typed it; None: it was not asked for.
@@ -157,7 +157,7 @@ class Approved(_Body):
 
 
 class ApprovalsExpired(_Body):
-    """The state that the approvals were given for is no more."""
+    """The state for which the approvals were given has changed."""
 
     kind: Literal["approvals_expired"] = "approvals_expired"
     checkpoint: str
@@ -165,7 +165,7 @@ class ApprovalsExpired(_Body):
 
 
 class StepShown(_Body):
-    """The step is for a person's hands; this text says which.
+    """The step was shown for an operator to perform.
 
     Attributes:
         open_before: whether the gate held already, so that only the person can say it is done.
@@ -179,7 +179,7 @@ class StepShown(_Body):
 
 
 class StepStarted(_Body):
-    """A hook is about to be started; written before it is.
+    """A hook is about to start; written before the start.
 
     Attributes:
         run: names its output and its outcome in the state directory.
@@ -222,7 +222,7 @@ class StepEnded(_Body):
 
 
 class StepNotStarted(_Body):
-    """Kraftgate was gone between `step_started` and the hook's start: nothing was done."""
+    """Kraftgate ended between `step_started` and the hook's start: nothing was done."""
 
     kind: Literal["step_not_started"] = "step_not_started"
     checkpoint: str
@@ -230,7 +230,7 @@ class StepNotStarted(_Body):
 
 
 class StepUnknown(_Body):
-    """A hook was started and nobody knows how it ended."""
+    """A hook started, and its end is unknown."""
 
     kind: Literal["step_unknown"] = "step_unknown"
     checkpoint: str
@@ -254,14 +254,14 @@ class StepDecided(_Body):
 
 
 class StepElsewhere(_Body):
-    """A step is recorded that another orchestrator began; no step is begun meanwhile."""
+    """Another orchestrator has begun a step; no step begins meanwhile."""
 
     kind: Literal["step_elsewhere"] = "step_elsewhere"
     step: RunningStep
 
 
 class StepElsewhereEnded(_Body):
-    """It is over.
+    """The step of another orchestrator ended.
 
     Attributes:
         by: who decided that; None: its record was removed where it began.
@@ -274,7 +274,7 @@ class StepElsewhereEnded(_Body):
 
 
 class CheckpointPassed(_Body):
-    """The gate opened; one more entry, without brackets, when it did for each broker.
+    """The gate opened; one more entry, without brackets, after the last broker.
 
     Attributes:
         how: `opened` after its step, `already`: the step was not needed, or had been taken.
@@ -287,7 +287,7 @@ class CheckpointPassed(_Body):
 
 
 class CheckpointSkipped(_Body):
-    """A person goes on without it."""
+    """An operator skipped the checkpoint."""
 
     kind: Literal["checkpoint_skipped"] = "checkpoint_skipped"
     checkpoint: str
@@ -296,7 +296,7 @@ class CheckpointSkipped(_Body):
 
 
 class Unexpected(_Body):
-    """The cluster shows something that no step of this walk did."""
+    """The cluster shows a change that no step of this execution made."""
 
     kind: Literal["unexpected"] = "unexpected"
     text: str
@@ -304,7 +304,7 @@ class Unexpected(_Body):
 
 
 class Paused(_Body):
-    """No further step is begun."""
+    """An operator paused the execution: no further step begins."""
 
     kind: Literal["paused"] = "paused"
     by: Person
@@ -312,7 +312,7 @@ class Paused(_Body):
 
 
 class Resumed(_Body):
-    """Steps are begun again."""
+    """An operator resumed the execution."""
 
     kind: Literal["resumed"] = "resumed"
     by: Person
@@ -320,7 +320,7 @@ class Resumed(_Body):
 
 
 class RollbackBegan(_Body):
-    """The walk turns to a way back."""
+    """An operator started a rollback."""
 
     kind: Literal["rollback_began"] = "rollback_began"
     path: str
@@ -330,7 +330,7 @@ class RollbackBegan(_Body):
 
 
 class Aborted(_Body):
-    """A person ends the walk where it stands."""
+    """An operator ended the execution where it was."""
 
     kind: Literal["aborted"] = "aborted"
     by: Person
@@ -338,7 +338,7 @@ class Aborted(_Body):
 
 
 class WalkEnded(_Body):
-    """The last checkpoint of the way, or of the way back, is behind."""
+    """The last checkpoint of the runbook, or of the rollback, was passed."""
 
     kind: Literal["walk_ended"] = "walk_ended"
     outcome: Literal["completed", "rolled-back"]
