@@ -19,7 +19,6 @@ from streams.kafka.broker_connection import (
     METADATA,
     BrokerConnection,
 )
-from streams.kafka.broker_errors import LogDirsError, NotAuthorized, RequestRefused
 from streams.kafka.broker_values import (
     BrokerAddress,
     ClusterView,
@@ -29,7 +28,9 @@ from streams.kafka.broker_values import (
     ReplicaPlace,
     TopicPartition,
 )
+from streams.kafka.errors import NotAuthorized, RequestRefused
 from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
 from streams.net.security import Security
 
 LATEST: Final = -1
@@ -47,7 +48,7 @@ _DENIED: Final = (
 
 
 class BrokerClient:
-    """One broker, connected. Every call raises BrokerUnreachable when no reply comes in time."""
+    """One broker, connected. Every call raises ConnectionFailed when no reply comes in time."""
 
     def __init__(
         self,
@@ -60,8 +61,8 @@ class BrokerClient:
         """Connect; the arguments are BrokerConnection's.
 
         Raises:
-            BrokerUnreachable: refused, timed out, TLS failed, or no version in common.
-            CredentialsRefused: the SASL exchange was refused, or a secret cannot be read.
+            ConnectionFailed: refused, timed out, TLS failed, or no version in common.
+            AuthenticationFailed: the SASL exchange was refused, or a secret cannot be read.
         """
         self.endpoint = endpoint
         self._connection = BrokerConnection(
@@ -75,7 +76,8 @@ class BrokerClient:
         """Return the cluster with all topics, or without any, as this broker sees it.
 
         Raises:
-            BrokerUnreachable: no legible reply in time.
+            ConnectionFailed: no reply in time.
+            ReplyDamaged: the reply does not decode.
             RequestRefused: the broker does not speak the version.
         """
         kinds = _entities("metadata", self._connection.version(METADATA), "request")
@@ -111,7 +113,8 @@ class BrokerClient:
         """Return this broker's own log directories, with all replicas in them.
 
         Raises:
-            BrokerUnreachable: no legible reply in time.
+            ConnectionFailed: no reply in time.
+            ReplyDamaged: the reply does not decode.
             NotAuthorized: the principal may not DESCRIBE the CLUSTER.
             RequestRefused: the broker answers with another error, or is too old.
         """
@@ -132,7 +135,8 @@ class BrokerClient:
             which: LATEST or EARLIEST.
 
         Raises:
-            BrokerUnreachable: no legible reply in time.
+            ConnectionFailed: no reply in time.
+            ReplyDamaged: the reply does not decode.
             RequestRefused: the broker does not speak the version.
         """
         wanted = sorted(partitions)
@@ -231,7 +235,7 @@ def _offsets(reply: Any) -> Iterator[PartitionOffset]:  # noqa: ANN401
             )
 
 
-def _refusal(endpoint: Endpoint, what: str, code: ErrorCode) -> LogDirsError:
+def _refusal(endpoint: Endpoint, what: str, code: ErrorCode) -> LiveError:
     if code in _DENIED:
         return NotAuthorized(f"{endpoint} does not tell {what}: DESCRIBE on CLUSTER is needed")
     return RequestRefused(f"{endpoint} does not tell {what}: {code.name.upper()} ({int(code)})")

@@ -6,10 +6,9 @@ this package's.
 
 from typing import Any, Final
 
-from streams.kafka.broker_errors import BrokerUnreachable, CredentialsRefused, RequestRefused
 from streams.kafka.connection import ControllerConnection
+from streams.kafka.errors import RequestRefused
 from streams.net.endpoint import Endpoint
-from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
 
 METADATA: Final = 3
@@ -42,17 +41,12 @@ class BrokerConnection:
             reply_timeout_ms: For each reply, with 3 s of grace added.
 
         Raises:
-            BrokerUnreachable: refused, timed out, TLS failed, or no version in common.
-            CredentialsRefused: the SASL exchange was refused, or a secret cannot be read.
+            ConnectionFailed: refused, timed out, TLS failed, or no version in common.
+            AuthenticationFailed: the SASL exchange was refused, or a secret cannot be read.
         """
         self.endpoint = endpoint
         self._reply_timeout_ms = reply_timeout_ms
-        try:
-            self._connection = _Connection(
-                endpoint, security, connect_timeout_ms=connect_timeout_ms
-            )
-        except LiveError as error:
-            raise _typed(error) from error
+        self._connection = _Connection(endpoint, security, connect_timeout_ms=connect_timeout_ms)
 
     def version(self, api_key: int) -> int:
         """Return the highest version of `api_key` that both sides speak.
@@ -66,12 +60,10 @@ class BrokerConnection:
         """Send a kio request and return the kio reply.
 
         Raises:
-            BrokerUnreachable: the connection broke, no reply came in time, or it does not decode.
+            ConnectionFailed: the connection broke, or no reply came in time.
+            ReplyDamaged: the reply does not decode.
         """
-        try:
-            return self._connection.ask(request, wait_ms=self._reply_timeout_ms)
-        except LiveError as error:
-            raise _typed(error) from error
+        return self._connection.ask(request, wait_ms=self._reply_timeout_ms)
 
     def close(self) -> None:
         """Close; a second time does nothing."""
@@ -99,9 +91,3 @@ class _Connection(ControllerConnection):
                 f" {lowest}-{highest} are needed: is it a broker, of Kafka 3.2 or later?"
             )
         return int(version)
-
-
-def _typed(error: LiveError) -> BrokerUnreachable | CredentialsRefused:
-    if isinstance(error, AuthenticationFailed):
-        return CredentialsRefused(str(error))
-    return BrokerUnreachable(str(error))

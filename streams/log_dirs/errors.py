@@ -1,19 +1,19 @@
-"""What can go wrong with the files in which what is known of the disks is kept.
+"""What can go wrong with the files that store what is known of the disks.
 
-    LogDirsError (`streams.kafka.broker_errors`)
+    LiveError (`streams.net.errors`)
     |-- MemoryUnusable       `disks.db` cannot be opened, read or written
     `-- RequestsUnusable     `requests.db` cannot be opened, read or written
 
-Every one says what and where. Errors of SQLite and the operating system are chained below them and
-never leak.
+Each names what failed and where. Errors of SQLite and the operating system are chained below them
+and never leak.
 """
 
-from streams.kafka.broker_errors import LogDirsError
+from streams.net.errors import LiveError
 
 
-class MemoryUnusable(LogDirsError):
+class MemoryUnusable(LiveError):
     """The memory's file is damaged, of a later version, or not writable."""
 
 
-class RequestsUnusable(LogDirsError):
+class RequestsUnusable(LiveError):
     """The file of requests is damaged or not writable."""

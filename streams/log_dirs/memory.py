@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from migration.observed.facts import Observation
-from streams.kafka.broker_errors import WrongCluster
 from streams.kafka.broker_values import BrokerAddress, TopicPartition
+from streams.kafka.errors import WrongCluster
 from streams.log_dirs import rows
 from streams.log_dirs.errors import MemoryUnusable
 from streams.log_dirs.remembered import NOTHING, KnownBroker, KnownPartition

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from streams.kafka.broker_client import EARLIEST, LATEST, BrokerClient
-from streams.kafka.broker_errors import BrokerUnreachable, LogDirsError, WrongCluster
 from streams.kafka.broker_values import (
     KAFKA_STORAGE_ERROR,
     BrokerAddress,
@@ -18,10 +17,12 @@ from streams.kafka.broker_values import (
     PartitionEnd,
     TopicPartition,
 )
+from streams.kafka.errors import ConnectionFailed, WrongCluster
 from streams.log_dirs import log_ends as ends
 from streams.log_dirs.local_host import Looker, is_own_host
 from streams.log_dirs.remembered import KnownPartition, Look
 from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
 from streams.net.security import Security
 
 _log: Final = logging.getLogger(__name__)
@@ -110,7 +111,7 @@ class Reply:
     ends: tuple[PartitionEnd, ...] = ()
     looks: Mapping[str, Look] = field(default_factory=dict)
     unlisted: tuple[str, ...] = ()
-    failure: LogDirsError | None = None
+    failure: LiveError | None = None
 
     def listed(self) -> frozenset[TopicPartition] | None:
         """What the broker hosts by the view it was asked with, when a directory is offline."""
@@ -139,40 +140,40 @@ class Asker:
         try:
             try:
                 self._ask(question, reply)
-            except LogDirsError as error:
+            except LiveError as error:
                 reply.failure = error
             reply.looks = self._look(question, reply)
         except Exception as error:  # noqa: BLE001 without a reply it would never be asked again
             _log.exception("broker %d was asked in vain", question.broker)
-            reply.failure = BrokerUnreachable(f"an unexpected error: {error!r}")
+            reply.failure = ConnectionFailed(f"an unexpected error: {error!r}")
         return reply
 
     def discover(self) -> ClusterView:
         """Ask the configured brokers, one after the other, for the cluster.
 
         Raises:
-            LogDirsError: none of them answered with a cluster; the last one's reason.
+            LiveError: none of them answered with a cluster; the last one's reason.
         """
-        failure: LogDirsError | None = None
+        failure: LiveError | None = None
         for endpoint in self._config.brokers:
             try:
                 with self._connect(endpoint) as broker:
                     view = broker.metadata()
-            except LogDirsError as error:
+            except LiveError as error:
                 failure = error
                 continue
             except Exception as error:  # noqa: BLE001 the next broker may do better
                 _log.exception("%s was asked in vain", endpoint)
-                failure = BrokerUnreachable(f"{endpoint}: an unexpected error: {error!r}")
+                failure = ConnectionFailed(f"{endpoint}: an unexpected error: {error!r}")
                 continue
             if view.brokers and view.cluster_id:
                 return view
-            failure = BrokerUnreachable(f"{endpoint} does not know its cluster yet")
-        raise failure or BrokerUnreachable("no broker is named")
+            failure = ConnectionFailed(f"{endpoint} does not know its cluster yet")
+        raise failure or ConnectionFailed("no broker is named")
 
     def _ask(self, question: Question, reply: Reply) -> None:
         if question.address is None:
-            raise BrokerUnreachable(NO_ADDRESS)
+            raise ConnectionFailed(NO_ADDRESS)
         _, host, port = question.address
         with self._connect(Endpoint(host, port)) as broker:
             view = question.view

@@ -15,8 +15,8 @@ from typing import Final, Self, TypeAlias
 
 from migration.observed.facts import Observation
 from migration.observed.source_status import SourceStatus
-from streams.kafka.broker_errors import LogDirsError, WrongCluster
 from streams.kafka.broker_values import ClusterView
+from streams.kafka.errors import WrongCluster
 from streams.log_dirs import compare, log_ends
 from streams.log_dirs.content_snapshots import Ended, Snapshots
 from streams.log_dirs.deduplicate import Disks, is_news
@@ -28,6 +28,7 @@ from streams.log_dirs.schedule import Turns
 from streams.log_dirs.status import Standing
 from streams.log_dirs.views import Views
 from streams.log_dirs.workers import Workers
+from streams.net.errors import LiveError
 from streams.process.background import Running
 
 _LOOK_S: Final = 0.2
@@ -36,7 +37,7 @@ _STOP_S: Final = 10.0
 
 _log: Final = logging.getLogger(__name__)
 
-_Item: TypeAlias = Reply | ClusterView | Ended | LogDirsError | None
+_Item: TypeAlias = Reply | ClusterView | Ended | LiveError | None
 """What other threads put into the inbox; None only wakes."""
 
 
@@ -165,7 +166,7 @@ class LogDirsPoller(Running):
                     self._take_view(item, None)
                 else:
                     self._standing.undiscovered(item)
-        except LogDirsError as error:
+        except LiveError as error:
             _log.warning("%s", error)
             self._standing.refused(str(error))
 
@@ -191,7 +192,7 @@ class LogDirsPoller(Running):
         def discover() -> None:
             try:
                 self._inbox.put(self._asker.discover())
-            except LogDirsError as error:
+            except LiveError as error:
                 self._inbox.put(error)
 
         self._workers.start(discover, "discover")

@@ -4,16 +4,12 @@ import threading
 from typing import Final
 
 from migration.observed.source_status import SourceStatus
-from streams.kafka.broker_errors import (
-    CredentialsRefused,
-    LogDirsError,
-    NotAuthorized,
-    WrongCluster,
-)
 from streams.kafka.broker_values import ClusterView
+from streams.kafka.errors import NotAuthorized, WrongCluster
 from streams.log_dirs.poll import Reply
+from streams.net.errors import AuthenticationFailed, LiveError
 
-_FOR_A_PERSON: Final = (CredentialsRefused, NotAuthorized, WrongCluster)
+_FOR_A_PERSON: Final = (AuthenticationFailed, NotAuthorized, WrongCluster)
 _SHOWN_MAX: Final = 5
 
 
@@ -53,7 +49,7 @@ class Standing:
             if self._last_reply_ms is None:
                 self._cluster_id = cluster_id
 
-    def undiscovered(self, error: LogDirsError) -> None:
+    def undiscovered(self, error: LiveError) -> None:
         """No configured broker told of the cluster."""
         with self._lock:
             if isinstance(error, _FOR_A_PERSON):

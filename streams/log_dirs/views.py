@@ -4,8 +4,8 @@ A view is one broker's metadata cache, and may lag. It is taken from the broker 
 just come or was asked for, and from any one broker once an interval for all the others.
 """
 
-from streams.kafka.broker_errors import WrongCluster
 from streams.kafka.broker_values import ClusterView
+from streams.kafka.errors import WrongCluster
 from streams.log_dirs import log_ends
 from streams.log_dirs.compare import Hosted
 from streams.log_dirs.memory import Memory

@@ -1,13 +1,13 @@
 """What can go wrong before a request is sent: settings and credentials.
 
-LiveError                    every error of the follower and of the Kafka client is one
+LiveError                    base of the errors of the Kafka clients, the follower and the disks
 `-- AuthenticationFailed     refused until credentials change; tried again slowly
 """
 
 
 class LiveError(Exception):
-    """The follower cannot go on as asked."""
+    """A node cannot be asked, or what it answered cannot be kept."""
 
 
 class AuthenticationFailed(LiveError):
-    """The controller refused the credentials (SASL)."""
+    """The node refused the credentials (SASL), or a secret cannot be read."""

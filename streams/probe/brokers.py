@@ -16,7 +16,6 @@ from migration.observed.probed import (
     Unknown,
 )
 from streams.kafka.broker_client import BrokerClient
-from streams.kafka.broker_errors import LogDirsError
 from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
@@ -70,7 +69,7 @@ def first_view(
         try:
             with BrokerClient(endpoint, security, reply_timeout_ms=_REPLY_MS_MAX) as client:
                 view = client.metadata(topics=topics)
-        except LogDirsError as error:
+        except LiveError as error:
             tried.append(str(error))
             continue
         if view.brokers:
@@ -170,7 +169,7 @@ def _log_dirs(endpoint: Endpoint, security: Security) -> Maybe[tuple[LogDir, ...
     try:
         with BrokerClient(endpoint, security, reply_timeout_ms=_REPLY_MS_MAX) as client:
             return tuple(map(_log_dir, client.log_dirs()))
-    except LogDirsError as error:
+    except LiveError as error:
         return Unknown(str(error))
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.observed.facts import Observation, OffsetsFell, ReplicasBack, ReplicasCutOff
-from streams.kafka.broker_errors import WrongCluster
 from streams.kafka.broker_values import BrokerAddress, LogDirAnswer, PartitionEnd
+from streams.kafka.errors import WrongCluster
 from streams.log_dirs import rows
 from streams.log_dirs.compare import answered
 from streams.log_dirs.errors import MemoryUnusable

@@ -16,7 +16,6 @@ from migration.observed.facts import (
     ReplicasBack,
     ReplicasCutOff,
 )
-from streams.kafka.broker_errors import BrokerUnreachable, LogDirsError, NotAuthorized
 from streams.kafka.broker_values import (
     BrokerAddress,
     ClusterView,
@@ -24,12 +23,14 @@ from streams.kafka.broker_values import (
     PartitionEnd,
     PartitionView,
 )
+from streams.kafka.errors import ConnectionFailed, NotAuthorized
 from streams.log_dirs.content_snapshots import CONTENT
 from streams.log_dirs.errors import MemoryUnusable
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.poll import LogDirsConfig, Question, Reply
 from streams.log_dirs.poller import LogDirsPoller
 from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
 from tests.log_dirs.journal import Facts, now_ms, until
 from tests.log_dirs.world import A, B, log_dir
 
@@ -44,10 +45,10 @@ class MadeUp:
     """Answers as it is told to, in the place of an `Asker`."""
 
     def __init__(self) -> None:
-        self.answers: dict[int, tuple[LogDirAnswer, ...] | LogDirsError] = {1: WELL, 2: WELL}
+        self.answers: dict[int, tuple[LogDirAnswer, ...] | LiveError] = {1: WELL, 2: WELL}
         self.end = 100
         self.cluster_id = "c"
-        self.undiscovered: LogDirsError | None = None
+        self.undiscovered: LiveError | None = None
         self.hanging: dict[int, threading.Event] = {}
         self.topic_id = "00" * 15 + "25"
 
@@ -67,7 +68,7 @@ class MadeUp:
         if question.broker in self.hanging:
             self.hanging[question.broker].wait()
         answer = self.answers[question.broker]
-        if isinstance(answer, LogDirsError):
+        if isinstance(answer, LiveError):
             return Reply(question=question, failure=answer)
         id_ = self.topic_id
         ends = (PartitionEnd("t", 0, id_, 0, self.end, 1, 1),) if question.broker == 1 else ()
@@ -146,7 +147,7 @@ def test_a_failed_directory_and_lost_records_are_told_once(world: World) -> None
 
 def test_a_broker_that_is_down_is_told_of_once_for_each_reason(world: World) -> None:
     for why in ("refused", "refused", "timed out"):
-        world.brokers.answers[2] = BrokerUnreachable(why)
+        world.brokers.answers[2] = ConnectionFailed(why)
         world.poll(2)
     assert [each.why for each in world.facts.of(DisksUnreachable)] == ["refused", "timed out"]
     assert world.poller.status().waiting == "broker 2: timed out"
@@ -177,7 +178,7 @@ def test_missing_authorization_is_an_error_for_a_person(world: World) -> None:
 
 
 def test_an_expected_broker_that_was_never_listed(world: World) -> None:
-    world.brokers.answers[9] = BrokerUnreachable("never listed")
+    world.brokers.answers[9] = ConnectionFailed("never listed")
     config = LogDirsConfig(brokers=CONFIG.brokers, expected=frozenset({9}), interval_s=0.05)
     world.start_again(config)
     gone = world.facts.wait(DisksUnreachable, lambda each: each.broker == 9)
@@ -217,7 +218,7 @@ def test_brokers_of_another_cluster_than_the_configured_one_are_named(tmp_path: 
 
 def test_nobody_answers_at_first(tmp_path: Path) -> None:
     world = World(tmp_path)
-    world.brokers.undiscovered = BrokerUnreachable("b1:9092 refused")
+    world.brokers.undiscovered = ConnectionFailed("b1:9092 refused")
     with world.poller:
         until(lambda: world.poller.status().waiting == "b1:9092 refused")
         ticket = world.poller.request(None, "nobody is there")
@@ -288,7 +289,7 @@ def test_a_snapshot_shows_what_lies_on_reachable_disks(world: World) -> None:
         (1, 1, False, 0),
         (1, 3, False, 0),
     ]
-    world.brokers.answers[1], world.brokers.answers[2] = FAILED, BrokerUnreachable("refused")
+    world.brokers.answers[1], world.brokers.answers[2] = FAILED, ConnectionFailed("refused")
     snapshot = poll_content(world)
     assert {(each.paths, each.whole) for each in snapshot} == {(((1, A),), ())}
 
@@ -296,7 +297,7 @@ def test_a_snapshot_shows_what_lies_on_reachable_disks(world: World) -> None:
 def test_snapshots_come_by_themselves_while_brokers_answer(world: World) -> None:
     world.start_again(replace(WITH_CONTENT, content_interval_s=0.05, interval_s=0.3))
     until(lambda: len(content(world)) >= 3)
-    world.brokers.answers = dict.fromkeys((1, 2), BrokerUnreachable("refused"))
+    world.brokers.answers = dict.fromkeys((1, 2), ConnectionFailed("refused"))
     world.poll()
     made = len(content(world))
     for _ in range(5):
@@ -306,7 +307,7 @@ def test_snapshots_come_by_themselves_while_brokers_answer(world: World) -> None
 
 def test_a_request_for_content_while_nobody_answers_is_answered(world: World) -> None:
     world.start_again(WITH_CONTENT)
-    world.brokers.answers = dict.fromkeys((1, 2), BrokerUnreachable("refused"))
+    world.brokers.answers = dict.fromkeys((1, 2), ConnectionFailed("refused"))
     ticket = world.poller.request(None, CONTENT)
     until(lambda: world.poller.answered(ticket))
 

@@ -20,7 +20,7 @@ from migration.observed.facts import (
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import RequestRefusedError
 from streams.kafka.broker_client import EARLIEST, LATEST, BrokerClient
-from streams.kafka.broker_errors import BrokerUnreachable, RequestRefused
+from streams.kafka.errors import ConnectionFailed, RequestRefused
 from streams.log_dirs.content_snapshots import CONTENT
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.poll import LogDirsConfig
@@ -215,10 +215,10 @@ def test_the_client_asks_each_broker_of_its_own(lab: Lab) -> None:
 
 
 def test_what_is_no_broker_is_a_typed_error(lab: Lab) -> None:
-    with pytest.raises(BrokerUnreachable, match="refused"):
+    with pytest.raises(ConnectionFailed, match="refused"):
         BrokerClient(Endpoint("127.0.0.1", 1), Security())
     zookeeper = Endpoint.parse_list(lab.zookeeper_connect.partition("/")[0])[0]
-    with pytest.raises((BrokerUnreachable, RequestRefused)):
+    with pytest.raises((ConnectionFailed, RequestRefused)):
         BrokerClient(zookeeper, Security(), connect_timeout_ms=500)
 
 

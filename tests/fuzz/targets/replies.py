@@ -11,7 +11,6 @@ from kio.serial.errors import SerialError
 
 from streams.kafka import messages
 from streams.kafka.broker_client import LATEST, BrokerClient
-from streams.kafka.broker_errors import LogDirsError
 from streams.kafka.errors import ReplyDamaged
 from streams.kafka.framing import BadFrame, Frames, RequestFrame
 from streams.kafka.node import Node
@@ -163,7 +162,7 @@ _READ: Final[Mapping[str, tuple[int, Callable[[bytes], object]]]] = {
     "alter-log-dirs": (34, partial(_reply, 34)),
     "alter-reassignments": (45, partial(_reply, 45)),
 }
-_ERRORS: Final = (BadFrame, LiveError, LogDirsError)
+_ERRORS: Final = (BadFrame, LiveError, LiveError)
 
 TARGETS = (
     *(
