@@ -55,7 +55,7 @@ class EventKind(enum.StrEnum):
     UNKNOWN_RECORD = (
         "unknown_record",
         "bad",
-        "a record of a kind that this version does not know (api key {api_key})",
+        "a record of an unknown type (api key {api_key})",
     )
     RECORD_CONTRADICTS = "record_contradicts", "bad", "a record contradicts what is known: {reason}"
     BROKER_REGISTERED = (
@@ -66,7 +66,7 @@ class EventKind(enum.StrEnum):
             "{pending} replicas without a known one"
         ),
     )
-    BROKER_AMENDED = "broker_amended", "plain", "broker {broker} told more of itself"
+    BROKER_AMENDED = "broker_amended", "plain", "broker {broker} updated its registration"
     BROKER_HELD = (
         "broker_held",
         "notable",
@@ -95,7 +95,7 @@ class EventKind(enum.StrEnum):
     BROKER_UNREGISTERED = (
         "broker_unregistered",
         "notable",
-        "broker {broker} is not registered any more",
+        "broker {broker} is unregistered",
     )
     LOG_DIRS_LOST = (
         "log_dirs_lost",
@@ -108,32 +108,32 @@ class EventKind(enum.StrEnum):
         "broker {broker} registers {added} more log directories",
     )
     TOPIC_CREATED = "topic_created", "plain", "topic {topic} is in the metadata log"
-    TOPIC_DELETED = "topic_deleted", "plain", "topic {topic} is gone from the metadata log"
+    TOPIC_DELETED = "topic_deleted", "plain", "topic {topic} is deleted in the metadata log"
     # ZooKeeper
     ZOOKEEPER_SEEN = "zookeeper_seen", "plain", "ZooKeeper is read from {server}"
-    ZOOKEEPER_BLIND = "zookeeper_blind", "bad", "ZooKeeper is not seen: {reason}"
+    ZOOKEEPER_BLIND = "zookeeper_blind", "bad", "ZooKeeper cannot be read: {reason}"
     ZOOKEEPER_SEEN_AGAIN = (
         "zookeeper_seen_again",
         "notable",
-        "ZooKeeper is seen again, after {blind}",
+        "ZooKeeper can be read again, after {blind}",
     )
     ZK_CONTROLLER_CHANGED = (
         "zk_controller_changed",
         "notable",
         "{holder} {controller} holds /controller",
     )
-    ZK_CONTROLLER_GONE = "zk_controller_gone", "notable", "nobody holds /controller; {was} did"
+    ZK_CONTROLLER_GONE = "zk_controller_gone", "notable", "/controller is deleted; {was} held it"
     ZK_BROKER_APPEARED = "zk_broker_appeared", "notable", "broker {broker} is in /brokers/ids"
     ZK_BROKER_GONE = "zk_broker_gone", "notable", "broker {broker} is not in /brokers/ids"
     MIGRATION_ZNODE_FOUND = (
         "migration_znode_found",
         "notable",
-        "/migration is there, with metadata offset {metadata_offset}",
+        "/migration exists, with metadata offset {metadata_offset}",
     )
     MIGRATION_ZNODE_DELETED = (
         "migration_znode_deleted",
         "notable",
-        "/migration is gone; it had metadata offset {metadata_offset}",
+        "/migration is deleted; it had metadata offset {metadata_offset}",
     )
     ZOOKEEPER_COPIED = (
         "zookeeper_copied",
@@ -153,27 +153,27 @@ class EventKind(enum.StrEnum):
         "bad",
         "controller {controller} deletes ZooKeeper's topics, which it never copied",
     )
-    ZNODE_UNREADABLE = "znode_unreadable", "bad", "{path} says nothing: {reason}"
+    ZNODE_UNREADABLE = "znode_unreadable", "bad", "{path} cannot be parsed: {reason}"
     FACT_QUARANTINED = "fact_quarantined", "bad", "a fact is left out ({subject}): {reason}"
     NOTIFICATIONS_MISSED = (
         "notifications_missed",
         "bad",
-        "{count} notifications of failed directories came and went unread",
+        "{count} notifications of failed directories were deleted before Kraftgate read them",
     )
     LOG_DIR_FAILURE_NOTIFIED = (
         "log_dir_failure_notified",
         "bad",
-        "broker {broker} tells of a failed log directory",
+        "broker {broker} reports a failed log directory",
     )
     REASSIGNMENT_REQUESTED = (
         "reassignment_requested",
         "notable",
-        "a reassignment of {partitions} partitions is asked for",
+        "a reassignment of {partitions} partitions is requested",
     )
     TOPIC_DELETION_REQUESTED = (
         "topic_deletion_requested",
         "plain",
-        "the deletion of topic {topic} is asked for",
+        "the deletion of topic {topic} is requested",
     )
     ZK_TOPICS_FOUND = (
         "zk_topics_found",
@@ -185,7 +185,7 @@ class EventKind(enum.StrEnum):
         "plain",
         "topic {topic} is in ZooKeeper, with {partitions} partitions",
     )
-    ZK_TOPIC_VANISHED = "zk_topic_vanished", "plain", "topic {topic} is gone from ZooKeeper"
+    ZK_TOPIC_VANISHED = "zk_topic_vanished", "plain", "topic {topic} is deleted in ZooKeeper"
     ZK_TOPIC_REASSIGNED = (
         "zk_topic_reassigned",
         "plain",
@@ -196,7 +196,7 @@ class EventKind(enum.StrEnum):
         "plain",
         "settings of topic {topic} change in ZooKeeper",
     )
-    ZK_CONFIG_GONE = "zk_config_gone", "plain", "settings of topic {topic} are gone from ZooKeeper"
+    ZK_CONFIG_GONE = "zk_config_gone", "plain", "settings of topic {topic} are deleted in ZooKeeper"
     ZK_PARTITION_STATES_CHANGED = (
         "zk_partition_states_changed",
         "plain",
@@ -210,9 +210,9 @@ class EventKind(enum.StrEnum):
     DIFFERENCES_NOT_TOLD = (
         "differences_not_told",
         "bad",
-        "{count} more differences are not told one by one",
+        "{count} more differences have no event of their own",
     )
-    DIFFERENCES_OVER = "differences_over", "notable", "no difference is found any more"
+    DIFFERENCES_OVER = "differences_over", "notable", "no difference is left"
     ZNODE_NOT_COMPARED = (
         "znode_not_compared",
         "plain",
@@ -221,7 +221,7 @@ class EventKind(enum.StrEnum):
     ZNODES_COMPARED_AGAIN = (
         "znodes_compared_again",
         "plain",
-        "nothing is left out of the comparison any more",
+        "the comparison is complete again",
     )
     # Log directories
     LOG_DIR_IDENTIFIED = (
@@ -247,7 +247,7 @@ class EventKind(enum.StrEnum):
     LOG_DIR_VANISHED = (
         "log_dir_vanished",
         "notable",
-        "broker {broker} does not name {path} any more",
+        "broker {broker} no longer reports {path}",
     )
     LOG_DIR_OFFLINE = "log_dir_offline", "bad", "{path} of broker {broker} cannot be used: {reason}"
     LOG_DIR_ONLINE = "log_dir_online", "notable", "{path} of broker {broker} can be used again"
@@ -262,7 +262,7 @@ class EventKind(enum.StrEnum):
     REPLICAS_GIVEN_UP = (
         "replicas_given_up",
         "bad",
-        "broker {broker} runs without {path} and made its replicas anew",
+        "broker {broker} runs without {path} and created its replicas again, empty",
     )
     REPLICAS_REACHABLE_AGAIN = (
         "replicas_reachable_again",
@@ -285,15 +285,12 @@ class EventKind(enum.StrEnum):
     REPLICA_NOT_IN_METADATA = (
         "replica_not_in_metadata",
         "notable",
-        "{topic}-{partition} lies in {path} of broker {broker}, and no metadata knows it",
+        "{topic}-{partition} is in {path} of broker {broker}, but not in the metadata",
     )
     REPLICA_MISPLACED = (
         "replica_misplaced",
         "bad",
-        (
-            "{topic}-{partition} lies in {path} of broker {broker}, and the metadata log says "
-            "otherwise"
-        ),
+        ("{topic}-{partition} is in {path} of broker {broker}; the metadata log says otherwise"),
     )
     FUTURE_REPLICA_NOT_PROMOTED = (
         "future_replica_not_promoted",
@@ -304,12 +301,12 @@ class EventKind(enum.StrEnum):
     JMX_UNREACHABLE = (
         "jmx_unreachable",
         "plain",
-        "the JMX numbers of node {node} cannot be had: {reason}",
+        "the JMX numbers of node {node} cannot be read: {reason}",
     )
     JMX_ANSWERS_AGAIN = (
         "jmx_answers_again",
         "plain",
-        "the JMX numbers of node {node} are there again, after {silent}",
+        "the JMX numbers of node {node} can be read again, after {silent}",
     )
     JMX_CHANGED = "jmx_changed", "plain", "{name} of node {node} reads {now}, after {was}"
     JMX_CONTRADICTS = (

@@ -38,7 +38,7 @@ def test_words_take_the_fields_that_are_told() -> None:
     [
         ("assignments_complete", {"held_ms": 946}, "every replica has a directory, after 946 ms"),
         ("assignments_complete", {}, "every replica has a directory"),
-        ("zookeeper_seen_again", {"blind_ms": 61_000}, "seen again, after 1 min 1 s"),
+        ("zookeeper_seen_again", {"blind_ms": 61_000}, "read again, after 1 min 1 s"),
         ("zk_controller_changed", {"controller": 3000, "kraft": True}, "KRaft controller 3000"),
         ("zk_controller_changed", {"controller": 1, "kraft": False}, "broker 1 holds"),
         ("metadata_version", {"level": 21}, "metadata.version is 3.9-IV0"),
