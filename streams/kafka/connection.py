@@ -1,8 +1,8 @@
-"""One connection to one controller: a request out, its reply back, nothing in between.
+"""One connection to one broker or controller: it sends a request and returns the reply.
 
-kafka-python's KafkaConnection brings ApiVersions, TLS and every SASL mechanism; kio brings the
-requests; `framing.py` lets the one carry the other's bytes. Everything is bounded in time, and no
-error of either library leaks.
+kafka-python's KafkaConnection does ApiVersions, TLS and every SASL mechanism. `framing.py` lets it
+carry kio's requests too, and checks every reply before kio or kafka-python decodes it. Each call is
+bounded in time and in bytes. Errors of both libraries are converted to `errors.py`'s.
 """
 
 import logging
@@ -10,7 +10,7 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from kafka import errors as kafka_errors
 from kafka.net.connection import KafkaConnection
@@ -22,7 +22,7 @@ from kio.serial import entity_reader
 from kio.serial.errors import SerialError
 
 from streams.kafka import messages
-from streams.kafka.errors import ConnectionFailed, ReplyDamaged
+from streams.kafka.errors import ConnectionFailed, ReplyDamaged, RequestRefused
 from streams.kafka.framing import CLIENT_ID, BadFrame, Frames, RequestFrame
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
@@ -36,7 +36,7 @@ _GRACE_MS: Final = 3000
 """How much longer than a long poll its reply may take."""
 
 
-class ControllerConnection:
+class Connection:
     """A connected and authenticated connection. Not thread-safe, except for `interrupt`.
 
     The caller's own thread drives kafka-python's event loop while it waits for a reply.
@@ -85,15 +85,15 @@ class ControllerConnection:
         """Return the highest version of `api_key` that both sides speak.
 
         Raises:
-            ConnectionFailed: there is none; for FETCH, this is no KRaft controller of 3.3 or later.
+            RequestRefused: there is none.
         """
         ours = messages.VERSIONS[api_key]
         theirs = self._kafka.broker_version_data.api_versions.get(api_key, (0, -1))
         version = min(ours[1], theirs[1])
         if version < max(ours[0], theirs[0]):
-            raise ConnectionFailed(
-                f"{self.endpoint} is no controller to follow: it offers versions"
-                f" {theirs[0]}-{theirs[1]} of API {api_key}, {ours[0]}-{ours[1]} are needed"
+            raise RequestRefused(
+                f"{self.endpoint} offers versions {theirs[0]}-{theirs[1]} of API {api_key}, but"
+                f" {ours[0]}-{ours[1]} are needed. Is it {messages.SPOKEN_BY[api_key]}?"
             )
         return int(version)
 
@@ -102,18 +102,14 @@ class ControllerConnection:
 
         Args:
             request: The entity; its version must be one that `version` returned.
-            wait_ms: How long the controller may hold the reply on purpose (a long poll).
-            bytes_max: The largest reply that is taken.
+            wait_ms: How long the node may take before the 3 s of grace begin (a long poll).
+            bytes_max: The largest reply that is accepted.
 
         Raises:
             ConnectionFailed: the connection broke, or no reply came in time.
             ReplyDamaged: the reply does not decode, or is too large.
         """
-        if self._kafka is None or not self._kafka.connected:
-            raise ConnectionFailed(f"{self.endpoint} closed the connection")
-        self._kafka.parser.reply_bytes_max = bytes_max
-        deadline = time.monotonic() + (wait_ms + _GRACE_MS) / 1000
-        body = self._drive(self._exchange(RequestFrame(request), deadline), deadline)
+        body = self.send(RequestFrame(request), wait_ms=wait_ms, bytes_max=bytes_max)
         try:
             reply, _ = entity_reader(load_response_from_request(request))(body, 0)
         except (SerialError, ValueError) as error:
@@ -123,10 +119,27 @@ class ControllerConnection:
             ) from error
         return reply
 
-    async def _exchange(self, request: RequestFrame, deadline: float) -> bytes:
-        timeout_ms = max(1.0, (deadline - time.monotonic()) * 1000)
-        body: bytes = await self._kafka.send_request(request, request_timeout_ms=timeout_ms)
-        return body
+    def send(
+        self,
+        request: Any,  # noqa: ANN401 a RequestFrame, or kafka-python's message
+        *,
+        wait_ms: int,
+        bytes_max: int = REPLY_BYTES_MAX,
+    ) -> Any:  # noqa: ANN401
+        """Send a message of kafka-python's kind and return its reply; arguments as `ask`'s.
+
+        Raises:
+            ConnectionFailed: the connection broke, or no reply came in time.
+            ReplyDamaged: the reply does not decode, or is too large.
+        """
+        if self._kafka is None or not self._kafka.connected:
+            raise ConnectionFailed(f"{self.endpoint} closed the connection")
+        self._kafka.parser.reply_bytes_max = bytes_max
+        deadline = time.monotonic() + (wait_ms + _GRACE_MS) / 1000
+        return self._drive(self._exchange(request, wait_ms + _GRACE_MS), deadline)
+
+    async def _exchange(self, request: Any, timeout_ms: float) -> Any:  # noqa: ANN401
+        return await self._kafka.send_request(request, request_timeout_ms=timeout_ms)
 
     def _drive(
         self,
@@ -161,6 +174,14 @@ class ControllerConnection:
         """Close; a second time does nothing."""
         self._close_kafka()
         self._net.close()
+
+    def __enter__(self) -> Self:
+        """Use as a context manager; closes at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
 
     def _close_kafka(self) -> None:
         if self._kafka is not None and not self._kafka.closed:
@@ -326,10 +347,10 @@ _WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (
 
 
 def _quiet_library_logs() -> None:
-    """Keep kafka-python's loggers from telling every lost connection, and secrets at DEBUG.
+    """Keep kafka-python from logging every lost connection, and secrets at DEBUG.
 
     Its connection logs whole SASL requests and its parser every byte at DEBUG. What happens to a
-    connection is told by our typed errors, and by the follower's status.
+    connection is reported by our typed errors, and by the follower's status.
     """
     for name, level in (("kafka.net", logging.CRITICAL), ("kafka.protocol", logging.WARNING)):
         logger = logging.getLogger(name)

@@ -1,4 +1,4 @@
-"""What is said to a controller and heard from it, as plain values.
+"""The controllers' requests and replies as plain values; versions and classes of every API.
 
 In: what the cursor wants. Out: kio entities to send; and back from kio entities, `FetchReply`,
 `SnapshotReply` and `ClusterReply`, in which "absent" is None instead of -1.
@@ -20,12 +20,39 @@ METADATA_TOPIC: Final = "__cluster_metadata"
 FETCH: Final = 1
 FETCH_SNAPSHOT: Final = 59
 DESCRIBE_CLUSTER: Final = 60
-VERSIONS: Final = {FETCH: (13, 17), FETCH_SNAPSHOT: (0, 1), DESCRIBE_CLUSTER: (1, 1)}
-"""Versions that are spoken, lowest and highest, by API key."""
+METADATA: Final = 3
+LIST_OFFSETS: Final = 2
+DESCRIBE_LOG_DIRS: Final = 35
+VERSIONS: Final = {
+    FETCH: (13, 17),
+    FETCH_SNAPSHOT: (0, 1),
+    DESCRIBE_CLUSTER: (1, 1),
+    METADATA: (12, 12),
+    LIST_OFFSETS: (7, 7),
+    DESCRIBE_LOG_DIRS: (3, 4),
+}
+"""Versions that are used, lowest and highest, by API key.
+
+DESCRIBE_LOG_DIRS before v3 has no error code: without authorization it is merely empty.
+"""
+_CONTROLLER: Final = "a KRaft controller of Kafka 3.3 or later"
+_BROKER: Final = "a broker of Kafka 3.2 or later"
+SPOKEN_BY: Final = {
+    FETCH: _CONTROLLER,
+    FETCH_SNAPSHOT: _CONTROLLER,
+    DESCRIBE_CLUSTER: "a KRaft controller of Kafka 3.7 or later",
+    METADATA: _BROKER,
+    LIST_OFFSETS: _BROKER,
+    DESCRIBE_LOG_DIRS: _BROKER,
+}
+"""Which nodes support these versions, for error messages."""
 _MODULES: Final = {
     FETCH: ("fetch", "Fetch"),
     FETCH_SNAPSHOT: ("fetch_snapshot", "FetchSnapshot"),
     DESCRIBE_CLUSTER: ("describe_cluster", "DescribeCluster"),
+    METADATA: ("metadata", "Metadata"),
+    LIST_OFFSETS: ("list_offsets", "ListOffsets"),
+    DESCRIBE_LOG_DIRS: ("describe_log_dirs", "DescribeLogDirs"),
 }
 _CONSUMER: Final = -1
 _CONTROLLERS: Final = 2

@@ -1,10 +1,14 @@
-"""One broker or controller, asked what only preflight wants to know of it.
+"""All requests to one broker or controller, except the follower's own.
 
-The connection is the follower's, with its TLS, SASL and time-outs. The requests are kafka-python's,
-which speak every version: preflight must also read a cluster that is too old to be migrated.
+    with Node(Endpoint("b1", 9092), Security()) as broker:
+        view = broker.metadata()
+        log_dirs = broker.log_dirs()
+        ends = broker.offsets(view.led_by(1), LATEST)
+
+Requests that only preflight and the probes need are kafka-python's, which support every version:
+they must also read a cluster that is too old to be migrated.
 """
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -14,34 +18,49 @@ from kafka.protocol.admin import (
     ListPartitionReassignmentsRequest,
 )
 from kafka.protocol.metadata import ApiVersionsRequest
+from kio.schema.errors import ErrorCode
 
 from migration.observed.probed import Quorum, Voter
 from migration.values.foreign import INT32_MAX, Unreadable, whole
-from streams.kafka.connection import ControllerConnection
-from streams.kafka.errors import ConnectionFailed, NotAuthorized, ReplyDamaged
+from streams.kafka import broker_messages, messages
+from streams.kafka.broker_values import (
+    ClusterView,
+    LogDirAnswer,
+    PartitionOffset,
+    TopicPartition,
+)
+from streams.kafka.connection import Connection
+from streams.kafka.errors import NotAuthorized, ReplyDamaged, RequestRefused
 from streams.kafka.framing import CLIENT_ID
-from streams.kafka.messages import METADATA_TOPIC
+from streams.net.endpoint import Endpoint
+from streams.net.security import Security
 
-REPLY_MS_MAX: Final = 8000
+_REASSIGNMENTS_MS: Final = 8000
 _TOPIC: Final = 2
 _NODE: Final = 4
 _DEFAULT_CONFIG: Final = 5
 _TOPICS_MAX: Final = 500
 """In one DESCRIBE_CONFIGS request."""
+_PARTITIONS_MAX: Final = 5000
+"""In one LIST_OFFSETS request."""
 _API_VERSIONS_WITH_FEATURES: Final = 3
-_DENIED: Final = frozenset({29, 31})
-_NOT_LEADER: Final = 6
-_NOT_CONTROLLER: Final = 41
+_DENIED: Final = frozenset(
+    {
+        ErrorCode.topic_authorization_failed,
+        ErrorCode.group_authorization_failed,
+        ErrorCode.cluster_authorization_failed,
+    }
+)
 _METADATA_VERSION: Final = "metadata.version"
 
 
 class Features(NamedTuple):
-    """What a node says of itself in ApiVersions.
+    """The features in a node's ApiVersions reply.
 
     Attributes:
-        supported: the highest metadata.version that it supports; None when it does not tell.
+        supported: the highest metadata.version that it supports; None when it reports none.
         finalized: the one in force; None while there is none.
-        migration_ready: a controller's word that it is configured for the migration.
+        migration_ready: whether a controller reports that it is configured for the migration.
     """
 
     supported: int | None
@@ -49,11 +68,80 @@ class Features(NamedTuple):
     migration_ready: bool
 
 
-class Node(ControllerConnection):
+class Node(Connection):
     """A connected and authenticated broker or controller. Not thread-safe.
 
-    Every call raises ConnectionFailed when no legible reply comes in time.
+    Every call raises ConnectionFailed when no reply arrives in time, and ReplyDamaged when the
+    reply does not decode.
     """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        security: Security,
+        *,
+        connect_timeout_ms: int = 3000,
+        reply_timeout_ms: int = 5000,
+    ) -> None:
+        """Connect, agree on versions and authenticate.
+
+        Args:
+            endpoint: Where the node listens.
+            security: How that listener is secured.
+            connect_timeout_ms: For connecting, TLS and SASL together.
+            reply_timeout_ms: For each reply, with 3 s of grace added.
+
+        Raises:
+            ConnectionFailed: refused, timed out, TLS failed, or no version in common.
+            ReplyDamaged: what listens there does not speak Kafka.
+            AuthenticationFailed: the SASL exchange was refused, or a secret cannot be read.
+        """
+        super().__init__(endpoint, security, connect_timeout_ms=connect_timeout_ms)
+        self._reply_timeout_ms = reply_timeout_ms
+
+    def metadata(self, *, topics: bool = True) -> ClusterView:
+        """Return the cluster with all topics, or without any, as this broker sees it.
+
+        Raises:
+            RequestRefused: the broker does not support the version.
+        """
+        version = self.version(messages.METADATA)
+        return broker_messages.read_metadata(
+            self._ask(broker_messages.metadata_request(version, topics=topics))
+        )
+
+    def log_dirs(self) -> tuple[LogDirAnswer, ...]:
+        """Return this broker's own log directories, with all replicas in them.
+
+        Raises:
+            NotAuthorized: DESCRIBE on CLUSTER is missing (KafkaApis.handleDescribeLogDirs).
+            RequestRefused: the broker returns another error, or is too old.
+        """
+        version = self.version(messages.DESCRIBE_LOG_DIRS)
+        reply = self._ask(broker_messages.log_dirs_request(version))
+        self._refuse(reply.error_code, "its log directories", "DESCRIBE on CLUSTER")
+        return broker_messages.read_log_dirs(reply)
+
+    def offsets(
+        self, partitions: Iterable[TopicPartition], which: int
+    ) -> tuple[PartitionOffset, ...]:
+        """Return an offset of each partition; one that this broker does not lead has an error.
+
+        Args:
+            partitions: (topic, partition) of each.
+            which: LATEST or EARLIEST.
+
+        Raises:
+            RequestRefused: the broker does not support the version.
+        """
+        wanted = sorted(partitions)
+        version = self.version(messages.LIST_OFFSETS) if wanted else 0
+        found: list[PartitionOffset] = []
+        for start in range(0, len(wanted), _PARTITIONS_MAX):
+            some = wanted[start : start + _PARTITIONS_MAX]
+            reply = self._ask(broker_messages.offsets_request(version, some, which))
+            found += broker_messages.read_offsets(reply)
+        return tuple(found)
 
     @property
     def release(self) -> tuple[int, ...]:
@@ -61,7 +149,7 @@ class Node(ControllerConnection):
         return tuple(self._kafka.broker_version_data.broker_version[:2])
 
     def features(self) -> Features:
-        """Ask for its features (ApiVersions)."""
+        """Return its features (ApiVersions)."""
         reply = self._send(
             ApiVersionsRequest(
                 version=_API_VERSIONS_WITH_FEATURES,
@@ -78,11 +166,11 @@ class Node(ControllerConnection):
         )
 
     def settings(self, node_id: int, names: Sequence[str]) -> Mapping[str, str]:
-        """Ask for its server properties of these names; of a secret, only whether there is one.
+        """Return its server properties of these names; for a secret, only whether it is set.
 
         Raises:
             NotAuthorized: DESCRIBE_CONFIGS on CLUSTER is missing.
-            ConnectionFailed: it answers with another error.
+            RequestRefused: it returns another error.
         """
         (result,) = self._configs([(_NODE, str(node_id))], names)
         self._refuse(result.error_code, "its settings", "DESCRIBE_CONFIGS on CLUSTER")
@@ -95,11 +183,11 @@ class Node(ControllerConnection):
         return found
 
     def min_isr(self, topics: Iterable[str]) -> Mapping[str, int]:
-        """Ask for `min.insync.replicas` of every topic.
+        """Return `min.insync.replicas` of every topic.
 
         Raises:
             NotAuthorized: DESCRIBE_CONFIGS on one of them is missing.
-            ReplyDamaged: a value is no number.
+            ReplyDamaged: a value is not a number.
         """
         wanted = sorted(topics)
         found = {}
@@ -117,13 +205,15 @@ class Node(ControllerConnection):
         return found
 
     def reassignments(self) -> tuple[str, ...] | None:
-        """Ask for the open reassignments, in words; None when this is not the controller.
+        """Return the open reassignments as text; None when this is not the controller.
 
         Raises:
             NotAuthorized: DESCRIBE on CLUSTER is missing.
         """
-        reply = self._send(ListPartitionReassignmentsRequest(timeout_ms=REPLY_MS_MAX, topics=None))
-        if reply.error_code == _NOT_CONTROLLER:
+        reply = self._send(
+            ListPartitionReassignmentsRequest(timeout_ms=_REASSIGNMENTS_MS, topics=None)
+        )
+        if reply.error_code == ErrorCode.not_controller:
             return None
         self._refuse(reply.error_code, "the open reassignments", "DESCRIBE on CLUSTER")
         return tuple(
@@ -134,13 +224,14 @@ class Node(ControllerConnection):
         )
 
     def quorum(self) -> Quorum | None:
-        """Ask for the quorum; None when this controller does not lead it.
+        """Return the quorum; None when this controller does not lead it.
 
         Raises:
             NotAuthorized: DESCRIBE on CLUSTER is missing.
         """
-        reply = self._send(DescribeQuorumRequest(topics=[(METADATA_TOPIC, [(0,)])]))
-        self._refuse(reply.error_code, "its quorum", "DESCRIBE on CLUSTER", but=_NOT_LEADER)
+        reply = self._send(DescribeQuorumRequest(topics=[(messages.METADATA_TOPIC, [(0,)])]))
+        elsewhere = ErrorCode.not_leader_or_follower
+        self._refuse(reply.error_code, "its quorum", "DESCRIBE on CLUSTER", but=elsewhere)
         for topic in reply.topics:
             for part in topic.partitions:
                 if part.error_code == 0 and part.leader_id >= 0:
@@ -165,7 +256,7 @@ class Node(ControllerConnection):
             )
         )
         if len(reply.results) != len(resources):
-            raise ConnectionFailed(
+            raise RequestRefused(
                 f"{self.endpoint} described {len(reply.results)} of {len(resources)} resources"
             )
         return reply.results
@@ -180,19 +271,25 @@ class Node(ControllerConnection):
         if code in {0, but}:
             return
         if code in _DENIED:
-            raise NotAuthorized(f"{self.endpoint} does not tell {what}: {needed} is needed")
-        raise ConnectionFailed(f"{self.endpoint} does not tell {what}: error code {code}")
+            raise NotAuthorized(f"{self.endpoint} does not describe {what}: {needed} is needed")
+        raise RequestRefused(f"{self.endpoint} does not describe {what}: {_named(code)}")
+
+    def _ask(self, request: Any) -> Any:  # noqa: ANN401 kio entities
+        return self.ask(request, wait_ms=self._reply_timeout_ms)
 
     def _send(self, request: Any) -> Any:  # noqa: ANN401 kafka-python's messages
-        deadline = time.monotonic() + REPLY_MS_MAX / 1000
-        return self._drive(self._answer(request), deadline)
+        return self.send(request, wait_ms=self._reply_timeout_ms)
 
-    async def _answer(self, request: Any) -> Any:  # noqa: ANN401
-        return await self._kafka.send_request(request, request_timeout_ms=REPLY_MS_MAX)
+
+def _named(code: int) -> str:
+    try:
+        return f"{ErrorCode(code).name.upper()} ({int(code)})"
+    except ValueError:
+        return f"error code {code}"
 
 
 def _voter(state: Any) -> Voter:  # noqa: ANN401
-    """A ReplicaState; before version 1 it tells no times."""
+    """Convert a ReplicaState; before version 1 it has no times."""
     caught_up = getattr(state, "last_caught_up_timestamp", None)
     return Voter(
         id=state.replica_id,

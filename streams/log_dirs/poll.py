@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from streams.kafka.broker_client import EARLIEST, LATEST, BrokerClient
+from streams.kafka.broker_messages import EARLIEST, LATEST
 from streams.kafka.broker_values import (
     KAFKA_STORAGE_ERROR,
     BrokerAddress,
@@ -18,6 +18,7 @@ from streams.kafka.broker_values import (
     TopicPartition,
 )
 from streams.kafka.errors import ConnectionFailed, WrongCluster
+from streams.kafka.node import Node
 from streams.log_dirs import log_ends as ends
 from streams.log_dirs.local_host import Looker, is_own_host
 from streams.log_dirs.remembered import KnownPartition, Look
@@ -186,7 +187,7 @@ class Asker:
                 reply.unlisted = _unlisted(reply.log_dirs, view)
             reply.ends = self._ends(broker, question.broker, view)
 
-    def _ends(self, broker: BrokerClient, id_: int, view: ClusterView) -> tuple[PartitionEnd, ...]:
+    def _ends(self, broker: Node, id_: int, view: ClusterView) -> tuple[PartitionEnd, ...]:
         found = ends.told(view, broker.offsets(view.led_by(id_), LATEST), id_)
         known = self._known
         suspects = [e for e in found if ends.is_suspect(known((e.topic, e.partition)), e)]
@@ -198,8 +199,8 @@ class Asker:
         sure = ends.confirmed(suspects, broker.metadata(), starts, latest, id_)
         return (*(e for e in found if (e.topic, e.partition) not in keys), *sure)
 
-    def _connect(self, endpoint: Endpoint) -> BrokerClient:
-        return BrokerClient(
+    def _connect(self, endpoint: Endpoint) -> Node:
+        return Node(
             endpoint,
             self._config.security,
             connect_timeout_ms=self._config.connect_timeout_ms,

@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import Any, Final, Self, TypeVar, assert_never
 
 from streams.kafka import messages
-from streams.kafka.connection import ControllerConnection
+from streams.kafka.connection import Connection
 from streams.kafka.error_codes import Code
-from streams.kafka.errors import ConnectionFailed, ReplyDamaged, WrongCluster
+from streams.kafka.errors import ReplyDamaged, RequestRefused, WrongCluster
 from streams.kafka.messages import ClusterReply
 from streams.metadata import actions as do
 from streams.metadata.cursor import Cursor
@@ -68,7 +68,7 @@ class Follower(Running):
         self._moved = threading.Condition()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._connection: ControllerConnection | None = None
+        self._connection: Connection | None = None
         self._crash: BaseException | None = None
         self._cluster_id = _agreed(config, spool)
         self._foreign_id: str | None = None
@@ -191,7 +191,7 @@ class Follower(Running):
     def _connect(self, endpoint: Endpoint) -> None:
         self._disconnect()
         try:
-            self._connection = ControllerConnection(
+            self._connection = Connection(
                 endpoint,
                 self._config.security,
                 connect_timeout_ms=self._config.connect_timeout_ms,
@@ -202,7 +202,7 @@ class Follower(Running):
             self._disconnect()
             self._cursor.failed(error, endpoint, time.monotonic())
 
-    def _identify(self, connection: ControllerConnection) -> None:
+    def _identify(self, connection: Connection) -> None:
         """Find out the cluster id, if nobody told it: needs ALTER on CLUSTER, so it may fail."""
         if self._cluster_id is not None:
             return  # every FETCH carries it, and the controller compares
@@ -210,7 +210,7 @@ class Follower(Running):
         self._cursor.learned(told.endpoints)
         self._cluster_id = told.cluster_id
 
-    def _wrong_cluster(self, connection: ControllerConnection) -> WrongCluster:
+    def _wrong_cluster(self, connection: Connection) -> WrongCluster:
         """Name both ids, if the controller tells its own."""
         theirs = _described(connection).cluster_id or _NOT_TOLD
         if self._status.last_reply_ms is None:
@@ -225,7 +225,7 @@ class Follower(Running):
         if connection is not None:
             connection.close()
 
-    def _exchange(self, talk: Callable[[ControllerConnection], do.Effect]) -> None:
+    def _exchange(self, talk: Callable[[Connection], do.Effect]) -> None:
         connection, endpoint = self._connection, self._cursor.connected_to
         if connection is None or endpoint is None:
             raise RuntimeError("asked to talk without a connection")
@@ -244,7 +244,7 @@ class Follower(Running):
             if moved:
                 self._progressed()
 
-    def _fetch(self, connection: ControllerConnection, action: do.Fetch) -> do.Effect:
+    def _fetch(self, connection: Connection, action: do.Fetch) -> do.Effect:
         asked = time.monotonic()
         request = messages.fetch_request(
             connection.version(messages.FETCH),
@@ -267,9 +267,7 @@ class Follower(Running):
             self._tell(answered=True)
         return effect
 
-    def _fetch_snapshot(
-        self, connection: ControllerConnection, action: do.FetchSnapshot
-    ) -> do.Effect:
+    def _fetch_snapshot(self, connection: Connection, action: do.FetchSnapshot) -> do.Effect:
         request = messages.snapshot_request(
             connection.version(messages.FETCH_SNAPSHOT),
             cluster_id=self._cluster_id,
@@ -283,7 +281,7 @@ class Follower(Running):
 
     def _ask(
         self,
-        connection: ControllerConnection,
+        connection: Connection,
         request: Any,  # noqa: ANN401 kio entities
         read: Callable[[Any], T],
         wait_ms: int = 0,
@@ -365,11 +363,11 @@ class Follower(Running):
             )
 
 
-def _described(connection: ControllerConnection) -> ClusterReply:
+def _described(connection: Connection) -> ClusterReply:
     """Ask for the cluster id and the controllers; empty: this controller does not tell."""
     try:
         version = connection.version(messages.DESCRIBE_CLUSTER)
-    except ConnectionFailed:
+    except RequestRefused:
         return ClusterReply()  # before 3.7 a controller does not answer it
     return messages.read_cluster(connection.ask(messages.cluster_request(version)))
 

@@ -15,7 +15,6 @@ from migration.observed.probed import (
     Topics,
     Unknown,
 )
-from streams.kafka.broker_client import BrokerClient
 from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
@@ -23,7 +22,6 @@ from streams.net.errors import LiveError
 from streams.net.security import Security
 from streams.probe.local import meta_properties
 
-_REPLY_MS_MAX = 5000
 _AT_ONCE_MAX = 32
 
 T = TypeVar("T")
@@ -67,8 +65,8 @@ def first_view(
     tried = []
     for endpoint in bootstrap:
         try:
-            with BrokerClient(endpoint, security, reply_timeout_ms=_REPLY_MS_MAX) as client:
-                view = client.metadata(topics=topics)
+            with Node(endpoint, security) as node:
+                view = node.metadata(topics=topics)
         except LiveError as error:
             tried.append(str(error))
             continue
@@ -116,15 +114,10 @@ def _min_isr(
 def asked(one: BrokerAddress, security: Security, call: Callable[[Node], T]) -> Maybe[T]:
     """Connect to a broker and ask it one thing."""
     try:
-        node = Node(Endpoint(one.host, one.port), security)
+        with Node(Endpoint(one.host, one.port), security) as node:
+            return call(node)
     except LiveError as error:
         return Unknown(str(error))
-    try:
-        return call(node)
-    except LiveError as error:
-        return Unknown(str(error))
-    finally:
-        node.close()
 
 
 def _ask(
@@ -138,13 +131,11 @@ def _ask(
         why = Unknown(str(error))
         silent = Broker(id=one.id, endpoint=str(endpoint), release=why, settings=why, log_dirs=why)
         return silent, why
-    try:
+    with node:
         release = node.release
         settings = _or_unknown(lambda: node.settings(one.id, SETTINGS))
         moves = _or_unknown(node.reassignments)
-    finally:
-        node.close()
-    log_dirs = _log_dirs(endpoint, security)
+        log_dirs = _or_unknown(lambda: tuple(map(_log_dir, node.log_dirs())))
     broker = Broker(
         id=one.id,
         endpoint=str(endpoint),
@@ -161,14 +152,6 @@ def _ask(
 def _or_unknown(call: Callable[[], T]) -> Maybe[T]:
     try:
         return call()
-    except LiveError as error:
-        return Unknown(str(error))
-
-
-def _log_dirs(endpoint: Endpoint, security: Security) -> Maybe[tuple[LogDir, ...]]:
-    try:
-        with BrokerClient(endpoint, security, reply_timeout_ms=_REPLY_MS_MAX) as client:
-            return tuple(map(_log_dir, client.log_dirs()))
     except LiveError as error:
         return Unknown(str(error))
 

@@ -54,10 +54,8 @@ def _ask(endpoint: Endpoint, security: Security, cluster_id: str | None) -> _Tol
         node = Node(endpoint, security)
     except LiveError as error:
         return _Told(Controller(endpoint=str(endpoint), unreachable=str(error)))
-    try:
+    with node:
         return _told(node, endpoint, cluster_id)
-    finally:
-        node.close()
 
 
 def _identified(
@@ -74,13 +72,11 @@ def _identified(
         node = Node(endpoint, security)
     except LiveError:
         return controller
-    try:
+    with node:
         for id_ in ids:
             settings = _maybe(lambda id_=id_: node.settings(id_, SETTINGS))  # type: ignore[misc]
             if not isinstance(settings, Unknown):
                 return replace(controller, node_id=id_, settings=settings)
-    finally:
-        node.close()
     return controller
 
 

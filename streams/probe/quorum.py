@@ -76,13 +76,12 @@ def _ask(endpoint: Endpoint, security: Security) -> _Told:
     except LiveError as error:
         return _Told(why=str(error), refused=_refuses(endpoint))
     try:
-        return _Told(quorum=node.quorum())
+        with node:
+            return _Told(quorum=node.quorum())
     except NotAuthorized as error:
         return _Told(denied=str(error))
     except LiveError as error:
         return _Told(why=str(error))
-    finally:
-        node.close()
 
 
 def _refuses(endpoint: Endpoint) -> bool:

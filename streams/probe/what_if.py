@@ -45,12 +45,7 @@ def _settings(broker: Broker | None, security: Security) -> Maybe[Mapping[str, s
         return broker.release
     host, _, port = broker.endpoint.rpartition(":")
     try:
-        node = Node(Endpoint(host.strip("[]"), int(port)), security)
+        with Node(Endpoint(host.strip("[]"), int(port)), security) as node:
+            return node.settings(broker.id, SETTINGS)
     except LiveError as error:
         return Unknown(str(error))
-    try:
-        return node.settings(broker.id, SETTINGS)
-    except LiveError as error:
-        return Unknown(str(error))
-    finally:
-        node.close()

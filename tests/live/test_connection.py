@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import pytest
 
 from streams.kafka import messages
-from streams.kafka.connection import ControllerConnection, _BoundedReads
-from streams.kafka.errors import ConnectionFailed, ReplyDamaged
+from streams.kafka.connection import Connection, _BoundedReads
+from streams.kafka.errors import ConnectionFailed, ReplyDamaged, RequestRefused
 from streams.kafka.framing import Frames
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
@@ -112,22 +112,22 @@ def test_nobody_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         endpoint = Endpoint("127.0.0.1", server.getsockname()[1])
     with pytest.raises(ConnectionFailed, match=f"^{endpoint} refused$"):
-        ControllerConnection(endpoint, Security())
+        Connection(endpoint, Security())
 
 
 def test_the_name_is_unknown() -> None:
     with pytest.raises(ConnectionFailed, match=r"^kraftgate\.invalid:9093 not found"):
-        ControllerConnection(Endpoint("kraftgate.invalid", 9093), Security())
+        Connection(Endpoint("kraftgate.invalid", 9093), Security())
 
 
 def test_somebody_listens_and_says_nothing() -> None:
     with listening(None) as endpoint, pytest.raises(ConnectionFailed, match="timed out"):
-        ControllerConnection(endpoint, Security(), connect_timeout_ms=200)
+        Connection(endpoint, Security(), connect_timeout_ms=200)
 
 
 def test_somebody_listens_and_does_not_speak_tls() -> None:
     with listening(None) as endpoint, pytest.raises(ConnectionFailed, match="timed out"):
-        ControllerConnection(endpoint, Security(protocol="SSL"), connect_timeout_ms=200)
+        Connection(endpoint, Security(protocol="SSL"), connect_timeout_ms=200)
 
 
 def test_somebody_hangs_up() -> None:
@@ -135,15 +135,15 @@ def test_somebody_hangs_up() -> None:
         listening(lambda *_: None) as endpoint,
         pytest.raises(ConnectionFailed, match="at once: does that listener speak PLAINTEXT"),
     ):
-        ControllerConnection(endpoint, Security())
+        Connection(endpoint, Security())
 
 
 def test_a_server_without_the_fetch_versions_is_no_controller_to_follow() -> None:
     with listening(controller(lambda *_: None, fetch=(0, 12))) as endpoint:
-        connection = ControllerConnection(endpoint, Security())
+        connection = Connection(endpoint, Security())
         try:
             assert connection.version(messages.FETCH_SNAPSHOT) == 1
-            with pytest.raises(ConnectionFailed, match="is no controller to follow"):
+            with pytest.raises(RequestRefused, match="Is it a KRaft controller"):
                 connection.version(messages.FETCH)
         finally:
             connection.close()
@@ -154,7 +154,7 @@ def test_a_reply_that_does_not_decode_is_damaged() -> None:
         return struct.pack(">iB", correlation, 0) + b"\xff" * 20
 
     with listening(controller(garbage)) as endpoint:
-        connection = ControllerConnection(endpoint, Security())
+        connection = Connection(endpoint, Security())
         try:
             assert connection.version(messages.FETCH) == 17
             with pytest.raises(ReplyDamaged, match="does not decode"):
@@ -171,10 +171,10 @@ def test_a_frame_that_is_no_reply_ends_the_connection(frame: bytes) -> None:
 
 
 @contextmanager
-def answering(answer: Answer) -> Iterator[ControllerConnection]:
+def answering(answer: Answer) -> Iterator[Connection]:
     """A connection to a controller that answers so."""
     with listening(controller(answer)) as endpoint:
-        connection = ControllerConnection(endpoint, Security())
+        connection = Connection(endpoint, Security())
         try:
             yield connection
         finally:
@@ -234,7 +234,7 @@ def test_another_protocol_is_named_at_once(sent: bytes) -> None:
         talking(lambda taken: taken.sendall(sent)) as endpoint,
         pytest.raises(ReplyDamaged, match=r"sent no Kafka reply.*Check that the port") as caught,
     ):
-        ControllerConnection(endpoint, Security())
+        Connection(endpoint, Security())
     assert str(caught.value).startswith(f"{endpoint} ")
 
 
@@ -267,7 +267,7 @@ def test_a_reply_that_nobody_asked_for_ends_the_connection() -> None:
             taken.sendall(struct.pack(">i", first) + reply)
 
     with talking(framed) as endpoint:
-        connection = ControllerConnection(endpoint, Security())
+        connection = Connection(endpoint, Security())
         try:
             with pytest.raises(ReplyDamaged, match="was not requested"):
                 connection.ask(fetch())
@@ -299,7 +299,7 @@ def test_a_peer_that_drips_is_held_to_the_time_of_the_whole_reply() -> None:
     with talking(drip) as endpoint:
         try:
             with pytest.raises(ConnectionFailed, match=f"^{endpoint} timed out$"):
-                ControllerConnection(endpoint, Security(), connect_timeout_ms=300)
+                Connection(endpoint, Security(), connect_timeout_ms=300)
         finally:
             stopped.set()
 
@@ -327,7 +327,7 @@ def talking(talk: Callable[[socket.socket], None]) -> Iterator[Endpoint]:
 @pytest.mark.parametrize("host", ["a" * 70 + ".invalid", "\ud800"])
 def test_an_address_that_a_reply_named_may_be_none(host: str) -> None:
     with pytest.raises(ConnectionFailed, match="is no address"):
-        ControllerConnection(Endpoint(host, 9093), Security())
+        Connection(Endpoint(host, 9093), Security())
 
 
 def test_what_preflight_asks_is_checked_too() -> None:
@@ -377,7 +377,7 @@ def test_a_sasl_token_that_cannot_be_read_is_a_typed_error(
         password_env="SECRET",  # noqa: S106 a name
     )
     with listening(speak) as endpoint, pytest.raises(ReplyDamaged, match="SASL token"):
-        ControllerConnection(endpoint, security)
+        Connection(endpoint, security)
 
 
 def test_a_long_poll_can_be_interrupted_from_another_thread() -> None:
@@ -389,7 +389,7 @@ def test_a_long_poll_can_be_interrupted_from_another_thread() -> None:
         return None
 
     with listening(controller(hold)) as endpoint:
-        connection = ControllerConnection(endpoint, Security())
+        connection = Connection(endpoint, Security())
         timer = threading.Timer(0.1, connection.interrupt)
         timer.start()
         try:
@@ -437,7 +437,7 @@ def login(endpoint: Endpoint, mechanism: str = "PLAIN") -> None:
         password_env="SECRET",  # noqa: S106 a name
         key="brokers.security",
     )
-    ControllerConnection(endpoint, security)
+    Connection(endpoint, security)
 
 
 def test_a_wrong_password_is_named_although_the_listener_hangs_up(

@@ -29,7 +29,7 @@ Script = Callable[[int, Any], FetchReply | SnapshotReply | ClusterReply]
 
 
 class Scripted:
-    """Stands in for `ControllerConnection`: replies are the script's."""
+    """Stands in for `Connection`: replies are the script's."""
 
     script: Script
 
@@ -53,7 +53,7 @@ class Scripted:
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[Script], None]:
     """Let the follower talk to a script instead of a controller."""
-    monkeypatch.setattr("streams.metadata.follower.ControllerConnection", Scripted)
+    monkeypatch.setattr("streams.metadata.follower.Connection", Scripted)
     for name in ("read_fetch", "read_snapshot", "read_cluster"):
         monkeypatch.setattr(messages, name, lambda reply: reply)
 

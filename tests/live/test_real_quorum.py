@@ -9,7 +9,7 @@ from kio.schema.types import TopicName
 from kio.static.primitive import i32
 
 from orchestrator.lab import Lab, LabSpec
-from streams.kafka.connection import ControllerConnection
+from streams.kafka.connection import Connection
 from streams.kafka.messages import METADATA_TOPIC
 from streams.metadata.follower import Follower
 from streams.metadata.spool import Spool
@@ -72,7 +72,7 @@ def test_never_is_an_observer_or_a_voter(lab: Lab, spool: Spool) -> None:
         assert follower.wait_for(5, PATIENCE_S)
         endpoint = until(follower, lambda s: s.leader_endpoint is not None).leader_endpoint
         assert endpoint is not None
-        connection = ControllerConnection(endpoint, Security())
+        connection = Connection(endpoint, Security())
         partition = describe.PartitionData(partition_index=i32(0))
         topic = describe.TopicData(topic_name=TopicName(METADATA_TOPIC), partitions=(partition,))
         reply = connection.ask(describe.DescribeQuorumRequest(topics=(topic,)))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.lab import Lab, LabSpec
-from streams.kafka.connection import ControllerConnection
+from streams.kafka.connection import Connection
 from streams.kafka.errors import ConnectionFailed
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed
@@ -53,7 +53,7 @@ def security(tmp_path: Path, mechanism: str, password: str, user: str = "kraftga
 
 
 def test_the_right_password_is_let_in(endpoint: Endpoint, tmp_path: Path) -> None:
-    ControllerConnection(endpoint, security(tmp_path, "PLAIN", "right")).close()
+    Connection(endpoint, security(tmp_path, "PLAIN", "right")).close()
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_wrong_credentials_are_named(
     endpoint: Endpoint, tmp_path: Path, mechanism: str, user: str, said: str
 ) -> None:
     with pytest.raises(AuthenticationFailed) as caught:
-        ControllerConnection(endpoint, security(tmp_path, mechanism, "wrong", user))
+        Connection(endpoint, security(tmp_path, mechanism, "wrong", user))
     begins = f"{endpoint}: authentication failed for user {user} with {mechanism}: "
     assert str(caught.value).startswith(begins)
     assert said in str(caught.value)
@@ -82,4 +82,4 @@ def test_a_listener_without_sasl_is_not_mistaken_for_a_wrong_password(
     wanted = Security(protocol="SSL", key="controllers.security")
     del tmp_path
     with pytest.raises(ConnectionFailed, match="failed TLS"):
-        ControllerConnection(endpoint, wanted)
+        Connection(endpoint, wanted)

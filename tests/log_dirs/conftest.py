@@ -4,4 +4,4 @@ import warnings
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
-    import streams.kafka.broker_connection  # noqa: F401
+    import streams.kafka.connection  # noqa: F401

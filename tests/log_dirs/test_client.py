@@ -9,23 +9,25 @@ import pytest
 from kio.schema.errors import ErrorCode
 from kio.static.primitive import i32Timedelta
 
-from streams.kafka import broker_client, broker_connection
-from streams.kafka.broker_client import LATEST, BrokerClient
+from streams.kafka import node
+from streams.kafka.broker_messages import LATEST
 from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer, ReplicaPlace
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
+from streams.kafka.node import Node
 from streams.log_dirs.poll import Asker, LogDirsConfig, Question
 from streams.net.endpoint import Endpoint
-from streams.net.errors import AuthenticationFailed, LiveError
-from streams.net.security import Security
+from streams.net.errors import LiveError
 
 AT = Endpoint("b1", 9092)
 NO_TIME = i32Timedelta.parse(datetime.timedelta())
 
 
-class Scripted:
-    """In the place of a BrokerConnection: gives its replies in turn, and keeps the requests."""
+class Scripted(Node):
+    """A node that returns its replies in turn, and keeps the requests."""
 
     def __init__(self) -> None:
+        self.endpoint = AT
+        self._reply_timeout_ms = 0
         self.versions = {3: 12, 2: 7, 35: 4}
         self.replies: list[Any] = []
         self.asked: list[Any] = []
@@ -33,16 +35,14 @@ class Scripted:
     def version(self, api_key: int) -> int:
         return self.versions[api_key]
 
-    def ask(self, request: Any) -> Any:
+    def ask(self, request: Any, **_: int) -> Any:
         self.asked.append(request)
         return self.replies.pop(0)
 
 
 @pytest.fixture
-def scripted(monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    made = Scripted()
-    monkeypatch.setattr(broker_client, "BrokerConnection", lambda *_, **__: made)
-    return made
+def scripted() -> Scripted:
+    return Scripted()
 
 
 def kinds(api: str, version: int) -> Any:
@@ -65,14 +65,14 @@ def described(version: int, error: ErrorCode = ErrorCode.none, **sizes: int) -> 
 def test_a_log_directory_with_its_volume(scripted: Scripted) -> None:
     scripted.replies = [described(4, total_bytes=100, usable_bytes=-1)]
     replicas = (ReplicaPlace("t", 3, 70, 2, True),)
-    assert BrokerClient(AT, Security()).log_dirs() == (LogDirAnswer("/a", 0, 100, None, replicas),)
+    assert scripted.log_dirs() == (LogDirAnswer("/a", 0, 100, None, replicas),)
     assert scripted.asked[0].topics is None
 
 
 def test_a_broker_before_version_4_tells_no_volume(scripted: Scripted) -> None:
     scripted.versions = {35: 3}
     scripted.replies = [described(3)]
-    (found,) = BrokerClient(AT, Security()).log_dirs()
+    (found,) = scripted.log_dirs()
     assert (found.total_bytes, found.usable_bytes) == (None, None)
 
 
@@ -85,8 +85,8 @@ def test_a_broker_before_version_4_tells_no_volume(scripted: Scripted) -> None:
 )
 def test_a_refusal_is_typed(scripted: Scripted, code: ErrorCode, kind: type[LiveError]) -> None:
     scripted.replies = [described(4, code)]
-    with pytest.raises(kind, match="b1:9092 does not tell its log directories"):
-        BrokerClient(AT, Security()).log_dirs()
+    with pytest.raises(kind, match="b1:9092 does not describe its log directories"):
+        scripted.log_dirs()
 
 
 def test_a_view_says_absent_by_none(scripted: Scripted) -> None:
@@ -108,7 +108,7 @@ def test_a_view_says_absent_by_none(scripted: Scripted) -> None:
     scripted.replies = [
         of.MetadataResponse(throttle_time=NO_TIME, brokers=(broker,), cluster_id="c", topics=topics)
     ]
-    view = BrokerClient(AT, Security()).metadata()
+    view = scripted.metadata()
     assert view.brokers == {1: BrokerAddress(1, "b1", 9092)}
     assert view.errors == {"x": 29}
     found = view.partitions["t", 0]
@@ -120,7 +120,7 @@ def test_a_view_says_absent_by_none(scripted: Scripted) -> None:
 def test_many_partitions_are_asked_for_in_parts(
     scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(broker_client, "_PARTITIONS_MAX", 2)
+    monkeypatch.setattr(node, "_PARTITIONS_MAX", 2)
     of = kinds("list_offsets", 7)
 
     def reply(*partitions: int) -> Any:
@@ -134,32 +134,20 @@ def test_many_partitions_are_asked_for_in_parts(
         return of.ListOffsetsResponse(throttle_time=NO_TIME, topics=(topic,))
 
     scripted.replies = [reply(0, 1), reply(2)]
-    found = BrokerClient(AT, Security()).offsets([("t", each) for each in (2, 0, 1)], LATEST)
+    found = scripted.offsets([("t", each) for each in (2, 0, 1)], LATEST)
     assert [(each.partition, each.offset, each.leader_epoch) for each in found] == [
         (0, 0, None),
         (1, 10, None),
         (2, 20, None),
     ]
-    assert BrokerClient(AT, Security()).offsets([], LATEST) == ()
-
-
-@pytest.mark.parametrize("kind", [ConnectionFailed, AuthenticationFailed])
-def test_errors_of_the_connection_come_out_as_they_are(
-    monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise kind("b1:9092 said so")
-
-    monkeypatch.setattr(broker_connection, "_Connection", fail)
-    with pytest.raises(kind, match="said so"):
-        BrokerClient(AT, Security())
+    assert scripted.offsets([], LATEST) == ()
 
 
 def test_an_error_that_nobody_foresaw_is_a_reply_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("streams.log_dirs.poll.BrokerClient", fail)
+    monkeypatch.setattr("streams.log_dirs.poll.Node", fail)
     asker = Asker(LogDirsConfig(brokers=(AT,)), lambda _: None)
     view = ClusterView("c", {}, {}, {})
     reply = asker.ask(Question(1, BrokerAddress(1, "b1.invalid", 9092), view, "c", ()))

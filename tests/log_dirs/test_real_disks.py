@@ -19,8 +19,9 @@ from migration.observed.facts import (
 )
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.errors import RequestRefusedError
-from streams.kafka.broker_client import EARLIEST, LATEST, BrokerClient
+from streams.kafka.broker_messages import EARLIEST, LATEST
 from streams.kafka.errors import ConnectionFailed, RequestRefused
+from streams.kafka.node import Node
 from streams.log_dirs.content_snapshots import CONTENT
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.poll import LogDirsConfig
@@ -153,7 +154,7 @@ def test_a_snapshot_is_what_lies_in_all_directories(lab: Lab, followed: Followed
     assert {(each.comparison, len(each.paths), each.whole) for each in snapshot} == {
         (snapshot[0].comparison, 4, (1, 2))
     }
-    with BrokerClient(at(lab, 1), Security()) as broker:
+    with Node(at(lab, 1), Security()) as broker:
         ids = {topic: each.topic_id for (topic, _), each in broker.metadata().partitions.items()}
     assert {t.name: t.topic_id.hex() for each in snapshot for t in each.topics} == ids
 
@@ -198,7 +199,7 @@ def test_sizes_grow_with_what_is_produced(lab: Lab, followed: Followed) -> None:
 def test_the_client_asks_each_broker_of_its_own(lab: Lab) -> None:
     lab.create_topic("placed", assignments=[[1], [2]])
     lab.produce("placed", 1, 7)
-    with BrokerClient(at(lab, 2), Security()) as broker:
+    with Node(at(lab, 2), Security()) as broker:
         view = broker.metadata()
         assert view.cluster_id == lab.cluster_id
         assert view.brokers.keys() == {1, 2}
@@ -216,10 +217,10 @@ def test_the_client_asks_each_broker_of_its_own(lab: Lab) -> None:
 
 def test_what_is_no_broker_is_a_typed_error(lab: Lab) -> None:
     with pytest.raises(ConnectionFailed, match="refused"):
-        BrokerClient(Endpoint("127.0.0.1", 1), Security())
+        Node(Endpoint("127.0.0.1", 1), Security())
     zookeeper = Endpoint.parse_list(lab.zookeeper_connect.partition("/")[0])[0]
     with pytest.raises((ConnectionFailed, RequestRefused)):
-        BrokerClient(zookeeper, Security(), connect_timeout_ms=500)
+        Node(zookeeper, Security(), connect_timeout_ms=500)
 
 
 def test_a_frozen_broker_delays_nobody_else(lab: Lab, followed: Followed) -> None:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from orchestrator.cli import main
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
-from streams.kafka.broker_client import BrokerClient
+from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from tests.job.killing import Killed
@@ -90,7 +90,7 @@ class Real:
 
 def _view(address: str) -> Partitions:
     host, _, port = address.rpartition(":")
-    with BrokerClient(Endpoint(host, int(port)), Security()) as client:
+    with Node(Endpoint(host, int(port)), Security()) as client:
         found = client.metadata().partitions.items()
     return {at: (each.leader, frozenset(each.isr)) for at, each in found}
 

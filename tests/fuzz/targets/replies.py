@@ -10,7 +10,7 @@ from kio.serial import entity_reader
 from kio.serial.errors import SerialError
 
 from streams.kafka import messages
-from streams.kafka.broker_client import LATEST, BrokerClient
+from streams.kafka.broker_messages import LATEST
 from streams.kafka.errors import ReplyDamaged
 from streams.kafka.framing import BadFrame, Frames, RequestFrame
 from streams.kafka.node import Node
@@ -79,39 +79,26 @@ def _reply(key: int, data: bytes) -> Any:
     kind = load_response_schema(key, version)
     try:
         return entity_reader(kind)(body_of(data[1:], kind, _CORRELATION), 0)[0]
-    except (DamagedValue, SerialError, ValueError) as error:  # as ControllerConnection does
+    except (DamagedValue, SerialError, ValueError) as error:  # as Connection does
         raise ReplyDamaged(repr(error)) from error
 
 
-class _Connection:
-    """Answers each request with the same reply, whatever was asked."""
-
-    def __init__(self, key: int, data: bytes) -> None:
-        self._key, self._data = key, data
-
-    def version(self, key: int) -> int:
-        return _ASKED[key][self._data[0] % len(_ASKED[key])]
-
-    def ask(self, _request: object) -> Any:
-        return _reply(self._key, self._data)
-
-
-def _broker(key: int, call: Callable[[BrokerClient], object], data: bytes) -> object:
-    client = BrokerClient.__new__(BrokerClient)
-    client.endpoint = _ENDPOINT
-    client._connection = _Connection(key, data)  # type: ignore[assignment]
-    return call(client)
-
-
-class _Asked(Node):
-    """A node that answers with bytes; kafka-python decodes them."""
+class _Answering(Node):
+    """A node that answers each request with the same bytes; kio or kafka-python decodes them."""
 
     def __init__(self, key: int, data: bytes) -> None:
         self.endpoint = _ENDPOINT
         self._key, self._data = key, data
+        self._reply_timeout_ms = 0
 
-    def _send(self, request: Any) -> Any:
-        request.API_VERSION = _ASKED[self._key][self._data[0] % len(_ASKED[self._key])]
+    def version(self, api_key: int) -> int:
+        return _ASKED[api_key][self._data[0] % len(_ASKED[api_key])]
+
+    def ask(self, request: Any, **_: int) -> Any:  # noqa: ARG002 the same reply to any
+        return _reply(self._key, self._data)
+
+    def send(self, request: Any, **_: int) -> Any:
+        request.API_VERSION = self.version(self._key)
         return _through_frames(request, self._data[1:])
 
 
@@ -126,7 +113,7 @@ def _through_frames(request: Any, frame: bytes) -> Any:
 
 
 def _node(key: int, call: Callable[[Node], object], data: bytes) -> object:
-    return call(_Asked(key, data))
+    return call(_Answering(key, data))
 
 
 def _lengths(data: bytes) -> object:
@@ -149,9 +136,9 @@ _READ: Final[Mapping[str, tuple[int, Callable[[bytes], object]]]] = {
     "fetch": (1, lambda data: messages.read_fetch(_reply(1, data))),
     "fetch-snapshot": (59, lambda data: messages.read_snapshot(_reply(59, data))),
     "describe-cluster": (60, lambda data: messages.read_cluster(_reply(60, data))),
-    "metadata": (3, partial(_broker, 3, BrokerClient.metadata)),
-    "describe-log-dirs": (35, partial(_broker, 35, BrokerClient.log_dirs)),
-    "list-offsets": (2, partial(_broker, 2, lambda each: each.offsets([("t", 0)], LATEST))),
+    "metadata": (3, partial(_node, 3, Node.metadata)),
+    "describe-log-dirs": (35, partial(_node, 35, Node.log_dirs)),
+    "list-offsets": (2, partial(_node, 2, lambda each: each.offsets([("t", 0)], LATEST))),
     "api-versions": (18, partial(_node, 18, Node.features)),
     "describe-configs": (32, partial(_node, 32, lambda each: each.settings(1, ["a"]))),
     "min-isr": (32, partial(_node, 32, lambda each: each.min_isr(["a"]))),
@@ -162,7 +149,7 @@ _READ: Final[Mapping[str, tuple[int, Callable[[bytes], object]]]] = {
     "alter-log-dirs": (34, partial(_reply, 34)),
     "alter-reassignments": (45, partial(_reply, 45)),
 }
-_ERRORS: Final = (BadFrame, LiveError, LiveError)
+_ERRORS: Final = (BadFrame, LiveError)
 
 TARGETS = (
     *(
