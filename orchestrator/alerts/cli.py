@@ -57,15 +57,15 @@ def alerts() -> None:
     type=click.Choice([str(each) for each in Severity]),
     default=str(Severity.INFO),
     show_default=True,
-    help="Of the test alert; it is sent whatever a receiver's `min_severity` is.",
+    help="Of the test alert; it is sent regardless of a receiver's `min_severity`.",
 )
-@click.option("--resolve", is_flag=True, help="Say that the test alert is over.")
+@click.option("--resolve", is_flag=True, help="Send the resolution of the test alert.")
 @_json
 def test(config_path: Path, severity: str, *, resolve: bool, as_json: bool) -> None:
     """Send one test alert to each receiver, and print what it answered.
 
-    Ends with 1 when one did not take it. Slack shows it; PagerDuty keeps it open until --resolve,
-    with the same --severity; Alertmanager does too, or for an hour.
+    Exits with 1 when one did not accept it. Slack shows it; PagerDuty keeps it open until --resolve
+    with the same --severity; Alertmanager does too, for an hour at most.
 
     \b
     Examples:
@@ -80,7 +80,8 @@ def test(config_path: Path, severity: str, *, resolve: bool, as_json: bool) -> N
     for each in send_test_alert(config, Severity(severity), _now_ms(), resolve=resolve):
         found.append(each)
         if not as_json:
-            echo(f"{each.receiver}: {'taken' if each.accepted else 'not taken'}: {each.response}")
+            result = "accepted" if each.accepted else "not accepted"
+            echo(f"{each.receiver}: {result}: {each.response}")
     if as_json:
         receivers = [
             {"name": each.receiver, "taken": each.accepted, "said": each.response} for each in found
@@ -88,16 +89,16 @@ def test(config_path: Path, severity: str, *, resolve: bool, as_json: bool) -> N
         echo_json({"receivers": receivers})
     failed = [each.receiver for each in found if not each.accepted]
     if failed:
-        raise KraftgateError(f"not taken by {', '.join(failed)}")
+        raise KraftgateError(f"not accepted by {', '.join(failed)}")
 
 
 @alerts.command(name="list")
 @config_option
 @_json
 def list_(config_path: Path, *, as_json: bool) -> None:
-    """Print the alerts that stand, as `kraftgate run` last judged, and what receivers were told.
+    """Print the alerts that are active by `kraftgate run`, and what receivers were notified of.
 
-    Ends with 4 when no `kraftgate run` judged them lately.
+    Exits with 4 when no `kraftgate run` assessed them lately.
 
     \b
     Example:
@@ -124,7 +125,7 @@ def list_(config_path: Path, *, as_json: bool) -> None:
     now_ms = _now_ms()
     old = [name for name, now in found.items() if now_ms - (now.at_ms or 0) > _WRITTEN_MS_MAX]
     if old:
-        raise NoDataError(f"{', '.join(old)}: no `kraftgate run` judges alerts now")
+        raise NoDataError(f"{', '.join(old)}: no `kraftgate run` assesses alerts now")
 
 
 def send_test_alert(
@@ -149,10 +150,10 @@ def _test_alert(config: Config, severity: Severity) -> Alert:
         labels={"severity": severity, "cluster": config.clusters[0].name},
         summary="This is a test, and nothing is wrong.",
         description=(
-            f"Somebody tries on {socket.gethostname()} whether Kraftgate, which follows {clusters},"
-            " can tell you of alerts. There is nothing to do."
+            f"Sent by `kraftgate alerts test` on {socket.gethostname()}, which follows {clusters}."
+            " There is nothing to do."
         ),
-        details=("`kraftgate alerts test --resolve` ends it.",),
+        details=("`kraftgate alerts test --resolve` resolves it.",),
     )
 
 
@@ -172,20 +173,20 @@ def _print(config: Config, active: list[AlertState], states: dict[str, ReceiverS
     for each in active:
         alert = each.alert
         labels = " ".join(f"{k}={v}" for k, v in alert.labels.items() if k != "severity")
-        doubt = "" if each.is_known else " (whether it is over is not known)"
+        doubt = "" if each.is_known else " (unknown whether it is resolved)"
         echo(f"{alert.severity} {alert.name} {labels}: {alert.description}{doubt}")
     if not active:
-        echo("no alert stands")
+        echo("no alert is active")
     for name, state in states.items():
         open_ = len(_unresolved(state))
-        words = f"told of {open_} that {'stands' if open_ == 1 else 'stand'}"
+        words = f"notified of {open_} active alert{'' if open_ == 1 else 's'}"
         if state.success_ms is not None:
             words += f", last at {iso(state.success_ms)}"
         if state.error is not None and state.failure_ms is not None:
             words += f"; failed at {iso(state.failure_ms)}: {state.error}"
         echo(f"{name}: {words}")
     if not states:
-        echo(f"nobody is told: {config.path} names no receiver in `alerts`")
+        echo(f"there is no receiver: add one to `alerts` in {config.path}")
 
 
 def _unresolved(state: ReceiverState) -> list[str]:

@@ -7,8 +7,8 @@ from migration.assessment.alerts import Alert
 from migration.values.timestamps import iso
 
 NOT_KNOWN = (
-    "Kraftgate cannot tell now whether this is over: what would show it is not current. It stands"
-    " until that is known."
+    "It is unknown whether this is resolved: the data that would show it is stale. The alert stays"
+    " active until current data shows that it is resolved."
 )
 
 
@@ -59,7 +59,9 @@ class Notification:
             found.append(NOT_KNOWN)
         if self.reactivations:
             times = "once" if self.reactivations == 1 else f"{self.reactivations} times"
-            found.append(f"It comes and goes: it came back {times} soon after it was over.")
+            found.append(
+                f"It is flapping: it became active again {times} soon after it was resolved."
+            )
         return tuple(found)
 
     def annotations(self, runbook_url: str) -> Mapping[str, str]:

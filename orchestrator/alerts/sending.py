@@ -81,7 +81,7 @@ class Notifier:
         for sender in self._senders:
             for each in sender.unsent(max(0.0, deadline_s - time.monotonic())):
                 what = f"{each.alert.name} ({each.status})"
-                echo(f"kraftgate: {sender.name} was not told of {what}", err=True)
+                echo(f"kraftgate: {sender.name} was not notified of {what}", err=True)
 
 
 @contextmanager
@@ -110,4 +110,4 @@ def print_active_alerts(tick: Tick) -> None:
         for each in one.assessment.alerts.active():
             labels = {k: v for k, v in each.alert.labels.items() if k != "severity"}
             of = ", ".join(f"{name} {value}" for name, value in labels.items())
-            echo(f"kraftgate: {each.alert.name} ({of}) stands, and is left so", err=True)
+            echo(f"kraftgate: {each.alert.name} ({of}) is still active", err=True)

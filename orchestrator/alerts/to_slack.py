@@ -70,12 +70,12 @@ class SlackChannel(Channel):
             yield from (f"• {_escaped(each)}" for each in one.details())
         else:
             lasted = duration_text(one.resolved_ms - one.active_since_ms)
-            yield f"Over since {_moment(one.resolved_ms)}; it stood for {lasted}."
+            yield f"Resolved at {_moment(one.resolved_ms)}; it was active for {lasted}."
 
 
 def _title(one: Notification) -> str:
     if one.is_resolved:
-        return f"Over: {one.alert.summary}"
+        return f"Resolved: {one.alert.summary}"
     severity = one.alert.severity.capitalize()
     return f"{f'Still {severity.lower()}' if one.repeats else severity}: {one.alert.summary}"
 

@@ -76,7 +76,7 @@ def test_what_comes_and_goes_is_told_once() -> None:
         "it waits longer each time"
     )
     (over,) = due(book, nothing, POLICY, 600_000 + 16 * RESOLVE_AFTER_MS)
-    assert any("comes and goes" in each for each in over.details())
+    assert any("flapping" in each for each in over.details())
 
 
 def test_what_comes_back_after_its_end_was_told_begins_anew() -> None:
@@ -159,7 +159,7 @@ def test_an_end_that_cannot_be_told_is_given_up_after_a_day() -> None:
 def test_that_nobody_knows_whether_it_is_over_is_said() -> None:
     unsure = of(0, [standing(alert(), 0, is_known=False)])
     (notice,) = due({}, unsure, POLICY, 0)
-    assert "cannot tell now whether this is over" in notice.details()[-1]
+    assert "It is unknown whether this is resolved" in notice.details()[-1]
 
 
 ALERTS = (alert(1), alert(2), alert(2, Severity.CRITICAL), alert(3, name="KraftgateX"))

@@ -262,8 +262,8 @@ def test_slack_shows_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
     ]
     over = valid(ended.json, SLACK)["attachments"][0]
     text = over["blocks"][0]["text"]["text"]
-    assert text.startswith("*Over: Replicas of a broker wait")
-    assert text.endswith("it stood for 1 min.")
+    assert text.startswith("*Resolved: Replicas of a broker wait")
+    assert text.endswith("it was active for 1 min.")
     assert over["color"] != message["attachments"][0]["color"]
 
 

@@ -54,11 +54,11 @@ def test_everybody_is_sent_one_alert_that_says_it_is_a_test(
     done = alerts("test", everybody(config_file, receiver.url))
     assert done.exit_code == ExitCode.DONE, done.output
     assert done.stdout.splitlines() == [
-        "alertmanager: taken: 200",
-        "slack: taken: 200 ok",
-        "pagerduty: taken: 202 Event processed",
-        "webhook: taken: 200",
-        "heartbeat: taken: 200",
+        "alertmanager: accepted: 200",
+        "slack: accepted: 200 ok",
+        "pagerduty: accepted: 202 Event processed",
+        "webhook: accepted: 200",
+        "heartbeat: accepted: 200",
     ]
     bodies = [each.json for each in receiver.sent]
     assert bodies[0][0]["labels"]["alertname"] == "KraftgateTest"
@@ -80,7 +80,7 @@ def test_each_that_did_not_take_it_is_named_with_the_reason(
     receiver.answer = lambda sent: ANSWERS.get(sent.path, Reply(404, b"no_service"))
     done = alerts("test", everybody(config_file, receiver.url), "--json")
     assert done.exit_code == ExitCode.FAILED
-    assert done.stderr == "kraftgate: not taken by slack, webhook, heartbeat\n"
+    assert done.stderr == "kraftgate: not accepted by slack, webhook, heartbeat\n"
     told = {each["name"]: each for each in json.loads(done.stdout)["receivers"]}
     assert told["pagerduty"] == {
         "name": "pagerduty",
@@ -95,12 +95,12 @@ def test_each_that_did_not_take_it_is_named_with_the_reason(
 def test_what_a_receiver_answers_is_shown_and_not_obeyed(
     config_file: Path, receiver: Receiver
 ) -> None:
-    receiver.answer = lambda _: Reply(500, "no\x1b[2J\x9b\u202e\npagerduty: taken: 202".encode())
+    receiver.answer = lambda _: Reply(500, "no\x1b[2J\x9b\u202e\npagerduty: accepted: 202".encode())
     done = alerts("test", everybody(config_file, receiver.url))
     assert done.exit_code == ExitCode.FAILED
     assert "\\x1b[2J\\x9b\\u202e" in done.stdout
     assert not any(each in done.output for each in ("\x1b", "\x9b", "\u202e"))
-    assert not any(line.startswith("pagerduty: taken") for line in done.output.splitlines())
+    assert not any(line.startswith("pagerduty: accepted") for line in done.output.splitlines())
 
 
 def test_without_a_receiver_there_is_nothing_to_test(config_file: Path) -> None:
@@ -119,7 +119,7 @@ def test_who_was_told_of_what_is_listed(
     assert done.exit_code == ExitCode.DONE, done.stderr
     stands, told = done.stdout.splitlines()
     assert stands.startswith(f"warning {NAME} broker=3 cluster=prod: Broker 3 of prod is held")
-    assert told == "webhook: told of 1 that stands, last at 2026-09-21T14:13:20.000Z"
+    assert told == "webhook: notified of 1 active alert, last at 2026-09-21T14:13:20.000Z"
     found = json.loads(alerts("list", config_file, "--json").stdout)
     assert found["receivers"][0]["told"] == [found["alerts"][0]["fingerprint"]]
     assert found["alerts"][0]["runbook_url"] == f"{receivers.PAGES}/{NAME}.md"
@@ -135,5 +135,5 @@ def test_what_nobody_judges_now_is_listed_and_ends_with_4(
     done = alerts("list", config_file)
     assert done.exit_code == ExitCode.NO_DATA
     assert NAME in done.stdout
-    assert "nobody is told" in done.stdout
-    assert "no `kraftgate run` judges alerts now" in done.stderr
+    assert "there is no receiver" in done.stdout
+    assert "no `kraftgate run` assesses alerts now" in done.stderr

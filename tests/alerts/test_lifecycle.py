@@ -154,7 +154,7 @@ def test_a_broker_without_times_stalls_as_long_as_it_is_seen_so() -> None:
     assert names(at(timeless, every_ms=30_000, until_ms=STALL_MS - 30_000)) == []
     stalled = at(timeless, every_ms=30_000, until_ms=STALL_MS)
     assert names(stalled) == ["AssignmentStalled"]
-    assert "for 5m 0s none" in stalled.active()[0].alert.description
+    assert "for 5m 0s." in stalled.active()[0].alert.description
     going = held(registered_ms=None, progress=Progress(assigned=1, first_ms=NOW, last_ms=NOW))
     assert advance(stalled, scene(going, at_ms=STALL_MS)).all == {}
 

@@ -60,7 +60,7 @@ def test_what_stands_is_told_and_left_so_at_the_end(
     assert sent.json["commonAnnotations"]["runbook_url"] == f"{receivers.PAGES}/{NAME}.md"
     said = capsys.readouterr().err
     assert "kraftgate: alerts go to webhook" in said
-    assert f"kraftgate: {NAME} (broker 3, cluster prod) stands, and is left so" in said
+    assert f"kraftgate: {NAME} (broker 3, cluster prod) is still active" in said
     assert receivers.TOKEN not in said
 
 
@@ -96,7 +96,7 @@ def test_looks_go_on_while_a_receiver_hangs(
     query = run_until(config_file, 5, lambda poll: receiver.wait(1) if poll == 2 else None)
     assert query.polls == 5
     assert query.stopped
-    assert f"webhook was not told of {NAME} (firing)" in capsys.readouterr().err
+    assert f"webhook was not notified of {NAME} (firing)" in capsys.readouterr().err
 
 
 def test_an_example_address_of_the_pages_is_said(

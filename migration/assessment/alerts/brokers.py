@@ -39,8 +39,8 @@ def _stalled(times: int) -> Callable[[Rule, AlertFacts], Iterator[Alert]]:
                 facts,
                 labels=_labels(broker),
                 description=(
-                    f"Broker {broker.id} of {facts.cluster} is held, and for {age} none of its"
-                    " replicas got a log directory."
+                    f"Broker {broker.id} of {facts.cluster} is held, and none of its replicas was"
+                    f" assigned to a log directory for {age}."
                 ),
                 details=_details(broker, facts),
                 since_ms=since_ms,
@@ -74,8 +74,8 @@ def _unfenced_early(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
             facts,
             labels=_labels(broker),
             description=(
-                f"Broker {broker.id} of {facts.cluster} serves and has replicas without a known log"
-                " directory. If one of its directories fails now, Kafka moves no leaders."
+                f"Broker {broker.id} of {facts.cluster} is unfenced and has replicas without a"
+                " known log directory. If one of its directories fails now, Kafka moves no leaders."
             ),
             details=_details(broker, facts),
             since_ms=broker.unfenced_ms,
@@ -100,7 +100,7 @@ def _stall(severity: Severity, times: int) -> Rule:
         name="KraftgateAssignmentStalled",
         severity=severity,
         for_ms=0,
-        summary="Replicas of a broker wait for their log directories, and none gets one.",
+        summary="The log directory assignments of a broker have stalled.",
         find=_stalled(times),
         is_resolved=_is_resolved,
     )
@@ -122,7 +122,7 @@ RULES: Final = (
         name="KraftgateBrokerUnfencedEarly",
         severity=Severity.WARNING,
         for_ms=2 * _MINUTE_MS,
-        summary="A broker serves although the controllers do not know where its replicas are.",
+        summary="A broker is unfenced although some of its replicas have no known log directory.",
         find=_unfenced_early,
         is_resolved=_is_resolved,
     ),

@@ -61,8 +61,8 @@ def _must_not(facts: AlertFacts, hazard: Hazard) -> str:
 
 def _better_not(facts: AlertFacts, hazard: Hazard) -> str:
     return (
-        f"Do not start or restart {_who(hazard)} of {facts.cluster} before its log directories"
-        f" were looked at: {hazard.kind}. `kraftgate hazards` has the evidence and the way out."
+        f"Do not start or restart {_who(hazard)} of {facts.cluster} before you have checked its"
+        f" log directories: {hazard.kind}. `kraftgate hazards` has the evidence and the way out."
     )
 
 

@@ -37,8 +37,8 @@ def _not_registered(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
     yield rule.alert(
         facts,
         description=(
-            f"{facts.cluster} is in pre-migration, and for {age} no broker registered for the"
-            " migration. Nothing is copied before all have."
+            f"{facts.cluster} is in pre-migration, and no broker registered for the migration for"
+            f" {age}. The copy begins when all brokers have registered."
         ),
         since_ms=since_ms,
     )
@@ -53,8 +53,8 @@ def _hybrid(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
         yield rule.alert(
             facts,
             description=(
-                f"{facts.cluster} is hybrid for {age}. Every broker in migration mode halts when"
-                " one of its log directories fails."
+                f"{facts.cluster} has been hybrid for {age}. Every broker in migration mode halts"
+                " when one of its log directories fails."
             ),
             since_ms=since_ms,
         )
@@ -72,7 +72,7 @@ def _is_resolved_in(phase: Phase) -> Callable[[AlertFacts, Mapping[str, str]], b
 def _stuck(facts: AlertFacts, hazard: Hazard) -> str:  # noqa: ARG001
     return (
         f"In {facts.cluster} changes no longer reach ZooKeeper. Brokers in ZooKeeper mode do not"
-        " see them, and a way back would lose them."
+        " see them, and a rollback would lose them."
     )
 
 
@@ -91,16 +91,16 @@ def _forbidden(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
 
 def _must_not_finalize(facts: AlertFacts, hazard: Hazard) -> str:
     return (
-        f"{facts.cluster} must not be finalized: {hazard.kind}. Kafka would not refuse it, and"
-        " there is no way back from it."
+        f"{facts.cluster} must not be finalized: {hazard.kind}. Kafka would accept it, and it"
+        " cannot be rolled back."
     )
 
 
 def _stale_znode(facts: AlertFacts, hazard: Hazard) -> str:  # noqa: ARG001
     return (
-        f"/migration of {facts.cluster} says that the copy was made, and no controller that runs"
-        " has made it. Start no KRaft controller before it is deleted, and stop those that run:"
-        " they delete every topic from ZooKeeper."
+        f"/migration of {facts.cluster} records a copy that no running controller made. Stop the"
+        " running KRaft controllers, and start none before /migration is deleted: they delete every"
+        " topic from ZooKeeper."
     )
 
 
@@ -117,7 +117,7 @@ RULES: Final = (
         name="KraftgateBrokersNotRegistered",
         severity=Severity.WARNING,
         for_ms=0,
-        summary="The migration waits for brokers to register, and none does.",
+        summary="The migration waits for brokers to register, and none registers.",
         find=_not_registered,
         is_resolved=_is_resolved_in(Phase.PRE_MIGRATION),
     ),
@@ -125,7 +125,7 @@ RULES: Final = (
         name="KraftgateHybridTooLong",
         severity=Severity.WARNING,
         for_ms=0,
-        summary="Brokers in ZooKeeper mode are left for too long after the copy.",
+        summary="Brokers have been in ZooKeeper mode for too long after the copy.",
         find=_hybrid,
         is_resolved=_is_resolved_in(Phase.HYBRID),
     ),
@@ -143,7 +143,7 @@ RULES: Final = (
         name="KraftgateFinalizeBlocked",
         severity=Severity.WARNING,
         for_ms=15 * _MINUTE_MS,
-        summary="The migration must not be finalized, and that will not end by itself.",
+        summary="The migration must not be finalized before an operator removes the cause.",
         find=_forbidden,
         is_resolved=from_hazards.is_resolved,
     ),
@@ -151,7 +151,7 @@ RULES: Final = (
         name="KraftgateStaleMigrationZnode",
         severity=Severity.CRITICAL,
         for_ms=30 * _SECONDS_MS,
-        summary="An earlier attempt's /migration would make a fresh quorum wipe ZooKeeper.",
+        summary="The /migration znode of an earlier attempt makes a new quorum wipe ZooKeeper.",
         find=from_hazards.of(
             lambda each: each.kind is HazardKind.STALE_MIGRATION_ZNODE, _stale_znode, "hazard"
         ),
@@ -161,7 +161,7 @@ RULES: Final = (
         name="KraftgateHarmDone",
         severity=Severity.CRITICAL,
         for_ms=30 * _SECONDS_MS,
-        summary="Something happened that waiting does not undo.",
+        summary="Data or metadata was damaged, and waiting does not repair it.",
         find=from_hazards.of(
             lambda each: each.severity is Severity.CRITICAL and each.blocks is None,
             _harm,

@@ -17,8 +17,8 @@ def _asks(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
         return
     yield rule.alert(
         facts,
-        f"The migration of {facts.cluster} stands at {execution.checkpoint} until a person says"
-        " whether its step is done or is to be repeated.",
+        f"The migration of {facts.cluster} waits at {execution.checkpoint} until an operator"
+        " decides whether its step is done or is repeated.",
         labels={"checkpoint": execution.checkpoint},
         details=(execution.asks,),
     )
@@ -30,8 +30,8 @@ def _violated(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
         return
     yield rule.alert(
         facts,
-        f"{len(execution.violated)} of the conditions of {execution.checkpoint} in {facts.cluster}"
-        " will not come to hold by themselves.",
+        f"Conditions of {execution.checkpoint} in {facts.cluster} do not come to hold without an"
+        " operator.",
         labels={"checkpoint": execution.checkpoint, "verdict": "violated"},
         details=execution.violated,
     )
@@ -46,7 +46,7 @@ _EXECUTION: Final = (
         name="KraftgateStepNeedsDecision",
         severity=Severity.CRITICAL,
         for_ms=30 * _SECONDS_MS,
-        summary="A step of the runbook failed, or nobody knows how it ended.",
+        summary="A step of the runbook failed, or its result is unknown.",
         find=_asks,
         is_resolved=_is_resolved,
     ),
@@ -54,7 +54,7 @@ _EXECUTION: Final = (
         name="KraftgateCheckpointViolated",
         severity=Severity.WARNING,
         for_ms=120 * _SECONDS_MS,
-        summary="A checkpoint of the runbook will not open without a person.",
+        summary="A checkpoint of the runbook does not open without an operator.",
         find=_violated,
         is_resolved=_is_resolved,
     ),

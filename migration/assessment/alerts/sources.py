@@ -40,8 +40,8 @@ def _log_stale(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
         rule,
         facts,
         DataSource.METADATA_LOG,
-        f"What Kraftgate knows of {facts.cluster} from the metadata log is not the present. Take no"
-        " step until it is.",
+        f"What Kraftgate knows of {facts.cluster} from the metadata log is stale. Take no step"
+        " until it is current.",
     )
 
 
@@ -52,8 +52,8 @@ def _other_stale(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
                 rule,
                 facts,
                 source,
-                f"What Kraftgate knows of {facts.cluster} from the source {source} is not the"
-                " present: hazards may stand that it does not show.",
+                f"What Kraftgate knows of {facts.cluster} from the source {source} is stale:"
+                " it may not show active hazards.",
             )
 
 
@@ -79,7 +79,7 @@ RULES: Final = (
         name="KraftgateStreamStale",
         severity=Severity.CRITICAL,
         for_ms=2 * _MINUTE_MS,
-        summary="The migration is not seen.",
+        summary="The metadata log is stale.",
         find=_log_stale,
         is_resolved=_is_resolved,
     ),
@@ -87,7 +87,7 @@ RULES: Final = (
         name="KraftgateStreamStale",
         severity=Severity.WARNING,
         for_ms=2 * _MINUTE_MS,
-        summary="A part of the migration is not seen.",
+        summary="A source is stale.",
         find=_other_stale,
         is_resolved=_is_resolved,
     ),
