@@ -53,6 +53,7 @@ reference: venv ## rewrite the generated pages of the handbook
 lint: venv
 	@$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --check --quiet
+	$(BIN)/python .ci/plain_language
 
 types: venv
 	@$(BIN)/mypy --no-error-summary
