@@ -1,10 +1,10 @@
-"""What is found where ZooKeeper, or the disks, are held against the metadata log.
+"""Differences between the metadata log and ZooKeeper or the disks, and their confirmation.
 
-What is read beside the log is read over seconds, while the log goes on: two views that are both
-right differ for a moment. So a difference counts only if a later comparison finds the very same
-one, and none in between did not; what was found is kept in the shard's state until then. Of
-ZooKeeper, where single topics are compared as soon as they change, the two must be `LASTS_MS`
-apart: so long KRaft may take to write what it has in its log.
+A reading of the other source takes seconds, while the log continues: two correct views may differ
+for a moment. So a difference counts only if a later comparison finds the same one, and each
+comparison in between found it, too; the shard's state keeps it until then. For ZooKeeper, whose
+topics are compared as soon as they change, the two comparisons must be `LASTS_MS` apart: KRaft may
+take that long to write the content of its log to ZooKeeper.
 """
 
 from collections.abc import Mapping
@@ -19,11 +19,11 @@ from migration.observed.facts import DiskContentSeen, ZkContentRead, ZkContentSe
 LASTS_MS: Final = 10_000
 """From the end of the first reading to the beginning of the one that confirms it."""
 NAMED_MAX: Final = 20
-"""So many differences of a kind are named by each shard; all are counted."""
+"""The number of differences of a kind that each shard names; all are counted."""
 
 
 class Topic(Protocol):
-    """What a comparison needs of a shard's topic (`migration.shard.apply.ShardTopic`)."""
+    """A topic of a shard, as a comparison uses it (`migration.shard.apply.ShardTopic`)."""
 
     @property
     def name(self) -> str:
@@ -31,19 +31,19 @@ class Topic(Protocol):
 
     @property
     def partitions(self) -> dict[int, Replicas]:
-        """By partition id."""
+        """The partitions by id."""
 
 
 class Difference(NamedTuple):
-    """What the two sides say of one thing.
+    """A difference between the two sides.
 
     Attributes:
         kind: topic, partition, replicas, leader, isr, config, registration; stray, missing, future.
         subject: a topic, a partition as Kafka prints it, a setting, a broker.
-        seen: what ZooKeeper, or the disks, say.
-        logged: what the metadata log says.
-        broker: for what lies on disks.
-        path: the same.
+        seen: the value in ZooKeeper or on the disks.
+        logged: the value in the metadata log.
+        broker: only for the disks.
+        path: only for the disks.
     """
 
     kind: str
@@ -55,11 +55,11 @@ class Difference(NamedTuple):
 
 
 Found: TypeAlias = dict[Difference, None]
-"""Differences in the order they were found."""
+"""Differences in the order in which they were found."""
 
 
 class Placed(NamedTuple):
-    """How many replicas of one broker lie in one path and are assigned to one directory id."""
+    """The number of a broker's replicas that are in one path and assigned to one directory id."""
 
     broker: int
     path: str
@@ -70,22 +70,23 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardComparison:
-    """What one shard found, or of the brokers the cluster's image.
+    """The result of one shard; for brokers, of the cluster's image.
 
     Attributes:
-        of: what the log was compared with: `zookeeper` or `log_dirs`.
-        comparison: which one (`ZkContentSeen`, `ZkContentRead`, `DiskContentSeen`).
+        of: the other side: `zookeeper` or `log_dirs`.
+        comparison: its number (`ZkContentSeen`, `ZkContentRead`, `DiskContentSeen`).
         seen_ms: when the other side was read.
-        whole_ms: when all of it was read last; None: it never was.
-        compared: partitions, or replicas, that were there on both sides then.
-        differing: how many differences there are now.
-        lasting: how many of them an earlier comparison had found too, by kind.
+        whole_ms: when all of it was last read; None: never.
+        compared: number of partitions or replicas that existed on both sides then.
+        differing: number of differences now.
+        lasting: number of those that an earlier comparison found, too, by kind.
         named: the first of those.
-        placed: for the disks: where replicas lie against where they are assigned.
-        unreadable: how many of ZooKeeper's znodes say nothing, of all shards' together; what they
-            are about was left out.
+        placed: for the disks: the paths of replicas and their assigned directories.
+        unreadable: number of ZooKeeper's znodes, of all shards, that cannot be parsed; their
+            subjects were left out.
         unread: the first of those: path and reason.
-        closed: whose settings the last whole comparison could not look at (`ZkContentSeen`).
+        closed: the resources whose settings the last full comparison could not read
+            (`ZkContentSeen`).
     """
 
     of: Source
@@ -104,15 +105,15 @@ class ShardComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Last:
-    """What the last comparison of a kind found.
+    """The result of the last comparison of a kind.
 
     Attributes:
-        found: since when without a break: the `seen_ms` of the first that found it.
-        lasting: what counts of it.
-        whole_ms: the `seen_ms` of the last one in which everything was looked at.
-        compared: partitions, or replicas, that this one found on both sides.
-        unread: path and reason of ZooKeeper's znodes that say nothing, of all shards' together.
-        closed: whose settings that last whole one could not look at.
+        found: for each difference, since which `seen_ms` each comparison has found it.
+        lasting: the confirmed differences.
+        whole_ms: the `seen_ms` of the last full comparison.
+        compared: number of partitions or replicas that it found on both sides.
+        unread: path and reason of ZooKeeper's znodes, of all shards, that cannot be parsed.
+        closed: the resources whose settings it could not read.
     """
 
     found: Mapping[Difference, int] = field(default_factory=dict)
@@ -125,7 +126,7 @@ class Last:
 
 @dataclass(slots=True)
 class Comparisons:
-    """What a shard keeps between comparisons."""
+    """The state of a shard between comparisons."""
 
     zookeeper: Last = field(default_factory=Last)
     disks: Last = field(default_factory=Last)
@@ -143,18 +144,18 @@ def confirm(
     unread: Mapping[str, str] | None = None,
     lasts_ms: int = 0,
 ) -> tuple[ShardComparison, Last]:
-    """Tell what was found.
+    """Confirm differences that an earlier comparison found; return the result and the new state.
 
     Args:
         seen: The other side.
-        compared: Partitions, or replicas, that were there on both.
+        compared: Number of partitions or replicas on both sides.
         found: The differences.
-        before: What the comparison before left.
+        before: The state after the last comparison.
         placed: For the disks.
-        unseen: What stands because it was not looked at.
-        whole: Whether everything was looked at that can be.
-        unread: Path and reason of znodes that say nothing.
-        lasts_ms: How far apart two readings must be that find the same; 0: any two will do.
+        unseen: Differences that remain because their subject was not read.
+        whole: Whether the comparison is a full one.
+        unread: Path and reason of znodes that cannot be parsed.
+        lasts_ms: The minimum time between two readings that confirm a difference; 0: none.
     """
     since = {each: before.found.get(each, seen.seen_ms) for each in found}
     lasting = frozenset(

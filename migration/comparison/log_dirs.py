@@ -1,4 +1,4 @@
-"""One shard against what lies on the disks of its topics."""
+"""Compares one shard with the logs of its topics on the disks."""
 
 from collections.abc import Iterator, Mapping
 
@@ -22,10 +22,10 @@ def against_disks(
     before: Comparisons,
     seen: DiskContentSeen,
 ) -> ShardComparison:
-    """Compare a shard with what lies on the disks of its topics; `before` is brought up to date.
+    """Compare a shard with the logs of its topics on the disks, and update `before`.
 
-    A replica that is assigned to another directory than it lies in shows in `placed`: which path is
-    which directory is for the whole cluster to say.
+    `placed` shows a replica that is not in its assigned directory: only the whole cluster's data
+    shows which path is which directory.
     """
     ids = numbers.ids()
     found: Found = {}
@@ -68,10 +68,10 @@ def against_disks(
 def _not_looked_at(
     lasting: frozenset[Difference], seen: DiskContentSeen, topics: Mapping[bytes, Topic]
 ) -> Iterator[Difference]:
-    """What stands until its broker, or its directory, can be looked at again.
+    """Return the differences that remain until their broker, or directory, can be read again.
 
-    Unless the log says otherwise by now: before the copy it knows no topic, and so every log that
-    lies on a disk is none of its.
+    A difference is dropped if the metadata log contradicts it now: before the copy the metadata log
+    has no topics, and every log on a disk is unknown to it.
     """
     readable, whole = frozenset(seen.paths), frozenset(seen.whole)
     left = [

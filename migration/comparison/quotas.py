@@ -1,8 +1,8 @@
-"""Quotas of users, clients and IPs: one name for the entity on both sides, and values by digest.
+"""Quotas of users, clients and IPs: a name of the entity for both sides, and digests of values.
 
-ZooKeeper keeps them below /config/users, clients and ips, under sanitized names, as text; the
-metadata log in ClientQuotaRecords, as floating-point numbers. Credentials, which ZooKeeper keeps in
-the same znodes, are neither compared nor kept.
+ZooKeeper stores quotas below /config/users, clients and ips, with sanitized names, as text; the
+metadata log stores them in ClientQuotaRecords, as floating-point numbers. Credentials, which are in
+the same znodes, are neither compared nor stored.
 """
 
 from typing import Final
@@ -11,7 +11,7 @@ from urllib.parse import unquote_plus
 from migration.values.digests import digest
 
 QUOTA_RESOURCE: Final = -1
-"""In place of a ConfigResource.Type, of which quotas have none."""
+"""Used in place of a ConfigResource.Type, which quotas do not have."""
 KEYS: Final = frozenset(
     {
         "producer_byte_rate",
@@ -21,24 +21,24 @@ KEYS: Final = frozenset(
         "connection_creation_rate",
     }
 )
-"""QuotaConfigs; whatever else is in such a znode is no quota."""
+"""The keys of quotas (QuotaConfigs); other keys of such a znode are not quotas."""
 _TYPES: Final = {"users": "user", "clients": "client-id", "ips": "ip"}
-"""ClientQuotaEntity, by the name of the branch below /config."""
+"""The types of ClientQuotaEntity, by the name of the znode below /config."""
 _ORDER: Final = {of: number for number, of in enumerate(_TYPES.values())}
 _DEFAULT: Final = "<default>"
 
 
 def entity_of(parts: dict[str, str | None]) -> str:
-    """Name an entity of the metadata log: `user 'a', client-id default`.
+    """Return the name of an entity of the metadata log: `user 'a', client-id default`.
 
-    A default has no name there, or an empty one where a migration wrote it.
+    A default has no name there, or an empty one if a migration wrote it.
     """
     ordered = sorted(parts.items(), key=lambda part: (_ORDER.get(part[0], len(_ORDER)), part[0]))
     return ", ".join(f"{of} {repr(name) if name else 'default'}" for of, name in ordered)
 
 
 def entity_of_path(path: str) -> str | None:
-    """Name the entity of a path below /config: `users/a/clients/<default>`; None: it is none."""
+    """Return the name of the entity at a path below /config, like `users/a/clients/<default>`."""
     names = path.split("/")
     pairs = list(zip(names[::2], names[1::2], strict=False))
     branches = tuple(branch for branch, _ in pairs)
@@ -50,5 +50,5 @@ def entity_of_path(path: str) -> str | None:
 
 
 def digest_of(value: float) -> bytes:
-    """Stand for a quota's value, however it was written."""
+    """Return a digest of a quota's value, independent of its format."""
     return digest(repr(float(value)))

@@ -1,7 +1,7 @@
-"""What the comparisons of all shards come to: lasting differences, and which path is which id.
+"""The result of all shards' comparisons: lasting differences, and the directory id of each path.
 
-A comparison counts once every shard has told its part. The image keeps the last one that did. What
-was found of the brokers last counts with it.
+A comparison is complete when every shard has reported its part. The image keeps the last complete
+one. It includes the last result for the brokers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,12 +26,12 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Which directory id a broker's path has, and how that is known.
+    """The directory id of a broker's path, and its source.
 
     Attributes:
-        by: `meta.properties`, or `replicas`: those in it that are assigned to the id.
+        by: `meta.properties`, or `replicas`: most replicas in the path are assigned to the id.
         agreeing: replicas in the path that are assigned to the id.
-        others: replicas in it that are assigned to another one.
+        others: replicas in the path that are assigned to another id.
     """
 
     broker: int
@@ -44,19 +44,19 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """The last comparison that every shard took part in.
+    """The last complete comparison.
 
     Attributes:
-        at_ms: when all of the other side was read last; None: it never was. Topics that were read
-            alone since are in the rest, too.
-        compared: partitions, or replicas, that were there on both sides then.
-        differing: differences, the passing ones included.
-        lasting: those that two comparisons found, by kind.
+        at_ms: when all of the other side was last read; None: never. The other attributes include
+            topics that were read separately since.
+        compared: number of partitions or replicas that existed on both sides then.
+        differing: number of differences, including temporary ones.
+        lasting: number of those that two comparisons found, by kind.
         named: the first of them.
-        unreadable: how many of ZooKeeper's znodes say nothing, so that not all was compared.
+        unreadable: number of ZooKeeper's znodes that cannot be parsed and are not compared.
         unread: the first of those: path and reason.
-        closed: what ZooKeeper does not show to us, of `topics`, `brokers` and `quotas`.
-        misplaced: what this comparison found of replicas in other directories than assigned.
+        closed: those of `topics`, `brokers` and `quotas` that Kraftgate may not read in ZooKeeper.
+        misplaced: replicas that this comparison found outside of their assigned directory.
         identities: for the disks.
     """
 
@@ -74,11 +74,11 @@ class Compared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparing:
-    """Comparisons of one kind: the last whole one, and the parts of the one under way.
+    """Comparisons of one kind: the last complete one, and the parts of the current one.
 
     Attributes:
-        brokers: what the last reading of ZooKeeper said of them; None: there was none.
-        brokers_last: what to compare the next one with.
+        brokers: the last result for the brokers; None: there is none.
+        brokers_last: the state after it.
     """
 
     last: Compared = field(default_factory=Compared)
@@ -94,9 +94,9 @@ def take(
     source: Source,
     disks: DisksImage | None = None,
 ) -> tuple[Comparing, tuple[Event, ...]]:
-    """Take the shards' parts in; once all `shards` have told theirs, the comparison counts.
+    """Add the shards' parts; the comparison is complete when all `shards` have reported.
 
-    Parts of an older comparison are dropped: it will not be whole any more.
+    Parts of an older comparison are dropped, because it cannot become complete.
     """
     events: tuple[Event, ...] = ()
     for shard, part in parts:
@@ -136,7 +136,7 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
         differing=sum(part.differing for part in parts) + len(misplaced),
         lasting=lasting,
         named=tuple([*again, *named][:_NAMED_MAX]),
-        # Every shard is told of all of them.
+        # Every shard gets all of them.
         unreadable=max(part.unreadable for part in parts),
         unread=tuple(sorted({each for part in parts for each in part.unread})),
         closed=tuple(sorted({each for part in parts for each in part.closed})),
@@ -146,9 +146,9 @@ def _whole(before: Compared, parts: list[ShardComparison], disks: DisksImage | N
 
 
 def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...]:
-    """Match paths with directory ids: by `meta.properties`, else by where most replicas are.
+    """Match paths with directory ids: by `meta.properties`, else by the ids of most replicas.
 
-    A path whose replicas are assigned to two ids alike has none: nothing is guessed.
+    A path with equally many replicas of two ids has no id.
     """
     counts: dict[tuple[int, str], dict[str, int]] = {}
     for each in placed:
@@ -187,7 +187,7 @@ def identify(placed: Iterable[Placed], disks: DisksImage) -> tuple[Identity, ...
 
 
 def _unseen(before: Compared, disks: DisksImage | None) -> frozenset[Difference]:
-    """What stands until its broker answers again."""
+    """Return the differences that remain until their broker answers again."""
     brokers = disks.brokers if disks is not None else {}
     return frozenset(
         each

@@ -1,4 +1,4 @@
-"""One shard against what ZooKeeper holds of its topics, and of the settings that hash to it."""
+"""Compares one shard with ZooKeeper: its topics, and the settings that hash to it."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ Configs: TypeAlias = Mapping[tuple[int, str], Mapping[str, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class _Concealed:
-    """What cannot be compared, since its znode says nothing.
+    """What cannot be compared, because its znode cannot be parsed.
 
     Attributes:
         topics: by name.
@@ -49,7 +49,7 @@ class _Concealed:
     configs: set[tuple[int, str]] = field(default_factory=set)
 
     def hides(self, each: Difference) -> bool:
-        """Whether it cannot be told now if this difference is over."""
+        """Whether the state of this difference is unknown now."""
         if each.kind == "config":
             return any(each.subject.startswith(f"{_resource(of)}: ") for of in self.configs)
         if each.kind in ("leader", "isr") and each.subject in self.states:
@@ -80,15 +80,14 @@ def against_zookeeper(
     before: Comparisons,
     seen: ZkContentSeen,
 ) -> ShardComparison:
-    """Compare a shard with its part of ZooKeeper's content; `before` is brought up to date.
+    """Compare a shard with its part of ZooKeeper's content, and update `before`.
 
-    Of what was not looked at stands what was found before. Where a znode says nothing, what it is
-    about is left out, and what differed before stands.
+    Differences remain whose subject was not read, or whose znode cannot be parsed.
     """
-    last, unread, looks = before.zookeeper, dict(seen.unreadable), _Looks(seen)
-    topics = {of: topic for of, topic in topics.items() if looks.at_topic(topic.name)}
-    configs = {of: configs[of] for of in configs if looks.at_configs(of[0], of[1])}
-    others = {each: since for each, since in last.found.items() if not looks.at(each)}
+    last, unread, scope = before.zookeeper, dict(seen.unreadable), _Scope(seen)
+    topics = {of: topic for of, topic in topics.items() if scope.at_topic(topic.name)}
+    configs = {of: configs[of] for of in configs if scope.at_configs(of[0], of[1])}
+    others = {each: since for each, since in last.found.items() if not scope.at(each)}
     unseen = Last(found=others, lasting=last.lasting & others.keys())
     if seen.names is not None:
         names = frozenset(seen.names)
@@ -111,8 +110,8 @@ def against_zookeeper(
     return result
 
 
-class _Looks:
-    """What a reading looked at."""
+class _Scope:
+    """The scope of a reading."""
 
     def __init__(self, seen: ZkContentSeen) -> None:
         self._names = None if seen.names is None else frozenset(seen.names)
@@ -127,7 +126,7 @@ class _Looks:
         return self._names is None or (resource == TOPIC_RESOURCE and name in self._names)
 
     def at(self, each: Difference) -> bool:
-        """Whether it would have been found again."""
+        """Whether the reading would find this difference again."""
         topic = _topic(each)
         if each.kind == "config":
             of = next(of for of, kind in _KINDS.items() if each.subject.startswith(f"{kind} "))
@@ -138,7 +137,7 @@ class _Looks:
 def _of_topics(
     topics: Mapping[bytes, Topic], seen: tuple[ZkTopic, ...], concealed: Collection[str]
 ) -> tuple[Found, int]:
-    """Compare topics; what differs, and how many partitions are there on both sides."""
+    """Compare topics; return the differences, and the number of partitions on both sides."""
     found: Found = {}
     in_zookeeper = {each.topic_id: each for each in seen}
     compared = 0
@@ -169,7 +168,7 @@ def _of_topic(logged: Topic, seen: ZkTopic) -> Iterator[Difference]:
 
 
 def _topic(each: Difference) -> str | None:
-    """Which topic a difference with ZooKeeper is about; None: a broker's settings."""
+    """Return the topic of a difference; None: it is about a broker's settings."""
     if each.kind == "topic":
         return each.subject
     if each.kind == "config":
@@ -179,7 +178,7 @@ def _topic(each: Difference) -> str | None:
 
 
 def _named(path: str) -> str | None:
-    """Which topic a znode is about; None: none."""
+    """Return the topic of a znode; None: it has none."""
     for branch in (TOPICS, TOPIC_CONFIGS):
         if path.startswith(f"{branch}/"):
             return path.removeprefix(f"{branch}/").partition("/")[0]
@@ -189,7 +188,7 @@ def _named(path: str) -> str | None:
 def _of_configs(
     logged: Configs, seen: tuple[ZkConfig, ...], concealed: Collection[tuple[int, str]]
 ) -> Iterator[Difference]:
-    """Compare settings, key by key; passwords are not, ZooKeeper keeps them encoded."""
+    """Compare settings by key; except passwords, which are encoded in ZooKeeper."""
     in_zookeeper = {
         (_RESOURCES[each.entity], each.name): dict(each.entries)
         for each in seen

@@ -1,4 +1,4 @@
-"""What has to be said beside the lines: why the broker would halt, and what is not known."""
+"""Notes of a prediction: why the broker would halt, and what is not known."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -13,7 +13,7 @@ _NAMED_MAX: Final = 10
 
 
 def of_broker(now: Situation) -> Iterator[str]:
-    """Say what bears on the broker's failure."""
+    """Yield the notes on the failure of the broker."""
     if now.broker not in now.topics.broker_ids:
         yield (
             f"broker {now.broker} is not among those alive: this is what its being away has come to"
@@ -28,7 +28,7 @@ def of_broker(now: Situation) -> Iterator[str]:
 def of_directory(
     now: Situation, path: str, halts: bool | None, lines: Sequence[Line]
 ) -> Iterator[str]:
-    """Say what bears on the failure of the broker's directory at `path`."""
+    """Yield the notes on the failure of the broker's directory at `path`."""
     if path not in now.online:
         yield from _offline(now, path)
         return
@@ -39,7 +39,7 @@ def of_directory(
         yield (
             f"leaders that are not moved stay on broker {now.broker} until it is stopped, which"
             " moves them; do not start it again without this directory (H2, H3: its replicas would"
-            " be made anew, empty)"
+            " be created again, empty)"
         )
     yield from _around(now)
 
@@ -49,8 +49,8 @@ def _offline(now: Situation, path: str) -> Iterator[str]:
     error = next((each.error for each in told if each.path == path), 0)
     what = "offline already" if error == STORAGE_ERROR else f"not described (error {error})"
     yield (
-        f"{path} is {what}: what lay in it the broker does not tell; `kraftgate hazards` names what"
-        " was cut off, if `kraftgate run` saw it before"
+        f"{path} is {what}: the broker does not report its content; `kraftgate hazards` names the"
+        " affected replicas if `kraftgate run` read the directory before"
     )
     yield from _around(now)
 

@@ -1,14 +1,14 @@
-"""What would come of every partition: a broker's failure, and one of its directories'.
+"""Predicts the fate of every partition when a broker, or one of its directories, fails.
 
-What a directory's failure does is Kafka 3.9's (kafka-facts.md, section 2):
+The effect of a failed directory in Kafka 3.9 (kafka-facts.md, section 2):
 
-- ZooKeeper mode: the broker tells by a znode, the controller moves leaders and shrinks ISRs.
+- ZooKeeper mode: the broker reports it in a znode, the controller moves leaders and shrinks ISRs.
 - migration mode: the broker halts, whichever directory it was.
-- KRaft mode: the broker tells by its heartbeat, and the controller acts for the replicas that the
+- KRaft mode: the broker reports it in a heartbeat; the controller acts for the replicas that the
   metadata log assigns to that directory's id. Those still migrating or unassigned are skipped.
 - In every mode the last directory halts the broker, in KRaft mode also that of the metadata log.
 
-Where an input is not known, all that it may be is tried; what then differs is `unknown`.
+If an input is not known, all its possible values are tried; a result that differs is `unknown`.
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ _UNLISTED: Final = (
 
 
 def if_broker_fails(now: Situation) -> Prediction:
-    """Say what becomes of everything that the broker hosts, in any mode."""
+    """Predict the fate of all partitions with a replica on the broker, in any mode."""
     lines = [
         _line(now, part, without_broker(now, part, data_gone=True), Basis.CLUSTER)
         for part in now.hosted
@@ -45,7 +45,7 @@ def if_broker_fails(now: Situation) -> Prediction:
 
 
 def if_directory_fails(now: Situation, path: str) -> Prediction:
-    """Say what becomes of everything that the directory's failure concerns.
+    """Predict the fate of all partitions that the failure of the directory affects.
 
     Raises:
         ValueError: the broker does not describe its directories, or has none at this path.
@@ -80,7 +80,7 @@ def if_directory_fails(now: Situation, path: str) -> Prediction:
 
 
 def may_halt(now: Situation, path: str) -> frozenset[bool]:
-    """Whether this directory's failure ends the broker; both, where that is not known."""
+    """Whether the failure of this directory halts the broker; both, if unknown."""
     return frozenset(halts for mode in _modes(now) for halts in _halts(now, path, mode))
 
 
@@ -99,7 +99,7 @@ def _modes(now: Situation) -> tuple[Mode, ...]:
 
 
 def _fate(now: Situation, part: Partition, path: str) -> Line | None:
-    """Try all that may be, and take what comes of it."""
+    """Try all possible values of unknown inputs, and combine the results."""
     lies = now.places.get(part.at) == path
     worlds: list[After | None] = []
     bases = set()
@@ -107,7 +107,7 @@ def _fate(now: Situation, part: Partition, path: str) -> Line | None:
     for mode in _modes(now):
         for halts in _halts(now, path, mode):
             if halts:
-                # Elsewhere the log survives; one that lies nowhere is not taken for intact.
+                # In another directory the log survives; a log in none is not assumed intact.
                 gone = lies or part.at not in now.places
                 worlds.append(without_broker(now, part, data_gone=gone))
                 bases.add(Basis.DISKS if lies else Basis.CLUSTER)
@@ -131,10 +131,10 @@ def _fate(now: Situation, part: Partition, path: str) -> Line | None:
 def _in_kraft(
     now: Situation, part: Partition, path: str, *, lies: bool
 ) -> tuple[list[After | None], Basis, list[str]]:
-    """All that may come in KRaft mode, whose word it rests on, and why it is not one thing."""
+    """Return all possible results in KRaft mode, their basis, and the reason if they differ."""
     acts, why = _controller_acts(now, part, path)
     if not lies:
-        # Placed here by the log only: that is not assumed where the log is not known.
+        # Only the metadata log can place it here, and its assignment is not known.
         taken = acts == {True}
         after = without_broker(now, part, data_gone=False) if taken else None
         return [after], Basis.METADATA_LOG if taken else Basis.DISKS, []
@@ -172,7 +172,7 @@ def _named(now: Situation, assigned: Assignment) -> str:
 
 
 def _cut_off(now: Situation, part: Partition, path: str) -> Line | None:
-    """Of a directory that is offline already: whatever lies in none that answers may be its."""
+    """For a directory that is offline: any log in no online directory may be in it."""
     if part.at in now.places:
         return None
     why = f"{path} is offline already; this log is in no directory that answers, so it may be there"

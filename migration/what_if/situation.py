@@ -1,4 +1,4 @@
-"""What the answer starts from: the cluster, the broker's disks, and what the metadata log knows."""
+"""The input of a prediction: the cluster, the broker's disks, and the metadata log."""
 
 import re
 from collections.abc import Mapping
@@ -38,10 +38,10 @@ _SLASHES: Final = re.compile("/+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """Where the metadata log has one replica of the broker.
+    """The directory of one of the broker's replicas in the metadata log.
 
     Attributes:
-        directory: the id, 22 characters; a reserved one while there is no real one.
+        directory: the id, 22 characters; reserved, if there is no real one.
     """
 
     state: ReplicaState
@@ -49,12 +49,12 @@ class Assignment:
 
     @property
     def is_real(self) -> bool:
-        """Whether a real directory is named, be it registered or not."""
+        """Whether it is a real directory, registered or not."""
         return self.state in {ReplicaState.ASSIGNED, ReplicaState.OFFLINE}
 
 
 class DirectoryIdentity(NamedTuple):
-    """A path's directory id (22 characters), and by what it is known."""
+    """A path's directory id (22 characters), and its source."""
 
     id: str
     by: str
@@ -62,11 +62,11 @@ class DirectoryIdentity(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
-    """One moment.
+    """The state of a cluster at one moment.
 
     Attributes:
-        broker: the one that is asked about.
-        brokers: all that are known of, by id, as far as they answered.
+        broker: the broker that the question is about.
+        brokers: all known brokers by id, with their answers.
         mode: of the broker; None: not known.
         metadata_dir: where the broker keeps its metadata log.
         assignments: of the broker's replicas; those that the metadata log does not list are absent.
@@ -87,12 +87,12 @@ class Situation:
 
     @cached_property
     def online(self) -> frozenset[str]:
-        """The paths of the broker that answer well."""
+        """The online paths of the broker."""
         return frozenset(each.path for each in self._told if not each.error)
 
     @cached_property
     def places(self) -> Mapping[TopicPartition, str]:
-        """Where the broker's logs lie; future replicas are none yet."""
+        """The paths of the broker's logs, without future replicas."""
         return {at: each.path for each in self._told if not each.error for at in each.replicas}
 
     @cached_property
@@ -107,12 +107,12 @@ class Situation:
 
     @cached_property
     def alive(self) -> frozenset[int]:
-        """The other brokers that are alive by the brokers' own word."""
+        """The other brokers that the brokers list as alive."""
         return self.topics.broker_ids - {self.broker}
 
     @cached_property
     def doubtful(self) -> frozenset[int]:
-        """Those of them that did not answer us: frozen, or not reachable from here only."""
+        """Those of them that did not answer: they are frozen, or not reachable from here."""
         known = self.brokers
         return frozenset(
             id_ for id_ in self.alive if id_ not in known or isinstance(known[id_].release, Unknown)
@@ -120,7 +120,7 @@ class Situation:
 
     @cached_property
     def broken(self) -> frozenset[tuple[int, TopicPartition]]:
-        """Replicas of others that must lie in a directory that is offline, in sync or not."""
+        """Replicas of other brokers that must be in an offline directory, in sync or not."""
         found = set()
         for id_, broker in self.brokers.items():
             log_dirs = () if isinstance(broker.log_dirs, Unknown) else broker.log_dirs
@@ -136,7 +136,7 @@ class Situation:
 
     @cached_property
     def identities(self) -> Mapping[str, DirectoryIdentity]:
-        """Which directory id each path of the broker has, where that is known beyond doubt."""
+        """The directory id of each path of the broker, if it is certain."""
         found = identify(self._placed(), DisksImage(brokers={self.broker: self._seen()}))
         claimed = [each.directory for each in found]
         return {
@@ -187,7 +187,7 @@ class Situation:
 
 
 def metadata_dir(settings: Mapping[str, str]) -> Maybe[str]:
-    """Where a broker with these server properties keeps its metadata log, as it names the path."""
+    """Return the path of the metadata log of a broker with these server properties."""
     named = settings.get("metadata.log.dir") or settings.get("log.dirs") or settings.get("log.dir")
     first = (named or "").split(",")[0].strip()
     if not first.startswith("/"):

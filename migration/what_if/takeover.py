@@ -1,4 +1,4 @@
-"""What becomes of one partition when the broker's replica of it fails.
+"""Predicts the fate of one partition when the broker's replica of it fails.
 
 Kafka's rules, the same in ZooKeeper and KRaft mode (PartitionLeaderElectionAlgorithms.
 offlinePartitionLeaderElection, PartitionChangeBuilder.electAnyLeader): a leader that is in sync and
@@ -16,7 +16,7 @@ from migration.what_if.values import HARMLESS, Fate
 
 
 class After(NamedTuple):
-    """A fate, with who leads and who is in sync then; None: not known (no leader: also None)."""
+    """A fate, with the leader and the ISR after it; None: not known, or no leader."""
 
     fate: Fate
     leader: int | None
@@ -31,9 +31,9 @@ def min_isr(now: Situation, part: Partition) -> int | None:
 
 
 def without_broker(now: Situation, part: Partition, *, data_gone: bool) -> After:
-    """The controller learns that the broker's replica is away.
+    """Predict the fate if the controller learns that the broker's replica is not available.
 
-    `data_gone`: with its log; else that is intact, where nobody serves it.
+    `data_gone`: its log is lost; else its log is intact, but no broker serves it.
     """
     if not set(part.replicas) - {now.broker}:
         if data_gone:
@@ -51,10 +51,10 @@ def without_broker(now: Situation, part: Partition, *, data_gone: bool) -> After
 
 
 def unnoticed(now: Situation, part: Partition, why: str) -> After:
-    """The broker cannot serve its replica, and the controller does not learn of it.
+    """Predict the fate if the broker cannot serve its replica and the controller is not notified.
 
-    A follower falls behind, and its leader takes it out of the ISR (replica.lag.time.max.ms). A
-    leader stays leader: nobody else can shrink the ISR or elect.
+    A follower falls behind, and its leader removes it from the ISR (replica.lag.time.max.ms). A
+    leader stays leader: only the controller can elect another one.
     """
     noticed = without_broker(now, part, data_gone=True)
     led_by_it = part.leader == now.broker
@@ -64,9 +64,9 @@ def unnoticed(now: Situation, part: Partition, why: str) -> After:
 
 
 def settled(worlds: Iterable[After | None], doubts: Collection[str]) -> After | None:
-    """Make one of all that may come, None being "not concerned"; what differs is not known.
+    """Combine all possible results; None means "not affected". Different results give unknown.
 
-    Where all of it is harmless, the worst that may come is the answer.
+    If all results are harmless, the worst of them is the answer.
     """
     found = list(worlds)
     known = sorted((each for each in found if each is not None), key=lambda each: each.fate.rank)
@@ -103,7 +103,7 @@ def _serving(now: Situation, part: Partition, leader: int, isr: tuple[int, ...])
     if wanted is None:
         why = "min.insync.replicas of its topic is not known"
         return After(Fate.UNKNOWN, leader, isr, why)
-    if len(isr) < wanted:  # one replica less is left: asking for more than all of them is the same
+    if len(isr) < wanted:  # min.insync.replicas is limited by the number of replicas
         why = f"{len(isr)} left in sync, min.insync.replicas is {wanted}"
         return After(Fate.UNDER_MIN_ISR, leader, isr, why)
     if leader != part.leader:

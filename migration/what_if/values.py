@@ -1,4 +1,4 @@
-"""The answer: the fate of each partition, and what that rests on."""
+"""A prediction: the fate of each partition, and its basis."""
 
 import enum
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ from migration.observed.probed import TopicPartition
 
 
 class Fate(enum.StrEnum):
-    """What becomes of a partition, the most serious first."""
+    """The fate of a partition, the most serious first."""
 
     LOST = "lost"
-    """There is no other replica: what it holds lies in what failed, and nowhere else."""
+    """There is no other replica: all its records are in the failed part."""
     UNAVAILABLE = "unavailable"
-    """No other replica that is in sync can lead: only an unclean election brings it back."""
+    """No other replica in the ISR can lead: only an unclean election restores it."""
     LEADER_NOT_MOVED = "leader_not_moved"
-    """Others are in sync, but the controller does not learn of the failure: nobody leads."""
+    """Others are in the ISR, but the controller is not notified: it has no leader."""
     UNKNOWN = "unknown"
-    """What is known does not decide it."""
+    """The known data does not decide it."""
     UNDER_MIN_ISR = "under_min_isr"
-    """It has a leader, but refuses what is produced with acks=all."""
+    """It has a leader, which rejects produce requests with acks=all."""
     LEADER_MOVES = "leader_moves"
-    """Another replica that is in sync takes over."""
+    """Another replica in the ISR takes over."""
     UNDER_REPLICATED = "under_replicated"
-    """One replica less; nobody notices."""
+    """It has one replica less; clients do not notice."""
 
     @property
     def rank(self) -> int:
@@ -38,16 +38,16 @@ HARMLESS: Final = frozenset({Fate.LEADER_MOVES, Fate.UNDER_REPLICATED})
 
 
 class Basis(enum.StrEnum):
-    """Whose word a line rests on, where the views may differ."""
+    """The source of a line; sources may differ."""
 
     CLUSTER = "cluster"
-    """What the brokers say of replicas, leaders and ISR: the directory does not matter."""
+    """The brokers' replicas, leaders and ISR: the directory does not matter."""
     DISKS = "disks"
-    """Where the log lies; the metadata log does not place it there."""
+    """The log's path; the metadata log does not place it there."""
     METADATA_LOG = "metadata_log"
-    """Where the metadata log places it; the log does not lie there."""
+    """The metadata log; the log's path is another one."""
     BOTH = "disks_and_metadata_log"
-    """The log lies where the metadata log places it."""
+    """The log's path and the metadata log agree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +55,13 @@ class Line:
     """One partition.
 
     Attributes:
-        path: the directory where its log lies on the broker; None: in none that answers.
+        path: the directory of its log on the broker; None: in no online directory.
         replicas: broker ids in order of preference; empty when no broker lists the partition.
         min_isr: `min.insync.replicas` of its topic; None: not known.
         leader: before; None: there is none.
-        leader_after: as the cluster would name it; None: none, or not known.
-        isr_after: those in sync that are left; None: not known.
-        why: in words.
+        leader_after: the new leader; None: none, or not known.
+        isr_after: the remaining ISR; None: not known.
+        why: the reason, as text.
     """
 
     at: TopicPartition
@@ -84,10 +84,10 @@ class Prediction:
     Attributes:
         log_dir: the directory that fails; None: the broker does.
         directory: that directory's id, 22 characters; None: not known, or it has none.
-        directory_by: how that is known: `meta.properties`, or `replicas`.
+        directory_by: the source of `directory`: `meta.properties`, or `replicas`.
         mode: of the broker; None: not known.
-        halts: whether the broker ends because of the directory; None: not known.
-        lines: every partition that is concerned, the most serious first.
+        halts: whether the broker halts because of the directory; None: not known.
+        lines: every affected partition, the most serious first.
     """
 
     broker: int
@@ -101,7 +101,7 @@ class Prediction:
 
     @property
     def counts(self) -> dict[Fate, int]:
-        """How many partitions have each fate; every fate is there."""
+        """The number of partitions of each fate, with zeros."""
         found = dict.fromkeys(Fate, 0)
         for each in self.lines:
             found[each.fate] += 1
@@ -109,5 +109,5 @@ class Prediction:
 
     @property
     def is_serious(self) -> bool:
-        """Whether some partition would be lost, away or leaderless, or may be: not known."""
+        """Whether a partition would or may be lost, unavailable or leaderless."""
         return any(each.fate in SERIOUS for each in self.lines)
