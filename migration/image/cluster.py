@@ -20,7 +20,8 @@ from migration.metadata.records import Stamped
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.jmx import JmxImage
 from migration.observed.log_dirs import DisksImage
-from migration.observed.zookeeper import ZkBroker, ZkController, ZooKeeperImage
+from migration.observed.znode_codec import ZkBroker, ZkController
+from migration.observed.zookeeper import ZooKeeperImage
 from migration.shard.replication import Replication
 
 _RESERVED: Final = PENDING | {LOST}

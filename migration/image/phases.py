@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from migration.image.summary import Mode, Phase
-from migration.observed.zookeeper import ZkController
+from migration.observed.znode_codec import ZkController
 
 NONE: Final = 0
 MIGRATION: Final = 1

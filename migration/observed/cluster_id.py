@@ -1,9 +1,7 @@
-"""A cluster's id as ZooKeeper has it, and whether all sources speak of one cluster."""
+"""Whether all sources name the same cluster id."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
-
-from migration.values.foreign import Unreadable, load_object
 
 
 class Named(NamedTuple):
@@ -11,15 +9,6 @@ class Named(NamedTuple):
 
     where: str
     id: str
-
-
-def in_znode(data: bytes | None) -> str | None:
-    """Return the id in the data of /cluster/id; None: there is none that can be read."""
-    try:
-        id_ = load_object(data or b"").get("id")
-    except Unreadable:
-        return None
-    return id_ if isinstance(id_, str) and id_ else None
 
 
 def disagreement(named: Iterable[Named]) -> str | None:

@@ -4,14 +4,13 @@ Interprets the facts of `migration.observed.facts`; the shapes of the znodes are
 ZkData.scala. What cannot be read is named, never guessed.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, EventCollector, Source
-from migration.observed import zookeeper_topics
+from migration.observed import znode_codec, zookeeper_topics
 from migration.observed.facts import (
     NotificationsMissed,
     ZnodeGone,
@@ -22,6 +21,7 @@ from migration.observed.facts import (
 )
 from migration.observed.quarantine import flaw
 from migration.observed.topic_facts import ZkTopicFact
+from migration.observed.znode_codec import MigrationZnode, ZkBroker, ZkController
 from migration.observed.znodes import (
     BROKER_IDS,
     CONTROLLER,
@@ -32,73 +32,11 @@ from migration.observed.znodes import (
     REASSIGN_PARTITIONS,
     parent,
 )
-from migration.values.foreign import INT32_MAX, INT64_MAX, TEXT_MAX, Unreadable, load_object, whole
+from migration.values.foreign import Unreadable
 from migration.values.timestamps import within
 
 BEACON_STALE_MS: Final = 30_000
 """In dual write `/migration` is written twice a second; its facts come every 5 s."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ZkController:
-    """The znode /controller.
-
-    Attributes:
-        kraft_epoch: the KRaft controller's leader epoch; -1: a ZooKeeper broker controls.
-        claimed_ms: by the clock of whoever claimed it.
-    """
-
-    id: int
-    kraft_epoch: int
-    claimed_ms: int
-
-    @property
-    def is_kraft(self) -> bool:
-        """Whether a KRaft controller has taken the cluster over."""
-        return self.kraft_epoch >= 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MigrationZnode:
-    """The znode /migration (ZkMigrationLeadershipState).
-
-    Attributes:
-        offset: metadata offset up to which ZooKeeper was written; positive once copied.
-        written_ms: ZooKeeper's time of the last write that was seen.
-    """
-
-    offset: int
-    controller_id: int
-    controller_epoch: int
-    metadata_epoch: int
-    written_ms: int
-
-    @property
-    def is_copied(self) -> bool:
-        """Whether it says that ZooKeeper's content was copied."""
-        return self.offset > 0
-
-    @property
-    def text(self) -> str:
-        """The znode's content as Kafka writes it (MigrationZNode.encode)."""
-        content = {
-            "version": 0,
-            "kraft_metadata_offset": self.offset,
-            "kraft_controller_id": self.controller_id,
-            "kraft_metadata_epoch": self.metadata_epoch,
-            "kraft_controller_epoch": self.controller_epoch,
-        }
-        return json.dumps(content, separators=(",", ":"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ZkBroker:
-    """A znode of /brokers/ids: the broker is up, and in ZooKeeper or migration mode."""
-
-    id: int
-    host: str | None
-    rack: str | None
-    since_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,12 +160,12 @@ def _read(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> 
     if path == CONTROLLER:
         return _controller(image, fact, collected)
     if path == CONTROLLER_EPOCH:
-        epoch = whole(fact.data.decode("utf-8", "replace"), "content", 0, INT32_MAX)
+        epoch = znode_codec.controller_epoch_of(fact.data)
         return replace(image, controller_epoch=epoch, controller_epoch_ms=fact.mtime_ms)
     if path == MIGRATION:
         return _migration(image, fact, collected)
     if path == REASSIGN_PARTITIONS:
-        partitions = len(_list(load_object(fact.data), "partitions"))
+        partitions = znode_codec.reassigning_of(fact.data)
         if partitions != image.reassigning:
             collected.add(EventKind.REASSIGNMENT_REQUESTED, partitions=partitions)
         return replace(image, reassigning=partitions)
@@ -245,12 +183,7 @@ def _read(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> 
 def _controller(
     image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector
 ) -> ZooKeeperImage:
-    content = load_object(fact.data)
-    now = ZkController(
-        id=_id(content, "brokerid"),
-        kraft_epoch=_int32(content, "kraftControllerEpoch", -1),
-        claimed_ms=within(_int64(content, "timestamp", fact.mtime_ms)),
-    )
+    now = znode_codec.controller_of(fact.data, fact.mtime_ms)
     was = image.controller
     if was is None or (was.id, was.kraft_epoch) != (now.id, now.kraft_epoch):
         collected.add(
@@ -282,14 +215,7 @@ def _found(image: ZooKeeperImage, now: ZkController) -> int | None:
 
 
 def _migration(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> ZooKeeperImage:
-    content = load_object(fact.data)
-    now = MigrationZnode(
-        offset=_int64(content, "kraft_metadata_offset"),
-        controller_id=_int32(content, "kraft_controller_id"),
-        controller_epoch=_int32(content, "kraft_controller_epoch"),
-        metadata_epoch=_int32(content, "kraft_metadata_epoch"),
-        written_ms=fact.mtime_ms,
-    )
+    now = znode_codec.migration_of(fact.data, fact.mtime_ms)
     was = image.migration
     if was is None:
         collected.add(EventKind.MIGRATION_ZNODE_FOUND, metadata_offset=now.offset)
@@ -300,14 +226,8 @@ def _migration(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector
 
 
 def _broker(image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector) -> ZooKeeperImage:
-    id_ = whole(fact.path.rpartition("/")[2], "name", 0, INT32_MAX)
-    content = load_object(fact.data)
-    now = ZkBroker(
-        id=id_,
-        host=_name(content, "host"),
-        rack=_name(content, "rack"),
-        since_ms=fact.mtime_ms,
-    )
+    now = znode_codec.broker_of(fact.path.rpartition("/")[2], fact.data, fact.mtime_ms)
+    id_ = now.id
     if id_ not in image.brokers:
         collected.add(EventKind.ZK_BROKER_APPEARED, id_)
     return replace(image, brokers={**image.brokers, id_: now}, ever=image.ever | {id_})
@@ -317,8 +237,7 @@ def _notification(
     image: ZooKeeperImage, fact: ZnodeSeen, collected: EventCollector
 ) -> ZooKeeperImage:
     sequence = fact.path.rpartition("/")[2]
-    broker = _id(load_object(fact.data), "broker")
-    # LogDirEventNotificationZNode knows one event: 1, a directory failed.
+    broker = znode_codec.notifying_broker_of(fact.data)
     collected.add(EventKind.LOG_DIR_FAILURE_NOTIFIED, broker, notification=sequence)
     return replace(image, notifications=image.notifications + 1)
 
@@ -355,36 +274,3 @@ def _readable(image: ZooKeeperImage, path: str) -> ZooKeeperImage:
         return image
     left = {each: why for each, why in image.unreadable.items() if each != path}
     return replace(image, unreadable=left)
-
-
-def _id(content: Mapping[str, Any], name: str) -> int:
-    return whole(_of(content, name), name, 0, INT32_MAX)
-
-
-def _int32(content: Mapping[str, Any], name: str, default: int | None = None) -> int:
-    return whole(_of(content, name, default), name, -INT32_MAX - 1, INT32_MAX)
-
-
-def _int64(content: Mapping[str, Any], name: str, default: int | None = None) -> int:
-    return whole(_of(content, name, default), name, -INT64_MAX - 1, INT64_MAX)
-
-
-def _of(content: Mapping[str, Any], name: str, default: int | None = None) -> object:
-    value = content.get(name, default)
-    if value is None:
-        raise Unreadable(f"it has no {name}")
-    return value
-
-
-def _name(content: Mapping[str, Any], name: str) -> str | None:
-    value = content.get(name)
-    if isinstance(value, str) and len(value) > TEXT_MAX:
-        raise Unreadable(f"its {name} is longer than {TEXT_MAX} characters")
-    return value if isinstance(value, str) else None
-
-
-def _list(content: Mapping[str, Any], name: str) -> list[object]:
-    value = content.get(name)
-    if not isinstance(value, list):
-        raise Unreadable(f"it has no list of {name}")
-    return value

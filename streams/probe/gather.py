@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-from migration.observed.cluster_id import in_znode
 from migration.observed.probed import Facts, Maybe, Topics, Unknown, ZooKeeper, ZooKeeperServer
+from migration.observed.znode_codec import cluster_id_of
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.probe.brokers import Told, ask_brokers, with_absent
@@ -83,4 +83,4 @@ def _ids(zookeeper: Maybe[ZooKeeper]) -> frozenset[int]:
 def _cluster_id(told: Told, zookeeper: Maybe[ZooKeeper]) -> str | None:
     if isinstance(told.topics, Topics) and told.topics.cluster_id:
         return told.topics.cluster_id
-    return None if isinstance(zookeeper, Unknown) else in_znode(zookeeper.cluster_id)
+    return None if isinstance(zookeeper, Unknown) else cluster_id_of(zookeeper.cluster_id)

@@ -84,7 +84,7 @@ class _Watching:
         self._content = content
 
     def status(self) -> SourceStatus:
-        from migration.observed.cluster_id import in_znode
+        from migration.observed.znode_codec import cluster_id_of
         from migration.observed.znodes import CLUSTER_ID
         from streams.zookeeper.status import source_status
 
@@ -93,7 +93,7 @@ class _Watching:
         said = source_status(watched)
         said = replace(
             said,
-            cluster_id=None if znode is None else in_znode(znode.data),
+            cluster_id=None if znode is None else cluster_id_of(znode.data),
             limits=(*said.limits, *content.limits),
         )
         if content.error is None or said.waiting is not None:

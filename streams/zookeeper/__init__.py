@@ -17,7 +17,7 @@ order they were learned. Where to start, by errand:
 - the reading of content, for a comparison with the metadata log: `content/reader.py`, when it makes
   sense `content/when.py`, of which topics it is wanted soon `dirty.py`, one reading
   `content/reading.py` with its requests in `content/gathering.py`, the facts `content/facts.py`;
-- the payloads of znodes: `payloads.py`;
+- the content of znodes: `migration.observed.znode_codec`; digests of configs: `config_digests.py`;
 - the checks before the window: `probe.py`, each server by itself `servers.py`.
 
 Nothing is imported here: whoever needs only `known.py` must not pay for the network client.

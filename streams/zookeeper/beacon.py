@@ -7,13 +7,13 @@ twice a second; only the offset and the epochs differ then (KRaftMigrationDriver
 from collections.abc import Mapping
 from typing import Any, Final
 
-from migration.values.foreign import Unreadable, load_object
+from migration.observed.znode_codec import MIGRATION_OFFSET, fields_of
+from migration.values.foreign import Unreadable
 
 COALESCE_MS: Final = 5000
 """Longest that a beat is held back."""
 
-_OFFSET: Final = "kraft_metadata_offset"
-_BEATING: Final = frozenset({_OFFSET, "kraft_metadata_epoch", "kraft_controller_epoch"})
+_BEATING: Final = frozenset({MIGRATION_OFFSET, "kraft_metadata_epoch", "kraft_controller_epoch"})
 
 
 def is_beat(before: bytes, now: bytes) -> bool:
@@ -31,12 +31,12 @@ def is_beat(before: bytes, now: bytes) -> bool:
 
 
 def _copied(fields: Mapping[str, Any]) -> bool | None:
-    offset = fields.get(_OFFSET)
+    offset = fields.get(MIGRATION_OFFSET)
     return offset > 0 if isinstance(offset, int) else None
 
 
 def _fields(data: bytes) -> Mapping[str, Any] | None:
     try:
-        return load_object(data)
+        return fields_of(data)
     except Unreadable:
         return None  # the caller emits such data at once

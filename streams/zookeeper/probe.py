@@ -11,10 +11,10 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
 from migration.observed.probed import Maybe, Unknown, ZooKeeper
-from migration.values.foreign import Unreadable, load_object
+from migration.observed.znode_codec import broker_id_of, fields_of, replicas_of
+from migration.values.foreign import Unreadable
 from streams.zookeeper.client import Client
 from streams.zookeeper.ensemble import Ensemble
-from streams.zookeeper.payloads import broker_of, replicas_of
 
 _CONNECT_S_MAX: Final = 5.0
 _ALL_S_MAX: Final = 30.0
@@ -143,7 +143,7 @@ class _Reading:
                 (self.closed if closed else self.unreadable).append((path, _REFUSED))
                 continue
             try:
-                yield path, load_object(found[0] or b"")
+                yield path, fields_of(found[0])
             except Unreadable as error:
                 self.unreadable.append((path, str(error)))
 
@@ -166,7 +166,7 @@ class _Reading:
     def _broker_ids(self, names: Iterable[str]) -> Iterator[int]:
         for name in names:
             try:
-                yield broker_of(name)
+                yield broker_id_of(name)
             except Unreadable as error:
                 self.unreadable.append((f"{_IDS}/{name}", str(error)))
 

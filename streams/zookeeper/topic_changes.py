@@ -12,10 +12,11 @@ from migration.observed.topic_facts import (
     ZkTopicChanged,
     ZkTopicFact,
 )
+from migration.observed.znode_codec import TopicPayload, topic_of
 from migration.observed.znodes import TOPICS, parent
 from migration.values.foreign import Unreadable
+from streams.zookeeper.config_digests import config_of
 from streams.zookeeper.known import Znode
-from streams.zookeeper.payloads import TopicPayload, config_of, topic_of
 
 NAMED_MAX: Final = 20
 """So many moved partitions of a topic are named; all are counted."""

@@ -14,11 +14,11 @@ from kazoo.exceptions import UnimplementedError
 from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.topic_facts import ZkStatesChanged, ZkTopicsFound
+from migration.observed.znode_codec import topic_of
 from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
 from migration.values.foreign import Unreadable
 from streams.zookeeper.ledger import Ledger
 from streams.zookeeper.marks import NAMES_MAX, NONE, Marks, Names
-from streams.zookeeper.payloads import topic_of
 from streams.zookeeper.pipeline import Pipeline, Request
 from streams.zookeeper.session import IN_FLIGHT_MAX, Action, Session
 

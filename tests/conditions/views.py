@@ -31,7 +31,8 @@ from migration.metadata.replica_state import ReplicaState
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
 from migration.observed.probed import Voter
-from migration.observed.zookeeper import MigrationZnode, ZkBroker, ZkController, ZooKeeperImage
+from migration.observed.znode_codec import MigrationZnode, ZkBroker, ZkController
+from migration.observed.zookeeper import ZooKeeperImage
 
 NOW = 1_790_000_000_000
 STALL_MS = 300_000

@@ -22,7 +22,8 @@ from migration.metadata.replica_state import ReplicaState
 from migration.observed.facts import LogDirSeen
 from migration.observed.jmx import JmxImage, JmxNode
 from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
-from migration.observed.zookeeper import MigrationZnode, ZkController, ZooKeeperImage
+from migration.observed.znode_codec import MigrationZnode, ZkController
+from migration.observed.zookeeper import ZooKeeperImage
 from migration.shard.progress import Step
 
 STORAGE_ERROR = 56

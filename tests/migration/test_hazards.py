@@ -23,12 +23,8 @@ from migration.image.summary import (
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.facts import LogDirSeen, ReplicaSeen
 from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage, Loss
-from migration.observed.zookeeper import (
-    BEACON_STALE_MS,
-    MigrationZnode,
-    ZkController,
-    ZooKeeperImage,
-)
+from migration.observed.znode_codec import MigrationZnode, ZkController
+from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from migration.values.evidence import EVIDENCE_MAX
 from migration.values.severity import Severity
 

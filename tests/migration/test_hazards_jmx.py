@@ -12,13 +12,9 @@ from migration.image.summary import BrokerSummary, ClusterSummary, Phase
 from migration.observed.jmx import JmxImage, JmxNode, QueueFloor
 from migration.observed.jmx_names import JmxName
 from migration.observed.source_status import SourceStatus
+from migration.observed.znode_codec import MigrationZnode, ZkController
 from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH
-from migration.observed.zookeeper import (
-    BEACON_STALE_MS,
-    MigrationZnode,
-    ZkController,
-    ZooKeeperImage,
-)
+from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from migration.values.severity import Severity
 from tests.migration.test_hazards import NOW, broker, cluster, counts
 from tests.support.assessing import waits

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.observed.cluster_id import in_znode
 from migration.observed.source_status import NO_STATUS, SourceStatus
+from migration.observed.znode_codec import cluster_id_of
 from orchestrator.commands.identity import require_one_cluster
 from orchestrator.commands.run import follow_and_show
 from orchestrator.config import load_config, parse_config
@@ -97,4 +97,4 @@ def test_run_ends_and_does_not_try_again(config_file: Path, store: FakeStore) ->
     ],
 )
 def test_the_znode_may_hold_anything(data: bytes | None, id_: str | None) -> None:
-    assert in_znode(data) == id_
+    assert cluster_id_of(data) == id_

@@ -14,7 +14,7 @@ from migration.image.cluster import ClusterImage
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.log_dirs import DisksImage
 from migration.observed.source_status import SourceStatus, to_json
-from migration.observed.zookeeper import ZkBroker
+from migration.observed.znode_codec import ZkBroker
 from orchestrator.cli import main
 from orchestrator.errors import ExitCode
 from streams.state.store import Outcome, Store

@@ -10,7 +10,8 @@ from click.testing import CliRunner, Result
 
 from migration.image.summary import Phase
 from migration.observed.source_status import to_json
-from migration.observed.zookeeper import ZkController, ZooKeeperImage
+from migration.observed.znode_codec import ZkController
+from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.cli import main
 from orchestrator.errors import ExitCode

@@ -14,7 +14,8 @@ from migration.assessment.conditions import Condition, DataSource, View
 from migration.assessment.currency import CURRENT
 from migration.assessment.hazards import hazards
 from migration.image.summary import BrokerSummary, Mode, Phase
-from migration.observed.zookeeper import ZkController, ZooKeeperImage
+from migration.observed.znode_codec import ZkController
+from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit import AuditLog
 from orchestrator.config_models import ClusterEntry
 from orchestrator.errors import FencedOff

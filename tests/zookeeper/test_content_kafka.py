@@ -10,10 +10,10 @@ import pytest
 
 from migration.observed.facts import ZkPartition, ZkTopic
 from migration.observed.topic_facts import ZkTopicChanged
+from migration.observed.znode_codec import topic_of
 from migration.observed.znodes import TOPICS
 from orchestrator.lab import Lab, LabSpec
 from streams.zookeeper.content.reader import ContentFact
-from streams.zookeeper.payloads import topic_of
 from tests.zookeeper.content import Compared, all_touched, comparing, configs_of, parts, topics_of
 from tests.zookeeper.watching import data, wall_ms, watching
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from migration.observed.znode_codec import broker_id_of, state_of, topic_of
 from migration.values.digests import DIGEST_BYTES, digest
 from migration.values.foreign import Unreadable
 from migration.values.secret_settings import setting_digest
-from streams.zookeeper.payloads import broker_of, config_of, state_of, topic_of
+from streams.zookeeper.config_digests import config_of
 from tests.zookeeper.content import config_data, state_data, topic_data
 
 BROKER_IDS = st.lists(st.integers(0, 2**31 - 1), max_size=5)
@@ -140,9 +141,9 @@ def test_a_config_is_refused_without_telling_a_value(data: bytes, why: str) -> N
 
 @pytest.mark.parametrize("name", ["", "a", "-1", "01", "+1", "2147483648", "²"])
 def test_a_broker_is_a_number(name: str) -> None:
-    assert broker_of("12") == 12
+    assert broker_id_of("12") == 12
     with pytest.raises(Unreadable, match="its name is no broker id"):
-        broker_of(name)
+        broker_id_of(name)
 
 
 def test_a_digest_keeps_its_size() -> None:

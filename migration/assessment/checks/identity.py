@@ -19,8 +19,8 @@ from migration.assessment.checks.result import (
     unknown,
     worse_first,
 )
-from migration.observed.cluster_id import in_znode
 from migration.observed.probed import Broker, Facts, MetaProperties, Topics, Unknown, ZooKeeper
+from migration.observed.znode_codec import cluster_id_of
 
 
 def directory_ids(facts: Facts) -> Finding:
@@ -113,7 +113,7 @@ def _cluster_ids(facts: Facts) -> tuple[dict[str, str], list[str]]:
 def _zookeeper_cluster_id(facts: Facts) -> str | None:
     if isinstance(facts.zookeeper, Unknown):
         return None
-    return in_znode(facts.zookeeper.cluster_id)
+    return cluster_id_of(facts.zookeeper.cluster_id)
 
 
 def broker_ids_agree(facts: Facts) -> Finding:

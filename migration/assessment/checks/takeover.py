@@ -15,8 +15,9 @@ from migration.assessment.checks.result import (
 from migration.assessment.hazards.phases import left_behind
 from migration.observed.facts import ZnodeSeen
 from migration.observed.probed import Facts, Quorum, Unknown, ZooKeeper
+from migration.observed.znode_codec import MigrationZnode
 from migration.observed.znodes import CONTROLLER, MIGRATION
-from migration.observed.zookeeper import MigrationZnode, ZooKeeperImage, observe
+from migration.observed.zookeeper import ZooKeeperImage, observe
 
 _CLEAR: Final = (
     "stop the controllers, see that no broker needs the old quorum any more, and delete /migration"

@@ -11,7 +11,8 @@ from migration.image.wipe import skipped_at
 from migration.metadata.replica_state import ReplicaState
 from migration.metadata.versions import JBOD_LEVEL, JBOD_NAME, name_of
 from migration.observed.log_dirs import DisksImage
-from migration.observed.zookeeper import MigrationZnode, ZooKeeperImage
+from migration.observed.znode_codec import MigrationZnode
+from migration.observed.zookeeper import ZooKeeperImage
 from migration.values.severity import Severity
 
 

@@ -13,6 +13,13 @@ from kazoo.protocol.states import ZnodeStat
 
 from migration.comparison.quotas import entity_of_path
 from migration.observed.facts import ZkConfig, ZkPartition, ZkTopic
+from migration.observed.znode_codec import (
+    StatePayload,
+    TopicPayload,
+    broker_id_of,
+    state_of,
+    topic_of,
+)
 from migration.observed.znodes import (
     BROKER_CONFIGS,
     BROKER_IDS,
@@ -22,16 +29,8 @@ from migration.observed.znodes import (
     config_name,
 )
 from migration.values.foreign import Unreadable
+from streams.zookeeper.config_digests import config_of, quotas_of
 from streams.zookeeper.content.facts import Content
-from streams.zookeeper.payloads import (
-    StatePayload,
-    TopicPayload,
-    broker_of,
-    config_of,
-    quotas_of,
-    state_of,
-    topic_of,
-)
 from streams.zookeeper.pipeline import Pipeline, Request
 from streams.zookeeper.session import Session
 
@@ -157,7 +156,7 @@ class Gathering:
     # Brokers and configurations
 
     def _take_brokers(self, branch: str, names: Sequence[str]) -> None:
-        found = (self._parsed(f"{branch}/{name}", partial(broker_of, name)) for name in names)
+        found = (self._parsed(f"{branch}/{name}", partial(broker_id_of, name)) for name in names)
         self._brokers.extend(each for each in found if each is not None)
 
     def _take_configs(self, branch: str, names: Sequence[str]) -> None:

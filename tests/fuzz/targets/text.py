@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from migration.image.cluster import ClusterImage, summarize
 from migration.image.observe import observe
 from migration.observed.facts import ZnodeSeen
+from migration.observed.znode_codec import broker_id_of, state_of, topic_of
 from migration.observed.znodes import (
     BROKER_IDS,
     CONTROLLER,
@@ -38,7 +39,7 @@ from streams.net.errors import LiveError
 from streams.probe.local import _read as read_meta
 from streams.state.fact_codec import pack, unpack
 from streams.state.image_codec import pack_image, summary_json, unpack_image
-from streams.zookeeper.payloads import broker_of, config_of, quotas_of, state_of, topic_of
+from streams.zookeeper.config_digests import config_of, quotas_of
 from tests.fuzz.mutations import mutate_text
 from tests.fuzz.target import Target
 from tests.jmx.test_exposition import CONTROLLER as EXPOSITION
@@ -123,7 +124,7 @@ def _payload(data: bytes) -> object:
         state_of,
         config_of,
         quotas_of,
-        lambda each: broker_of(each.decode("utf-8", "replace")),
+        lambda each: broker_id_of(each.decode("utf-8", "replace")),
     )
     found = []
     for read in readers:

@@ -1,0 +1,40 @@
+"""Configurations and quotas of znodes as digests of their values, which may be secrets. Pure."""
+
+from migration.comparison import quotas
+from migration.observed.znode_codec import config_entries_of
+from migration.values.foreign import Unreadable
+from migration.values.secret_settings import setting_digest
+
+
+def config_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
+    """Read a configuration as digests of its values, ordered by key (ConfigEntityZNode).
+
+    Raises:
+        Unreadable: it is something else.
+    """
+    entries = config_entries_of(data)
+    return tuple((name, _digest_of(name, value)) for name, value in sorted(entries.items()))
+
+
+def quotas_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
+    """Read quotas as digests of their values, ordered by key; nothing is taken of credentials.
+
+    Raises:
+        Unreadable: it is something else.
+    """
+    entries = config_entries_of(data)
+    found = sorted((name, value) for name, value in entries.items() if name in quotas.KEYS)
+    return tuple((name, quotas.digest_of(_rate(value))) for name, value in found)
+
+
+def _rate(value: object) -> float:
+    try:
+        return float(str(value))
+    except ValueError:
+        raise Unreadable("a quota of it is no number") from None
+
+
+def _digest_of(name: str, value: object) -> bytes:
+    if not isinstance(value, str):
+        raise Unreadable("a value of its config is no text")
+    return setting_digest(name, value)
