@@ -3,15 +3,18 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from kio.schema.alter_replica_log_dirs.v2 import request, response
+from kio.schema.alter_replica_log_dirs.v2 import request
 from kio.schema.errors import ErrorCode
 from kio.schema.types import TopicName
 from kio.static.primitive import i32
 
 from orchestrator.lab.errors import RequestRefusedError
-from orchestrator.lab.wire import roundtrip
+from streams.kafka.connection import Connection
+from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
+from streams.net.security import Security
 
-_REQUEST_S_MAX = 30.0
+_REQUEST_MS_MAX = 30_000
 
 
 def move(address: str, moves: Mapping[tuple[str, int], Path]) -> None:
@@ -28,10 +31,10 @@ def move(address: str, moves: Mapping[tuple[str, int], Path]) -> None:
         RequestRefusedError: A move was refused, or the broker did not answer.
     """
     host, _, port = address.rpartition(":")
-    asked = (host, int(port)), _request(moves), response.AlterReplicaLogDirsResponse
     try:
-        answer = roundtrip(*asked, timeout_s=_REQUEST_S_MAX)
-    except OSError as error:
+        with Connection(Endpoint(host, int(port)), Security()) as connection:
+            answer = connection.ask(_request(moves), wait_ms=_REQUEST_MS_MAX)
+    except LiveError as error:
         raise RequestRefusedError(
             f"the broker did not move replicas: {error}",
             where=address,

@@ -1,19 +1,16 @@
-"""Asks who controls: a controller by DescribeQuorum, a broker by DescribeCluster."""
+"""Asks who controls: a controller for its quorum, a broker for its cluster's controller."""
 
 from dataclasses import dataclass
 
-from kio.schema.describe_cluster.v0.request import DescribeClusterRequest
-from kio.schema.describe_cluster.v0.response import DescribeClusterResponse
-from kio.schema.describe_quorum.v1 import request, response
-from kio.schema.errors import ErrorCode
-from kio.schema.types import TopicName
-from kio.static.primitive import i32
-
 from orchestrator.lab.ports import LOOPBACK
-from orchestrator.lab.wire import roundtrip
+from streams.kafka.node import Node
+from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
+from streams.net.security import Security
 
-_TOPIC = "__cluster_metadata"
-_SOCKET_S_MAX = 3.0
+_CONNECT_MS_MAX = 3000
+_REPLY_MS_MAX = 0
+"""The client adds 3 s to it."""
 _TIMES = 20
 
 
@@ -44,50 +41,41 @@ def describe(port: int) -> Quorum | None:
 
     Returns:
         The quorum when this controller leads it; None when it does not, or does not answer:
-        an unreachable controller is a normal sight in a lab.
+        an unreachable controller is normal in a lab.
     """
-    asked = request.DescribeQuorumRequest(
-        topics=(
-            request.TopicData(
-                topic_name=TopicName(_TOPIC),
-                partitions=(request.PartitionData(partition_index=i32(0)),),
-            ),
-        )
-    )
     try:
-        answer = roundtrip(
-            (LOOPBACK, port), asked, response.DescribeQuorumResponse, timeout_s=_SOCKET_S_MAX
-        )
-    except OSError:
+        with _node(port) as node:
+            found = node.quorum()
+    except LiveError:
         return None
-    if answer.error_code is not ErrorCode.none or not answer.topics:
-        return None
-    partition = answer.topics[0].partitions[0]
-    if partition.error_code is not ErrorCode.none or partition.high_watermark < 0:
+    if found is None or found.high_watermark < 0:
         return None
     return Quorum(
-        leader=int(partition.leader_id),
-        epoch=int(partition.leader_epoch),
-        high_watermark=int(partition.high_watermark),
-        voters={int(v.replica_id): int(v.log_end_offset) for v in partition.current_voters},
+        leader=found.leader,
+        epoch=found.epoch,
+        high_watermark=found.high_watermark,
+        voters={voter.id: voter.log_end_offset for voter in found.progress},
     )
 
 
 def names_controller(port: int, broker: int) -> bool:
-    """Whether the broker on this loopback port takes `broker` for the controller.
+    """Whether the broker on this loopback port reports `broker` as the controller.
 
-    A broker in migration mode whose controller is KRaft's names some broker or other each time
-    (KafkaApis.handleDescribeCluster), so it is asked often enough for chance not to matter. One
-    that does not answer takes nobody for it.
+    A broker in migration mode whose controller is KRaft's reports a random live broker each time
+    (KafkaApis.handleTopicMetadataRequest), so it is asked often enough for chance not to matter. A
+    broker that does not answer reports none.
     """
-    asked = DescribeClusterRequest(include_cluster_authorized_operations=False)
     try:
-        return all(
-            roundtrip(
-                (LOOPBACK, port), asked, DescribeClusterResponse, timeout_s=_SOCKET_S_MAX
-            ).controller_id
-            == broker
-            for _ in range(_TIMES)
-        )
-    except OSError:
+        with _node(port) as node:
+            return all(node.metadata(topics=False).controller == broker for _ in range(_TIMES))
+    except LiveError:
         return False
+
+
+def _node(port: int) -> Node:
+    return Node(
+        Endpoint(LOOPBACK, port),
+        Security(),
+        connect_timeout_ms=_CONNECT_MS_MAX,
+        reply_timeout_ms=_REPLY_MS_MAX,
+    )

@@ -9,9 +9,12 @@ from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i32, i32Timedelta
 
 from orchestrator.lab.errors import RequestRefusedError
-from orchestrator.lab.wire import roundtrip
+from streams.kafka.connection import Connection
+from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
+from streams.net.security import Security
 
-_REQUEST_S_MAX = 30.0
+_REQUEST_S_MAX = 30
 
 
 def reassign(bootstrap: str, moves: Mapping[tuple[str, int], Sequence[int]]) -> None:
@@ -31,14 +34,10 @@ def reassign(bootstrap: str, moves: Mapping[tuple[str, int], Sequence[int]]) -> 
     for address in bootstrap.split(","):
         host, _, port = address.rpartition(":")
         try:
-            answer = roundtrip(
-                (host, int(port)),
-                _request(moves),
-                response.AlterPartitionReassignmentsResponse,
-                timeout_s=_REQUEST_S_MAX,
-            )
-        except OSError as error:
-            refusals.append(f"{address}: {error}")
+            with Connection(Endpoint(host, int(port)), Security()) as connection:
+                answer = connection.ask(_request(moves), wait_ms=_REQUEST_S_MAX * 1000)
+        except LiveError as error:
+            refusals.append(str(error))
             continue
         if answer.error_code is not ErrorCode.not_controller:
             _accept(answer, address)
