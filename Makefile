@@ -75,7 +75,7 @@ node: ## npm, for the modules of the console's page
 	@.ci/node
 
 console: venv ## the modules of the console's page, held against their lock
-	@$(BIN)/python -m orchestrator.console.third_party
+	@$(BIN)/python -m orchestrator.views.console.third_party
 
 java: ## Java 17 and Maven
 	@.ci/java
@@ -87,7 +87,7 @@ chromium: ## Chromium, for the tests of the console
 	@.ci/chromium
 
 jars: venv java ## Kafka's jars, fetched once and held against their lock
-	@$(BIN)/python -c 'from orchestrator.lab.jars import ensure_jars; ensure_jars()'
+	@$(BIN)/python -c 'from orchestrator.lab.machine.jars import ensure_jars; ensure_jars()'
 
 warm: jars ## archives of Spark's and Kafka's classes, which halve their start
 	@$(BIN)/python -m streams.spark.warm || true # nothing depends on it

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-from orchestrator.console import third_party
+from orchestrator.views.console import third_party
 
 # How long an example takes is the machine's affair; `make bench` measures.
 # Whoever lets code in (.ci/run) gets the same answer for the same code; `make test` looks for other

@@ -10,7 +10,8 @@ Weight: TypeAlias = Literal["bad", "notable", "plain"]
 class EventKind(enum.StrEnum):
     """What can happen: the name that is stored, how much it matters, and a sentence.
 
-    Words in braces are fields of the event, or derived from them (`orchestrator.report.words`).
+    Words in braces are fields of the event, or derived from them
+    (`orchestrator.views.report.accounts.event_sentences`).
     """
 
     weight: Weight

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.errors import BodyRefused
-from orchestrator.json_value import JsonValue
+from orchestrator.output.json_value import JsonValue
 
 ALGORITHM: Final = "sha256"
 GENESIS: Final = f"{ALGORITHM}:{'0' * 64}"

@@ -14,10 +14,10 @@ from typing import Final
 from orchestrator.audit import database
 from orchestrator.audit.anchor import Anchor, Head
 from orchestrator.audit.entry import BODY_BYTES_MAX, Entry, canonical, plain, seal
-from orchestrator.audit.redact import Redactor
 from orchestrator.audit.verify import VerifyResult, check_anchor, verify
 from orchestrator.errors import AuditError, BodyRefused, FencedOff
-from orchestrator.json_value import JsonValue
+from orchestrator.output.json_value import JsonValue
+from orchestrator.redaction.redactor import Redactor
 from streams.state.sqlite import Connection
 
 AUDIT_FILE: Final = "audit.db"

@@ -2,12 +2,12 @@
 
 import os
 
-from orchestrator.audit.configured_secrets import configured_files
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
-from orchestrator.audit.secrets import Secrets
-from orchestrator.config import Config
+from orchestrator.config.load import Config
+from orchestrator.config.state_dir import prepared
 from orchestrator.errors import AuditError
-from orchestrator.state_dir import prepared
+from orchestrator.redaction.configured_secrets import configured_files
+from orchestrator.redaction.known_secrets import Secrets
 
 
 def open_verified(config: Config) -> AuditLog:

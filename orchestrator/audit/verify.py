@@ -15,8 +15,8 @@ from pathlib import Path
 
 from orchestrator.audit import database
 from orchestrator.audit.anchor import Anchor, Head
+from orchestrator.audit.attachments import check_kept
 from orchestrator.audit.entry import ALGORITHM, canonical, seal_of
-from orchestrator.audit.kept import check_kept
 from orchestrator.errors import AuditError
 from streams.state.sqlite import Connection, damage, schema
 

@@ -1,4 +1,4 @@
-"""`python -m orchestrator.lab.warm`: make the archive that orchestrator.lab.archive uses.
+"""`python -m orchestrator.lab.warm`: make the archive that `machine.archive` uses.
 
 A broker in migration mode loads most of what the lab's processes load: it is started once, and its
 JVM writes down what it loaded.
@@ -8,8 +8,8 @@ import os
 import sys
 
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.archive import class_archive
-from orchestrator.lab.java import find_java
+from orchestrator.lab.machine.archive import class_archive
+from orchestrator.lab.machine.java import find_java
 
 _DUMP_S_MAX = 120.0
 

@@ -1,6 +1,6 @@
 """`python -m orchestrator.reference`: rewrite the reference pages in `runbooks/handbook`."""
 
-from orchestrator.manual import HANDBOOK
+from orchestrator.output.manual import HANDBOOK
 from orchestrator.reference.pages import PAGES
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import click
 
-from orchestrator.cli import main
-from orchestrator.cli_types import LazyGroup
+from orchestrator.cli.framework import LazyGroup
+from orchestrator.cli.program import main
 from orchestrator.reference.markdown import page, table
 
 _INTRODUCTION = """

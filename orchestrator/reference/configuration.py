@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from orchestrator import config_alerts, config_jmx, config_models, config_values
+from orchestrator.config import alerts, jmx, models, values
 from orchestrator.reference.markdown import attributes, code, page, table
 
 _INTRODUCTION: Final = """
@@ -33,23 +33,23 @@ runbook: {file: zk-to-kraft-jbod, hooks: hooks.yaml}
 ```
 """
 _TYPES: Final = (
-    (config_values.Bootstrap, "`host:port,host:port`"),
-    (config_values.Zookeeper, "`host:port,host:port/chroot`"),
-    (config_values.Listen, "`host:port`"),
-    (config_values.HostName, "host name"),
-    (config_values.ClusterName, "name"),
-    (config_values.Directory, "directory"),
-    (config_values.File, "file"),
-    (config_values.Duration, "duration"),
-    (config_values.ShippedOrFile, "name or file"),
-    (config_jmx.Url, "URL"),
-    (config_jmx.Server, "URL"),
-    (config_jmx.Exporters, "map of node id to URL"),
-    (config_jmx.Instances, "map of `instance` to node id"),
-    (config_jmx.Label, "label"),
-    (config_jmx.Labels, "map of label to value"),
-    (config_alerts.MinSeverity, "`warning`, `critical`"),
-    (config_alerts.HeaderFiles, "map of header to file"),
+    (values.Bootstrap, "`host:port,host:port`"),
+    (values.Zookeeper, "`host:port,host:port/chroot`"),
+    (values.Listen, "`host:port`"),
+    (values.HostName, "host name"),
+    (values.ClusterName, "name"),
+    (values.Directory, "directory"),
+    (values.File, "file"),
+    (values.Duration, "duration"),
+    (values.ShippedOrFile, "name or file"),
+    (jmx.Url, "URL"),
+    (jmx.Server, "URL"),
+    (jmx.Exporters, "map of node id to URL"),
+    (jmx.Instances, "map of `instance` to node id"),
+    (jmx.Label, "label"),
+    (jmx.Labels, "map of label to value"),
+    (alerts.MinSeverity, "`warning`, `critical`"),
+    (alerts.HeaderFiles, "map of header to file"),
 )
 
 
@@ -60,13 +60,13 @@ def configuration() -> str:
 
 def _sections() -> Iterator[str]:
     """Yield one heading and one table for each key of the file that has keys, else one for all."""
-    hints = get_type_hints(config_models.ConfigFile, include_extras=True)
+    hints = get_type_hints(models.ConfigFile, include_extras=True)
     plain: list[tuple[str, str, str, str]] = []
     nested: list[tuple[str, type[BaseModel], str]] = []
-    for name, field in config_models.ConfigFile.model_fields.items():
+    for name, field in models.ConfigFile.model_fields.items():
         model, suffix = _model(hints[name])
         if model is None or name == "clusters":
-            plain.append(_row(config_models.ConfigFile, name, "", field, hints[name]))
+            plain.append(_row(models.ConfigFile, name, "", field, hints[name]))
         else:
             nested.append((name, model, suffix))
     header = ("key", "type", "default", "meaning")
@@ -74,7 +74,7 @@ def _sections() -> Iterator[str]:
     yield table(header, plain)
     for name, model, suffix in nested:
         yield f"## {name}"
-        yield attributes(config_models.ConfigFile)[name]
+        yield attributes(models.ConfigFile)[name]
         yield table(header, _rows(model, f"{name}{suffix}."))
 
 

@@ -7,9 +7,9 @@ from typing import Final, get_args
 from pydantic import BaseModel
 
 from migration.metadata.event_kinds import EventKind
-from orchestrator.chronicle import entries as chronicle
+from orchestrator.audit import run_entries as chronicle
+from orchestrator.audit.execution import entries as walk
 from orchestrator.reference.markdown import code, first_line, page, table
-from orchestrator.walk import entries as walk
 
 _EVENTS: Final = """
 An event is something that happened in the cluster. `status --json`, `replay --json`, the console

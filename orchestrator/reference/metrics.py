@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from orchestrator.metrics.collector import metrics as declared
 from orchestrator.reference.markdown import code, page, table
+from orchestrator.views.metrics.collector import metrics as declared
 
 _INTRODUCTION: Final = """
 `kraftgate run` serves these metrics at `metrics.listen`, in Prometheus' text format or, if the

@@ -11,9 +11,9 @@ from migration.assessment.waits.wait import Wait
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
 from migration.observed.source_status import SourceStatus, behind
-from orchestrator.config_models import ClusterEntry
-from orchestrator.following import ClusterRead, Tally
-from orchestrator.walk.told import WalkTold
+from orchestrator.config.models import ClusterEntry
+from orchestrator.run.cluster_read import ClusterRead, Tally
+from orchestrator.run.execution_status import WalkTold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,14 +11,14 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.execution import Execution
 from migration.assessment.polled import NOT_POLLED, Polled
 from migration.assessment.snapshot import Snapshot
-from orchestrator.alerts import kept
-from orchestrator.config import Config
-from orchestrator.config_models import ClusterEntry
-from orchestrator.following import ClusterRead, Tally, read_status
+from orchestrator.config.load import Config
+from orchestrator.config.models import ClusterEntry
+from orchestrator.run import alert_file
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.run.backlog import Backlogs
-from orchestrator.run.reading import Reader
-from orchestrator.walk.told import WalkTold
+from orchestrator.run.cluster_read import ClusterRead, Tally, read_status
+from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.reader import Reader
 
 _STATUS_FILES: Final = {
     DataSource.METADATA_LOG: "source.json",
@@ -51,7 +51,9 @@ class Assessor:
         self._reader = reader
         self._backlogs = None if once else {each.name: Backlogs() for each in config.clusters}
         self._alerts = {
-            each.name: kept.read(config.state_dir / "clusters" / each.name / kept.ALERTS_FILE)
+            each.name: alert_file.read(
+                config.state_dir / "clusters" / each.name / alert_file.ALERTS_FILE
+            )
             for each in config.clusters
         }
         self._reported_before: Mapping[str, Mapping[DataSource, int]] = {}

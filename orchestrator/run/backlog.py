@@ -15,7 +15,7 @@ from migration.assessment.currency import UNREAD_FACTS, UNREAD_RECORDS
 from migration.assessment.data_source import DataSource
 from migration.image.summary import ClusterSummary
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, meaningful_end
-from orchestrator.following import ClusterRead
+from orchestrator.run.cluster_read import ClusterRead
 
 _JOURNALS: Final = (DataSource.ZOOKEEPER, DataSource.LOG_DIRS, DataSource.JMX)
 

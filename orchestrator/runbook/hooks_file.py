@@ -15,16 +15,16 @@ from typing import Final, Literal
 from pydantic import Field
 
 from migration.values.nearest import did_you_mean
-from orchestrator.child_environment import VariableNotSet
-from orchestrator.config_values import Strict
+from orchestrator.config.values import Strict
+from orchestrator.config.yaml_lines import Problem, YamlPath, nearest_line, read_yaml
+from orchestrator.config.yaml_models import check_model, in_order
 from orchestrator.errors import RunbookError
+from orchestrator.process.environment import VariableNotSet
 from orchestrator.runbook.load import load, read_text, shipped
 from orchestrator.runbook.model import Each, Runbook
 from orchestrator.runbook.places import backward, forward
 from orchestrator.runbook.templates import complaint, fields_in, render
 from orchestrator.runbook.values import Argv, Duration, Id, Text, Variable, Variables
-from orchestrator.yaml_lines import Problem, YamlPath, nearest_line, read_yaml
-from orchestrator.yaml_models import check_model, in_order
 
 HOOK_FIELDS: Final = ("hooks", "step")
 """In a command also: the directory of the file of hooks, and the step's name."""

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from migration.values.nearest import did_you_mean
+from orchestrator.config.yaml_lines import read_yaml
+from orchestrator.config.yaml_models import check_model, in_order
 from orchestrator.errors import RunbookError
-from orchestrator.runbook.check import check
+from orchestrator.runbook.checks.check import check
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Runbook
-from orchestrator.yaml_lines import read_yaml
-from orchestrator.yaml_models import check_model, in_order
 
 _SUFFIX: Final = ".yaml"
 _DOCUMENTED: Final = "see `kraftgate runbook schema`"

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.config.yaml_lines import YamlPath, nearest_line
 from orchestrator.runbook.model import Runbook
-from orchestrator.yaml_lines import YamlPath, nearest_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

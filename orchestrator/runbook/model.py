@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
 
-from orchestrator.config_values import Strict
+from orchestrator.config.values import Strict
 from orchestrator.runbook.values import (
     Argv,
     Conditions,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from orchestrator.config.yaml_lines import YamlPath
 from orchestrator.runbook.model import Checkpoint, Rollback, Runbook
-from orchestrator.yaml_lines import YamlPath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

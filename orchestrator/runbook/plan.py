@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from migration.assessment.conditions import parse
 from orchestrator.errors import RunbookError
-from orchestrator.runbook.check_shape import rules_of
-from orchestrator.runbook.facts import ClusterFacts
+from orchestrator.runbook.checks.shape import rules_of
+from orchestrator.runbook.cluster_facts import ClusterFacts
 from orchestrator.runbook.hooks_file import Hooks
+from orchestrator.runbook.instance_order import Member, in_order
 from orchestrator.runbook.model import (
     NO_ROLLBACK,
     Checkpoint,
@@ -19,7 +20,6 @@ from orchestrator.runbook.model import (
     Runbook,
     Step,
 )
-from orchestrator.runbook.order import Member, in_order
 from orchestrator.runbook.places import forward, in_turn
 from orchestrator.runbook.templates import fields_for, render
 

@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import Final
 
 from migration.values.durations import format_duration
-from orchestrator.runbook.facts import ClusterFacts
+from orchestrator.runbook.cluster_facts import ClusterFacts
 from orchestrator.runbook.hooks_file import Hooks
+from orchestrator.runbook.instance_order import Member
 from orchestrator.runbook.loaded import Loaded
-from orchestrator.runbook.order import Member
 from orchestrator.runbook.plan import Plan, Planned
 
 _WIDTH: Final = 100

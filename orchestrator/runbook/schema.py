@@ -12,7 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from migration.assessment.conditions import known
 from migration.image.summary import Phase
-from orchestrator.runbook.check_final import MARKS
+from orchestrator.runbook.checks.final import MARKS
 from orchestrator.runbook.model import NO_ROLLBACK, Runbook
 from orchestrator.runbook.schema_conditions import pattern_of
 from orchestrator.runbook.values import CONDITION_FORMAT, ID_PATTERN

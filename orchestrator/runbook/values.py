@@ -5,7 +5,7 @@ from typing import Annotated, Final, TypeAlias, TypeVar
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from orchestrator.config_values import Duration as _Duration
+from orchestrator.config.values import Duration as _Duration
 
 ID_PATTERN: Final = "[a-z][a-z0-9]*(-[a-z0-9]+)*"
 URL_PATTERN: Final = r"https?://[^\s/?#]+\S*"
@@ -74,7 +74,7 @@ ConditionText: TypeAlias = Annotated[
     BeforeValidator(_text),
     WithJsonSchema({"type": "string", "format": CONDITION_FORMAT}),
 ]
-"""A condition, or an own one's name; `orchestrator.runbook.check` reads it."""
+"""A condition, or an own one's name; `orchestrator.runbook.checks.check` reads it."""
 Duration: TypeAlias = Annotated[
     _Duration,
     WithJsonSchema(

@@ -21,10 +21,10 @@ from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import SourceStatus
 from migration.values.severity import Severity
-from orchestrator.config import parse_config
-from orchestrator.following import PHASE_CHANGED, ClusterRead, Tally
-from orchestrator.walk.entries import Found
-from orchestrator.walk.told import WalkTold
+from orchestrator.audit.execution.entries import Found
+from orchestrator.config.load import parse_config
+from orchestrator.run.cluster_read import PHASE_CHANGED, ClusterRead, Tally
+from orchestrator.run.execution_status import WalkTold
 from tests.conditions.views import migration, zookeeper
 from tests.metrics.test_walk import WALK_TOLD
 from tests.orchestrator.night import cluster, held, kraft

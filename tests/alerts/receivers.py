@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from orchestrator.alerts.channel import Channel
-from orchestrator.alerts.channels import channels
-from orchestrator.config import Config, parse_config
+from orchestrator.config.load import Config, parse_config
+from orchestrator.notify.channel import Channel
+from orchestrator.notify.configured import channels
 
 SLACK_PATH = "/services/T000/B000/very-secret-part"
 ROUTING_KEY = "0123456789abcdef0123456789abcdef"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from migration.assessment.alerts import Alert
 from migration.values.severity import Severity
-from orchestrator.alerts.book import (
+from orchestrator.notify.delivery import (
     FORGET_MS,
     GIVE_UP_MS,
     RESOLVE_AFTER_MS,
@@ -19,7 +19,7 @@ from orchestrator.alerts.book import (
     mark_sending,
     update,
 )
-from orchestrator.alerts.notice import Notification
+from orchestrator.notify.notification import Notification
 from tests.alerts.told import HOUR_MS, POLICY, alert, of, standing, wanted
 from tests.support.examples import examples
 

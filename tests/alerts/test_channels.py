@@ -7,10 +7,10 @@ import jsonschema
 import pytest
 
 from migration.values.severity import Severity
-from orchestrator.alerts.channel import Channel
-from orchestrator.alerts.channels import ACTIVE_FOR_MS
-from orchestrator.alerts.notice import Notification
-from orchestrator.alerts.post import Undelivered
+from orchestrator.notify.channel import Channel
+from orchestrator.notify.configured import ACTIVE_FOR_MS
+from orchestrator.notify.http_post import Undelivered
+from orchestrator.notify.notification import Notification
 from tests.alerts import receivers
 from tests.alerts.receivers import PAGES, ROUTING_KEY, SLACK_PATH, TOKEN
 from tests.alerts.told import alert

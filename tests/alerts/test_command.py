@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from orchestrator.alerts.kept import AlertFiles
-from orchestrator.cli import main
-from orchestrator.config import load_config
+from orchestrator.cli.program import main
+from orchestrator.config.load import load_config
 from orchestrator.errors import ExitCode
+from orchestrator.run.alert_file import AlertFiles
 from tests.alerts import receivers
 from tests.alerts.test_sending import run_until, with_alerts
 from tests.alerts.test_watch import NAME, STALLED, stalled

@@ -8,10 +8,10 @@ import pytest
 from pydantic import BaseModel
 
 from migration.values.severity import Severity
-from orchestrator.audit.configured_secrets import configured_files
-from orchestrator.config import parse_config
-from orchestrator.config_alerts import SECRETS, Alerts
+from orchestrator.config.alerts import SECRETS, Alerts
+from orchestrator.config.load import parse_config
 from orchestrator.errors import ConfigError
+from orchestrator.redaction.configured_secrets import configured_files
 from tests.alerts import receivers
 
 PUBLIC = {"ca_file"}

@@ -14,7 +14,7 @@ from migration.assessment.execution import Execution
 from migration.assessment.hazards import Action, HazardKind
 from migration.image.summary import Phase, Progress
 from migration.values.severity import Severity
-from orchestrator.alerts.kept import WRITE_EVERY_MS, AlertFile, read
+from orchestrator.run.alert_file import WRITE_EVERY_MS, AlertFile, read
 from tests.alerts.scenes import (
     MINUTE_MS,
     SOURCES,

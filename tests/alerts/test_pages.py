@@ -9,11 +9,11 @@ from click.testing import CliRunner
 
 from migration.assessment.conditions import parse
 from migration.assessment.hazards import Action, HazardKind
-from orchestrator.cli import main
-from orchestrator.lab.jars import ensure_jars
-from orchestrator.lab.java import find_java
-from orchestrator.metrics.collector import metrics
+from orchestrator.cli.program import main
+from orchestrator.lab.machine.jars import ensure_jars
+from orchestrator.lab.machine.java import find_java
 from orchestrator.reference.hazards import HAZARDS
+from orchestrator.views.metrics.collector import metrics
 from tests.alerts.pages import (
     EVERYTHING,
     FOLDER,

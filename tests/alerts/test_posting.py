@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.alerts import post
-from orchestrator.alerts.channel import Channel
-from orchestrator.alerts.post import Undelivered
+from orchestrator.notify import http_post
+from orchestrator.notify.channel import Channel
+from orchestrator.notify.http_post import Undelivered
 from tests.alerts import receivers
 from tests.alerts.receivers import SLACK_PATH, TOKEN
 from tests.alerts.test_channels import AT_MS, FIRING
@@ -74,7 +74,7 @@ def test_a_date_may_stand_for_the_time_to_wait(tmp_path: Path) -> None:
 def test_an_answer_that_does_not_come_is_waited_for_with_a_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(post, "RESPONSE_S", 0.3)
+    monkeypatch.setattr(http_post, "RESPONSE_S", 0.3)
     with receiving() as receiver:
         receiver.answer = receiver.hang
         error = failure(receivers.channel(tmp_path, receivers.slack(tmp_path, receiver.url)))

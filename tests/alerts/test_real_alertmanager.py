@@ -10,12 +10,12 @@ import pytest
 
 from migration.assessment.alerts import Alert
 from migration.values.severity import Severity
-from orchestrator.alerts import sender
-from orchestrator.alerts.book import RESOLVE_AFTER_MS, Policy
-from orchestrator.alerts.channels import channels
-from orchestrator.alerts.ledger import DeliveryFile
-from orchestrator.alerts.sender import Sender
-from orchestrator.lab.ports import Ports
+from orchestrator.lab.machine.ports import Ports
+from orchestrator.notify import sender
+from orchestrator.notify.configured import channels
+from orchestrator.notify.delivery import RESOLVE_AFTER_MS, Policy
+from orchestrator.notify.delivery_file import DeliveryFile
+from orchestrator.notify.sender import Sender
 from streams.state.source_status import now_ms
 from tests.alerts import receivers
 from tests.alerts.test_sender import until

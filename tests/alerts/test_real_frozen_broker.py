@@ -17,7 +17,7 @@ import pytest
 
 from migration.image.summary import ClusterSummary, Phase
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.ports import LOOPBACK, Ports
+from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from tests.alerts.rules import RULES
 from tests.alerts.scraped_status import status_of, the_scrape_is_what_status_says, until
 from tests.job.asking import of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.metrics.collector import metrics
+from orchestrator.views.metrics.collector import metrics
 from tests.alerts.rules import RULES, TESTS, Alert, alerts, expected, metrics_in, rules, run_against
 from tests.support.prometheus import promtool
 

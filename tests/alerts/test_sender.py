@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from migration.values.severity import Severity
-from orchestrator.alerts import sender
-from orchestrator.alerts.book import RESOLVE_AFTER_MS, Policy
-from orchestrator.alerts.channels import channels
-from orchestrator.alerts.ledger import DeliveryFile
-from orchestrator.alerts.sender import Sender, SenderStats
+from orchestrator.notify import sender
+from orchestrator.notify.configured import channels
+from orchestrator.notify.delivery import RESOLVE_AFTER_MS, Policy
+from orchestrator.notify.delivery_file import DeliveryFile
+from orchestrator.notify.sender import Sender, SenderStats
 from tests.alerts import receivers
 from tests.alerts.receivers import ROUTING_KEY, TOKEN
 from tests.alerts.told import HOUR_MS, alert, wanted

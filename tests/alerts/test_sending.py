@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from migration.image.summary import Phase
-from orchestrator.alerts import post, sending
-from orchestrator.alerts.to_heartbeat import HeartbeatChannel, HeartbeatSender
-from orchestrator.commands.run import follow_and_show
-from orchestrator.config import load_config
+from orchestrator.cli.run import follow_and_show
+from orchestrator.config.load import load_config
+from orchestrator.notify import http_post, notifier
+from orchestrator.notify.receivers.heartbeat import HeartbeatChannel, HeartbeatSender
 from orchestrator.run.assessed import Tick
-from orchestrator.view.live import Stop
+from orchestrator.views.terminal.live import Stop
 from tests.alerts import receivers
 from tests.alerts.test_sender import until
 from tests.alerts.test_watch import NAME, STALLED
@@ -88,8 +88,8 @@ def test_looks_go_on_while_a_receiver_hangs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """It hangs until the test is over: no look and no end may wait for it."""
-    monkeypatch.setattr(sending, "_END_S", 0.05)
-    monkeypatch.setattr(post, "RESPONSE_S", 3600.0)
+    monkeypatch.setattr(notifier, "_END_S", 0.05)
+    monkeypatch.setattr(http_post, "RESPONSE_S", 3600.0)
     store.summaries["prod"] = STALLED
     receiver.answer = receiver.hang
     with_alerts(config_file, receivers.webhook(config_file.parent, receiver.url))
@@ -167,11 +167,11 @@ def test_a_thread_that_died_is_said(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("orchestrator.alerts.book.update", broken)
+    monkeypatch.setattr("orchestrator.notify.delivery.update", broken)
     config = load_config(
         with_alerts(config_file, receivers.webhook(config_file.parent, receiver.url))
     )
-    with sending.notifying(config) as sent:
+    with notifier.notifying(config) as sent:
         sent.submit(Tick(at_ms=0, clusters=()))
         until(lambda: not sent._senders[0].is_alive())
         sent.submit(Tick(at_ms=1, clusters=()))
@@ -181,7 +181,7 @@ def test_a_thread_that_died_is_said(
 
 def test_how_it_goes_is_scraped(tmp_path: Path, receiver: Receiver) -> None:
     config = receivers.config(tmp_path, receivers.slack(tmp_path, receiver.url))
-    with sending.notifying(config) as sent, listening_config(sent.stats) as at:
+    with notifier.notifying(config) as sent, listening_config(sent.stats) as at:
         body = get(at, Accept=OPENMETRICS)[1].decode()
     assert 'kraftgate_notices_sent_total{receiver="slack"} 0.0' in body
     assert 'kraftgate_notices_failed_total{receiver="slack"} 0.0' in body

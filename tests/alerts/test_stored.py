@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Final
 
 from migration.assessment.alerts import Alert, AlertState, AlertStates
-from orchestrator.alerts.book import Delivery
-from orchestrator.alerts.kept import AlertFile, read
-from orchestrator.alerts.ledger import DeliveryFile
-from orchestrator.config_alerts import SlackReceiver
+from orchestrator.config.alerts import SlackReceiver
+from orchestrator.notify.delivery import Delivery
+from orchestrator.notify.delivery_file import DeliveryFile
+from orchestrator.run.alert_file import AlertFile, read
 
 SLACK: Final = SlackReceiver.model_construct(url_file=Path("/etc/kraftgate/slack"))
 DELIVERIES: Final = (

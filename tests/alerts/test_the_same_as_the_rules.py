@@ -18,11 +18,11 @@ import yaml
 from migration.assessment.alerts import NO_ALERTS, RULES, AlertState, AlertStates
 from migration.assessment.assess import assess
 from migration.values.durations import parse_duration
-from orchestrator.following import ClusterRead, Tally
-from orchestrator.metrics.board import Board
-from orchestrator.metrics.collector import LastTick
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.run.assessor import snapshot_of
+from orchestrator.run.board import Board
+from orchestrator.run.cluster_read import ClusterRead, Tally
+from orchestrator.views.metrics.collector import LastTick
 from tests.alerts import rules as written
 from tests.alerts.hours import ENTRY, STEP_S, STEPS, Hours, from_the_table
 from tests.orchestrator.night import FIVE_MINUTES_MS

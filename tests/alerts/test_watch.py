@@ -10,15 +10,15 @@ from click.testing import CliRunner
 
 from migration.assessment.alerts import NO_ALERTS
 from migration.image.summary import Phase
-from orchestrator.alerts import kept
-from orchestrator.alerts.kept import AlertFiles
-from orchestrator.cli import main
-from orchestrator.commands.run import follow_and_show
-from orchestrator.config import Config, load_config
+from orchestrator.cli.program import main
+from orchestrator.cli.run import follow_and_show
+from orchestrator.config.load import Config, load_config
+from orchestrator.run import alert_file
+from orchestrator.run.alert_file import AlertFiles
 from orchestrator.run.assessed import Tick
 from orchestrator.run.assessor import Assessor
-from orchestrator.run.reading import Reader
-from orchestrator.view.live import Stop
+from orchestrator.run.reader import Reader
+from orchestrator.views.terminal.live import Stop
 from tests.orchestrator.fakes import FakeFollowing, FakeStore, write_status
 from tests.orchestrator.night import FRESH, HYBRID, NOW_MS, cluster, held
 from tests.orchestrator.test_run import gate
@@ -98,5 +98,7 @@ def test_run_judges_its_looks(config_file: Path, store: FakeStore) -> None:
     with Stop() as stop:
         query = FakeFollowing(lambda poll: stop.set() if poll == 2 else None)
         follow_and_show(load_config(config_file), gate(None), stop, query.follow)
-    told = kept.read(load_config(config_file).state_dir / "clusters/prod" / kept.ALERTS_FILE)
+    told = alert_file.read(
+        load_config(config_file).state_dir / "clusters/prod" / alert_file.ALERTS_FILE
+    )
     assert [each.alert.name for each in told.active()] == [NAME]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from migration.assessment.alerts import Alert, AlertState
 from migration.values.severity import Severity
-from orchestrator.alerts.book import ActiveAlerts, Policy
+from orchestrator.notify.delivery import ActiveAlerts, Policy
 
 HOUR_MS = 3_600_000
 POLICY = Policy(min_severity=Severity.WARNING, repeat_ms=4 * HOUR_MS, inhibits=True)

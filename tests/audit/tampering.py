@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orchestrator.audit import AuditLog, Entry
 from orchestrator.audit.entry import GENESIS, canonical, seal_of
-from orchestrator.json_value import JsonValue
+from orchestrator.output.json_value import JsonValue
 
 ENTRIES = 7
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from orchestrator.audit import AuditLog
-from orchestrator.cli import main
+from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from tests.audit.tampering import ENTRIES, tamper, written
 

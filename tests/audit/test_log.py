@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.audit import GENESIS, AuditLog
 from orchestrator.audit.entry import BODY_BYTES_MAX, canonical
-from orchestrator.audit.redact import Redactor
 from orchestrator.errors import AuditError, BodyRefused, FencedOff, NoDataError
+from orchestrator.redaction.redactor import Redactor
 
 
 @pytest.fixture

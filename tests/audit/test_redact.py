@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.audit.redact import MARK, Redactor
-from orchestrator.audit.redact_stream import RedactedStream
-from orchestrator.audit.secret_patterns import names_a_secret
-from orchestrator.json_value import JsonValue
+from orchestrator.output.json_value import JsonValue
+from orchestrator.redaction.patterns import names_a_secret
+from orchestrator.redaction.redactor import MARK, Redactor
+from orchestrator.redaction.stream import RedactedStream
 
 # None of them is a part of the mark that takes a secret's place.
 _SECRET = st.text("ABxyz0189 /+=&%\"'\\$!#ßé\n☃\U0001f511", min_size=1, max_size=40).filter(

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.audit.configured_secrets import configured_files
-from orchestrator.audit.redact import MARK
-from orchestrator.audit.secrets import Secrets
-from orchestrator.config import parse_config
+from orchestrator.config.load import parse_config
 from orchestrator.errors import SecretUnknown
+from orchestrator.redaction.configured_secrets import configured_files
+from orchestrator.redaction.known_secrets import Secrets
+from orchestrator.redaction.redactor import MARK
 
 
 def test_every_secret_file_of_the_configuration_is_found(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.audit import GENESIS, AuditLog, Entry, VerifyResult
-from orchestrator.audit.kept import keep, name_kept
+from orchestrator.audit.attachments import keep, name_kept
 from orchestrator.errors import AuditError
-from orchestrator.json_value import JsonValue
+from orchestrator.output.json_value import JsonValue
 from tests.audit.tampering import ENTRIES, copied, rewritten, row, sealed, tamper, written
 
 _COLUMNS = ("sequence", "at_ms", "cluster", "kind", "body", "previous", "hash")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.lab.jars import ensure_jars
-from orchestrator.lab.java import find_java
+from orchestrator.lab.machine.jars import ensure_jars
+from orchestrator.lab.machine.java import find_java
 from streams.wire.batches import read_batches
 from tests.bench.generate import Shape, generate
 from tests.bench.measure import Cost, MeasuringFailed, measured

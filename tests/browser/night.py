@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Final, Literal
 
 from migration.image.summary import ClusterSummary, Mode, Phase
+from orchestrator.audit.execution.state import Stage
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.ports import LOOPBACK, Ports
+from orchestrator.lab.machine.ports import LOOPBACK, Ports
+from orchestrator.run.execution_status import WALK_FILE, read
 from orchestrator.runbook.load import load
-from orchestrator.walk.state import Stage
-from orchestrator.walk.told import WALK_FILE, read
 from tests.job.killing import CLUSTER, Killed
 from tests.support.approving import by_login, by_token
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests

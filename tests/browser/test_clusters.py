@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from orchestrator.config import load_config
+from orchestrator.config.load import load_config
 from tests.browser.conftest import looked, now_ms
 from tests.browser.desk import PHONE, Desk
 from tests.console.serve import Served, serving

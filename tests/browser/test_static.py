@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-import orchestrator.console
+import orchestrator.views.console
 from tests.browser.typedefs import typedefs
 
-STATIC = Path(orchestrator.console.__file__).parent / "static"
+STATIC = Path(orchestrator.views.console.__file__).parent / "static"
 OWN = sorted([*STATIC.glob("*.js"), *STATIC.glob("js/*.js")])
 
 

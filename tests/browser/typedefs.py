@@ -1,6 +1,6 @@
 """The console's shapes as JSDoc types, for whoever edits the page with an editor that checks them.
 
-    python -m tests.browser.typedefs > orchestrator/console/static/js/types.js
+    python -m tests.browser.typedefs > orchestrator/views/console/static/js/types.js
 
 The server's model is the one place where they are said; `test_static` holds the file against it.
 """
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from orchestrator.console.published import schema_text
+from orchestrator.api.console.published import schema_text
 
 _HEAD: Final = "/** The shapes of /api/schema. Made by tests/browser/typedefs.py; do not edit. */\n"
 _PLAIN: Final = {"integer": "number", "number": "number", "string": "string", "boolean": "boolean"}

@@ -13,11 +13,11 @@ from migration.image.summary import ClusterSummary, Phase
 from migration.observed.source_status import SourceStatus
 from migration.values.severity import Severity
 from orchestrator.audit import AuditLog
-from orchestrator.chronicle.chronicle import SETTLE_MS, Chronicle
-from orchestrator.chronicle.spans import NOT_RUNNING, Stood, stood
-from orchestrator.config import Config, parse_config
+from orchestrator.audit.run_spans import NOT_RUNNING, Stood, stood
+from orchestrator.config.load import Config, parse_config
 from orchestrator.run.assessor import Assessor
-from orchestrator.run.reading import Reader
+from orchestrator.run.reader import Reader
+from orchestrator.run.recorder import SETTLE_MS, Chronicle
 from tests.orchestrator.fakes import FakeStore, write_status
 from tests.orchestrator.night import FRESH, NOW_MS, cluster, held, kraft, replicas
 

@@ -16,10 +16,10 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import get_args
 
-from orchestrator.console.serving import Console, served
 from orchestrator.run.assessed import Tick
 from orchestrator.run.assessor import Assessor
-from orchestrator.run.reading import Reader
+from orchestrator.run.reader import Reader
+from orchestrator.views.console.web.serving import Console, served
 from tests.console import sample
 from tests.console.world import Scene, World
 

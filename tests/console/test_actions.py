@@ -2,11 +2,11 @@
 
 from click.testing import CliRunner
 
-from orchestrator.cli import main
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Person, body_of
+from orchestrator.audit.execution.state import Stage
+from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
-from orchestrator.walk import entries
-from orchestrator.walk.entries import Person, body_of
-from orchestrator.walk.state import Stage
 from tests.console.conftest import Start
 from tests.console.reading import client, refused, valid, watching
 from tests.console.serve import Served

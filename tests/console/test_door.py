@@ -6,8 +6,8 @@ from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
-from orchestrator.console import server
-from orchestrator.door import CONNECTIONS_MAX, Crowd, Rank
+from orchestrator.process.admission import CONNECTIONS_MAX, Crowd, Rank
+from orchestrator.views.console.web import server
 from tests.console.conftest import Start
 from tests.console.reading import TIMEOUT_S, client
 from tests.console.serve import Served
@@ -68,7 +68,7 @@ def test_a_request_that_is_answered_is_not_cut_off(
 ) -> None:
     """The event stream stays open for as long as anybody reads it."""
     monkeypatch.setattr(server, "HEAD_S_MAX", 0.5)
-    monkeypatch.setattr("orchestrator.console.stream.BEAT_S", 0.3)
+    monkeypatch.setattr("orchestrator.views.console.feed.event_stream.BEAT_S", 0.3)
     served = start()
     with client(served) as http, http.stream("GET", "/api/stream") as answer:
         beats = (line for line in answer.iter_lines() if line == "event: beat")

@@ -14,20 +14,20 @@ from migration.assessment.conditions import Verdict
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.log_dirs import CutOff, DisksImage
 from migration.observed.source_status import NO_STATUS
-from orchestrator.audit.redact import Redactor
-from orchestrator.console import painting
-from orchestrator.console.clean import Cleaner
-from orchestrator.console.hub import Fresh, Hub
-from orchestrator.console.painter import News, Painter
-from orchestrator.console.painting import Painting
-from orchestrator.console.tail import Tail
+from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.state import Stage
 from orchestrator.errors import AuditError
-from orchestrator.following import ClusterRead
+from orchestrator.redaction.redactor import Redactor
 from orchestrator.run.assessed import Tick
+from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.execution_status import PlaceTold, WalkTold
 from orchestrator.runbook.load import load
-from orchestrator.walk.entries import Found
-from orchestrator.walk.state import Stage
-from orchestrator.walk.told import PlaceTold, WalkTold
+from orchestrator.views.console.access.redaction import Cleaner
+from orchestrator.views.console.feed import publisher
+from orchestrator.views.console.feed.hub import Fresh, Hub
+from orchestrator.views.console.feed.publisher import Painting
+from orchestrator.views.console.feed.timeline_tail import Tail
+from orchestrator.views.console.state.cluster import News, Painter
 from tests.conditions.views import all_disks, directory, disks
 from tests.console import sample
 from tests.console.reading import apply, valid
@@ -318,7 +318,7 @@ def test_changes_from_any_version_add_up_to_the_state(nights: Any, joined: Any) 
 def test_what_cannot_be_read_is_painted_anew_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(painting, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(publisher, "_AGAIN_S", 0.0)
     world = World(tmp_path / "world", NOW_MS)
     shown: list[Fresh] = []
     failing = [True]

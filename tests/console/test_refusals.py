@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from orchestrator.console.guard import SECURITY_HEADERS
-from orchestrator.console.serving import served as console_served
 from orchestrator.errors import ConfigError
+from orchestrator.views.console.web.guard import SECURITY_HEADERS
+from orchestrator.views.console.web.serving import served as console_served
 from tests.console.conftest import Start
 from tests.console.reading import client, refused, valid
 from tests.console.serve import Served

@@ -12,14 +12,14 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from orchestrator.cli import main
-from orchestrator.commands import run as command
-from orchestrator.commands.run import follow_and_show
-from orchestrator.config import Config, load_config, parse_config
-from orchestrator.config_models import ConsoleAddress
-from orchestrator.console.serving import served as console_served
+from orchestrator.cli import run as command
+from orchestrator.cli.program import main
+from orchestrator.cli.run import follow_and_show
+from orchestrator.config.load import Config, load_config, parse_config
+from orchestrator.config.models import ConsoleAddress
 from orchestrator.errors import ConfigError, ExitCode
-from orchestrator.view.live import Stop
+from orchestrator.views.console.web.serving import served as console_served
+from orchestrator.views.terminal.live import Stop
 from tests.console.conftest import Start
 from tests.console.reading import valid, watching
 from tests.orchestrator.fakes import FakeFollowing, FakeStore
@@ -180,7 +180,7 @@ def test_an_ipv6_address_is_an_address(start: Start) -> None:
 
 
 def test_the_published_schema_is_the_one_that_answers_are_checked_by(start: Start) -> None:
-    from orchestrator.console.published import SHAPES, schema
+    from orchestrator.api.console.published import SHAPES, schema
 
     served = start()
     with httpx.Client(base_url=served.url, timeout=20) as http:

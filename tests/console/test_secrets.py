@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from migration.metadata.events import Event
-from orchestrator.audit.configured_secrets import configured_files
-from orchestrator.config import parse_config
-from orchestrator.walk import entries, told
+from orchestrator.audit.execution import entries
+from orchestrator.config.load import parse_config
+from orchestrator.redaction.configured_secrets import configured_files
+from orchestrator.run import execution_status
 from tests.console.conftest import Start
 from tests.console.reading import client, watching
 from tests.console.world import ANNA
@@ -45,7 +46,7 @@ def test_nothing_secret_is_in_any_answer(
     walk = world.trail.walk()
     assert walk is not None
     home = world.config.state_dir / "clusters" / "prod"
-    said = told.read(home / told.WALK_FILE)
+    said = execution_status.read(home / execution_status.WALK_FILE)
     assert said is not None
     leaking = said.model_copy(update={"asks": leak, "holds": (leak,), "shown": leak})
     event = Event(offset=9, timestamp_ms=world.at.now_ms, kind="leak", fields={"said": leak})
@@ -53,7 +54,7 @@ def test_nothing_secret_is_in_any_answer(
     world._say(world.at.now_ms, entries.Paused(by=ANNA, reason=leak))
     status = json.loads((home / "zookeeper.json").read_text())
     (home / "zookeeper.json").write_text(json.dumps(status | {"waiting": leak}))
-    told.write(home / told.WALK_FILE, leaking)
+    execution_status.write(home / execution_status.WALK_FILE, leaking)
     world.at = replace(world.at, now_ms=world.at.now_ms + 20)
     with watching(served) as page:
         answers = [json.dumps(page.next().data)]

@@ -11,8 +11,9 @@ from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
-from orchestrator.console import server, stream
-from orchestrator.console.serving import READERS_MAX, READERS_RESERVED
+from orchestrator.views.console.feed import event_stream
+from orchestrator.views.console.web import server
+from orchestrator.views.console.web.serving import READERS_MAX, READERS_RESERVED
 from tests.console import sample
 from tests.console.conftest import Start
 from tests.console.reading import TIMEOUT_S, client, refused, watching
@@ -94,7 +95,7 @@ def test_a_look_without_news_is_not_told(start: Start) -> None:
 
 
 def test_a_beat_comes_when_nothing_else_does(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "BEAT_S", 0.05)
+    monkeypatch.setattr(event_stream, "BEAT_S", 0.05)
     served = start()
     with watching(served) as page:
         page.next()

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.config import load_config
-from orchestrator.config_models import ConsoleAddress
-from orchestrator.console import third_party
-from orchestrator.console.serving import served
+from orchestrator.config.load import load_config
+from orchestrator.config.models import ConsoleAddress
 from orchestrator.errors import ThirdPartyError
+from orchestrator.views.console import third_party
+from orchestrator.views.console.web.serving import served
 
 IMPORTS = re.compile(rb"""(?:from|import)\s*["']([^"']+)["']""")
 

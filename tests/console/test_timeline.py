@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.console.history import LANES
+from orchestrator.views.console.answers.timeline import LANES
 from tests.console import sample
 from tests.console.conftest import Start
 from tests.console.reading import client, get

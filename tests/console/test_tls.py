@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from orchestrator.config import parse_config
+from orchestrator.config.load import parse_config
 from orchestrator.errors import ConfigError
 from tests.console.conftest import Start
 from tests.console.reading import TIMEOUT_S

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.console.refusals import Refused
-from orchestrator.console.token import Token
-from orchestrator.console.wrong_tokens import WINDOW_S, WRONG_MAX, WrongTokens
+from orchestrator.views.console.access.bearer_token import Token
+from orchestrator.views.console.access.refusals import Refused
+from orchestrator.views.console.access.wrong_tokens import WINDOW_S, WRONG_MAX, WrongTokens
 from tests.console.conftest import Start
 from tests.console.reading import client, refused
 from tests.console.test_refusals import pause

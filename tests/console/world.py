@@ -22,11 +22,12 @@ from migration.observed.source_status import SourceStatus, to_json
 from migration.shard.progress import Step
 from migration.shard.transitions import ABSENT, ASSIGNED_STATE, MIGRATING_STATE, place
 from orchestrator.audit import AUDIT_FILE, AuditLog
-from orchestrator.config import Config, load_config
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Found, Person
+from orchestrator.audit.execution.trail import Trail
+from orchestrator.config.load import Config, load_config
+from orchestrator.run import execution_status
 from orchestrator.runbook.load import load
-from orchestrator.walk import entries, told
-from orchestrator.walk.entries import Found, Person
-from orchestrator.walk.trail import Trail
 from streams.log_dirs import rows
 from streams.log_dirs.places import MEMORY_FILE
 from streams.spark.transition_files import write_transitions
@@ -255,7 +256,7 @@ class World:
             )
         if walk.paused is not None:
             holds.insert(0, f"paused by {walk.paused.by.who}: {walk.paused.reason}")
-        said = told.told(
+        said = execution_status.told(
             walk,
             self.at.now_ms,
             checkpoint=None if current is None else current.id,
@@ -264,7 +265,7 @@ class World:
             findings=findings,
             people=people,
         )
-        told.write(self._home / told.WALK_FILE, said)
+        execution_status.write(self._home / execution_status.WALK_FILE, said)
 
     def _transitions(self) -> list[TransitionFile]:
         """Every replica of the broker that is held, as the job writes them."""

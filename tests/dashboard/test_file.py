@@ -9,7 +9,7 @@ import pytest
 
 from migration.image.summary import Phase
 from migration.metadata.replica_state import ReplicaState
-from orchestrator.metrics.collector import metrics
+from orchestrator.views.metrics.collector import metrics
 from tests.alerts.rules import metrics_in
 from tests.dashboard.queries import FILE, Asked, dashboard, panels, queries
 

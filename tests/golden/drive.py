@@ -16,23 +16,23 @@ from click.testing import CliRunner
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
-from orchestrator.alerts.kept import AlertFiles
-from orchestrator.alerts.notice import Notification
-from orchestrator.audit.secrets import Secrets
-from orchestrator.cli import main
-from orchestrator.config import Config, load_config
-from orchestrator.console.clean import Cleaner
-from orchestrator.console.hub import Fresh, Hub
-from orchestrator.console.painter import Painter
-from orchestrator.console.tail import Tail
-from orchestrator.metrics.board import Board
-from orchestrator.metrics.collector import LastTick
+from orchestrator.cli.program import main
+from orchestrator.config.load import Config, load_config
+from orchestrator.notify.notification import Notification
+from orchestrator.output.rich_console import console
+from orchestrator.redaction.known_secrets import Secrets
+from orchestrator.run.alert_file import AlertFiles
 from orchestrator.run.assessed import Tick
 from orchestrator.run.assessor import Assessor
-from orchestrator.run.reading import Reader
+from orchestrator.run.board import Board
+from orchestrator.run.reader import Reader
 from orchestrator.runbook.load import load
-from orchestrator.view.live import LineView, picture
-from orchestrator.view.visible_console import console
+from orchestrator.views.console.access.redaction import Cleaner
+from orchestrator.views.console.feed.hub import Fresh, Hub
+from orchestrator.views.console.feed.timeline_tail import Tail
+from orchestrator.views.console.state.cluster import Painter
+from orchestrator.views.metrics.collector import LastTick
+from orchestrator.views.terminal.live import LineView, picture
 from tests.scenes.state_directory import Written
 
 WIDTH: Final = 100

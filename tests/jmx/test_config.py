@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.commands.job import job_settings
-from orchestrator.config import parse_config
+from orchestrator.config.load import parse_config
+from orchestrator.run.job import job_settings
 from streams.jmx.config import Access, JmxConfig, PrometheusServer, parse_jmx
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from migration.assessment.conditions import SettingsSeen
 from migration.image.summary import Mode
 from migration.metadata.events import Event
-from orchestrator.config import load_config
+from orchestrator.config.load import load_config
+from orchestrator.config.targets import target_of
 from orchestrator.lab import Lab
-from orchestrator.targets import target_of
 from streams.probe.settings import ask_settings
 from tests.job.killing import Killed
 from tests.support.cli import kraftgate

@@ -7,7 +7,7 @@ import pytest
 from migration.assessment.hazards import HazardKind
 from migration.image.summary import Phase
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.layout import Mode
+from orchestrator.lab.cluster.layout import Mode
 from tests.job.asking import asked_about
 from tests.job.killing import Killed
 

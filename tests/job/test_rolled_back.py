@@ -18,8 +18,8 @@ from migration.image.summary import Mode, Phase
 from migration.metadata.events import Event, Source
 from migration.observed.probed import Unknown
 from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.control.operations import Operations
 from orchestrator.lab.errors import WrongStateError
-from orchestrator.lab.operations import Operations
 from streams.probe.assignments import assignments
 from tests.job.asking import all_hazards, asked_about, of, waited
 from tests.job.killing import CLUSTER, Killed

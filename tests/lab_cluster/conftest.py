@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.lab.layout import Layout
-from orchestrator.lab.ports import Ports
-from orchestrator.lab.spec import LabSpec
+from orchestrator.lab.cluster.layout import Layout
+from orchestrator.lab.cluster.spec import LabSpec
+from orchestrator.lab.machine.ports import Ports
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.lab.archive import class_archive, sharing
-from orchestrator.lab.java import find_java
+from orchestrator.lab.machine.archive import class_archive, sharing
+from orchestrator.lab.machine.java import find_java
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from orchestrator.cli.lab.lab import lab
 from orchestrator.lab import errors
-from orchestrator.lab.commands import lab
-from orchestrator.lab.operations import OPERATIONS
+from orchestrator.lab.control.operations import OPERATIONS
 
 
 def test_every_help_has_an_example() -> None:
@@ -60,7 +60,7 @@ def test_the_way_back_is_asked_for_and_told(monkeypatch: pytest.MonkeyPatch) -> 
         asked.append((name, arguments))
         return answers.get(name, {})
 
-    monkeypatch.setattr("orchestrator.lab.cli_shared.ask", answer)
+    monkeypatch.setattr("orchestrator.cli.lab.control_request.ask", answer)
     told = {
         "revert-to-migration 1": "broker 1 is back in migration mode",
         "deprovision": "kept: /lab/metadata.1",
@@ -83,8 +83,8 @@ def test_the_way_back_is_asked_for_and_told(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_used_home_is_an_error_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orchestrator.lab.core.find_java", lambda: "java")
-    monkeypatch.setattr("orchestrator.lab.core.ensure_jars", lambda: None)
+    monkeypatch.setattr("orchestrator.lab.cluster.processes.find_java", lambda: "java")
+    monkeypatch.setattr("orchestrator.lab.cluster.processes.ensure_jars", lambda: None)
     (tmp_path / "thesis.tex").touch()
     for fresh in ([], ["--fresh"]):
         shown = CliRunner().invoke(lab, ["start", "--home", str(tmp_path), *fresh])
@@ -117,6 +117,6 @@ def test_the_group_is_one_that_the_main_command_can_take() -> None:
 def test_a_request_prints_what_the_lab_answered(
     monkeypatch: pytest.MonkeyPatch, line: str, answer: dict[str, object], said: str
 ) -> None:
-    monkeypatch.setattr("orchestrator.lab.cli_shared.ask", lambda *_: answer)
+    monkeypatch.setattr("orchestrator.cli.lab.control_request.ask", lambda *_: answer)
     shown = CliRunner().invoke(lab, line.split())
     assert (shown.exit_code, shown.output.strip()) == (0, said)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from orchestrator.lab.cluster import Lab
-from orchestrator.lab.commands import lab
-from orchestrator.lab.control import ControlServer, Message, Progress, ask
+from orchestrator.cli.lab.lab import lab
+from orchestrator.lab.cluster.lab import Lab
+from orchestrator.lab.control.channel import ControlServer, Message, Progress, ask
+from orchestrator.lab.control.operations import OPERATIONS, Operation, Operations
 from orchestrator.lab.errors import (
     CommandFailedError,
     LabUnreachableError,
@@ -19,8 +20,7 @@ from orchestrator.lab.errors import (
     ProcessDiedError,
     WrongStateError,
 )
-from orchestrator.lab.home import SOCKET
-from orchestrator.lab.operations import OPERATIONS, Operation, Operations
+from orchestrator.lab.machine.home import SOCKET
 
 _LAB = object.__new__(Lab)  # nothing of it is touched by the stand-in operations
 

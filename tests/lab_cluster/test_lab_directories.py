@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.lab import directories
+from orchestrator.lab.cluster import directories
 from orchestrator.lab.errors import WrongStateError
 
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from orchestrator.lab.errors import HomeInUseError
-from orchestrator.lab.home import claim_home, clear_home, write_config
+from orchestrator.lab.machine.home import claim_home, clear_home, write_config
 
 
 def test_an_absent_or_empty_directory_is_claimed(tmp_path: Path) -> None:

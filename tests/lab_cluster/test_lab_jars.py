@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.lab import jars
 from orchestrator.lab.errors import (
     JarsDamagedError,
     JarsUnavailableError,
     LabError,
     ToolMissingError,
 )
+from orchestrator.lab.machine import jars
 
 _CONTENT = b"jar"
 _DIGEST = hashlib.sha256(_CONTENT).hexdigest()
@@ -46,7 +46,7 @@ def mvn(tmp_path: Path, lock: Path, content: str = "jar", slow: float = 0) -> st
 
 
 def test_the_committed_lock_names_the_kafka_of_the_pom() -> None:
-    package = files("orchestrator.lab")
+    package = files("orchestrator.lab.machine")
     lock = jars.read_lock((package / "jars.sha256").read_text("ascii"))
     assert f"kafka_2.13-{jars.KAFKA_VERSION}.jar" in lock
     assert (package / "pom.xml").read_text().count(f"<version>{jars.KAFKA_VERSION}<") == 3
@@ -54,7 +54,7 @@ def test_the_committed_lock_names_the_kafka_of_the_pom() -> None:
 
 
 def test_the_agents_lock_names_the_agent_of_its_pom() -> None:
-    package = files("orchestrator.lab")
+    package = files("orchestrator.lab.machine")
     lock = jars.read_lock((package / "agent.sha256").read_text("ascii"))
     assert list(lock) == [f"jmx_prometheus_javaagent-{jars.AGENT_VERSION}.jar"]
     assert f"<version>{jars.AGENT_VERSION}<" in (package / "agent.xml").read_text()
@@ -145,7 +145,7 @@ def test_two_processes_at_once_fetch_once(
 ) -> None:
     fake_program("mvn", mvn(tmp_path, small_lock, slow=0.5))
     program = (
-        "import sys; from pathlib import Path; from orchestrator.lab import jars\n"
+        "import sys; from pathlib import Path; from orchestrator.lab.machine import jars\n"
         "jars.files = lambda _: Path(sys.argv[1])\n"
         "print(jars.ensure_jars(Path(sys.argv[2])).names)\n"
     )

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.lab.errors import ToolFailedError, ToolMissingError
-from orchestrator.lab.jars import Jars
-from orchestrator.lab.java import Java, check_version, find_java
+from orchestrator.lab.machine.jars import Jars
+from orchestrator.lab.machine.java import Java, check_version, find_java
 
 FakeProgram = Callable[[str, str], Path]
 

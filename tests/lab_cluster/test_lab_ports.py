@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from orchestrator.lab.ports import LOOPBACK, Ports
+from orchestrator.lab.machine.ports import LOOPBACK, Ports
 
 
 def test_ports_differ_and_are_not_given_to_others() -> None:

@@ -12,12 +12,12 @@ import psutil
 import pytest
 
 from orchestrator.lab.errors import BindRefusedError, ProcessDiedError, WrongStateError
-from orchestrator.lab.process import Process
+from orchestrator.lab.machine.process import Process
 
 _HOLDER = """
 import signal, sys, time
 from pathlib import Path
-from orchestrator.lab.process import Process
+from orchestrator.lab.machine.process import Process
 first = Process("one", ["sleep", "600"], Path(sys.argv[1]))
 second = Process("two", ["sleep", "600"], Path(sys.argv[1]))
 second.freeze()

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.lab import properties
+from orchestrator.lab.cluster import properties
+from orchestrator.lab.cluster.layout import Layout, Mode
+from orchestrator.lab.cluster.spec import LabSpec
 from orchestrator.lab.errors import SpecInvalidError, WrongStateError
-from orchestrator.lab.layout import Layout, Mode
-from orchestrator.lab.ports import Ports
-from orchestrator.lab.spec import LabSpec
+from orchestrator.lab.machine.ports import Ports
 
 
 def test_zookeeper_mode_has_no_word_of_kraft(layout: Layout) -> None:

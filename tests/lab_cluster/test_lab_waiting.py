@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from orchestrator.lab.errors import LabClosedError, WaitTimedOutError
-from orchestrator.lab.waiting import Waiter
+from orchestrator.lab.machine.waiting import Waiter
 
 
 def test_the_found_value_is_returned() -> None:

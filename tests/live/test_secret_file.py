@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.alerts.post import Undelivered, secret_in
-from orchestrator.audit.secrets import Secrets
-from orchestrator.console import token
 from orchestrator.errors import ConfigError, SecretUnknown
+from orchestrator.notify.http_post import Undelivered, secret_in
+from orchestrator.redaction.known_secrets import Secrets
+from orchestrator.views.console.access import bearer_token
 from streams.jmx.config import Access
 from streams.jmx.errors import AccessRefused
 from streams.jmx.http import Http
@@ -104,4 +104,4 @@ def test_every_reader_refuses_it(file: Path) -> None:
     with pytest.raises(SecretUnknown, match=said):
         Secrets(files=(file,)).redactor({})
     with pytest.raises(ConfigError, match=said):
-        token.configured(file, Path("kraftgate.yaml"))
+        bearer_token.configured(file, Path("kraftgate.yaml"))

@@ -12,8 +12,8 @@ import pytest
 from _pytest.mark import ParameterSet
 from click.testing import CliRunner
 
-from orchestrator.cli import main
-from orchestrator.cli_types import LazyGroup
+from orchestrator.cli.framework import LazyGroup
+from orchestrator.cli.program import main
 from orchestrator.runbook.load import shipped
 from tests.manual.pages import ROOT, Command, commands, shown_to_users
 from tests.report.making import Made

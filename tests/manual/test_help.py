@@ -2,8 +2,8 @@
 
 from click.testing import CliRunner, Result
 
-from orchestrator.cli import main
-from orchestrator.manual import HANDBOOK, topics
+from orchestrator.cli.program import main
+from orchestrator.output.manual import HANDBOOK, topics
 
 
 def run(*arguments: str) -> Result:

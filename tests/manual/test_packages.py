@@ -17,9 +17,11 @@ PARTS = {"schema", "content"}
 def packages() -> list[Path]:
     """The packages that need a page."""
     found = []
-    for top in ("migration", "streams"):
+    for top in ("migration", "streams", "orchestrator"):
         for each in sorted((ROOT / top).rglob("__init__.py")):
             many = len(list(each.parent.glob("*.py"))) > SMALL or each.parent.parent == ROOT
+            if top == "orchestrator":  # the page of a package describes those below it
+                many = each.parent.parent in (ROOT, ROOT / top)
             if many and each.parent.name not in PARTS:
                 found.append(each.parent)
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from migration.assessment.hazards import HazardKind
-from orchestrator.manual import HANDBOOK
+from orchestrator.output.manual import HANDBOOK
 from orchestrator.reference.hazards import HAZARDS
 from orchestrator.reference.pages import PAGES
 from tests.alerts.rules import alerts

@@ -12,9 +12,9 @@ from migration.observed.jmx import Contradiction, JmxImage, JmxNode
 from migration.observed.jmx_names import JmxName
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import SourceStatus
-from orchestrator.alerts.sender import SenderStats
-from orchestrator.following import Tally
+from orchestrator.notify.sender import SenderStats
 from orchestrator.run.assessed import Assessed
+from orchestrator.run.cluster_read import Tally
 from tests.conditions.views import migration, zookeeper
 from tests.metrics.scraping import seen, with_summary
 from tests.metrics.test_alerts import standing

@@ -10,13 +10,13 @@ from prometheus_client.exposition import generate_latest as plain
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from orchestrator.alerts.sender import SenderStats
-from orchestrator.config import parse_config
-from orchestrator.config_models import ClusterEntry
-from orchestrator.following import ClusterRead
-from orchestrator.metrics.board import Board
-from orchestrator.metrics.collector import LastTick
+from orchestrator.config.load import parse_config
+from orchestrator.config.models import ClusterEntry
+from orchestrator.notify.sender import SenderStats
 from orchestrator.run.assessed import Assessed, Tick
+from orchestrator.run.board import Board
+from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.views.metrics.collector import LastTick
 from tests.orchestrator.night import NOW_MS
 from tests.support.assessing import assessed
 

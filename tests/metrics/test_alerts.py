@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from migration.assessment.alerts import NO_ALERTS, RULES, Alert, AlertState, AlertStates
-from orchestrator.metrics.alerts import add_alerts
-from orchestrator.metrics.exposition import Exposition
+from orchestrator.views.metrics.alerts import add_alerts
+from orchestrator.views.metrics.exposition import Exposition
 
 NAME = "KraftgateAssignmentStalled"
 

@@ -15,8 +15,8 @@ from migration.image.summary import BrokerSummary, Mode, Phase, UnfencedEarly
 from migration.metadata.events import Event
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import NO_STATUS
-from orchestrator.following import ClusterRead, Tally
-from orchestrator.metrics.collector import metrics
+from orchestrator.run.cluster_read import ClusterRead, Tally
+from orchestrator.views.metrics.collector import metrics
 from tests.conditions.views import broker, migration, views, zookeeper
 from tests.metrics.everything import ALL_SEEN, JMX, LIVE, RECEIVERS, everything, on_disk
 from tests.metrics.scraping import (

@@ -1,6 +1,6 @@
 """Metrics are named as Prometheus names them."""
 
-from orchestrator.metrics.collector import metrics
+from orchestrator.views.metrics.collector import metrics
 
 
 def test_names_are_prometheus_own_way() -> None:

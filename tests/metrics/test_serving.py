@@ -12,16 +12,16 @@ import pytest
 from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
-from orchestrator.alerts.sender import SenderStats
-from orchestrator.cli import main
-from orchestrator.commands.run import follow_and_show
-from orchestrator.config import Config, load_config, parse_config
-from orchestrator.config_values import HostPort
+from orchestrator.cli.program import main
+from orchestrator.cli.run import follow_and_show
+from orchestrator.config.load import Config, load_config, parse_config
+from orchestrator.config.values import HostPort
 from orchestrator.errors import ConfigError, ExitCode
-from orchestrator.metrics import serving
-from orchestrator.metrics.board import Board
-from orchestrator.metrics.serving import served
-from orchestrator.view.live import Stop
+from orchestrator.notify.sender import SenderStats
+from orchestrator.run.board import Board
+from orchestrator.views.metrics import serving
+from orchestrator.views.metrics.serving import served
+from orchestrator.views.terminal.live import Stop
 from tests.metrics.scraping import samples, seen, text_format
 from tests.orchestrator.fakes import FakeFollowing, FakeStore
 from tests.orchestrator.night import HYBRID, NOW_MS

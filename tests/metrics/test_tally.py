@@ -6,10 +6,10 @@ import pytest
 
 from migration.image.cluster import ClusterImage, summarize
 from migration.metadata.events import Event
-from orchestrator.config import Config, parse_config
+from orchestrator.config.load import Config, parse_config
 from orchestrator.errors import FollowingError
-from orchestrator.following import Tally
-from orchestrator.run.reading import Reader
+from orchestrator.run.cluster_read import Tally
+from orchestrator.run.reader import Reader
 from streams.state.store import Outcome, Store
 
 

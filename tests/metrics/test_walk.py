@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Final
 
 from migration.assessment.conditions import Verdict
-from orchestrator.config import parse_config
-from orchestrator.metrics.walk import WALK
-from orchestrator.run.reading import Reader
-from orchestrator.walk import told as walk_file
-from orchestrator.walk.entries import Found
-from orchestrator.walk.state import Stage
-from orchestrator.walk.told import PlaceTold, WalkTold
+from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.state import Stage
+from orchestrator.config.load import parse_config
+from orchestrator.run import execution_status as walk_file
+from orchestrator.run.execution_status import PlaceTold, WalkTold
+from orchestrator.run.reader import Reader
+from orchestrator.views.metrics.execution import WALK
 from tests.metrics.scraping import CONFIG, Samples, scraped
 from tests.orchestrator.night import HYBRID, NOW_MS
 

@@ -13,7 +13,7 @@ from migration.comparison.differences import Difference
 from migration.image.summary import Mode
 from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
 from migration.values.evidence import EVIDENCE_MAX, bounded
-from orchestrator.contract import finding_json, hazard_json
+from orchestrator.api.status import finding_json, hazard_json
 from tests.conditions.views import COMPARED, NOW, broker, directory, seen, view
 
 PARTITIONS = 99

@@ -13,8 +13,8 @@ from migration.image.observe import observe
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
 from migration.observed.facts import FactQuarantined, JmxSeen, Observation, ZnodeGone, ZnodeSeen
-from orchestrator.contract import cluster_json
-from orchestrator.view.words import event_fields, pairs
+from orchestrator.api.status import cluster_json
+from orchestrator.output.formatting import event_fields, pairs
 from streams.state.image_codec import (
     broker_json,
     pack_image,

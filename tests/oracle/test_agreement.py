@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.contract import cluster_json
+from orchestrator.api.status import cluster_json
 from streams.spark.query import replay
 from tests.oracle import record
 from tests.oracle.compare import differences

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.run import reading
+from orchestrator.run import reader
 from tests.orchestrator.fakes import FakeStore, write_status
 from tests.orchestrator.night import EVENTS, FRESH, HYBRID, NOW_MS
 
@@ -25,6 +25,6 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeStore:
     fake.summaries["prod"] = HYBRID.summary
     fake.told["prod"] = list(EVENTS)
     write_status(tmp_path / "state", "prod", FRESH)
-    monkeypatch.setattr(reading.Reader.__init__, "__kwdefaults__", {"opener": lambda _: fake})
+    monkeypatch.setattr(reader.Reader.__init__, "__kwdefaults__", {"opener": lambda _: fake})
     monkeypatch.setattr("time.time_ns", lambda: NOW_MS * 1_000_000)
     return fake

@@ -13,8 +13,8 @@ from pathlib import Path
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
 from migration.observed.source_status import SourceStatus, to_json
-from orchestrator.config import Config
-from orchestrator.following import Following, TransitionFile
+from orchestrator.config.load import Config
+from orchestrator.run.cluster_read import Following, TransitionFile
 
 
 class FakeStore:

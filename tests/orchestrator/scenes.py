@@ -10,11 +10,11 @@ from rich.console import Console
 from migration.assessment.conditions import Verdict
 from migration.image.summary import Phase
 from migration.observed.zookeeper import ZooKeeperImage
-from orchestrator.following import ClusterRead
-from orchestrator.view.live import LineView, Stop, TableView, View, drive, is_terminal
-from orchestrator.walk.entries import Found
-from orchestrator.walk.state import Stage
-from orchestrator.walk.told import PlaceTold, WalkTold
+from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.state import Stage
+from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.execution_status import PlaceTold, WalkTold
+from orchestrator.views.terminal.live import LineView, Stop, TableView, View, drive, is_terminal
 from tests.orchestrator.night import (
     EVENTS,
     FRESH,

@@ -6,8 +6,8 @@ from migration.assessment.conditions import DataSource
 from migration.assessment.snapshot import Journal
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.source_status import SourceStatus
-from orchestrator.following import ClusterRead
 from orchestrator.run.backlog import Backlogs
+from orchestrator.run.cluster_read import ClusterRead
 from tests.orchestrator.night import FRESH, HYBRID, NOW_MS, cluster
 
 

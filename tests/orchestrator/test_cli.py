@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 
 from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.events import Event
-from orchestrator.cli import main
-from orchestrator.cli_types import LazyGroup
-from orchestrator.commands import replay as replay_command
+from orchestrator.cli import replay as replay_command
+from orchestrator.cli.framework import LazyGroup
+from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from tests.orchestrator.fakes import FakeStore, write_status
 from tests.orchestrator.night import EVENTS, FRESH, NOW_MS, cluster, kraft
@@ -49,7 +49,7 @@ def test_every_help_has_an_example(command: tuple[str, ...]) -> None:
 
 def test_help_imports_neither_spark_nor_pydantic_nor_rich() -> None:
     code = (
-        "import sys, orchestrator.cli as c\n"
+        "import sys, orchestrator.cli.program as c\n"
         "try: c.main(['run', '--help'])\n"
         "except SystemExit: pass\n"
         "print([m for m in ('pyspark', 'pydantic', 'rich', 'yaml') if m in sys.modules])"

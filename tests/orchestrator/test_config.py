@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.config import Config, load_config, parse_config
-from orchestrator.config_models import ConfigFile
-from orchestrator.config_values import HostPort, parse_host_port
+from orchestrator.config.load import Config, load_config, parse_config
+from orchestrator.config.models import ConfigFile
+from orchestrator.config.values import HostPort, parse_host_port
 from orchestrator.errors import ConfigError, ExitCode
 
 HERE = Path("kraftgate.yaml")

@@ -8,8 +8,8 @@ from migration.assessment.waits.cluster import nothing_seen
 from migration.image.summary import ClusterSummary, ControllerSummary, Phase, UnfencedEarly
 from migration.metadata.events import Event
 from migration.observed.source_status import SourceStatus
-from orchestrator.contract import cluster_json, several_json, status_json
-from orchestrator.following import ClusterRead
+from orchestrator.api.status import cluster_json, several_json, status_json
+from orchestrator.run.cluster_read import ClusterRead
 from tests.orchestrator.night import (
     EVENTS,
     FIVE_MINUTES_MS,

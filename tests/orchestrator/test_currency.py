@@ -23,10 +23,10 @@ from migration.image.summary import Phase
 from migration.observed.probed import Unknown
 from migration.observed.source_status import NO_STATUS, SourceStatus
 from migration.observed.zookeeper import ZooKeeperImage
-from orchestrator.conditions.together import Together
-from orchestrator.config import parse_config
-from orchestrator.config_models import ClusterEntry
-from orchestrator.following import ClusterRead
+from orchestrator.config.load import parse_config
+from orchestrator.config.models import ClusterEntry
+from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.soak import Together
 from tests.orchestrator.night import FRESH, HYBRID, NOW_MS, cluster, kraft
 from tests.support.assessing import assessed
 

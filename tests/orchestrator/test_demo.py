@@ -10,8 +10,8 @@ from unittest.mock import MagicMock, call
 import pytest
 
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
-from orchestrator import demo
-from orchestrator.demo_memory import PeakMemory, family_bytes
+from orchestrator.demo import demo
+from orchestrator.demo.memory import PeakMemory, family_bytes
 from orchestrator.lab import Lab
 from orchestrator.lab.errors import WaitTimedOutError
 from tests.orchestrator.night import kraft, replicas
@@ -122,7 +122,7 @@ def _noting_lab(did: list[str]) -> Lab:
 
 
 def test_memory_counts_this_process_and_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestrator.demo_memory._EVERY_S", 0.05)
+    monkeypatch.setattr("orchestrator.demo.memory._EVERY_S", 0.05)
     large = "x = bytearray(200 << 20); print(flush=True); input()"
     before = family_bytes()
     with PeakMemory() as memory:

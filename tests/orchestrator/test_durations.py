@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.values.durations import format_duration
-from orchestrator.durations import parse_duration
+from orchestrator.config.durations import parse_duration
 from orchestrator.errors import DurationError
 
 

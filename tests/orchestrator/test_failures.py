@@ -13,10 +13,10 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from orchestrator import crash
-from orchestrator.cli import main
-from orchestrator.crash import PREFIX, guarded
+from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
+from orchestrator.process import crash
+from orchestrator.process.crash import PREFIX, guarded
 
 CONFIG = "cluster: {name: prod}\ncontrollers: {bootstrap: '127.0.0.1:1'}\nstate_dir: state\n"
 COMMANDS = {
@@ -197,7 +197,7 @@ def test_an_error_that_nobody_foresaw_is_one_line(
         raise error
 
     (folder / "state").mkdir()
-    monkeypatch.setattr("orchestrator.commands.status.Reader", fail)
+    monkeypatch.setattr("orchestrator.cli.status.Reader", fail)
     result = CliRunner().invoke(main, ["status", "--config", str(folder / "kraftgate.yaml")])
     assert result.exit_code == ExitCode.FAILED
     (line,) = result.stderr.splitlines()

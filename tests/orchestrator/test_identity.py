@@ -7,13 +7,13 @@ import pytest
 
 from migration.observed.source_status import NO_STATUS, SourceStatus
 from migration.observed.znode_codec import cluster_id_of
-from orchestrator.commands.identity import require_one_cluster
-from orchestrator.commands.run import follow_and_show
-from orchestrator.config import load_config, parse_config
+from orchestrator.cli.run import follow_and_show
+from orchestrator.config.load import load_config, parse_config
 from orchestrator.errors import ConfigError, ExitCode
-from orchestrator.following import ClusterRead
 from orchestrator.run.assessed import Tick
-from orchestrator.view.live import Stop
+from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.identity import require_one_cluster
+from orchestrator.views.terminal.live import Stop
 from tests.orchestrator.fakes import FakeFollowing, FakeStore, write_status
 from tests.orchestrator.night import FRESH, HYBRID, NOW_MS
 from tests.orchestrator.test_run import gate

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from orchestrator.view.blocks import lines_of, text
-from orchestrator.view.layout import Want, fit, share
+from orchestrator.views.terminal.blocks import lines_of, text
+from orchestrator.views.terminal.layout import Want, fit, share
 
 wants = st.lists(
     st.builds(

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from migration.assessment.conditions import Finding, Verdict
-from orchestrator.conditions.own import ask_own, own_askers
+from orchestrator.run.probes.user_conditions import ask_own, own_askers
 from orchestrator.runbook.model import OwnCondition, PromqlCondition, ShellCondition
 from tests.jmx.server import serving, text
 from tests.support.prometheus import running

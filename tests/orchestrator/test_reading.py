@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import FollowingError
-from orchestrator.run.reading import STORE_FILE, open_store
+from orchestrator.run.reader import STORE_FILE, open_store
 from streams.state.store import Store
 
 

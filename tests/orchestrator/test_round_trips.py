@@ -14,12 +14,11 @@ from migration.image.cluster import ClusterImage
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
 from migration.observed.source_status import SourceStatus
-from orchestrator.alerts import kept
-from orchestrator.alerts.book import Delivery
-from orchestrator.alerts.ledger import DeliveryFile, ReceiverState
-from orchestrator.config_alerts import WebhookReceiver
-from orchestrator.following import read_status
-from orchestrator.walk import told
+from orchestrator.config.alerts import WebhookReceiver
+from orchestrator.notify.delivery import Delivery
+from orchestrator.notify.delivery_file import DeliveryFile, ReceiverState
+from orchestrator.run import alert_file, execution_status
+from orchestrator.run.cluster_read import read_status
 from streams.metadata import spool_info
 from streams.metadata.log_marks import Mark
 from streams.state.image_codec import broker_json, read_summary, summary_json
@@ -104,8 +103,8 @@ def test_what_stands(data: st.DataObject) -> None:
     standings = data.draw(st.from_type(AlertStates))
     with TemporaryDirectory() as folder:
         file = Path(folder, "alerts.json")
-        kept.AlertFile(file).keep(standings)
-        assert kept.read(file) == standings
+        alert_file.AlertFile(file).keep(standings)
+        assert alert_file.read(file) == standings
 
 
 @_few
@@ -129,10 +128,10 @@ def test_what_a_receiver_was_told(data: st.DataObject) -> None:
 @_few
 @given(st.data())
 def test_where_a_runbook_is(data: st.DataObject) -> None:
-    walk = data.draw(st.from_type(told.WalkTold))
+    walk = data.draw(st.from_type(execution_status.WalkTold))
     with TemporaryDirectory() as folder:
-        told.write(Path(folder, "walk.json"), walk)
-        assert told.read(Path(folder, "walk.json")) == walk
+        execution_status.write(Path(folder, "walk.json"), walk)
+        assert execution_status.read(Path(folder, "walk.json")) == walk
 
 
 @_few

@@ -16,14 +16,14 @@ from rich.console import Console
 from migration.assessment.conditions import parse
 from migration.image.summary import Phase
 from orchestrator.audit import AUDIT_FILE, AuditLog
-from orchestrator.commands import job
-from orchestrator.commands.gate import Gate
-from orchestrator.commands.run import follow_and_show
-from orchestrator.config import load_config, parse_config
+from orchestrator.cli.run import follow_and_show
+from orchestrator.config.load import load_config, parse_config
 from orchestrator.errors import AuditError, ConfigError, FollowingError, GateNotMetError
+from orchestrator.run import job
 from orchestrator.run.backlog import Backlogs
-from orchestrator.run.reading import Reader
-from orchestrator.view.live import Stop, TableView, drive
+from orchestrator.run.reader import Reader
+from orchestrator.run.until import Gate
+from orchestrator.views.terminal.live import Stop, TableView, drive
 from streams.zookeeper.ensemble import parse_ensemble
 from tests.orchestrator.fakes import FakeFollowing, FakeStore, write_status
 from tests.orchestrator.night import (

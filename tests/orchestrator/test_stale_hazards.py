@@ -14,16 +14,16 @@ from migration.image.summary import ClusterSummary, Phase
 from migration.observed.log_dirs import DisksImage
 from migration.observed.source_status import SourceStatus, to_json
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
+from orchestrator.api.status import status_json
 from orchestrator.audit import AuditLog
-from orchestrator.chronicle.chronicle import SETTLE_MS, Chronicle
-from orchestrator.chronicle.spans import stood
-from orchestrator.config import Config, parse_config
-from orchestrator.contract import status_json
+from orchestrator.audit.run_spans import stood
+from orchestrator.config.load import Config, parse_config
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.run.assessor import Assessor
-from orchestrator.run.reading import Reader
-from orchestrator.view.lines import changes
-from orchestrator.view.live import picture
+from orchestrator.run.reader import Reader
+from orchestrator.run.recorder import SETTLE_MS, Chronicle
+from orchestrator.views.terminal.lines import changes
+from orchestrator.views.terminal.live import picture
 from tests.conditions.views import disks, migration, zookeeper
 from tests.metrics.scraping import scrape
 from tests.orchestrator.fakes import FakeStore

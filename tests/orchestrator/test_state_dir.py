@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from orchestrator.cli import main
+from orchestrator.cli.program import main
+from orchestrator.config.state_dir import claiming, not_followed
 from orchestrator.errors import ConfigError, ExitCode
-from orchestrator.state_dir import claiming, not_followed
 from streams.state.claim import LOCK_FILE, Holder, StateDirInUse, claimed
 
 

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
-from orchestrator.cli_types import Program
+from orchestrator.cli.framework import Program
 from orchestrator.errors import HazardError, KraftgateError, LockHeld
-from orchestrator.logs import log_to_stderr
-from orchestrator.terminal import (
+from orchestrator.execution.locks.zookeeper_calls import Znode
+from orchestrator.execution.locks.zookeeper_lock import _who
+from orchestrator.output.printing import (
     VisibleFormatter,
     echo,
     echo_exact,
@@ -28,26 +29,25 @@ from orchestrator.terminal import (
     echo_text,
     write_line,
 )
-from orchestrator.view.visible_console import console
-from orchestrator.walk.zookeeper_calls import Znode
-from orchestrator.walk.zookeeper_lock import _who
+from orchestrator.output.rich_console import console
+from orchestrator.process.logs import log_to_stderr
 
 ROOT = Path(__file__).parents[2]
-PRINTERS = ("orchestrator/terminal.py", "orchestrator/view/visible_console.py")
+PRINTERS = ("orchestrator/output/printing.py", "orchestrator/output/rich_console.py")
 ALLOWED = {
     # A supervisor's one word to its parent, through a pipe.
-    ("orchestrator/walk/hook_runner.py", "sys.stdout"),
+    ("orchestrator/hooks/supervisor.py", "sys.stdout"),
     # Before a JVM starts, what is buffered is written; nothing is printed.
     ("streams/spark/session.py", "sys.stdout"),
     ("streams/spark/session.py", "sys.stderr"),
     # A build step's one fixed sentence.
     ("streams/spark/warm.py", "sys.stderr"),
     # Whether it is a terminal, and where the live view's lines go.
-    ("orchestrator/commands/run.py", "sys.stdout"),
-    ("orchestrator/view/live.py", "sys.stdout"),
-    ("orchestrator/demo.py", "sys.stdout"),
-    ("orchestrator/logs.py", "sys.stderr"),
-    ("orchestrator/logs.py", "logging.StreamHandler"),
+    ("orchestrator/cli/run.py", "sys.stdout"),
+    ("orchestrator/views/terminal/live.py", "sys.stdout"),
+    ("orchestrator/demo/demo.py", "sys.stdout"),
+    ("orchestrator/process/logs.py", "sys.stderr"),
+    ("orchestrator/process/logs.py", "logging.StreamHandler"),
 }
 FORBIDDEN = {
     "print",

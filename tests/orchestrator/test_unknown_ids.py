@@ -15,7 +15,7 @@ from migration.image.summary import ClusterSummary, Phase
 from migration.observed.log_dirs import DisksImage
 from migration.observed.source_status import SourceStatus, to_json
 from migration.observed.znode_codec import ZkBroker
-from orchestrator.cli import main
+from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from streams.state.store import Outcome, Store
 from tests.conditions.views import disks, migration, quorum, zk_brokers, zookeeper

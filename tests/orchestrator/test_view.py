@@ -19,13 +19,13 @@ from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import NO_STATUS
 from migration.observed.zookeeper import ZooKeeperImage
-from orchestrator.following import ClusterRead
-from orchestrator.view.bars import LETTERS, bar, cells
-from orchestrator.view.closing import closing, event_lines
-from orchestrator.view.lines import changes
-from orchestrator.view.live import picture
-from orchestrator.view.table import save_svg
-from orchestrator.view.words import pairs, quoted, short_age, short_rate
+from orchestrator.output.formatting import pairs, quoted, short_age, short_rate
+from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.views.terminal.bars import LETTERS, bar, cells
+from orchestrator.views.terminal.closing import closing, event_lines
+from orchestrator.views.terminal.lines import changes
+from orchestrator.views.terminal.live import picture
+from orchestrator.views.terminal.table import save_svg
 from tests.orchestrator.night import (
     EVENTS,
     FRESH,

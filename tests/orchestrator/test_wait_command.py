@@ -13,10 +13,10 @@ from click.testing import CliRunner, Result
 from migration.image.cluster import ClusterImage
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.source_status import STALE_AFTER_MS
-from orchestrator.cli import main
-from orchestrator.commands import wait as command
-from orchestrator.conditions.waiting import Found
+from orchestrator.cli import wait as command
+from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
+from orchestrator.run.waiting import Found
 from streams.state.store import Outcome, Store
 from tests.orchestrator.fakes import write_status
 from tests.orchestrator.night import FRESH, cluster, held, kraft

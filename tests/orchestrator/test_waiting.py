@@ -22,12 +22,12 @@ from migration.image.summary import ClusterSummary, Phase
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.probed import Unknown
-from orchestrator.conditions.asking import EVERY_S, Asking
-from orchestrator.conditions.waiting import Found, Outcome, Waiting, World
-from orchestrator.config import parse_config
-from orchestrator.following import ClusterRead
+from orchestrator.config.load import parse_config
 from orchestrator.run.assessed import Tick
 from orchestrator.run.backlog import Backlogs
+from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.probes.background import EVERY_S, Asking
+from orchestrator.run.waiting import Found, Outcome, Waiting, World
 from tests.orchestrator.night import FRESH, NOW_MS, cluster, held, kraft
 from tests.support.assessing import tick
 

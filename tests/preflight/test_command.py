@@ -13,10 +13,10 @@ from rich.console import Console
 
 from migration.assessment.checks.run import CHECKS, judge, overall
 from migration.observed.probed import Facts, Unknown
-from orchestrator.cli import main
-from orchestrator.commands import preflight as command
+from orchestrator.cli import preflight as command
+from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
-from orchestrator.view.preflight import picture
+from orchestrator.views.terminal.preflight import picture
 from streams.net.endpoint import Endpoint
 from streams.probe.gather import Target, gather
 from streams.zookeeper.ensemble import Ensemble

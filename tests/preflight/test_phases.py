@@ -9,7 +9,7 @@ from migration.assessment.checks.result import Finding, Outcome
 from migration.assessment.checks.run import CHECKS, judge, overall
 from migration.image.summary import Phase
 from migration.observed.probed import Facts, Unknown
-from orchestrator.commands import preflight as command
+from orchestrator.cli import preflight as command
 from orchestrator.errors import ExitCode
 from tests.preflight.cases import KRAFT, migration
 from tests.preflight.clusters import (

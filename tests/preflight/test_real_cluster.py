@@ -15,11 +15,11 @@ from kazoo.client import KazooClient
 from migration.assessment.conditions import PreflightSeen, QuorumSeen, SettingsSeen, TopicsSeen
 from migration.image.summary import Mode, Phase
 from migration.observed.probed import Unknown
-from orchestrator.cli import main
-from orchestrator.config import load_config
+from orchestrator.cli.program import main
+from orchestrator.config.load import load_config
+from orchestrator.config.targets import target_of
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.targets import target_of
 from streams.probe.checks import ask_checks
 from streams.probe.gather import Target
 from streams.probe.quorum import ask_quorum

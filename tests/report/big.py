@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from migration.metadata.replica_state import ReplicaState
-from orchestrator.walk import entries
+from orchestrator.audit.execution import entries
 from tests.orchestrator.night import kraft
 from tests.report.making import Made, finalized
 from tests.report.night import began, follow, keep_runbook, orchestrator, registered

@@ -15,9 +15,9 @@ from migration.metadata.replica_state import ReplicaState
 from migration.observed.source_status import SourceStatus, to_json
 from migration.shard.transitions import ABSENT, STATES, place
 from orchestrator.audit import AUDIT_FILE, AuditLog
-from orchestrator.chronicle import entries as chronicle
-from orchestrator.walk import entries
-from orchestrator.walk.entries import Person
+from orchestrator.audit import run_entries as chronicle
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Person
 from streams.spark.transition_files import write_transitions
 from streams.state.store import Outcome, Store, TransitionFile
 from tests.orchestrator.night import cluster, kraft

@@ -10,8 +10,8 @@ from typing import Final
 
 from migration.image.summary import BrokerSummary
 from migration.metadata.replica_state import ReplicaState
-from orchestrator.chronicle import entries as chronicle
-from orchestrator.walk import entries
+from orchestrator.audit import run_entries as chronicle
+from orchestrator.audit.execution import entries
 from tests.orchestrator.night import kraft
 from tests.report.making import ANNA, BORIS, Made, finalized
 from tests.report.said import ended, entered, judged, passed, started

@@ -2,11 +2,11 @@
 
 from click.testing import CliRunner, Result
 
-from orchestrator.cli import main
-from orchestrator.commands.report import _built
-from orchestrator.config import load_config
-from orchestrator.report.gather import gather
-from orchestrator.report.model import Report
+from orchestrator.api.report.report import Report
+from orchestrator.cli.program import main
+from orchestrator.cli.report import _built
+from orchestrator.config.load import load_config
+from orchestrator.views.report.gather import gather
 from tests.report.making import Made
 
 

@@ -3,8 +3,8 @@
 from typing import Literal
 
 from migration.assessment.conditions import Verdict
-from orchestrator.walk import entries
-from orchestrator.walk.entries import Found
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Found
 
 Judgement = tuple[str, str, str]
 """A condition that does not hold, its verdict, its reason."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from migration.metadata.directory_ids import MIGRATING, UNASSIGNED
 from migration.metadata.replica_state import ReplicaState
 from migration.shard.transitions import ABSENT, STATES, Numbers
-from orchestrator.report.assignments import MOMENTS_MAX, Assigned, series
+from orchestrator.views.report.accounts.assignments import MOMENTS_MAX, Assigned, series
 from streams.spark.transition_files import (
     Transitions,
     TransitionsUnreadable,

@@ -7,8 +7,8 @@ import pytest
 
 from migration.image.summary import Phase
 from migration.metadata.events import Event
-from orchestrator.report.model import ClusterReport
-from orchestrator.walk import entries
+from orchestrator.api.report.report import ClusterReport
+from orchestrator.audit.execution import entries
 from tests.report.making import Made, T, finalized
 from tests.report.night import SECOND, began
 from tests.report.reporting import report_of, run

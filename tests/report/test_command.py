@@ -75,7 +75,7 @@ def test_it_changes_nothing_in_the_state_directory(made: Made) -> None:
 
 def test_it_needs_no_spark_and_no_client_of_kafka(made: Made) -> None:
     code = (
-        "import sys; from orchestrator.cli import main\n"
+        "import sys; from orchestrator.cli.program import main\n"
         "try: main(sys.argv[1:])\n"
         "except SystemExit as end: assert not end.code, end.code\n"
         "print([m for m in ('pyspark', 'kafka', 'kazoo.client', 'aiokafka') if m in sys.modules])"

@@ -3,10 +3,10 @@
 import pytest
 
 from migration.assessment.conditions import Verdict
-from orchestrator.report.holds import Holding
-from orchestrator.report.model_walk import Hold
-from orchestrator.walk import entries
-from orchestrator.walk.entries import Body, Found
+from orchestrator.api.report.execution import Hold
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Body, Found
+from orchestrator.views.report.accounts.checkpoint_holds import Holding
 from tests.report.making import ANNA, BORIS
 from tests.report.said import ended, judged, shown, started
 

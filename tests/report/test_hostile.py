@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.report.markdown import fenced, plain, table
-from orchestrator.visible import visible
-from orchestrator.walk import entries
+from orchestrator.audit.execution import entries
+from orchestrator.output.visible import visible
+from orchestrator.views.report.formats.markdown_escape import fenced, plain, table
 from tests.report.making import Made
 from tests.report.night import ALERT, began, follow, hazard, keep_runbook, orchestrator
 from tests.report.reporting import run

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from migration.image.summary import BrokerSummary, Mode, UnfencedEarly
 from migration.metadata.events import Event
-from orchestrator.report.incarnations import Life, lives
+from orchestrator.views.report.accounts.incarnations import Life, lives
 from tests.orchestrator.night import held, kraft
 
 AS_OF = 100_000

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.report.model import ClusterReport
+from orchestrator.api.report.report import ClusterReport
 from tests.report.making import T
 from tests.report.night import SHA256, night
 from tests.report.reporting import report_of, run

@@ -10,8 +10,8 @@ import pytest
 
 from migration.metadata.replica_state import ReplicaState
 from migration.shard.transitions import ABSENT, STATES
-from orchestrator.report.assignments import Assigned
-from orchestrator.report.incarnations import Life, lives
+from orchestrator.views.report.accounts.assignments import Assigned
+from orchestrator.views.report.accounts.incarnations import Life, lives
 from streams.spark.transition_files import Transitions
 from tests.oracle.fixtures import DATA, dump_of, unpack
 from tests.report.witness import Span, Witnessed, witnessed

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
-from orchestrator.cli import main
-from orchestrator.report.schema import schema, schema_text
+from orchestrator.api.report.schema import schema, schema_text
+from orchestrator.cli.program import main
 from tests.report.making import Made
 from tests.report.night import night
 from tests.report.reporting import run

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from migration.image.summary import Phase
-from orchestrator.chronicle import entries as chronicle
-from orchestrator.report.model import ClusterReport, HazardAccount
+from orchestrator.api.report.report import ClusterReport, HazardAccount
+from orchestrator.audit import run_entries as chronicle
 from tests.orchestrator.night import cluster, held, kraft
 from tests.report.making import Made, T
 from tests.report.night import follow, hazard, made_ms, registered

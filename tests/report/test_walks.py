@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from migration.image.summary import Phase
-from orchestrator.report.model_walk import WalkAccount
-from orchestrator.walk import entries, told
-from orchestrator.walk.state import Stage
+from orchestrator.api.report.execution import WalkAccount
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.state import Stage
+from orchestrator.run import execution_status
 from tests.orchestrator.night import cluster, held, kraft, migrating
 from tests.report.making import ANNA, BORIS, Made, T, finalized
 from tests.report.night import SHA256, began, follow, keep_runbook, orchestrator
@@ -120,12 +121,12 @@ def test_in_its_middle_it_says_where_it_stands_and_why(made: Made) -> None:
     made.summary = cluster(Phase.HYBRID, migrating(1), held(2, registered_offset=None))
     made.store()
     made.status("source.json", 30_000)
-    said = told.WalkTold(
+    said = execution_status.WalkTold(
         at_ms=T + 30_000, runbook="small", checkpoint="brokers-kraft[1]", title=None,
         stage=Stage.ENTERED, holds=("nothing_held: held: 2",), findings=(), shown=None, path=None,
         paused=None, outcome=None, execute=True, asks=None, places=(), unexpected=(),
     )  # fmt: skip
-    told.write(made.state / "clusters" / "prod" / told.WALK_FILE, said)
+    execution_status.write(made.state / "clusters" / "prod" / execution_status.WALK_FILE, said)
     report = report_of(made).clusters[0]
     (walk,) = report.walks
     assert (walk.outcome, walk.stands_at) == (None, "brokers-kraft[1]")

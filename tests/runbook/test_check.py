@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from orchestrator.errors import RunbookError
-from orchestrator.runbook.check_final import MARKS, STEPS
+from orchestrator.runbook.checks.final import MARKS, STEPS
 from orchestrator.runbook.load import load, parse, shipped
 from orchestrator.runbook.places import backward, forward, in_turn
 from tests.runbook.texts import PATH, RIGHT, changed

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from orchestrator.cli import main
+from orchestrator.cli.program import main
 from orchestrator.runbook.load import shipped
 from tests.runbook.texts import RIGHT, changed
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 import pytest
 
+from orchestrator.cli.lab.lab import lab
 from orchestrator.errors import ExitCode, RunbookError
-from orchestrator.lab.commands import lab
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import load, parse, shipped
 from orchestrator.runbook.places import backward, forward

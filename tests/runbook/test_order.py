@@ -5,8 +5,8 @@ from itertools import groupby
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.runbook.instance_order import Leaders, Member, in_order
 from orchestrator.runbook.model import OrderRule
-from orchestrator.runbook.order import Leaders, Member, in_order
 
 RULES: tuple[OrderRule, ...] = ("rack", "zookeeper_controller_last")
 CONTROLLERS: tuple[OrderRule, ...] = ("active_controller_last",)

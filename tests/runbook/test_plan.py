@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from migration.observed.probed import Broker, Controller, Facts, Quorum, Unknown, ZooKeeper
-from orchestrator.config import parse_config
-from orchestrator.runbook.facts import ClusterFacts, facts_of
+from orchestrator.config.load import parse_config
+from orchestrator.runbook.cluster_facts import ClusterFacts, facts_of
 from orchestrator.runbook.hooks_file import load_hooks
+from orchestrator.runbook.instance_order import Leaders, Member
 from orchestrator.runbook.load import load, parse, shipped
-from orchestrator.runbook.order import Leaders, Member
 from orchestrator.runbook.plan import plan
 from orchestrator.runbook.plan_text import plan_text
 from tests.runbook.texts import PATH, RIGHT

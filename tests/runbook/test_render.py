@@ -6,8 +6,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from orchestrator.runbook.load import load, parse, shipped
+from orchestrator.runbook.markdown import page
 from orchestrator.runbook.places import backward, forward
-from orchestrator.runbook.render import page
 from orchestrator.runbook.templates import fields_for
 from tests.runbook.texts import PATH, RIGHT, changed
 

@@ -9,10 +9,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from migration.assessment.conditions import known, parse
+from orchestrator.config.yaml_lines import read_yaml
 from orchestrator.runbook.load import shipped
 from orchestrator.runbook.schema import schema, schema_text
 from orchestrator.runbook.schema_conditions import pattern_of
-from orchestrator.yaml_lines import read_yaml
 from tests.runbook import test_check, test_load
 from tests.runbook.texts import RIGHT, changed
 

@@ -10,9 +10,9 @@ from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
 from migration.metadata.events import Event
 from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, CutOff, DisksImage
 from migration.observed.source_status import SourceStatus
-from orchestrator.walk.entries import Found
-from orchestrator.walk.state import Stage
-from orchestrator.walk.told import PlaceTold, WalkTold
+from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.state import Stage
+from orchestrator.run.execution_status import PlaceTold, WalkTold
 from tests.conditions.views import (
     COMPARED,
     ZOOKEEPER_TIME,

@@ -11,8 +11,8 @@ from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
 from migration.observed.facts import ZooKeeperBlind
 from migration.observed.source_status import SourceStatus
-from orchestrator.walk import told
-from orchestrator.walk.told import WalkTold
+from orchestrator.run import execution_status
+from orchestrator.run.execution_status import WalkTold
 from streams.state.journal import Journal
 from streams.state.source_status import write_status
 from streams.state.store import Outcome, Store
@@ -125,7 +125,7 @@ def _outcome(one: ClusterScene) -> Outcome:
 def _write_beside(one: ClusterScene, home: Path) -> None:
     home.mkdir(parents=True)
     if one.walk is not None:
-        told.write(home / told.WALK_FILE, one.walk)
+        execution_status.write(home / execution_status.WALK_FILE, one.walk)
     for source, at_ms in one.unread_ms.items():
         with closing(Journal(home / f"{source}.db")) as journal:
             journal.append([ZooKeeperBlind(at_ms, "the connection to zk1:2181 was lost")])

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from migration.image.summary import Phase
+from orchestrator.audit.execution.state import Walk
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.control import ControlServer
-from orchestrator.lab.operations import Operations
-from orchestrator.lab.ports import LOOPBACK, Ports
-from orchestrator.walk.state import Walk
+from orchestrator.lab.control.channel import ControlServer
+from orchestrator.lab.control.operations import Operations
+from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from tests.alerts.rules import RULES
 from tests.support.alertmanager import Told
 from tests.support.alertmanager import listening as alertmanager

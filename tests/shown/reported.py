@@ -7,7 +7,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from orchestrator.cli import main
+from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from tests.report.test_schema import VALIDATOR
 from tests.report.witness import Witnessed

@@ -12,10 +12,10 @@ from migration.metadata.directory_ids import MIGRATING
 from migration.observed.source_status import NO_STATUS
 from migration.shard.transitions import ABSENT, place
 from migration.values.timestamps import LATEST_MS, iso, within
-from orchestrator.contract import status_json
-from orchestrator.following import ClusterRead
-from orchestrator.view.closing import closing
-from orchestrator.view.words import event_fields, pairs
+from orchestrator.api.status import status_json
+from orchestrator.output.formatting import event_fields, pairs
+from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.views.terminal.closing import closing
 from streams.spark.packing import pack_shard, unpack_shard
 from streams.spark.transition_files import read_transitions, write_transitions
 from streams.state.image_codec import broker_json, read_summary, summary_json

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import yaml
 
-from orchestrator.lab.ports import LOOPBACK, Ports
+from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from tests.support.prometheus import program, wait_ready
 
 _STOP_S_MAX: Final = 60.0

@@ -16,11 +16,11 @@ from migration.assessment.waits.cluster import waits as waits_by_currency
 from migration.assessment.waits.wait import Wait
 from migration.image.summary import ClusterSummary
 from migration.observed.source_status import SourceStatus
-from orchestrator.config import parse_config
-from orchestrator.config_models import ClusterEntry
-from orchestrator.following import ClusterRead, Tally
+from orchestrator.config.load import parse_config
+from orchestrator.config.models import ClusterEntry
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.run.assessor import snapshot_of
+from orchestrator.run.cluster_read import ClusterRead, Tally
 
 STALL_AFTER_MS = 300_000
 ALL_SOURCES = """

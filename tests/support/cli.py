@@ -12,7 +12,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from orchestrator.cli import main
+from orchestrator.cli.program import main
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
-from orchestrator.lab.ports import LOOPBACK
+from orchestrator.lab.machine.ports import LOOPBACK
 
 ASSIGN_REPLICAS_TO_DIRS: Final = 73
 _SIZE: Final = 4

@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 import yaml
 
-from orchestrator.lab.ports import LOOPBACK, Ports
+from orchestrator.lab.machine.ports import LOOPBACK, Ports
 
 _READY_S_MAX = 180.0
 _STOP_S_MAX = 60.0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.walk.hooks import HookRuns
+from orchestrator.hooks.runs import HookRuns
 from tests.walk.running import nothing_left_behind
 
 

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import psutil
 
-from orchestrator.audit.secrets import Secrets
-from orchestrator.walk.hooks import Ended, Hook, HookRuns
+from orchestrator.hooks.runs import Ended, Hook, HookRuns
+from orchestrator.redaction.known_secrets import Secrets
 
 T = TypeVar("T")
 MARK = ("TEST_OF",)

@@ -10,8 +10,8 @@ import pytest
 from migration.image.summary import Phase
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
-from orchestrator.walk import approvals
-from orchestrator.walk.approvals import basis, changed, this_person
+from orchestrator.execution import approvals
+from orchestrator.execution.approvals import basis, changed, this_person
 from tests.orchestrator.night import cluster, held, kraft
 
 SHA = "0123456789abcdef0123"

@@ -13,16 +13,16 @@ from migration.observed.source_status import to_json
 from migration.observed.znode_codec import ZkController
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit import AUDIT_FILE, AuditLog
-from orchestrator.cli import main
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Body
+from orchestrator.audit.execution.running_step import RunningStep
+from orchestrator.audit.execution.state import Stage, Walk
+from orchestrator.audit.execution.trail import Trail
+from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
-from orchestrator.run import reading
+from orchestrator.execution.approvals import this_person
+from orchestrator.run import reader
 from orchestrator.runbook.load import parse
-from orchestrator.walk import entries
-from orchestrator.walk.approvals import this_person
-from orchestrator.walk.entries import Body
-from orchestrator.walk.running_step import RunningStep
-from orchestrator.walk.state import Stage, Walk
-from orchestrator.walk.trail import Trail
 from tests.orchestrator.fakes import FakeStore
 from tests.orchestrator.night import FRESH, NOW_MS, cluster, kraft
 from tests.walk.test_walker import ANNA, RUNBOOK
@@ -96,7 +96,7 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     store = FakeStore()
-    monkeypatch.setattr(reading.Reader.__init__, "__kwdefaults__", {"opener": lambda _: store})
+    monkeypatch.setattr(reader.Reader.__init__, "__kwdefaults__", {"opener": lambda _: store})
     monkeypatch.setattr("time.time_ns", lambda: NOW_MS * 1_000_000)
     desk = Desk(tmp_path, store)
     yield desk

@@ -12,9 +12,9 @@ from migration.assessment.conditions import Finding, Verdict, external
 from migration.assessment.conditions.parse import parse
 from migration.image.summary import Phase
 from migration.observed.source_status import SourceStatus
-from orchestrator.conditions.asking import EVERY_S, Asking
-from orchestrator.following import ClusterRead
-from orchestrator.walk.facts import FactFinder
+from orchestrator.execution.facts import FactFinder
+from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.probes.background import EVERY_S, Asking
 from tests.orchestrator.night import cluster, kraft
 
 LAG = external("lag")

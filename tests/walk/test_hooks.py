@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.audit.secrets import Secrets
-from orchestrator.child_environment import PASSED, VariableNotSet
 from orchestrator.errors import HookError, SecretUnknown
-from orchestrator.walk import hooks
-from orchestrator.walk.boot_clock import boot_clock_s
-from orchestrator.walk.hook_files import End, Outcome
-from orchestrator.walk.hook_output import PART_BYTES
-from orchestrator.walk.hooks import Hook, HookRuns, NotStarted, Running
+from orchestrator.hooks import runs as hooks
+from orchestrator.hooks.files import End, Outcome
+from orchestrator.hooks.output import PART_BYTES
+from orchestrator.hooks.runs import Hook, HookRuns, NotStarted, Running
+from orchestrator.process.boot_clock import boot_clock_s
+from orchestrator.process.environment import PASSED, VariableNotSet
+from orchestrator.redaction.known_secrets import Secrets
 from tests.walk.running import MARK, ended, hook, is_gone, number_in, python, ran, until
 
 

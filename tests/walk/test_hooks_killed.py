@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.walk.hook_files import PROCESS, STARTED, End, read_json
-from orchestrator.walk.hooks import HookRuns, NotStarted, Running, Unknown
+from orchestrator.hooks.files import PROCESS, STARTED, End, read_json
+from orchestrator.hooks.runs import HookRuns, NotStarted, Running, Unknown
 from tests.walk.running import ended, hook, is_gone, number_in, until
 
 _ORCHESTRATOR = """
 import sys, time
 from pathlib import Path
-from orchestrator.walk.hooks import Hook, HookRuns
+from orchestrator.hooks.runs import Hook, HookRuns
 HookRuns(Path(sys.argv[1])).start("run-1", Hook(argv=tuple(sys.argv[2:]), timeout_s=60.0))
 print("handed over", flush=True)
 time.sleep(600)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from migration.assessment.conditions import Condition, DataSource, Verdict, View
 from migration.assessment.conditions.condition import Answer
 from migration.image.summary import Phase
-from orchestrator.walk.judging import Judge
-from orchestrator.walk.state import Place
+from orchestrator.audit.execution.state import Place
+from orchestrator.execution.judge import Judge
 from tests.orchestrator.night import NOW_MS, cluster, kraft
 
 AT = Place(id="copy")

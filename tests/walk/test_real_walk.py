@@ -17,18 +17,18 @@ import pytest
 from migration.assessment.conditions import Verdict
 from migration.image.summary import Mode, Phase
 from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.audit.execution.entries import Person
+from orchestrator.audit.execution.running_step import RunningStep
+from orchestrator.audit.execution.state import Stage, Walk
 from orchestrator.errors import ExitCode
+from orchestrator.execution.locks.zookeeper_lock import STEP
+from orchestrator.execution.route import checkpoints
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.control import ControlServer
-from orchestrator.lab.layout import Mode as LabMode
-from orchestrator.lab.operations import Operations
-from orchestrator.lab.zookeeper import ZooKeeperShell
+from orchestrator.lab.cluster.layout import Mode as LabMode
+from orchestrator.lab.cluster.zookeeper import ZooKeeperShell
+from orchestrator.lab.control.channel import ControlServer
+from orchestrator.lab.control.operations import Operations
 from orchestrator.runbook.load import load
-from orchestrator.walk.entries import Person
-from orchestrator.walk.route import checkpoints
-from orchestrator.walk.running_step import RunningStep
-from orchestrator.walk.state import Stage, Walk
-from orchestrator.walk.zookeeper_lock import STEP
 from tests.support.approving import APPROVERS
 from tests.walk.traffic import Traffic
 from tests.walk.window import Window

@@ -2,8 +2,8 @@
 
 import pytest
 
+from orchestrator.execution.route import finalize_is_near
 from orchestrator.runbook.load import load
-from orchestrator.walk.route import finalize_is_near
 
 BUNDLED = load("zk-to-kraft-jbod").runbook
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migration.assessment.conditions import Verdict
-from orchestrator.walk import entries
-from orchestrator.walk.entries import Body, Person, as_json, body_of
-from orchestrator.walk.state import Left, Place, Stage, Walk, fold
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Body, Person, as_json, body_of
+from orchestrator.audit.execution.state import Left, Place, Stage, Walk, fold
 
 ANNA = Person(who="anna", login="anna", host="ops1", uid=1001)
 BORIS = Person(who="boris", login="boris", host="ops1", uid=1002)

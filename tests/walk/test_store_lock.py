@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.audit import AuditLog
 from orchestrator.errors import FencedOff, LockHeld
-from orchestrator.walk.lock import Held, NotHeld, StoreLock
-from orchestrator.walk.owner import Owner
+from orchestrator.execution.locks.store_lock import Held, NotHeld, StoreLock
+from orchestrator.process.owner import Owner
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ _HOLDING = """
 import sys, time
 from pathlib import Path
 from orchestrator.audit import AuditLog
-from orchestrator.walk.lock import StoreLock
-from orchestrator.walk.owner import Owner
+from orchestrator.execution.locks.store_lock import StoreLock
+from orchestrator.process.owner import Owner
 directory = Path(sys.argv[1])
 lock = StoreLock(directory, "prod", AuditLog.open(directory / "audit.db"), Owner.myself(1))
 print(lock.acquire().token, flush=True)

@@ -17,22 +17,22 @@ from migration.image.summary import BrokerSummary, Mode, Phase
 from migration.observed.znode_codec import ZkController
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit import AuditLog
-from orchestrator.config_models import ClusterEntry
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Body, Person
+from orchestrator.audit.execution.running_step import Home, RunningStep
+from orchestrator.audit.execution.state import Place, Stage
+from orchestrator.audit.execution.trail import Trail
+from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import FencedOff
+from orchestrator.execution.executor import Standing, Walker
+from orchestrator.execution.judge import Judge
+from orchestrator.execution.locks.store_lock import Held, NotHeld
+from orchestrator.execution.step_fields import Fields
+from orchestrator.execution.steps import Steps
+from orchestrator.hooks.files import End, Outcome
+from orchestrator.hooks.runs import Ended, Hook, Look, NotStarted, Running, Unknown
 from orchestrator.runbook.load import parse
 from orchestrator.runbook.loaded import Loaded
-from orchestrator.walk import entries
-from orchestrator.walk.entries import Body, Person
-from orchestrator.walk.hook_files import End, Outcome
-from orchestrator.walk.hooks import Ended, Hook, Look, NotStarted, Running, Unknown
-from orchestrator.walk.judging import Judge
-from orchestrator.walk.lock import Held, NotHeld
-from orchestrator.walk.running_step import Home, RunningStep
-from orchestrator.walk.state import Place, Stage
-from orchestrator.walk.steps import Steps
-from orchestrator.walk.trail import Trail
-from orchestrator.walk.walker import Standing, Walker
-from orchestrator.walk.where import Fields
 from tests.orchestrator.night import NOW_MS, cluster, held, kraft, migrating
 
 HOME = Home(host="ops1", id="0" * 32)
@@ -543,7 +543,7 @@ def at_finalize(night: Night) -> None:
 
 
 def approve(night: Night, by: Person, checkpoint: str = "finalize") -> None:
-    from orchestrator.walk.approvals import basis
+    from orchestrator.execution.approvals import basis
 
     view = night.view()
     now = basis(view.summary, view.hazards, night.loaded.sha256)

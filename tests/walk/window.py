@@ -11,12 +11,12 @@ from typing import Any
 import psutil
 
 from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.audit.execution.state import Stage, Walk
+from orchestrator.audit.execution.trail import Trail
 from orchestrator.errors import NoDataError
 from orchestrator.lab import Lab
-from orchestrator.lab.ports import LOOPBACK, Ports
+from orchestrator.lab.machine.ports import LOOPBACK, Ports
 from orchestrator.runbook.load import load
-from orchestrator.walk.state import Stage, Walk
-from orchestrator.walk.trail import Trail
 from tests.job.killing import CLUSTER, Killed
 from tests.support.approving import by_login, by_token
 from tests.support.cli import Done, kraftgate

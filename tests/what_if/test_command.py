@@ -20,10 +20,10 @@ from migration.observed.probed import Broker, TopicPartition, Unknown
 from migration.observed.source_status import SourceStatus, to_json
 from migration.shard.transitions import ABSENT, MIGRATING_STATE, place
 from migration.what_if import Situation, if_broker_fails, if_directory_fails
-from orchestrator.cli import main
-from orchestrator.commands import what_if as command
+from orchestrator.cli import what_if as command
+from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
-from orchestrator.view.what_if import SHOWN_MAX, picture
+from orchestrator.views.terminal.what_if import SHOWN_MAX, picture
 from streams.probe.what_if import Gathered
 from streams.spark.transition_files import write_transitions
 from streams.state.store import Outcome, Store, TransitionFile

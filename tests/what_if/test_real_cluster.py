@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from orchestrator.cli import main
+from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
 from streams.kafka.node import Node

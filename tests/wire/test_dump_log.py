@@ -51,7 +51,7 @@ def every_record() -> list[MetadataRecord]:
 
 
 def _dump(file: Path) -> str:
-    from orchestrator.lab.jars import ensure_jars
+    from orchestrator.lab.machine.jars import ensure_jars
 
     command = ["java", "-Dfile.encoding=UTF-8", "-Dsun.stdout.encoding=UTF-8"]
     command += ["-cp", ensure_jars().classpath, "kafka.tools.DumpLogSegments"]

@@ -78,7 +78,7 @@ def test_versions_and_names_are_read_as_kafka_writes_them() -> None:
 @pytest.mark.lab
 @pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")  # kafka-python
 def test_the_committed_modules_are_what_the_jar_gives() -> None:
-    from orchestrator.lab.jars import ensure_jars
+    from orchestrator.lab.machine.jars import ensure_jars
 
     jars = ensure_jars()
     [metadata] = [name for name in jars.names if name.startswith("kafka-metadata-")]

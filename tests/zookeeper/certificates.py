@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.lab.ports import LOOPBACK
+from orchestrator.lab.machine.ports import LOOPBACK
 
 
 @dataclass(frozen=True)

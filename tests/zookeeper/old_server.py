@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from orchestrator.lab.ports import LOOPBACK
+from orchestrator.lab.machine.ports import LOOPBACK
 
 _ADD_WATCH, _UNKNOWN = (106).to_bytes(4, "big"), (999).to_bytes(4, "big")
 _TYPE = slice(4, 8)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from orchestrator.walk.owner import Owner
-from orchestrator.walk.zookeeper_lock import ZooKeeperLock
+from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
+from orchestrator.process.owner import Owner
 from streams.zookeeper.ensemble import Ensemble
 from tests.zookeeper.watching import SESSION_TIMEOUT_MS, Writer
 
@@ -42,9 +42,9 @@ def expire(lock: ZooKeeperLock, connect: str) -> None:
 _SCRIPT = """
 import json, sys
 from orchestrator.errors import LockError
-from orchestrator.walk.lock import Held
-from orchestrator.walk.owner import Owner
-from orchestrator.walk.zookeeper_lock import ZooKeeperLock
+from orchestrator.execution.locks.store_lock import Held
+from orchestrator.process.owner import Owner
+from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
 from streams.zookeeper.ensemble import Ensemble
 lock = ZooKeeperLock(
     Ensemble(connect=sys.argv[1], session_timeout_ms=int(sys.argv[2])), Owner.myself(1)

@@ -11,15 +11,15 @@ from kazoo.client import TransactionRequest
 from kazoo.exceptions import NoAuthError
 from kazoo.security import Permissions
 
+from orchestrator.audit.execution.running_step import RunningStep
 from orchestrator.errors import LockError, LockHeld, LockUnreachable
+from orchestrator.execution.locks import zookeeper_calls
+from orchestrator.execution.locks.store_lock import Held, NotHeld
+from orchestrator.execution.locks.zookeeper_calls import HOME, Znode
+from orchestrator.execution.locks.zookeeper_lock import FENCE, LOCK, STEP, ZooKeeperLock
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.walk import zookeeper_calls
-from orchestrator.walk.boot_clock import boot_clock_s
-from orchestrator.walk.lock import Held, NotHeld
-from orchestrator.walk.owner import Owner
-from orchestrator.walk.running_step import RunningStep
-from orchestrator.walk.zookeeper_calls import HOME, Znode
-from orchestrator.walk.zookeeper_lock import FENCE, LOCK, STEP, ZooKeeperLock
+from orchestrator.process.boot_clock import boot_clock_s
+from orchestrator.process.owner import Owner
 from streams.net.security import Security
 from streams.zookeeper.client import Client
 from streams.zookeeper.ensemble import Ensemble

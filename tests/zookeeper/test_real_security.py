@@ -12,7 +12,7 @@ from migration.observed.facts import ZooKeeperSeen
 from migration.observed.probed import Unknown, ZooKeeper
 from migration.observed.znodes import CONTROLLER, MIGRATION, NOTIFICATIONS, TOPICS
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.ports import Ports
+from orchestrator.lab.machine.ports import Ports
 from streams.net.security import Security
 from streams.zookeeper import watcher
 from streams.zookeeper.content.reading import ContentReading

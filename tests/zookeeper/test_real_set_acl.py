@@ -12,7 +12,7 @@ from migration.observed.probed import ZooKeeper
 from migration.observed.znodes import BROKER_IDS
 from migration.values.digests import digest
 from orchestrator.lab import Lab, LabSpec
-from orchestrator.lab.ports import Ports
+from orchestrator.lab.machine.ports import Ports
 from streams.net.security import Security
 from streams.zookeeper.content.facts import Content
 from streams.zookeeper.content.reading import ContentReading

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from orchestrator.audit import AuditLog
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Body, Person
+from orchestrator.audit.execution.running_step import Home
+from orchestrator.audit.execution.state import Walk, fold
 from orchestrator.errors import LockHeld
-from orchestrator.walk import entries
-from orchestrator.walk.entries import Body, Person
-from orchestrator.walk.hooks import Ended, Hook, HookRuns, Running
-from orchestrator.walk.lock import Held, StoreLock
-from orchestrator.walk.locks import ClusterLock
-from orchestrator.walk.owner import Owner
-from orchestrator.walk.running_step import Home
-from orchestrator.walk.state import Walk, fold
-from orchestrator.walk.step_fence import StepFence, end_own
-from orchestrator.walk.zookeeper_lock import ZooKeeperLock
+from orchestrator.execution.locks.cluster_lock import ClusterLock
+from orchestrator.execution.locks.store_lock import Held, StoreLock
+from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
+from orchestrator.execution.step_fence import StepFence, end_own
+from orchestrator.hooks.runs import Ended, Hook, HookRuns, Running
+from orchestrator.process.owner import Owner
 from tests.walk.running import hook, nothing_left_behind
 from tests.zookeeper.orchestrators import config
 from tests.zookeeper.watching import SESSION_TIMEOUT_MS, Writer

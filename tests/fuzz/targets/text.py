@@ -23,12 +23,12 @@ from migration.observed.znodes import (
     REASSIGN_PARTITIONS,
 )
 from migration.values.foreign import Unreadable
-from orchestrator.conditions.own_promql import _samples as promql_samples
-from orchestrator.config import parse_config
+from orchestrator.config.load import parse_config
 from orchestrator.errors import ProblemsError
+from orchestrator.process.owner import Owner
+from orchestrator.run.probes.promql import _samples as promql_samples
 from orchestrator.runbook.hooks_file import load_hooks
 from orchestrator.runbook.load import load, parse, shipped
-from orchestrator.walk.owner import Owner
 from streams.jmx.config import PrometheusServer
 from streams.jmx.errors import JmxError
 from streams.jmx.exposition import numbers_in

@@ -1,0 +1,1 @@
+"""The JSON of `status`, `replay`, the console and the report."""

@@ -1,0 +1,1 @@
+"""The JSON of the console: state, answers, errors, schema."""

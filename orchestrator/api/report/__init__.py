@@ -1,0 +1,1 @@
+"""The JSON of the report, and its schema."""

@@ -1,0 +1,101 @@
+"""The step that runs on a cluster, as every orchestrator of the cluster can read it.
+
+It is recorded before its hook is started, and the record is removed when the hook's end is known: a
+hook outlives its orchestrator, and so the lock.
+"""
+
+import hashlib
+import os
+import socket
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from migration.values.timestamps import iso
+from orchestrator.output.visible import visible_line
+
+_ID_FILE: Final = "home.id"
+_MS_MAX: Final = 253_402_300_799_000
+"""The last second of year 9999."""
+_UNKNOWN: Final = "unknown"
+
+_Name = Annotated[str, Field(min_length=1, max_length=255)]
+_Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._\[\]-]{0,127}$")]
+"""Harmless in a command that an operator copies from a message."""
+
+
+class RunningStep(BaseModel):
+    """One step.
+
+    Attributes:
+        run: names its hook in the state directory of the orchestrator that began it.
+        host: where that is.
+        home: which state directory it is; see `Home`.
+        since_ms: when it was recorded.
+        ends_ms: the hook's time limit, and what it gets to end: it should have ended then.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    checkpoint: _Id
+    run: _Id
+    host: _Name
+    home: _Name
+    since_ms: Annotated[int, Field(ge=0, le=_MS_MAX)]
+    ends_ms: Annotated[int, Field(ge=0, le=_MS_MAX)]
+
+    @classmethod
+    def from_json(cls, text: str) -> "RunningStep":
+        """Read a record; one that cannot be read is a step of which nothing else is known."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError:
+            digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+            return cls(
+                checkpoint=_UNKNOWN,
+                run=_UNKNOWN,
+                host=_UNKNOWN,
+                home=digest,
+                since_ms=0,
+                ends_ms=0,
+            )
+
+    def words(self) -> str:
+        """Say which step it is, where it began and until when it may run."""
+        return (
+            f"the step of {self.checkpoint}, begun on {visible_line(self.host)} at"
+            f" {iso(self.since_ms)},"
+            f" which may run until {iso(self.ends_ms)}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """One state directory on one host: only there is it known how a hook of it ended."""
+
+    host: str
+    id: str
+
+    @classmethod
+    def of(cls, state_dir: Path) -> "Home":
+        """Give the directory's id, made at its first use; a copy on another host is another home.
+
+        Raises:
+            OSError: it cannot be read or written.
+        """
+        file = state_dir / _ID_FILE
+        if not file.exists():
+            fresh = file.with_name(f"{_ID_FILE}.{os.getpid()}.tmp")
+            fresh.write_text(uuid.uuid4().hex, "ascii")
+            with suppress(FileExistsError):
+                os.link(fresh, file)
+            fresh.unlink()
+        return cls(host=socket.gethostname(), id=file.read_text("ascii").strip())
+
+    def has(self, step: RunningStep) -> bool:
+        """Whether the step began here."""
+        return (step.host, step.home) == (self.host, self.id)

@@ -1,0 +1,128 @@
+"""The click group `audit`: verify, export and show the audit trail. Nothing here writes."""
+
+from pathlib import Path
+
+import click
+
+from migration.values.timestamps import iso
+from orchestrator.audit.description import said, who
+from orchestrator.audit.entry import Entry
+from orchestrator.audit.log import AUDIT_FILE, AuditLog
+from orchestrator.cli.framework import config_option
+from orchestrator.config.load import load_config
+from orchestrator.errors import AuditError
+from orchestrator.output.formatting import quoted
+from orchestrator.output.printing import echo, echo_exact, echo_json
+
+_cluster = click.option("--cluster", metavar="NAME", help="Only this cluster's entries.")
+
+
+@click.group()
+def audit() -> None:
+    """Show, export and verify the audit trail: decisions, actions, and who made them.
+
+    \b
+    Example:
+      kraftgate audit show --last 20
+    """  # noqa: D301  # click wants the backspace
+
+
+@audit.command()
+@config_option
+@click.option(
+    "--head", metavar="HASH", help="A head that was noted earlier: the trail must still contain it."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def verify(config_path: Path, head: str | None, *, as_json: bool) -> None:
+    """Verify that no entry was changed, deleted or inserted, and that the end exists.
+
+    Exits with 1 if the trail is damaged. Note the printed head where no user of the state directory
+    can write: with --head it detects a trail that was written again from the beginning.
+
+    \b
+    Example:
+      kraftgate audit verify --head sha256:9f86d08188...
+    """  # noqa: D301  # click wants the backspace
+    path = load_config(config_path).state_dir / AUDIT_FILE
+    with AuditLog.open_readonly(path) as log:
+        found = log.verify(head)
+    if as_json:
+        told = {
+            "ok": found.ok,
+            "entries": found.count,
+            "head": found.head,
+            "first_bad": found.first_bad,
+            "why": found.why,
+        }
+        echo_json(told)
+    if not found.ok:
+        raise AuditError(f"{path} is not intact: {found.why} (good up to entry {found.count})")
+    if not as_json:
+        echo(f"intact: {found.count} entries, head {found.head}")
+
+
+@audit.command()
+@config_option
+@_cluster
+@click.option(
+    "--after",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Only entries after number N.",
+)
+def export(config_path: Path, cluster: str | None, after: int) -> None:
+    """Print the entries as lines of JSON, each with its hash.
+
+    An entry's hash is the SHA-256 of its line without `hash`. With --cluster the entries of other
+    clusters are omitted, so `previous` may name an omitted entry.
+
+    \b
+    Example:
+      kraftgate audit export --after 120 >> /mnt/elsewhere/audit.jsonl
+    """  # noqa: D301  # click wants the backspace
+    with _opened(config_path, cluster) as log:
+        newest = log.last(None, 1)
+        number = newest[-1].sequence if newest else 0
+        if after > number:
+            raise click.UsageError(f"--after {after}: the audit trail ends with entry {number}")
+        for line in log.export(cluster, after):
+            echo_exact(line)
+
+
+@audit.command()
+@config_option
+@_cluster
+@click.option(
+    "--last",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Only the newest N.",
+)
+def show(config_path: Path, cluster: str | None, last: int | None) -> None:
+    """Print time, person and content of each entry, one line each, the newest last.
+
+    \b
+    Example:
+      kraftgate audit show --last 20
+    """  # noqa: D301  # click wants the backspace
+    with _opened(config_path, cluster) as log:
+        found = log.entries(cluster) if last is None else log.last(cluster, last)
+    for each in found:
+        echo(_shown(each))
+
+
+def _opened(config_path: Path, cluster: str | None) -> AuditLog:
+    config = load_config(config_path)
+    log = AuditLog.open_readonly(config.state_dir / AUDIT_FILE)
+    configured = [each.name for each in config.clusters]
+    if cluster is not None and cluster not in configured and not log.last(cluster):
+        log.close()
+        names = ", ".join(configured)
+        raise click.UsageError(f"neither {config.path} nor the log names {cluster!r}, but: {names}")
+    return log
+
+
+def _shown(entry: Entry) -> str:
+    what = f"{quoted(who(entry))}  {entry.kind}  {said(entry)}"
+    return f"{iso(entry.at_ms)}  {entry.cluster} #{entry.sequence}  {what}"

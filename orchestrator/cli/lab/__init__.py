@@ -1,0 +1,1 @@
+"""The commands `kraftgate lab`: requests to a running lab."""

@@ -1,0 +1,121 @@
+"""`kraftgate preflight`: every check that can be made before the window; nothing is changed."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from migration.assessment.checks.phase import OVER, phase_told
+from migration.assessment.checks.result import Outcome, Result
+from migration.assessment.checks.run import judge, overall
+from migration.image.summary import Phase
+from migration.observed.probed import Facts, Unknown
+from orchestrator.api.status import several_json
+from orchestrator.config.load import Config, load_config
+from orchestrator.config.targets import target_of
+from orchestrator.errors import ConfigError, HazardError, NoDataError
+from orchestrator.output.printing import echo_json
+from orchestrator.output.rich_console import console
+from orchestrator.views.terminal.preflight import picture
+from streams.probe.gather import gather
+
+_AT_ONCE_MAX: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """One cluster, checked."""
+
+    facts: Facts
+    results: tuple[Result, ...]
+
+    @property
+    def phase(self) -> Phase | None:
+        return phase_told(self.facts)
+
+    @property
+    def outcome(self) -> Outcome:
+        return overall(self.results)
+
+
+def preflight(config_path: Path, *, as_json: bool) -> None:
+    """Check every configured cluster and print what was found.
+
+    Raises:
+        ConfigError: the configuration cannot be used, or names nothing that could be asked.
+        HazardError: in some cluster something blocks, or cannot be told; all was printed.
+        NoDataError: of some cluster nothing at all could be reached; the rest was printed.
+    """
+    config = load_config(config_path)
+    _require_addresses(config)
+    with ThreadPoolExecutor(min(_AT_ONCE_MAX, len(config.clusters))) as pool:
+        gathered = list(pool.map(lambda entry: gather(target_of(entry)), config.clusters))
+    checked = [_Checked(facts, judge(facts)) for facts in gathered]
+    _show(config, checked, as_json=as_json)
+    silent = [one.facts for one in checked if one.facts.nothing_reached]
+    blocked = [one for one in checked if one.outcome is Outcome.FAIL and one.facts not in silent]
+    if blocked:
+        raise HazardError("; ".join(map(_blocked, blocked)))
+    if silent:
+        raise NoDataError("; ".join(f"{facts.cluster}: {_silence(facts)}" for facts in silent))
+
+
+def _require_addresses(config: Config) -> None:
+    bare = [
+        f"{config.path}: cluster `{entry.name}` names neither `zookeeper` nor `brokers`: preflight"
+        " needs both, see the example in `kraftgate run --help`"
+        for entry in config.clusters
+        if entry.zookeeper is None and entry.brokers is None
+    ]
+    if bare:
+        raise ConfigError(bare)
+
+
+def _show(config: Config, checked: Sequence[_Checked], *, as_json: bool) -> None:
+    if as_json:
+        found = [_as_json(one) for one in checked]
+        echo_json(several_json(found) if config.many else found[0])
+        return
+    out = console()
+    for position, one in enumerate(checked):
+        if position:
+            out.print()
+        over = None if one.phase is None else OVER.get(one.phase)
+        out.print(picture(one.facts.cluster, one.outcome, one.results, over))
+
+
+def _as_json(one: _Checked) -> dict[str, object]:
+    return {
+        "cluster": one.facts.cluster,
+        "phase": None if one.phase is None else str(one.phase),
+        "outcome": str(one.outcome),
+        "checks": [_check_json(result) for result in one.results],
+    }
+
+
+def _check_json(result: Result) -> dict[str, object]:
+    return {
+        "id": result.check.id,
+        "title": result.check.title,
+        "outcome": str(result.finding.outcome),
+        "blocks": result.check.blocks,
+        "blocking": result.is_blocking,
+        "summary": result.finding.summary,
+        "evidence": list(result.finding.evidence),
+        "what_to_do": result.finding.mend or None,
+    }
+
+
+def _blocked(one: _Checked) -> str:
+    blocking = [result for result in one.results if result.is_blocking]
+    ids = ", ".join(result.check.id for result in blocking if not result.is_consequence)
+    more = sum(result.is_consequence for result in blocking)
+    told = f"{ids}, and {more} checks that depend on these" if more else ids
+    return f"{one.facts.cluster}: the window must not open: {told}"
+
+
+def _silence(facts: Facts) -> str:
+    """Say why nothing was reached, in one line."""
+    why = [one.why for one in (facts.zookeeper, facts.topics) if isinstance(one, Unknown)]
+    return f"nothing could be reached ({'; '.join(why)})"

@@ -1,0 +1,253 @@
+"""`kraftgate what-if`: what would come of the partitions if a broker or directory failed now."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import click
+
+from migration.assessment.currency import SourceState
+from migration.image.summary import ClusterSummary, Mode
+from migration.observed.probed import Maybe, TopicPartition, Unknown
+from migration.what_if import (
+    SERIOUS,
+    Assignment,
+    Line,
+    Prediction,
+    Situation,
+    if_broker_fails,
+    if_directory_fails,
+    metadata_dir,
+    mode_of,
+)
+from orchestrator.config.identifiers import clusters_named
+from orchestrator.config.load import Config, load_config
+from orchestrator.config.models import ClusterEntry
+from orchestrator.config.targets import target_of
+from orchestrator.errors import ConfigError, FollowingError, HazardError, NoDataError
+from orchestrator.output.printing import echo_json
+from orchestrator.output.rich_console import console
+from orchestrator.run.assessor import Assessor
+from orchestrator.run.reader import STORE_FILE, Reader
+from orchestrator.views.terminal.what_if import picture
+from streams.probe.assignments import assignments
+from streams.probe.what_if import Gathered, gather
+
+_CATCH_UP_S_MAX: Final = 15.0
+"""The job takes an idle controller's records in every 10 s (`streams.metadata.plan`)."""
+_WITHOUT: Final = frozenset({Mode.ZOOKEEPER, Mode.MIGRATING})
+_NOT_NEEDED: Final = "in this mode what fails does not depend on it"
+_LOOK_S: Final = 0.2
+_NAMED_MAX: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Followed:
+    """What `kraftgate run` knows; `summary` is None unless it is of now."""
+
+    summary: ClusterSummary | None
+    assignments: Maybe[Mapping[TopicPartition, Assignment]]
+
+
+def what_if(
+    config_path: Path, cluster: str | None, broker: int, log_dir: str | None, *, as_json: bool
+) -> None:
+    """Print what would come of the failure of a broker, or of one directory of it.
+
+    Raises:
+        ConfigError: the configuration cannot be used, or is of another cluster.
+        click.UsageError: there is no such cluster, broker or directory.
+        HazardError: some partition would be lost, away or leaderless, or may be; all was printed.
+        NoDataError: the brokers cannot be reached, or do not describe the directory.
+    """
+    config = load_config(config_path)
+    entry = _entry(config, cluster)
+    target = target_of(entry)
+    gathered = gather(target.brokers, target.brokers_security, broker)
+    now, notes = _situation(config, entry, broker, gathered)
+    if log_dir is None:
+        asked = if_broker_fails(now)
+        told = () if isinstance(now.log_dirs, Unknown) else now.log_dirs
+        directories = [if_directory_fails(now, each.path) for each in told]
+    else:
+        asked, directories = if_directory_fails(now, _path(now, log_dir)), []
+    if as_json:
+        echo_json(_json(entry.name, asked, directories, notes))
+    else:
+        console().print(picture(entry.name, asked, directories, notes))
+    if asked.is_serious:
+        raise HazardError(f"{entry.name}: {_danger(asked)}")
+
+
+def _entry(config: Config, name: str | None) -> ClusterEntry:
+    """The one cluster that is meant.
+
+    Raises:
+        click.UsageError: none or several are meant.
+        ConfigError: it names no brokers.
+    """
+    names = ", ".join(each.name for each in config.clusters)
+    if name is None and len(config.clusters) > 1:
+        raise click.UsageError(f"--cluster is needed, one of: {names}")
+    found = clusters_named(config, name)
+    if found[0].brokers is None:
+        what = f"{config.path}: cluster `{found[0].name}` names no `brokers`: what-if asks them"
+        raise ConfigError([f"{what}, see the example in `kraftgate run --help`"])
+    return found[0]
+
+
+def _situation(
+    config: Config, entry: ClusterEntry, broker: int, gathered: Gathered
+) -> tuple[Situation, list[str]]:
+    """Put together what the brokers and the metadata log tell; with what that leaves open.
+
+    Raises:
+        NoDataError: no broker answers.
+        ConfigError: they are of another cluster than configured.
+        click.UsageError: none of them knows this broker.
+    """
+    topics = gathered.topics
+    if isinstance(topics, Unknown):
+        raise NoDataError(f"{entry.name}: no broker can be asked: {topics.why}")
+    if entry.id is not None and topics.cluster_id != entry.id:
+        raise ConfigError(
+            [f"{config.path}: the brokers are of cluster {topics.cluster_id}, not {entry.id}"]
+        )
+    known = topics.broker_ids.union(*(part.replicas for part in topics.partitions))
+    if broker not in known:
+        ids = ", ".join(map(str, sorted(known)))
+        raise click.UsageError(f"{entry.name} knows no broker {broker}, but: {ids}")
+    settings = gathered.settings
+    told = None if isinstance(settings, Unknown) else mode_of(settings)
+    followed = _nothing(_NOT_NEEDED) if told in _WITHOUT else _followed(config, entry, broker)
+    registered = _registered(followed.summary, broker)
+    mode = registered if told is None else told
+    notes = []
+    if mode is not registered and registered is not None:
+        notes.append(
+            f"broker {broker} runs in {mode} mode, but is registered in {registered} mode: it has"
+            " just been restarted, or does not reach the controllers"
+        )
+    now = Situation(
+        broker=broker,
+        topics=topics,
+        brokers=gathered.brokers,
+        mode=mode,
+        metadata_dir=settings if isinstance(settings, Unknown) else metadata_dir(settings),
+        assignments=followed.assignments,
+    )
+    return now, notes
+
+
+def _registered(summary: ClusterSummary | None, broker: int) -> Mode | None:
+    brokers = () if summary is None else summary.brokers
+    return next((each.mode for each in brokers if each.id == broker), None)
+
+
+def _followed(config: Config, entry: ClusterEntry, broker: int) -> _Followed:
+    """What is known beside the brokers; only what is of now counts."""
+    if entry.controllers is None:
+        return _nothing(f"{config.path.name} names no `controllers` for {entry.name}")
+    try:
+        summary = _caught_up(config, entry.name)
+    except FollowingError as error:
+        return _nothing(str(error))
+    if summary is None:
+        return _nothing("the metadata log is not followed up to now: is `kraftgate run` running?")
+    return _Followed(
+        summary=summary,
+        assignments=assignments(config.state_dir / STORE_FILE, entry.name, broker),
+    )
+
+
+def _nothing(why: str) -> _Followed:
+    return _Followed(summary=None, assignments=Unknown(why))
+
+
+def _caught_up(config: Config, cluster: str) -> ClusterSummary | None:
+    """Look until the store has all that was committed at the first look; None: it does not come."""
+    assessor = Assessor(config, Reader(config, newest=1))
+    deadline_s = time.monotonic() + _CATCH_UP_S_MAX
+    while True:
+        one = assessor.tick(time.time_ns() // 1_000_000).cluster(cluster)
+        log = one.assessment.log
+        if one.summary.metadata_offset is None or not log.answers:
+            return None
+        if log.state is SourceState.CURRENT:
+            return one.summary
+        if time.monotonic() > deadline_s:
+            return None
+        time.sleep(_LOOK_S)
+
+
+def _path(now: Situation, log_dir: str) -> str:
+    """The directory as its broker names it.
+
+    Raises:
+        NoDataError: the broker does not describe its directories.
+        click.UsageError: it has no such one.
+    """
+    if isinstance(now.log_dirs, Unknown):
+        raise NoDataError(
+            f"the directories of broker {now.broker} are not known: {now.log_dirs.why}"
+        )
+    paths = [each.path for each in now.log_dirs]
+    wanted = log_dir.rstrip("/") or "/"
+    if wanted not in paths:
+        raise click.UsageError(
+            f"broker {now.broker} has no log directory {log_dir}, but: {', '.join(paths)}"
+        )
+    return wanted
+
+
+def _danger(asked: Prediction) -> str:
+    minded = [str(each.at) for each in asked.lines if each.fate in SERIOUS]
+    counts = ", ".join(f"{n} {fate}" for fate, n in asked.counts.items() if n and fate in SERIOUS)
+    more = len(minded) - _NAMED_MAX
+    named = ", ".join(minded[:_NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
+    what = f"broker {asked.broker}" if asked.log_dir is None else asked.log_dir
+    return f"if {what} failed now: {counts}: {named}"
+
+
+def _json(
+    cluster: str, asked: Prediction, directories: Sequence[Prediction], notes: Sequence[str]
+) -> dict[str, object]:
+    return {
+        "cluster": cluster,
+        "broker": asked.broker,
+        **_prediction_json(asked),
+        "partitions": [_line_json(each) for each in asked.lines],
+        "directories": [_prediction_json(each) for each in directories],
+        "notes": [*notes, *asked.notes],
+    }
+
+
+def _prediction_json(one: Prediction) -> dict[str, object]:
+    return {
+        "log_dir": one.log_dir,
+        "directory": one.directory,
+        "directory_known_by": one.directory_by,
+        "mode": None if one.mode is None else str(one.mode),
+        "halts": one.halts,
+        "serious": one.is_serious,
+        "counts": {str(fate): count for fate, count in one.counts.items()},
+    }
+
+
+def _line_json(one: Line) -> dict[str, object]:
+    return {
+        "topic": one.at.topic,
+        "partition": one.at.number,
+        "fate": str(one.fate),
+        "path": one.path,
+        "replicas": list(one.replicas),
+        "isr": list(one.isr),
+        "min_isr": one.min_isr,
+        "leader": one.leader,
+        "leader_after": one.leader_after,
+        "isr_after": None if one.isr_after is None else list(one.isr_after),
+        "rests_on": str(one.basis),
+        "why": one.why,
+    }

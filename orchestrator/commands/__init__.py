@@ -1,1 +1,0 @@
-"""What each command does; `orchestrator.cli` imports these when they are asked for."""

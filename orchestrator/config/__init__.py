@@ -1,0 +1,1 @@
+"""Reads and checks kraftgate.yaml and the state directory that it names."""

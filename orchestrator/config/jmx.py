@@ -1,0 +1,162 @@
+"""The key `jmx` of a cluster: where the operator's JMX numbers are read.
+
+Either every node's jmx_exporter by itself, or the Prometheus that scrapes them; in both cases the
+file names where secrets are and holds none.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Final, TypeAlias
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import BeforeValidator, model_validator
+
+from orchestrator.config.values import File, Strict, text_like
+
+_LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_NODE_MAX: Final = 2**31 - 1
+
+
+def _url(value: object) -> str:
+    text = text_like(value, "http://b1:7071/metrics").strip()
+    parts = _split(text)
+    if parts is None or re.search(r"\s", text):
+        raise ValueError(f"{text!r} is no address: write it like http://b1:7071/metrics")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("names a user: name the file with its password instead")
+    if parts.fragment:
+        raise ValueError(f"{text!r} ends in #{parts.fragment}: remove that")
+    return text
+
+
+def _split(text: str) -> SplitResult | None:
+    """Take an address apart; None: it is none."""
+    try:
+        parts = urlsplit(text)
+        whole = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if whole else None
+
+
+def _server(value: object) -> str:
+    text = _url(value)
+    if urlsplit(text).query:
+        raise ValueError("has a query (from ? on): write where Prometheus is, and no more")
+    return text.rstrip("/")
+
+
+def _node(value: object) -> int:
+    digits = isinstance(value, str) and re.fullmatch(r"[0-9]{1,10}", value)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not (digits or whole) or not 0 <= int(str(value)) <= _NODE_MAX:
+        raise ValueError(f"{value!r} is no node id: write a number like 1 or 3000")
+    return int(str(value))
+
+
+def _entries(value: object, example: str) -> Mapping[object, object]:
+    if not isinstance(value, dict) or not value:
+        raise ValueError(f"must hold keys and values, like {{{example}}}")
+    return value
+
+
+def _exporters(value: object) -> dict[int, str]:
+    entries = _entries(value, '"1": "http://b1:7071/metrics"')
+    found = {_node(key): _url(each) for key, each in entries.items()}
+    if len(found) < len(entries):
+        raise ValueError("names a node id twice: remove one")
+    return found
+
+
+def _instances(value: object) -> dict[str, int]:
+    entries = _entries(value, '"b1:7071": 1')
+    found = {text_like(key, "b1:7071"): _node(each) for key, each in entries.items()}
+    if len(set(found.values())) < len(found):
+        raise ValueError("names a node id twice: remove one")
+    return found
+
+
+def _label(value: object) -> str:
+    text = text_like(value, "node_id")
+    if not _LABEL.fullmatch(text):
+        raise ValueError(f"{text!r} is no label: letters, digits and '_', no digit first")
+    return text
+
+
+def _labels(value: object) -> dict[str, str]:
+    entries = _entries(value, 'job: "kafka"')
+    return {_label(key): text_like(each, "kafka") for key, each in entries.items()}
+
+
+Url: TypeAlias = Annotated[str, BeforeValidator(_url)]
+Server: TypeAlias = Annotated[str, BeforeValidator(_server)]
+Exporters: TypeAlias = Annotated[dict[int, str], BeforeValidator(_exporters)]
+Instances: TypeAlias = Annotated[dict[str, int], BeforeValidator(_instances)]
+Label: TypeAlias = Annotated[str, BeforeValidator(_label)]
+Labels: TypeAlias = Annotated[dict[str, str], BeforeValidator(_labels)]
+
+
+class Prometheus(Strict):
+    """The Prometheus server that scrapes the nodes.
+
+    Attributes:
+        url: URL of the server, with its path prefix if it has one.
+        labels: Labels that all series of this cluster have.
+        node_label: The label whose value is the node id.
+        instances: The node ids by the label `instance`, instead of `node_label`.
+    """
+
+    url: Server
+    labels: Labels | None = None
+    node_label: Label | None = None
+    instances: Instances | None = None
+
+    @model_validator(mode="after")
+    def _names_nodes(self) -> "Prometheus":
+        if (self.node_label is None) == (self.instances is None):
+            raise ValueError(
+                "needs to know which series is of which node: write `node_label` (the label that"
+                " holds the node id) or `instances` (node ids by `instance`), and not both"
+            )
+        return self
+
+
+class Jmx(Strict):
+    """The source of JMX numbers: `exporters` or `prometheus`.
+
+    Attributes:
+        exporters: URL of each node's jmx_exporter.
+        username: The user for HTTP basic authentication.
+        password_file: File whose first line is that user's password.
+        bearer_token_file: File whose first line is a bearer token.
+        ca_file: PEM file of trusted authorities. Default: the system's.
+    """
+
+    exporters: Exporters | None = None
+    prometheus: Prometheus | None = None
+    username: str | None = None
+    password_file: File | None = None
+    bearer_token_file: File | None = None
+    ca_file: File | None = None
+
+    @model_validator(mode="after")
+    def _belongs_together(self) -> "Jmx":
+        if (self.exporters is None) == (self.prometheus is None):
+            raise ValueError("needs `exporters` or `prometheus`, and not both")
+        if (self.username is None) != (self.password_file is None):
+            raise ValueError("`username` and `password_file` belong together: give both or none")
+        if self.username is not None and self.bearer_token_file is not None:
+            raise ValueError("takes `username` or `bearer_token_file`: remove one")
+        if self.ca_file is not None and not any(map(_is_https, self._urls())):
+            raise ValueError("takes no `ca_file`: no address begins with https")
+        return self
+
+    def _urls(self) -> list[str]:
+        return [
+            *(self.exporters or {}).values(),
+            *([self.prometheus.url] if self.prometheus else []),
+        ]
+
+
+def _is_https(url: str) -> bool:
+    return urlsplit(url).scheme == "https"

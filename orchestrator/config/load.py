@@ -1,0 +1,129 @@
+"""Reads kraftgate.yaml: all problems in one go, each with its line, what is wrong and the mend.
+
+What comes out is one `Config`, whichever form the file has: `clusters` is never empty, paths start
+at the file's directory. Nothing is asked of the network and no secret is read.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from orchestrator.config.alerts import Alerts
+from orchestrator.config.models import ClusterEntry, ConfigFile, ConsoleAddress, MetricsAddress
+from orchestrator.config.yaml_lines import Problem, YamlFile, read_yaml
+from orchestrator.config.yaml_models import check_model, in_order
+from orchestrator.errors import ConfigError
+from orchestrator.process.crash import keep_in
+
+_PER_CLUSTER: Final = ("zookeeper", "controllers", "brokers", "jmx", "runbook")
+_DOCUMENTED: Final = "see the example in `kraftgate run --help`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """What kraftgate was told.
+
+    Attributes:
+        path: the file, for messages.
+        many: whether the file has `clusters`, so that output is a list as well.
+        stall_after_ms: how long a held broker may be without progress.
+        alerts: whom Kraftgate tells itself.
+    """
+
+    path: Path
+    clusters: tuple[ClusterEntry, ...]
+    many: bool
+    state_dir: Path
+    metrics: MetricsAddress | None
+    console: ConsoleAddress | None
+    stall_after_ms: int
+    alerts: Alerts = field(default_factory=Alerts)
+
+
+def load_config(path: Path) -> Config:
+    """Read and check a configuration file.
+
+    Raises:
+        ConfigError: it cannot be used; carries every problem that was found.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        mend = "give the file with --config FILE"
+        raise ConfigError([f"{path}: {error.strerror}: {mend}"]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError([f"{path}: byte {error.start} is not UTF-8: save it as such"]) from error
+    config = parse_config(text, path)
+    keep_in(config.state_dir)
+    return config
+
+
+def parse_config(text: str, path: Path) -> Config:
+    """Check the text of a configuration file that lies at `path`.
+
+    Raises:
+        ConfigError: it cannot be used; carries every problem that was found.
+    """
+    read = read_yaml(text)
+    context = {"base": path.resolve().parent}
+    config, found = check_model(ConfigFile, read, context, documented=_DOCUMENTED)
+    problems = list(found)
+    if isinstance(read.data, dict):
+        problems.extend(_across_keys(read, read.data))
+    if problems or config is None:
+        raise ConfigError(in_order(problems, path))
+    return _settled(config, path)
+
+
+def _settled(config: ConfigFile, path: Path) -> Config:
+    if config.cluster is not None:
+        entry = ClusterEntry(
+            name=config.cluster.name,
+            id=config.cluster.id,
+            zookeeper=config.zookeeper,
+            controllers=config.controllers,
+            brokers=config.brokers,
+            jmx=config.jmx,
+            runbook=config.runbook,
+        )
+    return Config(
+        path=path,
+        clusters=tuple(config.clusters) if config.clusters else (entry,),
+        many=config.clusters is not None,
+        state_dir=path.resolve().parent / config.state_dir,
+        metrics=config.metrics,
+        console=config.console,
+        stall_after_ms=int(config.stall.after.total_seconds() * 1000),
+        alerts=config.alerts,
+    )
+
+
+def _across_keys(read: YamlFile, data: Mapping[str, object]) -> Iterator[Problem]:
+    """Yield what no single key can know."""
+    one, many = data.get("cluster"), data.get("clusters")
+    if one is None and many is None:
+        what = f"`cluster` is missing: write cluster: {{name: prod}}, {_DOCUMENTED}"
+        yield Problem(line=1, what=what)
+    if one is not None and many is not None:
+        what = "`cluster` and `clusters` exclude each other: keep one"
+        yield Problem(line=read.line(("clusters",)), what=what)
+    if many is not None:
+        for key in _PER_CLUSTER:
+            if data.get(key) is not None:
+                what = f"`{key}` belongs inside each entry of `clusters`"
+                yield Problem(line=read.line((key,)), what=what)
+        yield from _names_twice(read, many)
+
+
+def _names_twice(read: YamlFile, entries: object) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    for position, entry in enumerate(entries if isinstance(entries, list) else ()):
+        name = entry.get("name") if isinstance(entry, dict) else None
+        if not isinstance(name, str):
+            continue
+        line = read.line(("clusters", position, "name"))
+        if name in first:
+            what = f"the cluster name `{name}` is taken (line {first[name]}): choose another"
+            yield Problem(line=line, what=what)
+        first.setdefault(name, line)

@@ -1,0 +1,283 @@
+"""The shape of kraftgate.yaml, as pydantic checks it; `orchestrator.config.load` reads the file."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from orchestrator.config.alerts import Alerts
+from orchestrator.config.jmx import Jmx
+from orchestrator.config.values import (
+    Bootstrap,
+    ClusterName,
+    Directory,
+    Duration,
+    File,
+    HostName,
+    HostPort,
+    Listen,
+    ShippedOrFile,
+    Strict,
+    Zookeeper,
+)
+
+
+def _check_files(given: "Security | ZookeeperSecurity", *, tls: bool, instead: str) -> None:
+    if not tls and (given.ca_file or given.cert_file or given.key_file):
+        raise ValueError(
+            f"protocol {given.protocol} takes no `ca_file`, `cert_file` or `key_file`:"
+            f" remove them or write {instead}"
+        )
+    if (given.cert_file is None) != (given.key_file is None):
+        raise ValueError("`cert_file` and `key_file` belong together: give both or none")
+
+
+class Security(Strict):
+    """How the listener is reached: TLS and SASL. Secrets are in files of their own.
+
+    Attributes:
+        protocol: The listener's security protocol.
+        sasl_mechanism: The SASL mechanism; required by the protocols `SASL_...`.
+        username: The user for `PLAIN` and `SCRAM-...`.
+        password_file: File whose first line is the password.
+        ca_file: PEM file of trusted authorities. Default: the system's.
+        cert_file: PEM file of the client's certificate, for mutual TLS.
+        key_file: PEM file of the certificate's private key.
+        check_hostname: Whether the listener's certificate must name its host.
+    """
+
+    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    sasl_mechanism: (
+        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER"] | None
+    ) = None
+    username: str | None = None
+    password_file: File | None = None
+    ca_file: File | None = None
+    cert_file: File | None = None
+    key_file: File | None = None
+    check_hostname: bool = True
+
+    @model_validator(mode="after")
+    def _belongs_together(self) -> "Security":
+        sasl, tls = self.protocol.startswith("SASL_"), self.protocol.endswith("SSL")
+        if sasl and self.sasl_mechanism is None:
+            raise ValueError(f"protocol {self.protocol} needs `sasl_mechanism`")
+        if not sasl and (self.sasl_mechanism or self.username or self.password_file):
+            raise ValueError(
+                f"protocol {self.protocol} takes no `sasl_mechanism`, `username` or"
+                " `password_file`: remove them or write SASL_PLAINTEXT or SASL_SSL"
+            )
+        secret = self.sasl_mechanism in {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}
+        if secret and (self.username is None or self.password_file is None):
+            raise ValueError(f"{self.sasl_mechanism} needs `username` and `password_file`")
+        _check_files(self, tls=tls, instead="SSL or SASL_SSL")
+        return self
+
+
+class Listener(Strict):
+    """The listener of the controllers, or of the brokers.
+
+    Attributes:
+        bootstrap: Addresses of the listener; the others are found from them.
+    """
+
+    bootstrap: Bootstrap
+    security: Security = Security()
+
+
+class ZookeeperSecurity(Strict):
+    """How ZooKeeper is reached. Secrets are in files of their own.
+
+    Attributes:
+        protocol: `SSL` for TLS.
+        username: A user of ZooKeeper's scheme `digest`.
+        password_file: File whose first line is that user's password.
+        ca_file: PEM file of trusted authorities. Default: the system's.
+        cert_file: PEM file of the client's certificate; the identity in ZooKeeper is the
+            certificate's subject (scheme `x509`).
+        key_file: PEM file of the certificate's private key.
+        check_hostname: Whether the server's certificate must name its host.
+    """
+
+    protocol: Literal["PLAINTEXT", "SSL"] = "PLAINTEXT"
+    username: str | None = Field(default=None, min_length=1, pattern="^[^:]*$")
+    password_file: File | None = None
+    ca_file: File | None = None
+    cert_file: File | None = None
+    key_file: File | None = None
+    check_hostname: bool = True
+
+    @model_validator(mode="after")
+    def _belongs_together(self) -> "ZookeeperSecurity":
+        if (self.username is None) != (self.password_file is None):
+            raise ValueError("`username` and `password_file` belong together: give both or none")
+        _check_files(self, tls=self.protocol == "SSL", instead="SSL")
+        return self
+
+
+class ZookeeperEnsemble(Strict):
+    """The ZooKeeper ensemble.
+
+    Attributes:
+        connect: Addresses of the ensemble with Kafka's chroot, as Kafka's `zookeeper.connect`.
+    """
+
+    connect: Zookeeper
+    security: ZookeeperSecurity = ZookeeperSecurity()
+
+
+class RunbookEntry(Strict):
+    """The runbook that `kraftgate run` executes.
+
+    Attributes:
+        file: The name of a bundled runbook, or a file (a path with `/` or ending in `.yaml`).
+        hooks: The file of hooks for `run --execute`.
+    """
+
+    file: ShippedOrFile
+    hooks: File | None = None
+
+
+class ClusterEntry(Strict):
+    """One cluster.
+
+    Attributes:
+        name: The name on every line and in every label; up to 64 letters, digits, `.`, `_`, `-`.
+        id: The cluster id. If it is given, Kraftgate compares it with the id that the controllers,
+            ZooKeeper and the brokers report.
+    """
+
+    name: ClusterName
+    id: str | None = Field(default=None, min_length=1)
+    zookeeper: ZookeeperEnsemble | None = None
+    controllers: Listener | None = None
+    brokers: Listener | None = None
+    jmx: Jmx | None = None
+    runbook: RunbookEntry | None = None
+
+
+class ClusterIdentity(Strict):
+    """The short form for one cluster: `cluster: {name, id}`, with the addresses at the top level.
+
+    Attributes:
+        name: The name on every line and in every label; up to 64 letters, digits, `.`, `_`, `-`.
+        id: The cluster id. If it is given, Kraftgate compares it with the id that the controllers,
+            ZooKeeper and the brokers report.
+    """
+
+    name: ClusterName
+    id: str | None = Field(default=None, min_length=1)
+
+
+class MetricsAddress(Strict):
+    """The endpoint for Prometheus.
+
+    Attributes:
+        listen: The address. Default: this host only.
+    """
+
+    listen: Listen = HostPort("127.0.0.1", 9464)
+
+
+class ConsoleTls(Strict):
+    """The console's certificate. A changed file is used without a restart.
+
+    Attributes:
+        cert_file: PEM file of the certificate and its chain.
+        key_file: PEM file of the private key.
+    """
+
+    cert_file: File
+    key_file: File
+
+
+class ConsoleAddress(Strict):
+    """The web console.
+
+    Attributes:
+        listen: The address. Default: this host only. Another address than loopback requires `tls`
+            or `insecure: true`.
+        insecure: Accept plain HTTP beyond loopback; every page then shows a warning.
+        token_file: File whose first line is the token that approves, pauses, resumes and aborts.
+            Default: a new token at each start.
+        hosts: Further names by which browsers reach the console, such as that of a proxy.
+    """
+
+    listen: Listen = HostPort("127.0.0.1", 8464)
+    tls: ConsoleTls | None = None
+    insecure: bool = False
+    token_file: File | None = None
+    hosts: Annotated[tuple[HostName, ...], Field(strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> "ConsoleAddress":
+        if self.tls is not None and self.insecure:
+            raise ValueError("`insecure: true` is for plain HTTP: remove it, or `tls`")
+        return self
+
+
+KAFKA_SILENT: Final = timedelta(minutes=2)
+
+
+class Stall(Strict):
+    """When a held broker without progress counts as stalled.
+
+    Attributes:
+        after: Time without progress; more than 2 minutes, because Kafka retries a failed request
+            for that long without a message. The stall is critical after three times as long.
+        trial: Allow a shorter `after`, for a test cluster.
+    """
+
+    after: Duration = timedelta(minutes=5)
+    trial: bool = False
+
+    @model_validator(mode="after")
+    def _is_longer_than_kafkas_own(self) -> "Stall":
+        if self.after <= KAFKA_SILENT and not self.trial:
+            raise ValueError(
+                "`after` must be longer than 2m: so long Kafka itself repeats a request that fails"
+                " and says nothing (`trial: true` allows it on a cluster to try it on)"
+            )
+        return self
+
+
+def _some_clusters(value: object) -> object:
+    if not isinstance(value, list) or not value:
+        raise ValueError("must be a list of at least one cluster, each with a name")
+    return value
+
+
+class ConfigFile(Strict):
+    """The whole file: `cluster` with the addresses at the top level, or `clusters`.
+
+    Attributes:
+        cluster: The cluster. Its addresses are keys at the top level.
+        clusters: Several clusters instead of `cluster`: a list of entries, each with the keys
+            `name`, `id`, `zookeeper`, `controllers`, `brokers`, `jmx` and `runbook`.
+        zookeeper: The ZooKeeper ensemble of the cluster.
+        controllers: The KRaft controllers. They may be started later.
+        brokers: The brokers.
+        jmx: JMX numbers, read from each node's jmx_exporter or from Prometheus.
+        runbook: The runbook that `kraftgate run` executes.
+        state_dir: The directory for everything that Kraftgate keeps. It is private to the user
+            that runs Kraftgate.
+        metrics: The endpoint for Prometheus. `{}` uses the defaults; without the key nothing
+            listens.
+        console: The web console. Without the key it is served only with `run --console`.
+        stall: When a held broker without progress counts as stalled.
+        alerts: Receivers that Kraftgate notifies itself, without Prometheus.
+    """
+
+    cluster: ClusterIdentity | None = None
+    clusters: Annotated[list[ClusterEntry], BeforeValidator(_some_clusters)] | None = None
+    zookeeper: ZookeeperEnsemble | None = None
+    controllers: Listener | None = None
+    brokers: Listener | None = None
+    jmx: Jmx | None = None
+    runbook: RunbookEntry | None = None
+    state_dir: Directory = Path("kraftgate-state")
+    metrics: MetricsAddress | None = None
+    console: ConsoleAddress | None = None
+    stall: Stall = Stall()
+    alerts: Alerts = Alerts()

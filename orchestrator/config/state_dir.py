@@ -1,0 +1,68 @@
+"""The state directory that the configuration names, ready to be written."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from orchestrator.config.load import Config
+from orchestrator.errors import ConfigError, LockHeld
+from streams.state.claim import StateDirInUse, claimed, holder
+from streams.state.directory import prepare, why_unusable
+
+
+def prepared(config: Config) -> Path:
+    """Return the state directory: created or checked, and private to this user.
+
+    Raises:
+        ConfigError: it cannot be created or written, or other users can change it.
+    """
+    try:
+        prepare(config.state_dir)
+    except OSError as error:
+        raise _refused(config.state_dir, key(config), error) from error
+    return config.state_dir
+
+
+def key(config: Config) -> str:
+    """Return how a message names the state directory's key."""
+    return f"{config.path}: `state_dir`"
+
+
+@contextmanager
+def claiming(state_dir: Path, named: str) -> Iterator[None]:
+    """Be the only process that follows with the state directory, until the block ends.
+
+    `named`: where it comes from, for messages.
+
+    Raises:
+        ConfigError: it cannot be created or written, or other users can change it.
+        LockHeld: another process follows with it; the message names the process.
+    """
+    claim = claimed(state_dir)
+    try:
+        claim.__enter__()
+    except StateDirInUse as error:
+        raise LockHeld(f"{named}: {error}") from error
+    except OSError as error:
+        raise _refused(state_dir, named, error) from error
+    with ExitStack() as stack:
+        stack.push(claim)
+        yield
+
+
+def not_followed(state_dir: Path) -> str | None:
+    """Return why nothing keeps the state directory up to date; None: not known that nothing does.
+
+    A source's own report counts as current for a while after the process that wrote it has ended.
+    """
+    try:
+        found = holder(state_dir)
+    except OSError as error:
+        return why_unusable(state_dir, error)
+    if found is None or found.is_running() is not False:
+        return None
+    return f"no `kraftgate run` is running with {state_dir}: start it"
+
+
+def _refused(state_dir: Path, named: str, error: OSError) -> ConfigError:
+    return ConfigError([f"{named}: {why_unusable(state_dir, error)}"])

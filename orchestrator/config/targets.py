@@ -1,0 +1,35 @@
+"""Where a cluster is asked, as `streams` wants to be told."""
+
+from orchestrator.config.models import ClusterEntry, Listener, ZookeeperEnsemble
+from streams.net.endpoint import Endpoint
+from streams.net.security import Security
+from streams.probe.gather import Target
+from streams.zookeeper.ensemble import Ensemble
+
+
+def target_of(entry: ClusterEntry) -> Target:
+    """Say where this cluster is to be asked."""
+    return Target(
+        cluster=entry.name,
+        cluster_id=entry.id,
+        zookeeper=None if entry.zookeeper is None else ensemble_of(entry.zookeeper),
+        brokers=_endpoints(entry.brokers),
+        brokers_security=_security(entry.brokers, "brokers.security"),
+        controllers=_endpoints(entry.controllers),
+        controllers_security=_security(entry.controllers, "controllers.security"),
+    )
+
+
+def ensemble_of(given: ZookeeperEnsemble) -> Ensemble:
+    """Say how this ZooKeeper is reached."""
+    security = Security(**given.security.model_dump(), key="zookeeper.security")
+    return Ensemble(connect=str(given.connect), security=security)
+
+
+def _endpoints(listener: Listener | None) -> tuple[Endpoint, ...]:
+    return () if listener is None else tuple(Endpoint(*each) for each in listener.bootstrap)
+
+
+def _security(listener: Listener | None, key: str) -> Security:
+    given = {} if listener is None else listener.security.model_dump()
+    return Security(**given, key=key)

@@ -1,0 +1,195 @@
+"""What a configuration is made of: strict models, and addresses, names, durations, files."""
+
+import ipaddress
+import os
+import re
+import stat
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
+
+from orchestrator.config.durations import parse_duration
+
+_HOST: Final = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?")
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_CHROOT: Final = re.compile(r"(/[^/\s,]+)+")
+
+
+class Strict(BaseModel):
+    """No coercion, no unknown keys, no change afterwards, no value in an error's text."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class HostPort(NamedTuple):
+    """An address; an IPv6 host is kept without its brackets."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """Write it as it was read, an IPv6 host in brackets."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class ZookeeperConnect(NamedTuple):
+    """Where the ZooKeeper ensemble is, and below which path Kafka keeps its nodes (or "")."""
+
+    hosts: tuple[HostPort, ...]
+    chroot: str
+
+    def __str__(self) -> str:
+        """Write it as Kafka's zookeeper.connect."""
+        return ",".join(map(str, self.hosts)) + self.chroot
+
+
+def parse_host_port(text: str, *, port_min: int = 1, default_port: int | None = None) -> HostPort:
+    """Read `host:port`, an IPv6 host in brackets.
+
+    Raises:
+        ValueError: it is none, with the reason.
+    """
+    text = text.strip()
+    host, port_text = _split(text)
+    if port_text is None and default_port is not None:
+        port_text = str(default_port)
+    if port_text is None:
+        raise ValueError(f"{text!r} has no port: write host:port")
+    if not re.fullmatch(r"[0-9]{1,5}", port_text) or not port_min <= int(port_text) <= 65535:
+        raise ValueError(f"{text!r} has no port from {port_min} to 65535 after its last colon")
+    return HostPort(host, int(port_text))
+
+
+def _split(text: str) -> tuple[str, str | None]:
+    if text.startswith("["):
+        host, bracket, rest = text[1:].partition("]")
+        if not bracket or (rest and not rest.startswith(":")):
+            raise ValueError(f"{text!r} is no address: write an IPv6 one like [::1]:9093")
+        try:
+            ipaddress.IPv6Address(host)
+        except ValueError:
+            raise ValueError(f"{host!r} in brackets is no IPv6 address") from None
+        return host, rest[1:] or None
+    if text.count(":") > 1:
+        raise ValueError(f"{text!r} has several colons: put an IPv6 address in brackets")
+    host, colon, port = text.partition(":")
+    if not _HOST.fullmatch(host):
+        raise ValueError(f"{text!r} names no host: write host:port")
+    return host, port if colon else None
+
+
+def text_like(value: object, example: str) -> str:
+    """Take text as it is.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if isinstance(value, str):
+        return value
+    mend = "" if isinstance(value, (dict, list)) else ": put it in quotes"
+    raise ValueError(f'must be text like "{example}", not {type(value).__name__}{mend}')
+
+
+def _bootstrap(value: object) -> tuple[HostPort, ...]:
+    parts = text_like(value, "c1:9093,c2:9093").split(",")
+    if any(not part.strip() for part in parts):
+        raise ValueError("has an empty entry: write host:port, separated by single commas")
+    found = tuple(parse_host_port(part) for part in parts)
+    twice = next((str(address) for address in found if found.count(address) > 1), None)
+    if twice is not None:
+        raise ValueError(f"names {twice} twice: remove one")
+    return found
+
+
+def _zookeeper(value: object) -> ZookeeperConnect:
+    text = text_like(value, "zk1:2181,zk2:2181/kafka").strip()
+    hosts, slash, chroot = text.partition("/")
+    if slash and not _CHROOT.fullmatch(slash + chroot):
+        raise ValueError(f"ends in {slash + chroot!r}, which is no path: write it like /kafka")
+    parts = hosts.split(",")
+    if any(not part.strip() for part in parts):
+        raise ValueError("has an empty entry: write host:port, separated by single commas")
+    found = tuple(parse_host_port(part, default_port=2181) for part in parts)
+    return ZookeeperConnect(found, slash + chroot)
+
+
+def _listen(value: object) -> HostPort:
+    return parse_host_port(text_like(value, "127.0.0.1:9464"), port_min=0)
+
+
+def _host_name(value: object) -> str:
+    text = text_like(value, "kraftgate.example.com")
+    if not _HOST.fullmatch(text):
+        raise ValueError(f"{text!r} names no host: write it without a scheme and a port")
+    return text.lower()
+
+
+def _name(value: object) -> str:
+    text = text_like(value, "prod")
+    if not _NAME.fullmatch(text):
+        raise ValueError(
+            f"{text!r} cannot name a cluster: up to 64 letters, digits, '.', '_' and '-',"
+            " beginning with a letter or digit"
+        )
+    return text
+
+
+def _path(value: object, info: ValidationInfo) -> Path:
+    text = text_like(value, "./file")
+    if not text or "\0" in text:
+        raise ValueError("must name a path")
+    base: Path = info.context["base"] if info.context else Path()
+    try:
+        return base / Path(text).expanduser()
+    except RuntimeError as error:  # pathlib's own for ~user
+        raise ValueError(f"{text}: there is no home directory of that user") from error
+
+
+def _file(value: object, info: ValidationInfo) -> Path:
+    path = _path(value, info)
+    try:
+        is_file = stat.S_ISREG(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        is_file = False
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from error
+    if not is_file:
+        raise ValueError(f"there is no file {path}: relative paths start at the configuration's")
+    return path
+
+
+def _directory(value: object, info: ValidationInfo) -> Path:
+    """A directory that need not be there yet; what is there can be listed and read."""
+    path = _path(value, info)
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return path  # the command that makes it says what hinders it
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}: set another directory") from error
+    if not stat.S_ISDIR(mode):
+        raise ValueError(f"{path} is a file: set a directory")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise ValueError(f"{path} cannot be read: run as the user who owns it")
+    return path
+
+
+def _shipped_or_file(value: object, info: ValidationInfo) -> str | Path:
+    """A name is of something that comes with kraftgate; what has a slash or a suffix is a file."""
+    given = text_like(value, "zk-to-kraft-jbod")
+    if "/" in given or given.endswith((".yaml", ".yml")):
+        return _file(given, info)
+    return given
+
+
+HostName: TypeAlias = Annotated[str, BeforeValidator(_host_name)]
+Bootstrap: TypeAlias = Annotated[tuple[HostPort, ...], BeforeValidator(_bootstrap)]
+Zookeeper: TypeAlias = Annotated[ZookeeperConnect, BeforeValidator(_zookeeper)]
+Listen: TypeAlias = Annotated[HostPort, BeforeValidator(_listen)]
+ClusterName: TypeAlias = Annotated[str, BeforeValidator(_name)]
+Directory: TypeAlias = Annotated[Path, BeforeValidator(_directory)]
+File: TypeAlias = Annotated[Path, BeforeValidator(_file)]
+Duration: TypeAlias = Annotated[timedelta, BeforeValidator(parse_duration)]
+ShippedOrFile: TypeAlias = Annotated[str | Path, BeforeValidator(_shipped_or_file)]

@@ -1,0 +1,106 @@
+"""Checks what was read from YAML against a pydantic model; what is wrong is said in our words.
+
+Every finding becomes a `Problem` with its line. Unknown keys name the nearest known one.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from migration.values.nearest import did_you_mean
+from orchestrator.config.yaml_lines import Problem, YamlFile, YamlPath
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def check_model(
+    model: type[M], read: YamlFile, context: Mapping[str, object], *, documented: str
+) -> tuple[M | None, tuple[Problem, ...]]:
+    """Make the model of a file that could be read as YAML.
+
+    Args:
+        model: what the whole file must be.
+        read: the file.
+        context: handed to the models' validators.
+        documented: where a person finds an example, to end a sentence with.
+
+    Returns:
+        The model, or None with every problem that was found.
+    """
+    if read.problems:
+        return None, read.problems
+    if not isinstance(read.data, dict):
+        what = f"must hold keys and values, {documented}"
+        return None, (Problem(line=read.line(()), what=what),)
+    try:
+        return model.model_validate(read.data, context=dict(context)), ()
+    except ValidationError as error:
+        return None, tuple(_problem(model, read, detail) for detail in error.errors())
+
+
+def in_order(problems: Iterable[Problem], where: object) -> list[str]:
+    """Write problems as `FILE:LINE: what`, by line."""
+    ordered = sorted(problems, key=lambda problem: problem.line)
+    return [f"{where}:{problem.line}: {problem.what}" for problem in ordered]
+
+
+def _problem(model: type[BaseModel], read: YamlFile, detail: ErrorDetails) -> Problem:
+    """Say one finding of pydantic in our words."""
+    path: YamlPath = detail["loc"]
+    line = read.line(path)
+    if detail["type"] == "extra_forbidden":
+        where = f"in `{dotted(path[:-1])}`" if path[:-1] else "in the top level"
+        hint = did_you_mean(str(path[-1]), _model_at(model, path[:-1]).model_fields)
+        return Problem(line=line, what=f"unknown key `{path[-1]}` {where}; {hint}")
+    if detail["type"] == "missing":
+        return Problem(line=line, what=f"`{dotted(path)}` is missing: add it")
+    return Problem(line=line, what=f"`{dotted(path)}`: {_words(model, detail)}")
+
+
+def _words(model: type[BaseModel], detail: ErrorDetails) -> str:
+    given = detail["input"]
+    match detail["type"]:
+        case "value_error":
+            return str(detail["ctx"]["error"])
+        case "string_type":
+            return f"must be text, not {type(given).__name__}: put it in quotes"
+        case "string_too_short":
+            return "must not be empty"
+        case "bool_type":
+            return "must be true or false"
+        case "int_type":
+            return f"must be a whole number, not {type(given).__name__}"
+        case "literal_error":
+            return f"must be {detail['ctx']['expected']}".replace("'", "")
+        case "model_type" | "dict_type":
+            keys = ", ".join(_model_at(model, detail["loc"]).model_fields)
+            return f"must hold keys and values; its keys are {keys}"
+        case "list_type" | "tuple_type":
+            return f"must be a list, not {type(given).__name__}"
+        case "too_short":
+            return "must have at least one entry"
+        case _:
+            return detail["msg"]
+
+
+def dotted(path: YamlPath) -> str:
+    """Write a path as `checkpoints[2].step.name`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def _model_at(model: type[BaseModel], path: YamlPath) -> type[BaseModel]:
+    """Find the model that stands at a path of the file."""
+    for part in path:
+        if isinstance(part, str) and part in model.model_fields:
+            model = next(_models_in(model.model_fields[part].annotation), model)
+    return model
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)

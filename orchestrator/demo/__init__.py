@@ -1,0 +1,1 @@
+"""The demo: a real cluster migrates to KRaft while `kraftgate run` follows it."""

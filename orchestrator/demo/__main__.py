@@ -1,0 +1,9 @@
+"""`python -m orchestrator.demo`: what `make demo` runs."""
+
+import sys
+
+from orchestrator.demo.demo import main
+from orchestrator.process.crash import guarded
+
+if __name__ == "__main__":
+    sys.exit(guarded(main))

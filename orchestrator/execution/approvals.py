@@ -1,0 +1,96 @@
+"""What an approval rests on: the state it was given for, and what of it has changed since."""
+
+import os
+import pwd
+import re
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from migration.assessment.hazards import Hazard
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.observed.log_dirs import DisksImage, is_bad
+from orchestrator.audit.execution.entries import Person
+
+_LOGIN_UID: Final = Path("/proc/self/loginuid")
+_NOBODY_LOGGED_IN: Final = 2**32 - 1
+
+
+def basis(
+    summary: ClusterSummary, hazards: Sequence[Hazard], runbook_sha256: str
+) -> dict[str, str]:
+    """Describe the state that a person looks at: an approval holds as long as this stays.
+
+    Counts that change by themselves (replicas, offsets) are no part of it; the gates watch those.
+    """
+    told = {
+        "runbook": runbook_sha256[:16],
+        "phase": str(summary.phase),
+        "metadata.version": str(summary.metadata_version),
+    }
+    disks = summary.disks or DisksImage()
+    for broker in summary.brokers:
+        told[f"broker {broker.id}"] = _broker(broker)
+    for one in disks.brokers.values():
+        bad = sorted({each.path for each in one.log_dirs if is_bad(each)} | set(one.cut_off))
+        told[f"bad log directories of broker {one.id}"] = ", ".join(bad) or "none"
+    told["hazards"] = "; ".join(sorted({_hazard(each) for each in hazards})) or "none"
+    return told
+
+
+def _broker(broker: BrokerSummary) -> str:
+    fenced = "fenced" if broker.fenced else "unfenced"
+    held = ", held" if broker.held else ""
+    count = len(broker.log_dirs)
+    return f"{broker.mode}, epoch {broker.epoch}, {fenced}{held}, {count} log directories"
+
+
+def _hazard(hazard: Hazard) -> str:
+    return str(hazard.kind) if hazard.broker is None else f"{hazard.kind} of {hazard.broker}"
+
+
+def changed(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """Say what differs, a line each; empty: the approval holds."""
+    return tuple(
+        f"{name}: was {then.get(name, 'not known')}, is {now.get(name, 'not known')}"
+        for name in sorted({*then, *now})
+        if then.get(name) != now.get(name)
+    )
+
+
+def this_person(name: str | None = None) -> Person:
+    """Return who logged in, by the kernel's login uid; the environment can be forged.
+
+    The login uid (`audit_get_loginuid`) is set at a login, and `sudo` and `su` do not
+    change it. Where there is none (a service, a container) the process's own uid counts.
+
+    Args:
+        name: a comment on who it is.
+    """
+    uid = _login_uid()
+    uid = os.getuid() if uid is None else uid
+    login = _login(uid)
+    sudo = os.environ.get("SUDO_UID", "")
+    return Person(
+        who=name or login,
+        login=login,
+        host=socket.gethostname(),
+        uid=uid,
+        sudo_uid=int(sudo) if re.fullmatch("[0-9]{1,10}", sudo) else None,
+    )
+
+
+def _login_uid() -> int | None:
+    try:
+        uid = int(_LOGIN_UID.read_text("ascii"))
+    except (OSError, ValueError):
+        return None
+    return None if uid == _NOBODY_LOGGED_IN else uid
+
+
+def _login(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"

@@ -1,0 +1,244 @@
+"""One walker for each cluster that has a runbook, fed with every look at what is known."""
+
+import os
+from contextlib import ExitStack, closing
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from migration.assessment.polled import NOT_POLLED, Polled
+from orchestrator.audit import AuditLog
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import RUNBOOKS, Body, Found
+from orchestrator.audit.execution.running_step import Home
+from orchestrator.audit.execution.trail import Trail
+from orchestrator.config.load import Config
+from orchestrator.config.models import ClusterEntry, RunbookEntry
+from orchestrator.config.targets import ensemble_of
+from orchestrator.errors import LockHeld, WalkError
+from orchestrator.execution.approvals import this_person
+from orchestrator.execution.evidence import evidence
+from orchestrator.execution.executor import Standing, Walker
+from orchestrator.execution.fact_sources import finder_for
+from orchestrator.execution.judge import Judge
+from orchestrator.execution.locks.cluster_lock import ClusterLock
+from orchestrator.execution.locks.store_lock import StoreLock
+from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
+from orchestrator.execution.route import finalize_is_near
+from orchestrator.execution.step_fence import end_own
+from orchestrator.execution.step_fields import Fields
+from orchestrator.execution.steps import Steps, Tell
+from orchestrator.hooks.runs import HookRuns
+from orchestrator.hooks.step_commands import HookCommands
+from orchestrator.process.owner import Owner
+from orchestrator.run import execution_status
+from orchestrator.run.assessed import Assessed, Tick
+from orchestrator.run.execution_status import WalkTold
+from orchestrator.runbook.hooks_file import Hooks, load_hooks
+from orchestrator.runbook.load import load
+from orchestrator.runbook.loaded import Loaded
+from streams.state.source_status import now_ms
+
+_TELL_EVERY_MS: Final = 2_000
+
+
+class Conductor:
+    """Walks every configured cluster that names a runbook, until it is closed.
+
+    Args:
+        log: the audit trail; whoever opened it closes it.
+        execute: whether steps that have a hook are done by it.
+
+    Raises:
+        RunbookError: a runbook or a file of hooks cannot be used.
+        WalkError: there is nothing to execute, or a runbook was changed under its walk.
+        LockHeld: another orchestrator acts on a cluster.
+        AuditError: the audit trail cannot be written.
+    """
+
+    def __init__(self, config: Config, log: AuditLog, *, execute: bool) -> None:
+        self._walked: dict[str, _Walked] = {}
+        named = {each.name: each.runbook for each in config.clusters if each.runbook is not None}
+        if execute and not any(each.hooks for each in named.values()):
+            raise WalkError(
+                "--execute has nothing to do the steps with: name `hooks` beside the runbook's"
+                f" `file` in {config.path}"
+            )
+        with ExitStack() as made:
+            for entry in config.clusters:
+                if entry.name in named:
+                    walked = _Walked(config, entry, named[entry.name], log, execute=execute)
+                    self._walked[entry.name] = made.enter_context(closing(walked))
+            self._made = made.pop_all()
+
+    def take_in(self) -> None:
+        """Take in what the cluster answered by now; to be called before the look it belongs to."""
+        for walked in self._walked.values():
+            walked.take_in()
+
+    def execution(self, cluster: str) -> WalkTold | None:
+        """How far the execution on a cluster is; None: it names no runbook."""
+        walked = self._walked.get(cluster)
+        return None if walked is None else walked.said
+
+    def polled(self, cluster: str) -> Polled:
+        """The latest answers of the sources that the checkpoint of a cluster needs."""
+        walked = self._walked.get(cluster)
+        return NOT_POLLED if walked is None else walked.polled()
+
+    def tick(self, tick: Tick) -> None:
+        """Take every walk one tick further; it was read after `take_in`.
+
+        Raises:
+            FencedOff: another orchestrator took one of them over.
+            AuditError: the audit trail cannot be written.
+        """
+        for one in tick.clusters:
+            if one.name in self._walked:
+                self._walked[one.name].tick(one)
+
+    def close(self) -> None:
+        """Let go of locks and files; hooks that run go on, and are found again."""
+        self._made.close()
+
+
+class _Walked:
+    """One cluster's walk, and everything it needs."""
+
+    def __init__(
+        self,
+        config: Config,
+        entry: ClusterEntry,
+        runbook: RunbookEntry,
+        log: AuditLog,
+        *,
+        execute: bool,
+    ) -> None:
+        self._entry = entry
+        self._home = config.state_dir / "clusters" / entry.name
+        self._loaded = load(runbook.file)
+        hooks = None
+        if execute and runbook.hooks is not None:
+            hooks = load_hooks(runbook.hooks, self._loaded.runbook)
+            hooks.check_passed(os.environ)
+        self._owner = Owner.myself(now_ms())
+        self._trail = Trail(log, entry.name)
+        self.said = execution_status.read(self._home / execution_status.WALK_FILE)
+        self._written = False
+        with ExitStack() as made:
+            zookeeper = None
+            if hooks is not None and entry.zookeeper is not None:
+                zookeeper = ZooKeeperLock(ensemble_of(entry.zookeeper), self._owner)
+            store = StoreLock(config.state_dir, entry.name, log, self._owner)
+            lock = made.enter_context(closing(ClusterLock(store, zookeeper)))
+            self._fence, home = self._acquire(lock, config.state_dir)
+            self._take_up(config.state_dir, hooks)
+            self._finder = finder_for(config, entry, self._loaded.runbook)
+            made.enter_context(closing(self._finder))
+            self._walker = Walker(
+                loaded=self._loaded,
+                trail=self._trail,
+                fence=self._fence,
+                judge=Judge(self._finder),
+                steps=lambda tell: self._steps(tell, hooks, lock, config.state_dir, home),
+            )
+            made.callback(self._put_down)
+            self._made = made.pop_all()
+
+    def _acquire(self, lock: ClusterLock, state_dir: Path) -> tuple[int, Home]:
+        """Take the locks; where another host has them, tell it of an own step that has ended."""
+        home = Home.of(state_dir)
+        try:
+            return lock.acquire(), home
+        except LockHeld:
+            end_own(lock, HookRuns(state_dir), home)
+            raise
+
+    def _steps(
+        self, tell: Tell, hooks: Hooks | None, lock: ClusterLock, state_dir: Path, home: Home
+    ) -> Steps:
+        return Steps(
+            fields=Fields(self._entry),
+            commands=None if hooks is None else HookCommands(hooks),
+            runs=HookRuns(state_dir),
+            lock=lock,
+            home=home,
+            environment={
+                "KRAFTGATE_CLUSTER": self._entry.name,
+                "KRAFTGATE_FENCE": str(self._fence),
+            },
+            tell=tell,
+        )
+
+    def take_in(self) -> None:
+        """Take in what the cluster answered by now."""
+        self._finder.take_in()
+
+    def polled(self) -> Polled:
+        """The latest answers of the polled sources, with those that are due polled again."""
+        return self._finder.polled()
+
+    def tick(self, one: Assessed) -> None:
+        """Take the walk one tick further, and record where it stands."""
+        self._finder.note(one.read)
+        standing = self._walker.tick(one.assessment.view, evidence(one.read))
+        if standing is not None:
+            self._say(standing, one.now_ms)
+
+    def _take_up(self, state_dir: Path, hooks: Hooks | None) -> None:
+        """Begin a walk if there never was one, and say who walks it."""
+        _keep(state_dir / RUNBOOKS / f"{self._loaded.sha256}.yaml", self._loaded)
+        if self._trail.walk() is None:
+            began = entries.WalkBegan(
+                runbook=self._loaded.runbook.name,
+                sha256=self._loaded.sha256,
+                by=this_person(),
+                reason="kraftgate run",
+            )
+            self._tell(began)
+        started = entries.OrchestratorStarted(
+            owner=self._owner.words(),
+            version=version("kraftgate"),
+            execute=hooks is not None,
+            hooks_sha256=None if hooks is None else hooks.sha256,
+            fence=self._fence,
+        )
+        self._tell(started)
+
+    def _put_down(self) -> None:
+        ended = entries.OrchestratorEnded(owner=self._owner.words(), reason="it was told to end")
+        self._tell(ended)
+
+    def _tell(self, body: Body) -> None:
+        self._trail.tell(body, now_ms(), self._fence)
+
+    def _say(self, standing: Standing, at_ms: int) -> None:
+        said = execution_status.told(
+            standing.walk,
+            at_ms,
+            checkpoint=standing.stop,
+            title=standing.title,
+            holds=standing.holds,
+            findings=tuple(Found.of(each) for each in standing.findings),
+            people=standing.people,
+            finalize_is_near=finalize_is_near(
+                self._loaded.runbook, standing.walk.path, standing.stop
+            ),
+        )
+        before = self.said
+        same = before is not None and before.says_the_same(said, _TELL_EVERY_MS)
+        if same and self._written:
+            return
+        self.said, self._written = said, True
+        execution_status.write(self._home / execution_status.WALK_FILE, said)
+
+    def close(self) -> None:
+        """Say that nobody walks here any more, and let go."""
+        self._made.close()
+
+
+def _keep(file: Path, loaded: Loaded) -> None:
+    """Keep a copy of the runbook that is walked: the audit names it by its hash."""
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(loaded.path.read_bytes())

@@ -1,0 +1,260 @@
+"""The lock in ZooKeeper: one orchestrator at a time, on whichever host, while ZooKeeper is used.
+
+Three znodes inside Kafka's chroot, and nothing else is written:
+
+    /kraftgate/fence    who had the lock last; every taking is a new version of it
+    /kraftgate/lock     ephemeral: who has it
+    /kraftgate/step     the step that runs; there is none while no step runs
+
+Fence and lock are written in one transaction that checks the fence's version: so the lock is there
+for as long as its taker's session is, and the fence is as it left it for as long as nobody else
+took it. The token is the transaction's zxid, which only rises, even when the znodes were removed
+meanwhile.
+
+The step is created in one transaction that checks fence and lock, before its hook is started. It is
+not ephemeral: a hook outlives its orchestrator. While it is there ZooKeeper refuses another one, so
+that of two orchestrators, one after the other, the second begins nothing while a hook of the first
+may run. The process that knows that the hook has ended deletes it:
+`orchestrator.execution.step_fence`.
+
+Where Kraftgate authenticates, everybody may read the three and only its own identity may write.
+"""
+
+import json
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from kazoo.client import TransactionRequest
+
+from migration.values.foreign import Unreadable, load_object
+from orchestrator.audit.execution.running_step import RunningStep
+from orchestrator.errors import LockError, LockHeld
+from orchestrator.execution.locks.store_lock import Acquired, Held, NotHeld
+from orchestrator.execution.locks.zookeeper_calls import HOME, Unanswered, Znode, ZooKeeperCalls
+from orchestrator.process.boot_clock import boot_clock_s
+from orchestrator.process.owner import Owner
+from streams.zookeeper.ensemble import Ensemble
+
+FENCE: Final = f"{HOME}/fence"
+LOCK: Final = f"{HOME}/lock"
+STEP: Final = f"{HOME}/step"
+_ATTEMPTS_MAX: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grant:
+    """A taking of the lock: the fence's version, and its zxid."""
+
+    version: int
+    token: int
+
+
+class ZooKeeperLock:
+    """Held by one orchestrator of a cluster; see `orchestrator.execution.locks.store_lock`.
+
+    Args:
+        config: which ZooKeeper, with Kafka's chroot. When its taker is killed, the lock stays for
+            the session timeout.
+        owner: who is told to others.
+    """
+
+    def __init__(self, config: Ensemble, owner: Owner) -> None:
+        self._zookeeper = ZooKeeperCalls(config)
+        self._instance = uuid.uuid4().hex
+        text = json.dumps({**json.loads(owner.to_json()), "instance": self._instance})
+        self._data = text.encode()
+        self._grant: _Grant | None = None
+        self._running: RunningStep | None = None
+        self._reading: Callable[[], Znode | Unanswered | None] | None = None
+
+    def acquire(self, wait_s: float = 0.0) -> Acquired:
+        """Take it; `wait_s`: wait for so long, while another has it, or for its session's timeout.
+
+        Raises:
+            LockHeld: another has it.
+            LockUnreachable: ZooKeeper does not answer.
+            LockError: ZooKeeper refuses, or there is no such chroot.
+        """
+        self._zookeeper.connect()
+        if wait_s:
+            wait_s = max(wait_s, 2 * self._zookeeper.session_timeout_s)
+        deadline_s = time.monotonic() + wait_s
+        attempts = 0
+        while attempts < _ATTEMPTS_MAX:
+            self._zookeeper.connect()
+            found = self._zookeeper.read(LOCK)
+            if found is not None and not self._is_mine(found):
+                if time.monotonic() >= deadline_s:
+                    self._running = self._read_step()
+                    raise LockHeld(_who(found))
+                self._zookeeper.wait_for_change(LOCK, deadline_s)
+                continue
+            attempts += 1
+            taken = self._take() if found is None else self._take_back(found)
+            if taken is not None:
+                self._running = self._read_step()
+                return taken
+        raise LockError(f"{LOCK} of ZooKeeper changes all the time: who else takes it?")
+
+    def check(self) -> Held | NotHeld:
+        """Ask ZooKeeper's leader whether it is still held; a transaction that changes nothing."""
+        return self._checked(lambda _: None)
+
+    def begin(self, step: RunningStep) -> Held | NotHeld:
+        """Record that a step runs, in the transaction that checks the lock."""
+
+        def record(asked: TransactionRequest) -> None:
+            asked.create(STEP, step.model_dump_json().encode(), acl=self._zookeeper.acl)
+
+        # Recorded also when the answer is lost.
+        self._running = step
+        found = self._checked(record)
+        if isinstance(found, Held):
+            return found
+        try:
+            self._running = self._read_step()
+        except LockError:
+            return found
+        if self._running in (None, step):
+            return found
+        return NotHeld(why=f"{self._running.words()}, is recorded in {STEP} of ZooKeeper")
+
+    def running(self) -> RunningStep | None:
+        """Return the step that was last seen recorded; does not wait for ZooKeeper."""
+        if self._running is not None:
+            with suppress(LockError):
+                self._refresh()
+        return self._running
+
+    def end(self, step: RunningStep) -> None:
+        """Remove the record of a step that has ended, if that is what is recorded.
+
+        Raises:
+            LockUnreachable: no answer; it is to be tried again.
+            LockError: ZooKeeper refuses.
+        """
+        found = self._zookeeper.read(STEP)
+        if found is not None and RunningStep.from_json(found.text) == step:
+            self._zookeeper.delete(STEP, found.version)
+        self._running = self._reading = None
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a session that is connected now."""
+        return self._zookeeper.connected
+
+    def _refresh(self) -> None:
+        """Take the answer about the recorded step, and ask again."""
+        reading, self._reading = self._reading, None
+        if reading is not None:
+            found = reading()
+            if isinstance(found, Unanswered):
+                self._reading = reading
+                return
+            self._running = None if found is None else RunningStep.from_json(found.text)
+        if self._zookeeper.connected:
+            self._reading = self._zookeeper.begin_read(STEP)
+
+    def _read_step(self) -> RunningStep | None:
+        self._reading = None
+        found = self._zookeeper.read(STEP)
+        return None if found is None else RunningStep.from_json(found.text)
+
+    def _checked(self, change: Callable[[TransactionRequest], None]) -> Held | NotHeld:
+        """Check that it is held, and change something in the same transaction."""
+        if self._grant is None:
+            return NotHeld(why="it was not taken")
+        if not self._zookeeper.connected:
+            return NotHeld(why=self._zookeeper.why_not())
+        asked_s = boot_clock_s()
+        try:
+            asked = self._zookeeper.transaction()
+            asked.check(FENCE, self._grant.version)
+            asked.check(LOCK, 0)
+            change(asked)
+            if self._zookeeper.commit(asked) is None:
+                return NotHeld(why=self._why_lost(self._grant))
+        except LockError as error:
+            return NotHeld(why=str(error))
+        # ZooKeeper received something of the session since then, so the session lives for the
+        # timeout that ZooKeeper granted. Half of it is relied on.
+        until_s = asked_s + self._zookeeper.session_timeout_s / 2
+        return Held(token=self._grant.token, until_s=until_s)
+
+    def release(self) -> None:
+        """Give it back: the session ends, and the lock with it; the fence stays."""
+        self._grant = None
+        self._zookeeper.close()
+
+    def _take(self) -> Acquired | None:
+        """Take a free lock; None when something changed meanwhile."""
+        fence = self._fence()
+        taking = self._zookeeper.transaction()
+        if self._grant is not None and fence.version == self._grant.version:
+            taking.check(FENCE, fence.version)
+            taking.create(LOCK, self._data, acl=self._zookeeper.acl, ephemeral=True)
+            if self._zookeeper.commit(taking) is None:
+                return None
+            return Acquired(token=self._grant.token, kept=True)
+        taking.set_data(FENCE, self._data, fence.version)
+        taking.create(LOCK, self._data, acl=self._zookeeper.acl, ephemeral=True)
+        done = self._zookeeper.commit(taking)
+        if done is None:
+            return None
+        self._grant = _Grant(version=done[0].version, token=done[0].mzxid)
+        return Acquired(token=self._grant.token, kept=False)
+
+    def _take_back(self, lock: Znode) -> Acquired | None:
+        """The lock is there and ours: its answer was lost, or it is of an older session of ours."""
+        fence = self._fence()
+        if not self._is_mine(fence):
+            return None
+        if lock.session != self._zookeeper.session:
+            again = self._zookeeper.transaction()
+            again.check(FENCE, fence.version)
+            again.delete(LOCK, lock.version)
+            again.create(LOCK, self._data, acl=self._zookeeper.acl, ephemeral=True)
+            if self._zookeeper.commit(again) is None:
+                return None
+        before, self._grant = self._grant, _Grant(version=fence.version, token=fence.zxid)
+        return Acquired(token=fence.zxid, kept=before == self._grant)
+
+    def _fence(self) -> Znode:
+        """Read the fence; it is created when it is not there, and protected."""
+        found = self._zookeeper.read(FENCE)
+        if found is None:
+            self._zookeeper.make(HOME)
+            self._zookeeper.make(FENCE)
+            found = self._zookeeper.read(FENCE)
+        if found is None:
+            raise LockError(f"{FENCE} of ZooKeeper was deleted by another client")
+        self._zookeeper.protect(HOME)
+        self._zookeeper.protect(FENCE)
+        return found
+
+    def _is_mine(self, found: Znode) -> bool:
+        try:
+            return load_object(found.text).get("instance") == self._instance
+        except Unreadable:
+            return False
+
+    def _why_lost(self, grant: _Grant) -> str:
+        fence = self._zookeeper.read(FENCE)
+        if fence is None:
+            return f"somebody removed {FENCE} of ZooKeeper"
+        if fence.version != grant.version:
+            owner = Owner.from_json(fence.text)
+            return f"{'somebody' if owner is None else owner.words()} took over"
+        return f"{LOCK} of ZooKeeper is gone: its session has expired, or somebody removed it"
+
+
+def _who(found: Znode) -> str:
+    owner = Owner.from_json(found.text)
+    if owner is None:
+        return f"somebody holds {LOCK} of ZooKeeper: {found.text[:200]!r}"
+    gone = "; it has ended, and its session will soon" if owner.is_gone() else ": end it first"
+    return f"{owner.words()} acts on this cluster{gone}"

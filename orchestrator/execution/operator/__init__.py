@@ -1,0 +1,1 @@
+"""Operators' decisions: approve, decide, pause, resume, skip, roll back, abort."""

@@ -1,0 +1,135 @@
+"""What every command needs that steers a walk: its cluster, its trail, and who speaks."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.audit.execution.entries import Body, Person
+from orchestrator.audit.execution.state import Place, Walk
+from orchestrator.audit.execution.trail import Trail
+from orchestrator.audit.opening import open_to_say
+from orchestrator.config.identifiers import clusters_named
+from orchestrator.config.load import Config, load_config
+from orchestrator.config.models import ClusterEntry
+from orchestrator.errors import WalkError
+from orchestrator.execution.approvals import this_person
+from orchestrator.output.printing import echo
+from orchestrator.runbook.load import load
+from orchestrator.runbook.loaded import Loaded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """Who says it, to which cluster's walk, and why.
+
+    Attributes:
+        by: who it is, where that is not the user of this process; then `who` is ignored.
+        confirm: given the cluster's name, asks the person to type it; None: nobody can be asked.
+        say: prints what was done.
+    """
+
+    config_path: Path
+    cluster: str | None
+    who: str | None
+    reason: str
+    by: Person | None = None
+    confirm: Callable[[str], str | None] = lambda _: None
+    say: Callable[[str], None] = echo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A cluster's trail, open for what one person says."""
+
+    config: Config
+    entry: ClusterEntry
+    trail: Trail
+    by: Person
+    now_ms: int
+    say: Callable[[str], None]
+
+    def walk(self) -> Walk:
+        """The walk that goes on.
+
+        Raises:
+            WalkError: none has begun, or it has ended.
+        """
+        walk = self.trail.walk()
+        if walk is None:
+            raise WalkError(f"no walk has begun for {self.entry.name}: start kraftgate run")
+        if walk.outcome is not None:
+            raise WalkError(
+                f"the walk of {self.entry.name} has ended ({walk.outcome}): kraftgate begin"
+                " begins a new one"
+            )
+        return walk
+
+    def current(self, checkpoint: str | None) -> tuple[Walk, Place]:
+        """The checkpoint at which it stands; `checkpoint`, when given, must be that one.
+
+        Raises:
+            WalkError: it stands nowhere, or somewhere else.
+        """
+        walk = self.walk()
+        place = walk.current
+        if place is None:
+            raise WalkError(f"the walk of {self.entry.name} is between two checkpoints: once more")
+        if checkpoint is not None and place.id != checkpoint:
+            raise WalkError(f"the walk of {self.entry.name} stands at {place.id}, not {checkpoint}")
+        return walk, place
+
+    def tell(self, body: Body, words: str) -> None:
+        """Append the entry, and say so."""
+        self.trail.tell(body, self.now_ms)
+        self.say(f"{self.entry.name}: {words}")
+
+
+@contextmanager
+def opened(said: Said) -> Iterator[Opened]:
+    """Open the trail of the cluster that is meant.
+
+    Raises:
+        WalkError: it is not clear which cluster is meant, or the reason is missing.
+        AuditError: the audit log cannot be opened.
+    """
+    config = load_config(said.config_path)
+    entry = _entry(config, said.cluster)
+    if not said.reason.strip():
+        raise WalkError("a reason is needed: --reason '...', it stands in the audit trail")
+    with open_to_say(config) as log:
+        yield Opened(
+            config=config,
+            entry=entry,
+            trail=Trail(log, entry.name),
+            by=said.by or this_person(said.who),
+            now_ms=time.time_ns() // 1_000_000,
+            say=said.say,
+        )
+
+
+def _entry(config: Config, name: str | None) -> ClusterEntry:
+    found = clusters_named(config, name)
+    if len(found) != 1:
+        names = ", ".join(each.name for each in config.clusters)
+        raise WalkError(f"say of which cluster with --cluster: {names}")
+    return found[0]
+
+
+def runbook_of(entry: ClusterEntry, walk: Walk | None) -> Loaded:
+    """The cluster's runbook; it must be the one that is walked.
+
+    Raises:
+        WalkError: none is configured, or it was changed since the walk began.
+        RunbookError: it cannot be used.
+    """
+    if entry.runbook is None:
+        raise WalkError(f"no `runbook` is configured for {entry.name}")
+    loaded = load(entry.runbook.file)
+    if walk is not None and loaded.sha256 != walk.sha256:
+        raise WalkError(
+            f"{loaded.path} was changed since this walk began with it: put it back, or end the walk"
+            " (kraftgate abort) and begin anew (kraftgate begin); gates that hold open again"
+        )
+    return loaded

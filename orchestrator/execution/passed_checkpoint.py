@@ -1,0 +1,90 @@
+"""A checkpoint as a condition: it holds once the audit log says that it is passed."""
+
+from dataclasses import replace
+
+from migration.assessment.conditions import Condition, Finding, Verdict, external
+from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.audit.execution.state import Walk
+from orchestrator.audit.execution.trail import Trail
+from orchestrator.config.load import Config
+from orchestrator.errors import KraftgateError, NoDataError, UnknownIdError
+from orchestrator.execution.route import checkpoints
+from orchestrator.runbook.load import load
+from orchestrator.runbook.model import Checkpoint
+
+
+def checkpoint_condition(checkpoint: str, of: Checkpoint | None = None) -> Condition:
+    """A condition that is asked by `passed`; `of`: says which kind of id its instance has."""
+    condition = external(f"checkpoint({checkpoint})")
+    instance = _instance(checkpoint)
+    if of is None or instance is None or of.for_each is None:
+        return condition
+    return (
+        replace(condition, broker=int(instance))
+        if of.for_each == "broker"
+        else replace(condition, controller=int(instance))
+    )
+
+
+def checkpoint_named(config: Config, cluster: str, checkpoint: str) -> Checkpoint:
+    """The checkpoint of the cluster's runbook that this one is, or is an instance of.
+
+    Raises:
+        KraftgateError: no runbook is configured.
+        UnknownIdError: the runbook has no such checkpoint.
+        RunbookError: the runbook cannot be used.
+    """
+    runbook = next(each.runbook for each in config.clusters if each.name == cluster)
+    if runbook is None:
+        raise KraftgateError(f"{config.path}: {cluster} has no `runbook` to pass a checkpoint of")
+    book = load(runbook.file).runbook
+    known = {each.id: each for way in book.rollbacks for each in way.checkpoints}
+    known |= {each.id: each for each in checkpoints(book, None)}
+    found, instance = known.get(checkpoint.partition("[")[0]), _instance(checkpoint)
+    if found is None:
+        raise UnknownIdError(
+            f"the runbook {book.name} has no checkpoint {checkpoint}. Its checkpoints:"
+            f" {', '.join(sorted(known))}"
+        )
+    if instance is not None and (found.for_each is None or not instance.isdecimal()):
+        kind = found.for_each or "instance"
+        raise UnknownIdError(f"the checkpoint {found.id} has no {kind} {instance}")
+    return found
+
+
+def _instance(checkpoint: str) -> str | None:
+    """The id between the brackets; None: there are none."""
+    _, bracket, rest = checkpoint.partition("[")
+    return rest.removesuffix("]") if bracket else None
+
+
+def passed(config: Config, cluster: str, checkpoint: str) -> Finding:
+    """Look up how far a cluster's walk is.
+
+    Raises:
+        AuditError: the audit log cannot be read.
+    """
+    verdict, reason = _told(_walk(config, cluster), checkpoint)
+    name = checkpoint_condition(checkpoint).name
+    return Finding(condition=name, verdict=verdict, reason=reason)
+
+
+def _walk(config: Config, cluster: str) -> Walk | None:
+    try:
+        with AuditLog.open_readonly(config.state_dir / AUDIT_FILE) as log:
+            return Trail(log, cluster).walk()
+    except NoDataError:
+        return None
+
+
+def _told(walk: Walk | None, checkpoint: str) -> tuple[Verdict, str]:
+    if walk is None:
+        return Verdict.UNKNOWN, "no walk has begun: does `kraftgate run` run?"
+    place = walk.place(checkpoint)
+    if walk.passed(checkpoint):
+        return Verdict.SATISFIED, f"it is {place.stage}"
+    if walk.outcome is not None:
+        return Verdict.VIOLATED, f"the walk ended before it: {walk.outcome}"
+    current = walk.current
+    stands = "between two checkpoints" if current is None else f"at {current.id} ({current.stage})"
+    return Verdict.WAITING, f"the walk stands {stands}"

@@ -1,0 +1,205 @@
+"""Which checkpoint comes next, and for which broker."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from migration.assessment.conditions import DataSource, View
+from migration.assessment.conditions.authority import brokers_not_known, not_known
+from migration.assessment.conditions.condition import Answer
+from migration.assessment.hazards import Action, HazardKind
+from migration.image.known_ids import member_brokers
+from orchestrator.audit.execution.state import Place, Stage, Walk
+from orchestrator.runbook.calls import call_of
+from orchestrator.runbook.instance_order import Leaders, Member, in_order
+from orchestrator.runbook.model import Approval, Checkpoint, OrderRule, Runbook
+from orchestrator.runbook.places import forward, in_turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """One checkpoint at which the walk stands.
+
+    Attributes:
+        id: as the trail names it, such as `brokers-kraft[3]`.
+        bind: what `broker` or `controller` in its conditions stands for.
+        begun: whether the step of another instance of the checkpoint was begun, so that its
+            approval has been used.
+    """
+
+    id: str
+    checkpoint: Checkpoint
+    bind: Mapping[str, str]
+    begun: bool = False
+
+    @property
+    def broker(self) -> int | None:
+        """The broker that it is about, if it is about one."""
+        return int(self.bind["broker"]) if "broker" in self.bind else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A checkpoint for each broker of which none is left; `id` without brackets."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stuck:
+    """Who is next cannot be told."""
+
+    id: str
+    why: str
+
+
+def checkpoints(runbook: Runbook, path: str | None) -> Sequence[Checkpoint]:
+    """The way ahead, or the way back by its id, in the order in which it is walked."""
+    if path is not None:
+        return runbook.way_back(path)
+    return [each.checkpoint for each in in_turn(forward(runbook))]
+
+
+def checkpoint_of(runbook: Runbook, path: str | None, id_: str) -> Checkpoint:
+    """The checkpoint that an instance is of."""
+    name = id_.partition("[")[0]
+    return next(each for each in checkpoints(runbook, path) if each.id == name)
+
+
+def finalize_is_near(runbook: Runbook, path: str | None, id_: str | None) -> bool | None:
+    """Whether the checkpoint whose step finalizes is under way, or next, or judged already.
+
+    The condition `no_hazard(finalize)` marks it. None: no checkpoint of the runbook has it.
+    """
+    ahead = checkpoints(runbook, None)
+    if not any(_guards_finalize(each.needs, each.opens_when) for each in ahead):
+        return None
+    if path is not None or id_ is None:
+        return False
+    names = [each.id for each in ahead]
+    at = names.index(id_.partition("[")[0])
+    here, following = ahead[at], ahead[at + 1 : at + 2]
+    return _guards_finalize(here.needs, here.opens_when) or any(
+        _guards_finalize(each.needs) for each in following
+    )
+
+
+def _guards_finalize(*parts: Sequence[str]) -> bool:
+    calls = (call_of(text) for part in parts for text in part)
+    return any(
+        each is not None and each.name == "no_hazard" and each.arguments[:1] in _OF_FINALIZE
+        for each in calls
+    )
+
+
+_OF_FINALIZE: Final = ((str(Action.FINALIZE),), (str(HazardKind.FINALIZE_TOO_EARLY),))
+
+
+def next_stop(walk: Walk, runbook: Runbook, view: View) -> Stop | Done | Stuck | None:
+    """Where the walk goes on; None: everything is behind."""
+    for checkpoint in checkpoints(runbook, walk.path):
+        if walk.passed(checkpoint.id):
+            continue
+        if checkpoint.for_each is None:
+            return Stop(id=checkpoint.id, checkpoint=checkpoint, bind={})
+        return _of_each(walk, checkpoint, view)
+    return None
+
+
+def step_begun(walk: Walk, checkpoint: str) -> bool:
+    """Whether the step of a checkpoint, or of one of its instances, was begun in this walk."""
+    return any(
+        was_begun(each)
+        for each in walk.places.values()
+        if each.id == checkpoint or each.id.startswith(f"{checkpoint}[")
+    )
+
+
+def begun_elsewhere(walk: Walk, id_: str) -> bool:
+    """Return whether the step of another instance of the checkpoint was begun in this walk."""
+    prefix = f"{id_.partition('[')[0]}["
+    return any(
+        was_begun(each)
+        for each in walk.places.values()
+        if each.id.startswith(prefix) and each.id != id_
+    )
+
+
+def asked_at(walk: Walk, place: Place, approval: Approval) -> tuple[Place, ...]:
+    """Return the places whose approvals count for a step: that of `given_at`, and its own."""
+    if approval.given_at is None:
+        return (place,)
+    return walk.place(approval.given_at), place
+
+
+def people_asked(walk: Walk, stop: Stop) -> int:
+    """Return how many people must approve the step of a stop; 0: nobody, or it is covered."""
+    wanted, place = stop.checkpoint.approval, walk.place(stop.id)
+    if wanted is None or stop.begun or place.stage is not Stage.ENTERED:
+        return 0
+    earlier = asked_at(walk, place, wanted)[:-1]
+    covered = any(len(each.approvals) >= wanted.people for each in earlier)
+    return 0 if covered else wanted.people
+
+
+def was_begun(place: Place) -> bool:
+    """Return whether the step of a place was begun, by a hook or by hand."""
+    return place.attempts > 0 or place.shown is not None or place.stage is Stage.STEP_DONE
+
+
+def _of_each(walk: Walk, checkpoint: Checkpoint, view: View) -> Stop | Done | Stuck:
+    kind = str(checkpoint.for_each)
+    current = walk.current
+    if current is not None and current.id.startswith(f"{checkpoint.id}["):
+        which = current.id[len(checkpoint.id) + 1 : -1]
+        begun = begun_elsewhere(walk, current.id)
+        return Stop(id=current.id, checkpoint=checkpoint, bind={kind: which}, begun=begun)
+    unseen = brokers_not_known(view) if kind == "broker" else _log_not_known(view)
+    if unseen is not None:
+        why = f"which {kind}s there are is not known: {unseen.reason}"
+        return Stuck(id=checkpoint.id, why=why)
+    members = _brokers(view) if kind == "broker" else _controllers(view)
+    if not members:
+        return Stuck(id=checkpoint.id, why=f"no {kind} is known")
+    done = [each.id for each in members if walk.place(f"{checkpoint.id}[{each.id}]").is_behind]
+    rules = checkpoint.order if checkpoint.order is not None else _ALL_RULES[kind]
+    for each in in_order(members, rules, _leaders(view), done):
+        if each.id not in done:
+            id_, bind = f"{checkpoint.id}[{each.id}]", {kind: str(each.id)}
+            begun = begun_elsewhere(walk, id_)
+            return Stop(id=id_, checkpoint=checkpoint, bind=bind, begun=begun)
+    return Done(id=checkpoint.id)
+
+
+_ALL_RULES: Final[Mapping[str, tuple[OrderRule, ...]]] = {
+    "broker": ("rack", "zookeeper_controller_last"),
+    "controller": ("active_controller_last",),
+}
+
+
+def _log_not_known(view: View) -> Answer | None:
+    return not_known(view, DataSource.METADATA_LOG)
+
+
+def _brokers(view: View) -> list[Member]:
+    """Every broker that any source knows; one that is down and not done keeps the walk here."""
+    found = {
+        each.id: Member(id=each.id, host=each.host or "", rack=each.rack or "")
+        for each in view.summary.brokers
+    }
+    for id_ in member_brokers(view.summary):
+        found.setdefault(id_, Member(id=id_))
+    return list(found.values())
+
+
+def _controllers(view: View) -> list[Member]:
+    return [Member(id=each.id, host=each.host or "") for each in view.summary.controllers or ()]
+
+
+def _leaders(view: View) -> Leaders:
+    zookeeper = view.summary.zookeeper
+    holder = zookeeper.controller if zookeeper is not None else None
+    return Leaders(
+        zookeeper_controller=None if holder is None or holder.is_kraft else holder.id,
+        active_controller=view.summary.active_controller,
+    )

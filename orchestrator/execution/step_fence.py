@@ -1,0 +1,109 @@
+"""Keeps a second orchestrator from acting while a hook of the first one may run.
+
+The running step is recorded where every orchestrator of the cluster sees it (`ClusterLock.begin`).
+Its own state directory knows how the hook ended; an orchestrator with another one does not, so
+there an operator decides: `kraftgate decide CHECKPOINT --ended`.
+"""
+
+import time
+from collections.abc import Callable
+
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Body
+from orchestrator.audit.execution.running_step import Home, RunningStep
+from orchestrator.audit.execution.state import Stage, Walk
+from orchestrator.execution.interfaces import Lock, Runs
+from orchestrator.execution.locks.store_lock import Held, NotHeld
+from orchestrator.hooks.runs import Hook, Running, Unknown
+
+
+class StepFence:
+    """The record of the running step, as one cluster's orchestrator uses it.
+
+    Args:
+        home: the state directory of this orchestrator.
+        tell: appends to the audit trail.
+    """
+
+    def __init__(self, lock: Lock, runs: Runs, home: Home, tell: Callable[[Body], None]) -> None:
+        self._lock = lock
+        self._runs = runs
+        self._home = home
+        self._tell = tell
+
+    def begin(
+        self, checkpoint: str, run: str, hook: Hook, *, zookeeper_stands: bool
+    ) -> Held | NotHeld:
+        """Check the lock and record the step; its hook may be started if the lock is held."""
+        since_ms = time.time_ns() // 1_000_000
+        step = RunningStep(
+            checkpoint=checkpoint,
+            run=run,
+            host=self._home.host,
+            home=self._home.id,
+            since_ms=since_ms,
+            ends_ms=since_ms + round((hook.timeout_s + hook.patience_s) * 1000),
+        )
+        return self._lock.begin(step, zookeeper_stands=zookeeper_stands)
+
+    def settle(self, walk: Walk, *, zookeeper_stands: bool) -> None:
+        """Remove the record of a step that is known, or was decided, to have ended."""
+        step = self._lock.running(zookeeper_stands=zookeeper_stands)
+        if step is not None and self._has_ended(step, walk) and self._lock.end(step):
+            step = None
+        if walk.elsewhere is not None and walk.elsewhere != step:
+            self._tell(entries.StepElsewhereEnded(step=walk.elsewhere))
+
+    def waits(self, walk: Walk, *, zookeeper_stands: bool) -> str | None:
+        """Return the words of a wait while a recorded step keeps another from being begun."""
+        step = self._lock.running(zookeeper_stands=zookeeper_stands)
+        if step is None:
+            return None
+        if self._has_ended(step, walk):
+            return f"ZooKeeper, to remove the record of {step.words()}: it has ended"
+        if self._home.has(step):
+            return f"the end of {step.words()}"
+        if walk.elsewhere != step:
+            self._tell(entries.StepElsewhere(step=step))
+        return decision(step)
+
+    def _has_ended(self, step: RunningStep, walk: Walk) -> bool:
+        if step == walk.decided_elsewhere:
+            return True
+        if not self._home.has(step):
+            return False
+        found = self._runs.look(step.run)
+        if isinstance(found, Unknown):
+            return not _is_open(step, walk)
+        return not isinstance(found, Running)
+
+
+def end_own(lock: Lock, runs: Runs, home: Home) -> None:
+    """Remove the record of an own step that has ended, also while another has the lock.
+
+    Raises:
+        HookError: what became of the hook cannot be read.
+    """
+    step = lock.running(zookeeper_stands=True)
+    if step is None or not home.has(step):
+        return
+    if not isinstance(runs.look(step.run), Running | Unknown):
+        lock.end(step)
+
+
+def decision(step: RunningStep) -> str:
+    """Return what an operator is asked for."""
+    return (
+        f"a decision: {step.words()}, was begun by another orchestrator, and only there is it known"
+        " whether its hook still runs. Look at that host, or start kraftgate run there; when the"
+        f" hook has ended: kraftgate decide '{step.checkpoint}' --ended --reason ..."
+    )
+
+
+def _is_open(step: RunningStep, walk: Walk) -> bool:
+    """Whether the trail has neither the end of the step nor a decision about it."""
+    left = walk.left_running
+    return (left is not None and left.run == step.run) or any(
+        each.run == step.run and each.stage in (Stage.RUNNING, Stage.ASKS)
+        for each in walk.places.values()
+    )

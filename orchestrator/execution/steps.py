@@ -1,0 +1,203 @@
+"""Takes steps: shows them to a person, or starts the operator's command and looks how it ended."""
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from migration.assessment.conditions import View
+from migration.image.summary import WITHOUT_ZOOKEEPER
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Body, JsonFacts
+from orchestrator.audit.execution.running_step import Home
+from orchestrator.audit.execution.state import Left, Walk
+from orchestrator.errors import HookError, RunbookError, SecretUnknown
+from orchestrator.execution.interfaces import Commands, Lock, Runs
+from orchestrator.execution.locks.store_lock import NotHeld
+from orchestrator.execution.route import Stop
+from orchestrator.execution.step_fence import StepFence
+from orchestrator.execution.step_fields import Fields, shown
+from orchestrator.hooks.runs import Ended, Hook, NotStarted, Running, Unknown
+from orchestrator.runbook.model import Step
+from orchestrator.runbook.templates import render
+
+OUTPUT_TOLD: Final = 16_384
+"""Of a hook's output so many bytes, its last ones, stand in the trail; the run's file has it."""
+
+
+Tell = Callable[[Body], None]
+
+
+class Steps:
+    """Takes the steps of one cluster's walk.
+
+    Args:
+        commands: None: every step is for a person's hands.
+        lock: while it is not held no hook is started.
+        home: the state directory of this orchestrator.
+        tell: appends to the audit trail.
+    """
+
+    def __init__(
+        self,
+        *,
+        fields: Fields,
+        commands: Commands | None,
+        runs: Runs,
+        lock: Lock,
+        home: Home,
+        environment: dict[str, str],
+        tell: Tell,
+    ) -> None:
+        self._fields = fields
+        self._commands = commands
+        self._runs = runs
+        self._step_fence = StepFence(lock, runs, home, tell)
+        self._environment = environment
+        self._tell = tell
+
+    def take(
+        self,
+        walk: Walk,
+        stop: Stop,
+        step: Step,
+        view: View,
+        facts: JsonFacts,
+        is_open: Callable[[], bool],
+    ) -> str | None:
+        """Begin the step; it stands in the trail before it is begun.
+
+        Returns:
+            why it cannot be begun now; None: it was.
+        """
+        place, fields = walk.place(stop.id), self._fields.of(stop.bind, view.summary)
+        run = f"{walk.sequence}-{stop.id}-{place.attempts + 1}"
+        try:
+            hook = self._hook(step, fields, self._told_to_hook(stop, run))
+            argv = None if hook is None else _redacted(hook)
+        except (RunbookError, SecretUnknown) as error:
+            return f"the command of step {step.name}: {error}"
+        if hook is None or argv is None:
+            text = render(step.manual, shown(fields))
+            told = entries.StepShown(
+                checkpoint=stop.id, text=text, open_before=is_open(), facts=facts
+            )
+            self._tell(told)
+            return None
+        open_before, attempt = is_open(), place.attempts + 1
+        held = self._step_fence.begin(stop.id, run, hook, zookeeper_stands=_stands(view))
+        if isinstance(held, NotHeld):
+            if walk.lock_lost != held.why:
+                self._tell(entries.LockLost(reason=held.why))
+            return f"the lock of the orchestrator: {held.why}"
+        if walk.lock_lost is not None:
+            self._tell(entries.LockHeld(token=held.token))
+        self._tell(
+            entries.StepStarted(
+                checkpoint=stop.id,
+                run=run,
+                attempt=attempt,
+                argv=argv,
+                token=held.token,
+                open_before=open_before,
+                facts=facts,
+            )
+        )
+        self._start(stop, run, replace(hook, begin_before_s=held.until_s))
+        return None
+
+    def has_hook(self, stop: Stop, step: Step, view: View) -> bool:
+        """Return whether the step has a hook here, also one whose command cannot be made now."""
+        try:
+            return self._hook(step, self._fields.of(stop.bind, view.summary), {}) is not None
+        except RunbookError:
+            return True
+
+    def settle(self, walk: Walk, view: View) -> None:
+        """Remove the record of a step that has ended; to be called at every tick."""
+        self._step_fence.settle(walk, zookeeper_stands=_stands(view))
+
+    def waits(self, walk: Walk, view: View) -> str | None:
+        """Return the words of a wait while another step is recorded as running."""
+        return self._step_fence.waits(walk, zookeeper_stands=_stands(view))
+
+    def look(self, checkpoint: str, run: str) -> str | None:
+        """Record how a run ended; return the words of a wait while it runs."""
+        match self._runs.look(run):
+            case Running():
+                return f"the hook of {checkpoint} to end"
+            case Ended() as found:
+                self._tell(_ended(checkpoint, run, found))
+            case NotStarted():
+                self._tell(entries.StepNotStarted(checkpoint=checkpoint, run=run))
+            case Unknown() as found:
+                told = entries.StepUnknown(checkpoint=checkpoint, run=run, why=_why_unknown(found))
+                self._tell(told)
+        return None
+
+    def look_left(self, hook: Left) -> str | None:
+        """Do the same for a hook of an earlier walk, and wait for what it left running."""
+        found = self._runs.look(hook.run)
+        if isinstance(found, Unknown) and found.still_running:
+            processes = ", ".join(map(str, found.still_running))
+            return f"the processes {processes} of the hook of {hook.checkpoint} to end"
+        return self.look(hook.checkpoint, hook.run)
+
+    def _told_to_hook(self, stop: Stop, run: str) -> dict[str, str]:
+        """What a hook is told by its environment, besides what its file gives it."""
+        return {
+            **self._environment,
+            "KRAFTGATE_CHECKPOINT": stop.id,
+            "KRAFTGATE_RUN": run,
+            **{f"KRAFTGATE_{name.upper()}": value for name, value in stop.bind.items()},
+        }
+
+    def _hook(
+        self, step: Step, fields: Mapping[str, str], environment: Mapping[str, str]
+    ) -> Hook | None:
+        if self._commands is None:
+            return None
+        return self._commands.hook(step.name, fields, environment)
+
+    def _start(self, stop: Stop, run: str, hook: Hook) -> None:
+        try:
+            self._runs.start(run, hook)
+        except HookError as error:
+            # What became of it is for a person to see: it is neither repeated nor taken for done.
+            why = f"it could not be handed to its supervisor: {error}"
+            self._tell(entries.StepUnknown(checkpoint=stop.id, run=run, why=why))
+
+
+def _stands(view: View) -> bool:
+    return view.summary.phase not in WITHOUT_ZOOKEEPER
+
+
+def _redacted(hook: Hook) -> tuple[str, ...]:
+    """The command as the trail may have it."""
+    return tuple(hook.secrets.redactor({**os.environ, **hook.environment}).argv(hook.argv))
+
+
+def _ended(id_: str, run: str, found: Ended) -> entries.StepEnded:
+    outcome = found.outcome
+    output = found.output.read_bytes() if found.output.exists() else b""
+    return entries.StepEnded(
+        checkpoint=id_,
+        run=run,
+        succeeded=outcome.succeeded,
+        how=outcome.words(),
+        exit_code=outcome.exit_code,
+        signal=outcome.signal,
+        took_ms=outcome.ended_ms - outcome.started_ms,
+        output=output[-OUTPUT_TOLD:].decode("utf-8", "replace"),
+        output_bytes=outcome.output_bytes,
+        output_sha256=hashlib.sha256(output).hexdigest(),
+        still_running=outcome.still_running,
+    )
+
+
+def _why_unknown(found: Unknown) -> str:
+    running = ""
+    if found.still_running:
+        running = f"; of its processes {', '.join(map(str, found.still_running))} still run"
+    return f"nobody knows how the hook ended: its supervisor is gone{running}"

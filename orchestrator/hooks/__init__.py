@@ -1,0 +1,1 @@
+"""Runs the operator's commands for steps, supervised; they outlive Kraftgate."""

@@ -1,0 +1,253 @@
+"""Runs of the operator's commands that outlive Kraftgate: started here, looked at later.
+
+Each has a directory `hooks/RUN_ID` and a supervisor (`orchestrator.hooks.supervisor`), which holds
+a lock there as long as it lives. So after any crash it is known whether a command was never
+started, still runs, or how it ended, and only if the supervisor died too is that unknown.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from orchestrator.errors import HookError
+from orchestrator.hooks import files
+from orchestrator.hooks.files import Outcome, ProcessId
+from orchestrator.hooks.supervisor import STARTED_WORD, Order
+from orchestrator.process.environment import child_environment
+from orchestrator.redaction.known_secrets import Secrets
+from streams.state.directory import GIVEN_UMASK
+from streams.state.files import sync_directory, try_lock
+
+HOOKS: Final = "hooks"
+_RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\[\]-]{0,127}")
+_START_S_MAX: Final = 30.0
+_LOCK_S_MAX: Final = 5.0
+_LOG_CHARACTERS: Final = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    """A command of the operator's, ready to run; no shell is involved.
+
+    Attributes:
+        environment: set for the command. It may hold no secret.
+        pass_env: variables of Kraftgate's own environment that the command gets, beyond those that
+            every command gets; see `orchestrator.process.environment`.
+        secrets: what must not be written of its output.
+        directory: where it runs; None: where Kraftgate runs.
+        timeout_s: it is told to end then.
+        patience_s: it is killed so long after that.
+        begin_before_s: it is refused from this moment on, by `boot_clock_s`: the lock of the
+            cluster may be another's then. None: at any time.
+    """
+
+    argv: tuple[str, ...]
+    timeout_s: float
+    environment: Mapping[str, str] = field(default_factory=dict)
+    pass_env: tuple[str, ...] = ()
+    secrets: Secrets = field(default_factory=Secrets)
+    directory: Path | None = None
+    patience_s: float = 10.0
+    begin_before_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotStarted:
+    """Nothing was done: it may be started."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """Its supervisor lives; `started_ms` is None while that is just about to begin."""
+
+    started_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How it ended; `output` is the file of what it printed."""
+
+    outcome: Outcome
+    output: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """It was begun, its supervisor is gone and left no outcome: the machine went down, perhaps.
+
+    Attributes:
+        still_running: processes of the command that were seen to run still.
+        output: the file of what it printed until then.
+    """
+
+    started_ms: int
+    still_running: tuple[int, ...]
+    output: Path
+
+
+Look: TypeAlias = NotStarted | Running | Ended | Unknown
+
+
+class HookRuns:
+    """All runs of a state directory."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._directory = state_dir / HOOKS
+
+    def start(self, run_id: str, hook: Hook) -> None:
+        """Hand a command to a supervisor; it runs when this returns, and may have ended.
+
+        Raises:
+            HookError: this run was started before, or the supervisor cannot be.
+            SecretUnknown: a secret of the hook cannot be read; nothing was done.
+            VariableNotSet: a variable that it is to be passed is not set; nothing was done.
+        """
+        directory = self._of(run_id)
+        environment = {**child_environment(hook.pass_env), **hook.environment}
+        redactor = hook.secrets.redactor({**os.environ, **hook.environment})
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            with _locked(directory) as lock:
+                if (directory / files.STARTED).exists():
+                    raise HookError(f"the run {run_id} was started before: look at it")
+                spec = {
+                    "argv": redactor.argv(hook.argv),
+                    "environment": redactor.body(dict(hook.environment)),
+                    "pass_env": list(hook.pass_env),
+                    "secrets": [*hook.secrets.variables, *map(str, hook.secrets.files)],
+                    "directory": None if hook.directory is None else str(hook.directory),
+                    "timeout_s": hook.timeout_s,
+                }
+                files.write_json(directory / files.SPEC, spec)
+                sync_directory(self._directory)
+                _supervise(directory, hook, environment, lock)
+        except OSError as error:
+            raise HookError(f"the run {run_id} cannot be started: {error}") from error
+
+    def look(self, run_id: str) -> Look:
+        """Tell what became of a run.
+
+        Raises:
+            HookError: its files cannot be read.
+        """
+        directory = self._of(run_id)
+        ended = self._ended(directory)
+        if ended is not None or not directory.exists():
+            return ended or NotStarted()
+        started = files.read_json(directory / files.STARTED)
+        if _is_held(directory):
+            return Running(started_ms=None if started is None else int(started["at_ms"]))
+        # It may have ended, or begun, since it was looked at.
+        started = files.read_json(directory / files.STARTED)
+        ended = self._ended(directory)
+        if ended is not None or started is None:
+            return ended or NotStarted()
+        process = files.read_json(directory / files.PROCESS)
+        return Unknown(
+            started_ms=int(started["at_ms"]),
+            still_running=() if process is None else _process(process).session(),
+            output=directory / files.OUTPUT,
+        )
+
+    def stop(self, run_id: str) -> None:
+        """Have the supervisor end the command, as at its timeout; `look` tells when it is done.
+
+        Raises:
+            HookError: its files cannot be read.
+        """
+        directory = self._of(run_id)
+        started = files.read_json(directory / files.STARTED)
+        if started is None or self._ended(directory) is not None:
+            return
+        supervisor = _process(started)
+        try:
+            handle = os.pidfd_open(supervisor.pid)
+        except ProcessLookupError:
+            return
+        try:
+            if ProcessId.of(supervisor.pid) == supervisor:
+                signal.pidfd_send_signal(handle, signal.SIGTERM)
+        except ProcessLookupError:
+            return
+        finally:
+            os.close(handle)
+
+    def _of(self, run_id: str) -> Path:
+        if not _RUN_ID.fullmatch(run_id):
+            raise HookError(f"{run_id!r} cannot name a run of a hook")
+        return self._directory / run_id
+
+    def _ended(self, directory: Path) -> Ended | None:
+        outcome = files.read_outcome(directory)
+        return None if outcome is None else Ended(outcome=outcome, output=directory / files.OUTPUT)
+
+
+def _supervise(directory: Path, hook: Hook, environment: Mapping[str, str], lock: int) -> None:
+    """Start the supervisor, which takes the lock along, and wait until it says so."""
+    order = Order(
+        argv=hook.argv,
+        environment=environment,
+        variables=hook.secrets.variables,
+        files=tuple(map(str, hook.secrets.files)),
+        directory=None if hook.directory is None else str(hook.directory),
+        timeout_s=hook.timeout_s,
+        patience_s=hook.patience_s,
+        begin_before_s=hook.begin_before_s,
+        umask=GIVEN_UMASK,
+    )
+    with (directory / files.LOG).open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "orchestrator.hooks.supervisor", str(directory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            pass_fds=(lock,),
+            start_new_session=True,
+        )
+    try:
+        told, _ = process.communicate(order.to_json().encode(), timeout=_START_S_MAX)
+    except subprocess.TimeoutExpired as error:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise HookError(
+            f"the supervisor in {directory} did not begin within {_START_S_MAX:.0f} s and was"
+            " killed: look at the run before it is started again"
+        ) from error
+    if told != STARTED_WORD:
+        said = (directory / files.LOG).read_text(encoding="utf-8", errors="replace")
+        raise HookError(f"the supervisor in {directory} failed:\n{said[-_LOG_CHARACTERS:]}")
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[int]:
+    """Hold the run's lock, also for whom the descriptor is passed on to.
+
+    Raises:
+        HookError: a supervisor holds it.
+    """
+    with (directory / files.LOCK).open("ab") as file:
+        # `_is_held` holds it for a moment too.
+        if not try_lock(file.fileno(), wait_s_max=_LOCK_S_MAX):
+            raise HookError(f"the run in {directory} has a supervisor: look at it")
+        yield file.fileno()
+
+
+def _is_held(directory: Path) -> bool:
+    try:
+        with (directory / files.LOCK).open("rb") as file:
+            return not try_lock(file.fileno(), shared=True)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise HookError(f"{directory / files.LOCK} cannot be read: {error}") from error
+
+
+def _process(found: Mapping[str, Any]) -> ProcessId:
+    return ProcessId(pid=int(found["pid"]), started=int(found["started"]), boot=str(found["boot"]))

@@ -1,0 +1,290 @@
+"""Supervises one run of a hook, in a session of its own: `python -m orchestrator.hooks.supervisor`.
+
+Started by `HookRuns.start` with the run's directory, and told on standard input what to run. It
+goes on when Kraftgate is killed, and writes how the command ended, so that it is known whenever
+somebody looks.
+
+A command that does not end in time is told to by SIGTERM, with all processes that come from it, and
+killed ten seconds later. As a child subreaper the supervisor also gets hold of those that made a
+session of their own; not of what another one runs for it: systemd, a container, another host.
+Processes that a command leaves behind when it ends by itself are left alone: it may be the broker.
+"""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from orchestrator.hooks.files import (
+    OUTPUT,
+    PROCESS,
+    STARTED,
+    End,
+    Outcome,
+    ProcessId,
+    write_json,
+    write_outcome,
+)
+from orchestrator.hooks.output import HookOutput
+from orchestrator.hooks.processes import Signals, descendants, send
+from orchestrator.process.boot_clock import boot_clock_s
+from orchestrator.redaction.known_secrets import Secrets
+
+STARTED_WORD: Final = b"started\n"
+_READ_BYTES: Final = 1 << 14
+_DRAIN_BYTES_MAX: Final = 1 << 22
+_KILLING_S_MAX: Final = 10.0
+_AGAIN_S: Final = 0.05
+_WAIT_S_MAX: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What to run.
+
+    Attributes:
+        environment: all that the command gets; the supervisor has Kraftgate's own.
+        directory: where it runs; None: where Kraftgate runs.
+        patience_s: from SIGTERM to SIGKILL.
+        begin_before_s: too late from then on; None: never.
+        umask: Kraftgate's own, before it made its files private.
+    """
+
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+    variables: Sequence[str]
+    files: Sequence[str]
+    directory: str | None
+    timeout_s: float
+    patience_s: float
+    begin_before_s: float | None
+    umask: int
+
+    def to_json(self) -> str:
+        """Write it for the supervisor's standard input; it may hold secrets."""
+        return json.dumps(asdict(self))
+
+
+class TooLate(Exception):
+    """What the start was decided on need not hold any more."""
+
+
+def main(directory: Path) -> None:
+    """Leave the caller, run the command, and write how it ended.
+
+    The descriptor with the lock is inherited and has to stay open only; the command gets none.
+    """
+    order = Order(**json.load(sys.stdin))
+    if os.fork():
+        os._exit(0)
+    secrets = Secrets(variables=tuple(order.variables), files=tuple(map(Path, order.files)))
+    redactor = secrets.redactor({**os.environ, **order.environment})
+    output = HookOutput(directory / OUTPUT, redactor)
+    signals = Signals()
+    reader, writer = os.pipe()
+    started_ms = _now_ms()
+    _keep_process(directory / STARTED, os.getpid(), at_ms=started_ms)
+    _say_started()
+    try:
+        command = _start(order, writer)
+    except (OSError, ValueError, TooLate) as error:
+        output.close()
+        write_outcome(directory, _refused(redactor.text(str(error)), started_ms))
+        return
+    finally:
+        os.close(writer)
+    _keep_process(directory / PROCESS, command)
+    run = _Run(command, order, reader, output, signals)
+    run.to_its_end()
+    output.close()
+    write_outcome(directory, run.outcome(started_ms))
+    _swallow(reader)
+
+
+def _keep_process(path: Path, pid: int, **more: int) -> None:
+    """Note a process of ours, which is there until it is waited for."""
+    process = ProcessId.of(pid)
+    if process is not None:
+        write_json(path, {**asdict(process), **more})
+
+
+def _start(order: Order, writer: int) -> int:
+    """Start the command in a session of its own, both outputs on one pipe.
+
+    Raises:
+        OSError: the system refuses it.
+        ValueError: it is no command: a zero byte in it, perhaps.
+        TooLate: the lock of the cluster may be another's by now.
+    """
+    if order.begin_before_s is not None and boot_clock_s() >= order.begin_before_s:
+        raise TooLate("it was too late to begin: another may have the lock of the cluster by now")
+    started = subprocess.Popen(
+        order.argv,
+        env=order.environment,
+        cwd=order.directory,
+        stdin=subprocess.DEVNULL,
+        stdout=writer,
+        stderr=writer,
+        start_new_session=True,
+        umask=order.umask,
+    )
+    started.returncode = 0  # it is waited for here, together with what it leaves behind
+    return started.pid
+
+
+def _refused(why: str, started_ms: int) -> Outcome:
+    return Outcome(
+        end=End.REFUSED,
+        why=why,
+        started_ms=started_ms,
+        ended_ms=_now_ms(),
+        output_bytes=0,
+        left_out_bytes=0,
+    )
+
+
+class _Run:
+    """One command, from its start to its end."""
+
+    def __init__(
+        self, command: int, order: Order, reader: int, output: HookOutput, signals: Signals
+    ) -> None:
+        self._command = command
+        self._order = order
+        self._reader = reader
+        self._output = output
+        self._signals = signals
+        self._poll = select.poll()
+        self._poll.register(reader, select.POLLIN)
+        self._poll.register(signals.reader, select.POLLIN)
+        os.set_blocking(reader, False)
+        self._deadline_s = time.monotonic() + order.timeout_s
+        self._kill_at_s: float | None = None
+        self._cut_short: End | None = None
+        self._status: int | None = None
+        self._more = True
+        self._still_running: tuple[int, ...] = ()
+
+    def to_its_end(self) -> None:
+        """Take its output and wait; see to it that it ends."""
+        while self._status is None:
+            self._wait()
+            self._tell_to_end()
+            self._reap()
+        if self._cut_short is not None:
+            self._end_the_rest()
+        self._drain()
+        self._still_running = tuple(each.pid for each in descendants())
+
+    def outcome(self, started_ms: int) -> Outcome:
+        """Say how it ended."""
+        code = os.waitstatus_to_exitcode(self._status or 0)
+        natural = End.EXITED if code >= 0 else End.SIGNALLED
+        return Outcome(
+            end=self._cut_short or natural,
+            exit_code=code if code >= 0 else None,
+            signal=-code if code < 0 else None,
+            started_ms=started_ms,
+            ended_ms=_now_ms(),
+            output_bytes=self._output.total,
+            left_out_bytes=self._output.left_out,
+            why=self._output.failed and f"its output was not kept: {self._output.failed}",
+            still_running=self._still_running,
+        )
+
+    def _wait(self) -> None:
+        """Until there is output, a signal, or it is time to do something."""
+        until_s = self._deadline_s if self._kill_at_s is None else self._kill_at_s
+        wait_s = min(max(until_s - time.monotonic(), _AGAIN_S), _WAIT_S_MAX)
+        for descriptor, _ in self._poll.poll(wait_s * 1000):
+            if descriptor == self._reader:
+                self._read()
+
+    def _read(self) -> int:
+        """Take output; gives how much there was."""
+        if not self._more:
+            return 0
+        try:
+            data = os.read(self._reader, _READ_BYTES)
+        except BlockingIOError:
+            return 0
+        if not data:
+            self._more = False
+            self._poll.unregister(self._reader)
+        self._output.take(data)
+        return len(data)
+
+    def _tell_to_end(self) -> None:
+        now_s = time.monotonic()
+        if self._signals.wants_a_stop() and self._cut_short is None:
+            self._cut_short = End.STOPPED
+        if now_s >= self._deadline_s and self._cut_short is None:
+            self._cut_short = End.TIMED_OUT
+        if self._cut_short is None:
+            return
+        if self._kill_at_s is None:
+            self._kill_at_s = now_s + self._order.patience_s
+            send(signal.SIGTERM)
+        elif now_s >= self._kill_at_s:
+            send(signal.SIGKILL)
+
+    def _reap(self) -> None:
+        """Take the status of every process that ended; the command's own is kept."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self._command:
+                self._status = status
+
+    def _end_the_rest(self) -> None:
+        """What the command left behind has the rest of the patience, then it is killed."""
+        kill_at_s = self._kill_at_s or 0.0
+        while descendants() and time.monotonic() < kill_at_s + _KILLING_S_MAX:
+            if time.monotonic() >= kill_at_s:
+                send(signal.SIGKILL)
+            self._poll.poll(_AGAIN_S * 1000)
+            self._read()
+            self._reap()
+
+    def _drain(self) -> None:
+        """Take what is in the pipe still; not what others go on writing to it."""
+        most = self._output.total + _DRAIN_BYTES_MAX
+        while self._output.total < most and self._read():
+            pass
+
+
+def _say_started() -> None:
+    """Tell `HookRuns.start`, which may be gone, and let go of its pipes."""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(sys.stdout.fileno(), STARTED_WORD)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, sys.stdin.fileno())
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _swallow(reader: int) -> None:
+    """Read on as long as somebody may write: a closed pipe would end what was left behind."""
+    os.set_blocking(reader, True)
+    while os.read(reader, _READ_BYTES):
+        pass
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""`Lab`: the cluster's processes, data, members, layout and rollback."""

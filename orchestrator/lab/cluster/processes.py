@@ -1,0 +1,274 @@
+"""The part of a lab that holds processes: its home, its ports, its faults and its end.
+
+`Lab` in cluster.py is what others use; it is built in five floors so that each stays one sitting:
+processes (here), members (members.py), data (data.py), the way back (reverting.py), the cluster and
+its migration (cluster.py).
+"""
+
+import atexit
+import re
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import NoReturn, Self
+
+from orchestrator.lab.cluster.layout import Layout, Node
+from orchestrator.lab.cluster.spec import LabSpec
+from orchestrator.lab.errors import LabClosedError, LabError, WrongStateError
+from orchestrator.lab.machine.archive import sharing
+from orchestrator.lab.machine.home import claim_home
+from orchestrator.lab.machine.jars import ensure_agent, ensure_jars
+from orchestrator.lab.machine.java import Java, find_java
+from orchestrator.lab.machine.ports import Ports
+from orchestrator.lab.machine.process import Process
+from orchestrator.lab.machine.waiting import Waiter
+
+_STOP_S_MAX = 60.0
+_CLOSE_S_MAX = 15.0
+
+
+class LabProcesses:
+    """Owns the home directory and every process below it; a context manager.
+
+    Leaving it ends all processes: in order when the home was given, since its data may be looked
+    at later; with SIGKILL when the home is temporary, and then the home goes too. SIGTERM to this
+    process leaves it as well, when it was entered on the main thread. If this process is killed,
+    the kernel kills the lab's processes.
+
+    Args:
+        spec: The lab's shape.
+        home: An empty or absent directory; a temporary one when None.
+
+    Raises:
+        LabError: Java, Maven or the jars are missing, or the home is in use.
+    """
+
+    def __init__(self, spec: LabSpec | None = None, home: Path | None = None) -> None:
+        self.spec = spec or LabSpec()
+        self._java_found = find_java()
+        self._jars = ensure_jars()
+        self._agent = ensure_agent() if self.spec.jmx else None
+        self._temporary = home is None
+        self.home = Path(tempfile.mkdtemp(prefix="kraftgate-lab-")) if home is None else home
+        self.home = self.home.absolute()
+        self._lock_handle = claim_home(self.home)
+        log4j = self.home / "config" / "log4j.properties"
+        log4j.parent.mkdir(parents=True, exist_ok=True)
+        log4j.write_bytes((files(__package__) / "log4j.properties").read_bytes())
+        self._java = Java(self._java_found, self._jars, log4j, sharing(self._java_found))
+        self._ports = Ports()
+        self._layout = Layout(self.spec, self.home, self._ports)
+        self._waiter = Waiter()
+        self._processes: dict[str, Process] = {}
+        self._changing = threading.RLock()
+        self._closing: list[Callable[[], None]] = []
+        self._old_sigterm: Callable[[int, FrameType | None], object] | int | None = None
+        self._closed = False
+        atexit.register(self.close)
+
+    def __enter__(self) -> Self:
+        """Return the lab; from here on SIGTERM leaves it in order."""
+        on_main = threading.current_thread() is threading.main_thread()
+        if on_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            self._old_sigterm = signal.signal(signal.SIGTERM, _leave)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End every process."""
+        try:
+            self.close()
+        finally:
+            if self._old_sigterm is not None:
+                signal.signal(signal.SIGTERM, self._old_sigterm)
+
+    def end_waits(self) -> None:
+        """End every wait with LabClosedError, so that other threads let go of the lab."""
+        self._waiter.close()
+
+    def close(self) -> None:
+        """End every wait and every process; calling it again changes nothing.
+
+        Raises:
+            WaitTimedOutError: A process survived SIGKILL; all others are gone by then.
+        """
+        self._waiter.close()
+        with self._changing:
+            if self._closed:
+                return
+            self._closed = True
+            atexit.unregister(self.close)
+            try:
+                for end in self._closing:
+                    end()
+                if not self._temporary:
+                    self._stop_all_in_order()
+            finally:
+                self._kill_all()
+                self._ports.close()
+                self._lock_handle.close()
+                if self._temporary:
+                    shutil.rmtree(self.home)
+
+    def kill(self, name: str) -> None:
+        """Send SIGKILL to a process and wait for its end.
+
+        Raises:
+            WrongStateError: No such process was started.
+        """
+        self._process(name).kill()
+
+    def freeze(self, name: str) -> None:
+        """Send SIGSTOP: the process keeps its connections and does nothing until thawed.
+
+        Raises:
+            WrongStateError: No such process was started.
+            ProcessDiedError: It has ended.
+        """
+        self._process(name).freeze()
+
+    def thaw(self, name: str) -> None:
+        """Let a frozen process go on.
+
+        Raises:
+            WrongStateError: No such process was started.
+            ProcessDiedError: It has ended.
+        """
+        self._process(name).thaw()
+
+    def stop(self, who: int | str, *, timeout_s: float = _STOP_S_MAX) -> None:
+        """Stop a process in order: SIGTERM, on which a broker hands its leaderships over.
+
+        Args:
+            who: A broker's id, or the name of any process.
+            timeout_s: How long the stop may take, seconds.
+
+        Raises:
+            WrongStateError: It does not run, or is frozen.
+            WaitTimedOutError: It did not end in time; it still runs then.
+        """
+        process = self._process(self._named(who).name)
+        if not process.alive:
+            raise WrongStateError(
+                f"{process.name} does not run", where=str(process.log), mend="Start it first."
+            )
+        process.terminate()
+        self._waiter.until(
+            f"{process.name} to stop",
+            lambda: not process.alive or None,
+            timeout_s=timeout_s,
+            where=str(process.log),
+            tail=process.tail,
+        )
+
+    def is_alive(self, name: str) -> bool:
+        """Whether the process runs; a frozen one does."""
+        with self._changing:
+            process = self._processes.get(self._layout.named(name).name)
+        return process is not None and process.alive
+
+    def is_frozen(self, name: str) -> bool:
+        """Whether the process was frozen and not thawed since."""
+        return self.is_alive(name) and self._process(name).frozen
+
+    def pid(self, name: str) -> int:
+        """Return the process id.
+
+        Raises:
+            WrongStateError: No such process was started.
+        """
+        return self._process(name).pid
+
+    def log_file(self, name: str) -> Path:
+        """Return the file with the output of the process, all its starts after each other."""
+        return self._layout.log_file(self._layout.named(name).name)
+
+    def wait_for_log(self, name: str, pattern: str, *, timeout_s: float = 60.0) -> re.Match[str]:
+        """Wait until the process has logged a match since its last start, and return it.
+
+        Raises:
+            ProcessDiedError: It ended without.
+            WaitTimedOutError: It did not in time.
+        """
+        process, compiled = self._process(name), re.compile(pattern)
+        return self._waiter.until(
+            f"{name} to log {pattern!r}",
+            lambda: process.find(compiled),
+            timeout_s=timeout_s,
+            where=str(process.log),
+            tail=process.tail,
+        )
+
+    def wait_dead(self, name: str, *, timeout_s: float = 60.0) -> None:
+        """Wait until the process has ended of itself.
+
+        Raises:
+            WaitTimedOutError: It still runs.
+        """
+        process = self._process(name)
+        self._waiter.until(
+            f"{name} to end",
+            lambda: not process.alive or None,
+            timeout_s=timeout_s,
+            where=str(process.log),
+            tail=process.tail,
+        )
+
+    def _launch(self, node: Node, command: Sequence[str]) -> Process:
+        with self._changing:
+            if self._waiter.closed:
+                raise LabClosedError("the lab is closed", where=node.name, mend="Start a new lab.")
+            running = self._processes.get(node.name)
+            if running is not None and running.alive:
+                raise WrongStateError(
+                    f"{node.name} runs already",
+                    where=f"process {running.pid}",
+                    mend=f"Stop it first: kraftgate lab stop {node.name}",
+                )
+            process = Process(node.name, command, self._layout.log_file(node.name))
+            self._processes[node.name] = process
+            return process
+
+    def _named(self, who: int | str) -> Node:
+        return self._layout.broker(who) if isinstance(who, int) else self._layout.named(who)
+
+    def _process(self, name: str) -> Process:
+        with self._changing:
+            process = self._processes.get(self._layout.named(name).name)
+        if process is None:
+            raise WrongStateError(f"{name} was never started", where="lab", mend="Start it first.")
+        return process
+
+    def _stop_all_in_order(self) -> None:
+        """Stop brokers, then controllers, then ZooKeeper, as far as that goes in the time given."""
+        for group in (self._layout.brokers, self._layout.controllers, self._layout.zookeepers):
+            names = {node.name for node in group.values()}
+            members = [p for p in self._processes.values() if p.name in names]
+            going = [p for p in members if p.alive and not p.frozen]
+            for process in going:
+                process.terminate()
+            for process in going:
+                process.ended_within(_CLOSE_S_MAX)
+
+    def _kill_all(self) -> None:
+        survivors: list[LabError] = []
+        for process in self._processes.values():
+            try:
+                process.kill()
+            except LabError as error:
+                survivors.append(error)
+        if survivors:
+            raise survivors[0]
+
+
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)

@@ -1,0 +1,126 @@
+"""Server properties: one file per node and mode, rendered from the layout. Pure, but for writing.
+
+A broker's three files differ only where the migration demands it, which is what an operator
+compares them for.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from orchestrator.lab.cluster.layout import Layout, Mode, Node
+
+_IBP = "3.9"
+_ZOOKEEPER_TICK_MS = "2000"
+
+AGENT = """\
+# jmx_exporter's own naming. It reads this file again whenever it changes.
+includeObjectNames:
+  - "kafka.controller:*"
+  - "kafka.log:type=LogManager,*"
+  - "kafka.server:type=KafkaServer,*"
+  - "kafka.server:type=ReplicaManager,*"
+  - "org.apache.kafka.server:*"
+"""
+"""The agent's configuration: all beans would cost a second of processor time at each look."""
+
+
+def zookeeper_properties(layout: Layout, node: Node) -> dict[str, str]:
+    """Return one ZooKeeper server's configuration: loopback only, no admin server."""
+    alone = {
+        "dataDir": str(node.directories[0]),
+        "clientPort": str(node.port),
+        "clientPortAddress": "127.0.0.1",
+        "tickTime": _ZOOKEEPER_TICK_MS,
+        "maxClientCnxns": "0",
+        "admin.enableServer": "false",
+        "4lw.commands.whitelist": "srvr,ruok",
+    }
+    peers = {
+        f"server.{number}": ":".join(("127.0.0.1", *map(str, each.peer_ports)))
+        for number, each in layout.zookeepers.items()
+        if each.peer_ports is not None
+    }
+    together = {"initLimit": "10", "syncLimit": "5"} | peers if peers else {}
+    return alone | together | dict(layout.spec.zookeeper_properties)
+
+
+def broker_properties(layout: Layout, node: Node, mode: Mode) -> dict[str, str]:
+    """Return a broker's server properties in one mode."""
+    replicas = str(min(3, layout.spec.brokers))
+    listener = f"PLAINTEXT://{node.address}"
+    common = {
+        "listeners": listener,
+        "advertised.listeners": listener,
+        "inter.broker.listener.name": "PLAINTEXT",
+        "log.dirs": ",".join(str(directory) for directory in node.directories),
+        "num.network.threads": "2",
+        "num.io.threads": "4",
+        "offsets.topic.replication.factor": replicas,
+        "offsets.topic.num.partitions": "4",
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": "4",
+        "group.initial.rebalance.delay.ms": "0",
+        "auto.create.topics.enable": "false",
+    }
+    by_mode = {
+        Mode.ZOOKEEPER: _zookeeper_part(layout, node),
+        Mode.MIGRATING: _zookeeper_part(layout, node)
+        | {"zookeeper.metadata.migration.enable": "true"}
+        | _quorum_part(layout),
+        Mode.KRAFT: {"process.roles": "broker", "node.id": str(node.id)} | _quorum_part(layout),
+    }
+    return by_mode[mode] | common | dict(layout.spec.broker_properties)
+
+
+def controller_properties(layout: Layout, node: Node, mode: Mode) -> dict[str, str]:
+    """Return a controller's server properties, in migration or KRaft mode."""
+    migration = {
+        "zookeeper.metadata.migration.enable": "true",
+        "zookeeper.connect": layout.zookeeper_connect,
+    }
+    return (
+        {
+            "process.roles": "controller",
+            "node.id": str(node.id),
+            "listeners": f"CONTROLLER://{node.address}",
+            "log.dirs": str(node.directories[0]),
+            "num.network.threads": "2",
+            "num.io.threads": "2",
+        }
+        | _quorum_part(layout)
+        | (migration if mode is Mode.MIGRATING else {})
+        | dict(layout.spec.controller_properties)
+    )
+
+
+def render(properties: Mapping[str, str]) -> str:
+    """Return the text of a Java properties file; backslashes are escaped."""
+    return "".join(f"{key}={value}\n" for key, value in _escaped(properties).items())
+
+
+def write(path: Path, properties: Mapping[str, str]) -> Path:
+    """Write a properties file and return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render(properties), "utf-8")
+    return path
+
+
+def _escaped(properties: Mapping[str, str]) -> dict[str, str]:
+    return {key: value.replace("\\", "\\\\") for key, value in properties.items()}
+
+
+def _zookeeper_part(layout: Layout, node: Node) -> dict[str, str]:
+    return {
+        "broker.id": str(node.id),
+        "zookeeper.connect": layout.zookeeper_connect,
+        "inter.broker.protocol.version": _IBP,
+    }
+
+
+def _quorum_part(layout: Layout) -> dict[str, str]:
+    return {
+        "controller.quorum.voters": layout.voters,
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    }

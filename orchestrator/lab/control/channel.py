@@ -1,0 +1,190 @@
+"""How commands reach a running lab: JSON lines over a Unix socket in its home.
+
+    command -> lab   {"command": "freeze", "arguments": {"name": "broker-1"}}
+    lab -> command   {"progress": "..."}      any number, as the step goes on
+                     {"working": true}        every few seconds, so that silence means trouble
+                     {"result": {...}}        or {"error": {"what": .., "where": .., "mend": ..}}
+
+Only the lab's own user can connect. A step goes on when its command goes away.
+"""
+
+import contextlib
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from orchestrator.lab.errors import CommandFailedError, LabError, LabUnreachableError
+from orchestrator.lab.machine.home import SOCKET
+
+Message: TypeAlias = Mapping[str, Any]
+Progress: TypeAlias = Callable[[str], None]
+Handler: TypeAlias = Callable[[str, Message, Progress], Message]
+
+_REQUEST_S_MAX = 10.0
+_REQUEST_BYTES_MAX = 1 << 20
+_WORKING_S = 3.0
+_SILENCE_S_MAX = 30.0
+_JOIN_S_MAX = 10.0
+_BACKLOG = 16
+
+
+class ControlServer:
+    """Listens in a lab's home and hands each request to `handler` on a thread of its own.
+
+    Args:
+        home: The lab's home.
+        handler: Gets command, arguments and a progress callback; returns the result, or raises
+            a LabError.
+    """
+
+    def __init__(self, home: Path, handler: Handler) -> None:
+        self._handler = handler
+        self._path = home / SOCKET
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with _short_address(home) as address:
+            self._listener.bind(address)
+        self._path.chmod(0o600)
+        self._listener.listen(_BACKLOG)
+        self._threads: list[threading.Thread] = []
+        self._accepting = threading.Thread(target=self._accept, name="lab-control", daemon=True)
+        self._accepting.start()
+
+    def close(self) -> None:
+        """Take no more requests, and give the running ones a moment to answer."""
+        with contextlib.suppress(OSError):  # not connected is what a listener always is
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._accepting.join(_JOIN_S_MAX)
+        self._listener.close()
+        for thread in self._threads:
+            thread.join(_JOIN_S_MAX)
+        self._path.unlink(missing_ok=True)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return  # closed: there is no other end of a listening Unix socket
+            thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
+            self._threads = [t for t in self._threads if t.is_alive()]
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        reply = _Reply(connection)
+        with connection, reply.working():
+            try:
+                command, arguments = _read_request(connection)
+                reply.send({"result": self._handler(command, arguments, reply.progress)})
+            except LabError as error:
+                told = {"what": error.what, "where": error.where, "mend": error.mend}
+                reply.send({"error": {**told, "exit_code": error.exit_code}})
+
+
+class _Reply:
+    """The lab's side of one conversation; a command that went away is no reason to stop."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._sending = threading.Lock()
+        self._gone = False
+
+    def send(self, message: Message) -> None:
+        with self._sending:
+            if not self._gone:
+                try:
+                    self._connection.sendall(json.dumps(message).encode() + b"\n")
+                except OSError:
+                    self._gone = True
+
+    def progress(self, line: str) -> None:
+        self.send({"progress": line})
+
+    @contextlib.contextmanager
+    def working(self) -> Iterator[None]:
+        done = threading.Event()
+
+        def tell() -> None:
+            while not done.wait(_WORKING_S):
+                self.send({"working": True})
+
+        teller = threading.Thread(target=tell, name="lab-working", daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            done.set()
+            teller.join(_JOIN_S_MAX)
+
+
+def ask(home: Path, command: str, arguments: Message, progress: Progress) -> Message:
+    """Send one command to the lab in this home and return its result.
+
+    Raises:
+        LabUnreachableError: No lab runs there, or it fell silent.
+        CommandFailedError: The lab answered with an error.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_SILENCE_S_MAX)
+        try:
+            with _short_address(home) as address:
+                connection.connect(address)
+        except OSError as error:
+            raise LabUnreachableError(
+                "no lab runs here",
+                where=str(home),
+                mend="Start one with kraftgate lab start, or name its home with --home.",
+            ) from error
+        try:
+            connection.sendall(
+                json.dumps({"command": command, "arguments": arguments}).encode() + b"\n"
+            )
+            return _answer(connection, progress)
+        except (OSError, ValueError) as error:
+            raise LabUnreachableError(
+                f"the lab did not answer {command}: {error}",
+                where=str(home),
+                mend="Look at the terminal of its kraftgate lab start.",
+            ) from error
+
+
+def _answer(connection: socket.socket, progress: Progress) -> Message:
+    with connection.makefile("r", encoding="utf-8") as lines:
+        for line in lines:
+            message = json.loads(line)
+            if "progress" in message:
+                progress(message["progress"])
+            elif "error" in message:
+                raise CommandFailedError(**message["error"])
+            elif "result" in message:
+                result: Message = message["result"]
+                return result
+    raise ConnectionResetError("it ended before the answer")
+
+
+def _read_request(connection: socket.socket) -> tuple[str, Message]:
+    connection.settimeout(_REQUEST_S_MAX)
+    try:
+        with connection.makefile("r", encoding="utf-8") as lines:
+            request = json.loads(lines.readline(_REQUEST_BYTES_MAX))
+        return str(request["command"]), dict(request["arguments"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CommandFailedError(
+            f"not a request: {error!r}",
+            where="the lab's control socket",
+            mend="Use the kraftgate lab commands of this same version.",
+        ) from error
+
+
+@contextlib.contextmanager
+def _short_address(home: Path) -> Iterator[str]:
+    """Name the socket by an open directory: an address holds 107 bytes, a home may be longer."""
+    directory = os.open(home, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{directory}/{SOCKET}"
+    finally:
+        os.close(directory)

@@ -1,0 +1,1 @@
+"""Requests of the lab to brokers and controllers."""

@@ -1,0 +1,1 @@
+"""The lab's use of the machine: processes, Java, jars, ports, home directory."""

@@ -1,0 +1,211 @@
+"""Kafka's jars, and an agent's: fetched once by the machine's own mvn, then held against a lock.
+
+In: a pom and a lock file of this package. Out: a directory whose every locked jar was verified.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from orchestrator.lab.errors import JarsDamagedError, JarsUnavailableError, ToolMissingError
+from orchestrator.lab.machine.spawner import tied_to_this_process
+from streams.state.files import try_lock
+
+KAFKA_VERSION = "3.9.1"
+AGENT_VERSION = "1.0.1"
+APT_INSTALL = "apt-get install openjdk-17-jre-headless maven"
+_COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+_FETCH_S_MAX = 900.0
+_LOCK_S_MAX = _FETCH_S_MAX + 60.0
+_ERROR_LINES_MAX = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """Jars that are fetched together: the name of their directory, their pom, their lock."""
+
+    name: str
+    pom: str
+    lock: str
+
+
+_KAFKA = _Set(f"kafka-{KAFKA_VERSION}", "pom.xml", "jars.sha256")
+_AGENT = _Set(f"jmx_prometheus_javaagent-{AGENT_VERSION}", "agent.xml", "agent.sha256")
+
+
+@dataclass(frozen=True, slots=True)
+class Jars:
+    """A verified set of jars.
+
+    Attributes:
+        directory: Where they are.
+        names: Their file names, in the lock file's order.
+    """
+
+    directory: Path
+    names: tuple[str, ...]
+
+    @property
+    def classpath(self) -> str:
+        """The locked jars, and nothing else that may lie beside them, as a Java class path."""
+        return os.pathsep.join(str(self.directory / name) for name in self.names)
+
+
+def cache_root() -> Path:
+    """Return the cache: KRAFTGATE_CACHE, else kraftgate under XDG_CACHE_HOME or ~/.cache."""
+    own = os.environ.get("KRAFTGATE_CACHE")
+    if own:
+        return Path(own).absolute()
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    return (Path(xdg).absolute() if xdg else Path.home() / ".cache") / "kraftgate"
+
+
+def read_lock(text: str) -> dict[str, str]:
+    """Read a lock file in sha256sum's format.
+
+    Returns:
+        The digest of every jar by its file name.
+
+    Raises:
+        JarsDamagedError: A line is not ``<64 hex digits>  <name>.jar``, or the file is empty.
+    """
+    lock: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        digest, _, name = line.partition("  ")
+        hexadecimal = len(digest) == 64 and all(c in "0123456789abcdef" for c in digest)
+        if not hexadecimal or not name.endswith(".jar") or "/" in name or name in lock:
+            raise JarsDamagedError(
+                f"line {number} of the lock file is not a digest and a jar's name",
+                where="jars.sha256",
+                mend="Reinstall kraftgate: the lock file is part of the package.",
+            )
+        lock[name] = digest
+    if not lock:
+        raise JarsDamagedError(
+            "the lock file is empty", where="jars.sha256", mend="Reinstall kraftgate."
+        )
+    return lock
+
+
+def verify(directory: Path, lock: dict[str, str]) -> Jars:
+    """Hold every jar against the lock.
+
+    Raises:
+        JarsDamagedError: A jar is absent or its digest differs.
+    """
+    for name, expected in lock.items():
+        path = directory / name
+        try:
+            with path.open("rb") as jar:
+                found = hashlib.file_digest(jar, "sha256").hexdigest()
+        except OSError as error:
+            raise JarsDamagedError(
+                f"a jar cannot be read: {error.strerror}",
+                where=str(path),
+                mend=f"Remove {directory}; the next start fetches it again.",
+            ) from error
+        if found != expected:
+            raise JarsDamagedError(
+                f"a jar is not the locked one: sha256 {found}, expected {expected}",
+                where=str(path),
+                mend=f"Remove {directory}; the next start fetches it again.",
+            )
+    return Jars(directory, tuple(lock))
+
+
+def ensure_jars(root: Path | None = None) -> Jars:
+    """Return Kafka's verified jars, fetching them first when the cache has none.
+
+    Safe against other processes doing the same: one fetches, the others wait for it. A fetched
+    set appears under its final name at once and only after it was verified.
+
+    Args:
+        root: The cache; `cache_root` when absent.
+
+    Raises:
+        ToolMissingError: The jars must be fetched and there is no mvn.
+        JarsUnavailableError: mvn failed, or another process held the cache too long.
+        JarsDamagedError: What is cached, or what was fetched, is not what the lock file names.
+    """
+    return _ensure(_KAFKA, root or cache_root())
+
+
+def ensure_agent() -> Path:
+    """Return the verified jar of jmx_exporter's Java agent, fetched as Kafka's jars are.
+
+    Raises:
+        LabError: As `ensure_jars`.
+    """
+    found = _ensure(_AGENT, cache_root())
+    return found.directory / found.names[0]
+
+
+def _ensure(wanted: _Set, root: Path) -> Jars:
+    lock = read_lock((files(__package__) / wanted.lock).read_text("ascii"))
+    place = root / wanted.name
+    if not place.exists():
+        with _held(place.with_suffix(".lock")):
+            if not place.exists():
+                _fetch(place, lock, wanted.pom)
+    return verify(place, lock)
+
+
+@contextlib.contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Hold an exclusive file lock, waiting for it at most `_LOCK_S_MAX` seconds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as handle:
+        if not try_lock(handle.fileno(), wait_s_max=_LOCK_S_MAX):
+            raise JarsUnavailableError(
+                f"another process has held the jar cache for {_LOCK_S_MAX:.0f} s",
+                where=str(path),
+                mend="End it, or set KRAFTGATE_CACHE to a cache of your own.",
+            )
+        yield
+
+
+def _fetch(place: Path, lock: dict[str, str], pom_name: str) -> None:
+    mvn = shutil.which("mvn")
+    if mvn is None:
+        raise ToolMissingError(
+            "the lab fetches Kafka's jars with Maven, and there is no mvn",
+            where="PATH",
+            mend=f"Run: {APT_INSTALL}",
+        )
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as scratch:
+        pom = Path(scratch) / "pom.xml"
+        pom.write_bytes((files(__package__) / pom_name).read_bytes())
+        fetched = Path(scratch) / "jars"
+        _run_maven([mvn, "-q", "-B", "-f", str(pom), _COPY_GOAL, f"-DoutputDirectory={fetched}",
+                    "-DincludeScope=runtime"])  # fmt: skip
+        verify(fetched, lock)
+        fetched.rename(place)
+
+
+def _run_maven(command: list[str]) -> None:
+    mend = "Try again; behind a proxy or a mirror, set up Maven's own settings.xml for it."
+    try:
+        done = subprocess.run(
+            tied_to_this_process(command),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_FETCH_S_MAX,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise JarsUnavailableError(
+            f"mvn did not end within {_FETCH_S_MAX:.0f} s", where=command[0], mend=mend
+        ) from error
+    if done.returncode != 0:
+        said = "\n".join((done.stdout + done.stderr).splitlines()[:_ERROR_LINES_MAX])
+        raise JarsUnavailableError(
+            f"mvn ended with {done.returncode}:\n{said}\n", where=command[0], mend=mend
+        )

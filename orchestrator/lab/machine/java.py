@@ -1,0 +1,134 @@
+"""The Java runtime: found, its version checked, and the commands that start Kafka's classes."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.lab.errors import ToolFailedError, ToolMissingError
+from orchestrator.lab.machine.jars import APT_INSTALL, Jars
+from orchestrator.lab.machine.spawner import tied_to_this_process
+
+JAVA_MAJOR_MIN = 17
+_VERSION = re.compile(r'version "(\d+)')
+_VERSION_S_MAX = 30.0
+_TAIL_LINES = 15
+# Start-up decides how long a lab takes: one compiler tier and the serial collector are quickest.
+_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.awt.headless=true")
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java runtime and the verified jars it runs.
+
+    Attributes:
+        executable: The java program.
+        jars: Kafka's jars.
+        log4j: The logging configuration of long-running processes.
+        sharing: The options with which a JVM uses the archive of classes.
+    """
+
+    executable: str
+    jars: Jars
+    log4j: Path
+    sharing: tuple[str, ...] = ()
+
+    def command(
+        self, heap_mb: int, main: str, *arguments: str, options: Sequence[str] = ()
+    ) -> list[str]:
+        """Return the command of a long-running process with a heap of `heap_mb` MiB.
+
+        `options`: further ones of the JVM's.
+        """
+        return [
+            self.executable,
+            f"-Xmx{heap_mb}m",
+            "-Xss512k",
+            *_JVM,
+            *self.sharing,
+            *options,
+            f"-Dlog4j.configuration=file:{self.log4j}",
+            "-cp",
+            self.jars.classpath,
+            main,
+            *arguments,
+        ]
+
+    def run_tool(self, main: str, arguments: Sequence[str], *, timeout_s: float) -> str:
+        """Run one of Kafka's tools to its end and return its standard output.
+
+        Raises:
+            ToolFailedError: It ended with an error, or not within `timeout_s` seconds.
+        """
+        command = [self.executable, "-Xmx256m", *_JVM, *self.sharing, "-cp", self.jars.classpath]
+        where = f"{main} {' '.join(arguments)}"
+        try:
+            done = subprocess.run(
+                tied_to_this_process([*command, main, *arguments]),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=timeout_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise ToolFailedError(
+                f"the tool did not end within {timeout_s:.0f} s",
+                where=where,
+                mend="The machine may be overloaded; run it again.",
+            ) from error
+        if done.returncode != 0:
+            said = "\n".join((done.stdout + done.stderr).splitlines()[-_TAIL_LINES:])
+            raise ToolFailedError(
+                f"the tool ended with {done.returncode}:\n{said}\n",
+                where=where,
+                mend="Its message says what it did not accept.",
+            )
+        return done.stdout
+
+
+def find_java() -> str:
+    """Return the java program on the PATH.
+
+    Raises:
+        ToolMissingError: There is none, or it is older than `JAVA_MAJOR_MIN`.
+    """
+    executable = shutil.which("java")
+    if executable is None:
+        raise ToolMissingError(
+            "the lab runs Kafka, and there is no java", where="PATH", mend=f"Run: {APT_INSTALL}"
+        )
+    try:
+        shown = subprocess.run(
+            [executable, "-version"],
+            capture_output=True,
+            text=True,
+            timeout=_VERSION_S_MAX,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ToolMissingError(
+            f"java did not tell its version within {_VERSION_S_MAX:.0f} s",
+            where=executable,
+            mend=f"Run: {APT_INSTALL}",
+        ) from error
+    check_version(shown.stdout + shown.stderr, executable)
+    return executable
+
+
+def check_version(shown: str, executable: str) -> None:
+    """Accept what ``java -version`` showed, or say why not.
+
+    Raises:
+        ToolMissingError: No version in it, or one older than `JAVA_MAJOR_MIN`.
+    """
+    match = _VERSION.search(shown)
+    if match is None or int(match[1]) < JAVA_MAJOR_MIN:
+        found = f"java {match[1]}" if match else f"unreadable: {shown.strip()[:80]!r}"
+        raise ToolMissingError(
+            f"the lab needs java {JAVA_MAJOR_MIN} or newer, found {found}",
+            where=executable,
+            mend=f"Run: {APT_INSTALL}",
+        )

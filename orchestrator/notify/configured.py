@@ -1,0 +1,210 @@
+"""Alertmanager, PagerDuty and webhooks, and the channel of each configured receiver."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
+
+from urllib3.util import make_headers
+
+from migration.values.foreign import Unreadable, load_object
+from migration.values.timestamps import iso
+from orchestrator.config.alerts import (
+    AlertmanagerReceiver,
+    Alerts,
+    PagerDutyReceiver,
+    Receiver,
+    SlackReceiver,
+    WebhookReceiver,
+)
+from orchestrator.notify.channel import (
+    Channel,
+    as_json,
+    header_values,
+    secret_address,
+    shortened,
+    unexpected_response,
+)
+from orchestrator.notify.http_post import Request, Response, secret_in
+from orchestrator.notify.notification import Notification, page_url
+from orchestrator.notify.receivers.slack import SlackChannel
+
+ACTIVE_FOR_MS: Final = 3_600_000
+"""An alert that Alertmanager is not sent again ends there after so long; a restart is shorter."""
+_REPEAT_MS: Final = 60_000
+_SUMMARY_MAX: Final = 1024
+_NEVER: Final = "0001-01-01T00:00:00Z"
+"""What Alertmanager's own webhooks have as the end of an active alert."""
+
+
+def channels(alerts: Alerts) -> Mapping[str, tuple[Receiver, Channel]]:
+    """The configured receivers, by name; nothing is opened or read yet."""
+    return {
+        name: (each, _channel(name, each, alerts.runbook_url))
+        for name, each in alerts.receivers().items()
+    }
+
+
+def _channel(name: str, config: Receiver, runbook_url: str) -> Channel:
+    match config:
+        case AlertmanagerReceiver():
+            return AlertmanagerChannel(config, runbook_url)
+        case SlackReceiver():
+            return SlackChannel(config, runbook_url)
+        case PagerDutyReceiver():
+            return PagerDutyChannel(config, runbook_url)
+        case WebhookReceiver():
+            return WebhookChannel(name, config, runbook_url)
+    raise TypeError(f"there is no channel for {type(config).__name__}")
+
+
+class AlertmanagerChannel(Channel):
+    """Alertmanager's API v2, `POST /api/v2/alerts`. It inhibits, groups and repeats itself.
+
+    It forgets its alerts when it restarts, so active ones are sent every minute. Their `endsAt` is
+    an hour ahead, so that a restart of Kraftgate does not resolve them.
+    """
+
+    batch_size: ClassVar[int] = 64
+    inhibits: ClassVar[bool] = False
+    repeat_ms: ClassVar[int | None] = _REPEAT_MS
+
+    def __init__(self, config: AlertmanagerReceiver, runbook_url: str) -> None:
+        super().__init__(config)
+        self._config = config
+        self._runbook_url = runbook_url
+        self._url = f"{config.url}/api/v2/alerts"
+
+    def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:
+        """All notifications as one list."""
+        until = iso(now_ms + ACTIVE_FOR_MS)
+        body = [
+            {
+                "labels": dict(each.labels()),
+                "annotations": dict(each.annotations(self._runbook_url)),
+                "startsAt": iso(each.active_since_ms),
+                "endsAt": until if each.resolved_ms is None else iso(each.resolved_ms),
+            }
+            for each in notifications
+        ]
+        headers, secrets = self._credentials()
+        return Request(url=self._url, body=as_json(body), headers=headers, secrets=secrets)
+
+    def accepted(self, response: Response) -> str:
+        """Alertmanager's response is empty; one with text comes from something else."""
+        if response.body.strip() not in ("", "{}", "null"):
+            raise unexpected_response("Alertmanager", self._url)
+        return super().accepted(response)
+
+    def _credentials(self) -> tuple[dict[str, str], tuple[str, ...]]:
+        config = self._config
+        if config.username is not None and config.password_file is not None:
+            password = secret_in(config.password_file)
+            return make_headers(basic_auth=f"{config.username}:{password}"), (password,)
+        if config.bearer_token_file is not None:
+            token = secret_in(config.bearer_token_file)
+            return {"authorization": f"Bearer {token}"}, (token,)
+        return {}, ()
+
+
+class PagerDutyChannel(Channel):
+    """PagerDuty's Events API v2: a trigger and a resolve event with the same key.
+
+    https://developer.pagerduty.com/docs/events-api-v2/trigger-events/
+    """
+
+    def __init__(self, config: PagerDutyReceiver, runbook_url: str) -> None:
+        super().__init__(config)
+        self._config = config
+        self._runbook_url = runbook_url
+
+    def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
+        """One event."""
+        (notification,) = notifications
+        alert = notification.alert
+        key = secret_in(self._config.routing_key_file)
+        body: dict[str, object] = {
+            "routing_key": key,
+            "event_action": "resolve" if notification.is_resolved else "trigger",
+            "dedup_key": f"kraftgate-{alert.fingerprint}",
+        }
+        if not notification.is_resolved:
+            page = page_url(alert, self._runbook_url)
+            body |= {
+                "client": "Kraftgate",
+                "payload": self._payload(notification),
+                "links": [{"href": page, "text": f"What to do: {alert.name}"}],
+            }
+        return Request(url=self._config.url, body=as_json(body), headers={}, secrets=(key,))
+
+    def accepted(self, response: Response) -> str:
+        """PagerDuty responds with `status` success."""
+        try:
+            answer = load_object(response.body)
+        except Unreadable:
+            answer = {}
+        if answer.get("status") != "success":
+            raise unexpected_response("PagerDuty", self._config.url)
+        return f"{response.status} {answer.get('message', '')}".strip()
+
+    def _payload(self, notification: Notification) -> Mapping[str, object]:
+        alert = notification.alert
+        broker = alert.labels.get("broker")
+        payload: dict[str, object] = {
+            "summary": shortened(f"{alert.summary} {alert.description}", _SUMMARY_MAX),
+            "source": alert.labels["cluster"],
+            "severity": str(alert.severity),
+            "timestamp": iso(notification.active_since_ms),
+            "class": alert.name,
+            "group": alert.labels["cluster"],
+            "custom_details": {**alert.labels, **notification.annotations(self._runbook_url)},
+        }
+        return payload if broker is None else {**payload, "component": f"broker {broker}"}
+
+
+class WebhookChannel(Channel):
+    """Any address that accepts JSON in the format of Alertmanager's webhooks, version 4.
+
+    One alert in each request. `Idempotency-Key` is the same when a request is sent again because
+    the response to the first was lost.
+    """
+
+    def __init__(self, name: str, config: WebhookReceiver, runbook_url: str) -> None:
+        super().__init__(config)
+        self._name = name
+        self._config = config
+        self._runbook_url = runbook_url
+
+    def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
+        """One alert."""
+        (notification,) = notifications
+        url, secrets = secret_address(self._config.url, self._config.url_file)
+        headers = header_values(self._config.header_files)
+        labels = dict(notification.labels())
+        annotations = dict(notification.annotations(self._runbook_url))
+        resolved_ms = notification.resolved_ms
+        one = {
+            "status": notification.status,
+            "labels": labels,
+            "annotations": annotations,
+            "startsAt": iso(notification.active_since_ms),
+            "endsAt": _NEVER if resolved_ms is None else iso(resolved_ms),
+            "generatorURL": "",
+            "fingerprint": notification.alert.fingerprint,
+        }
+        body = {
+            "version": "4",
+            "groupKey": f"kraftgate:{notification.alert.fingerprint}",
+            "truncatedAlerts": 0,
+            "status": notification.status,
+            "receiver": self._name,
+            "groupLabels": {"alertname": notification.alert.name},
+            "commonLabels": labels,
+            "commonAnnotations": annotations,
+            "externalURL": "",
+            "alerts": [one],
+        }
+        return Request(
+            url=url,
+            body=as_json(body),
+            headers={"idempotency-key": notification.idempotency_key, **headers},
+            secrets=(*secrets, *headers.values()),
+        )

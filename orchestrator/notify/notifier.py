@@ -1,0 +1,113 @@
+"""The notifier of one `kraftgate run`: every configured receiver and heartbeat."""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from orchestrator.config.alerts import RUNBOOK_URL
+from orchestrator.config.load import Config
+from orchestrator.notify.configured import channels
+from orchestrator.notify.delivery import ActiveAlerts, Policy
+from orchestrator.notify.delivery_file import DeliveryFile
+from orchestrator.notify.receivers.heartbeat import HeartbeatChannel, HeartbeatSender
+from orchestrator.notify.sender import Sender, SenderStats
+from orchestrator.output.printing import echo
+from orchestrator.run.assessed import Tick
+
+_END_S: Final = 10.0
+"""The longest wait for receivers at the end; the next run sends what they did not get."""
+_log: Final = logging.getLogger(__name__)
+
+
+class Notifier:
+    """A sender for each configured receiver and each heartbeat."""
+
+    def __init__(self, config: Config) -> None:
+        alerts = config.alerts
+        repeat_ms = int(alerts.repeat_after.total_seconds() * 1000)
+        self._clusters = frozenset(each.name for each in config.clusters)
+        self._senders = [
+            Sender(
+                name,
+                channel,
+                Policy(
+                    min_severity=receiver.min_severity,
+                    repeat_ms=channel.repeat_ms or repeat_ms,
+                    inhibits=channel.inhibits,
+                ),
+                DeliveryFile(config.state_dir, name, receiver),
+            )
+            for name, (receiver, channel) in channels(alerts).items()
+        ]
+        self._heartbeats = [
+            HeartbeatSender(name, HeartbeatChannel(one), one.every.total_seconds())
+            for name, one in alerts.heartbeats().items()
+        ]
+        self._dead: set[str] = set()
+
+    def submit(self, tick: Tick) -> None:
+        """Notify of the alerts of a tick; returns at once, whatever the receivers do."""
+        active = {
+            each.alert.fingerprint: each
+            for one in tick.clusters
+            for each in one.assessment.alerts.active()
+        }
+        alerts = ActiveAlerts(at_ms=tick.at_ms, clusters=self._clusters, active=active)
+        for sender in self._senders:
+            sender.submit(alerts)
+            if not sender.is_alive() and sender.name not in self._dead:
+                self._dead.add(sender.name)
+                _log.error("%s gets no more notifications: its thread has ended", sender.name)
+
+    def polled(self) -> None:
+        """The clusters were polled just now."""
+        for heartbeat in self._heartbeats:
+            heartbeat.polled()
+
+    def stats(self) -> Mapping[str, SenderStats]:
+        """The counters of each receiver, by name."""
+        stats = {each.name: each.stats for each in self._senders}
+        return stats | {each.name: each.stats for each in self._heartbeats}
+
+    def close(self) -> None:
+        """Send what is due, and end; print what could not be sent."""
+        deadline_s = time.monotonic() + _END_S
+        for heartbeat in self._heartbeats:
+            heartbeat.end()
+        for sender in self._senders:
+            sender.end()
+        for sender in self._senders:
+            for each in sender.unsent(max(0.0, deadline_s - time.monotonic())):
+                what = f"{each.alert.name} ({each.status})"
+                echo(f"kraftgate: {sender.name} was not notified of {what}", err=True)
+
+
+@contextmanager
+def notifying(config: Config) -> Iterator[Notifier]:
+    """Notify the receivers until the block ends."""
+    alerts = config.alerts
+    names = [name for name, _ in alerts.destinations()]
+    if names:
+        echo(f"kraftgate: alerts go to {', '.join(names)}", err=True)
+    if alerts.receivers() and alerts.runbook_url == RUNBOOK_URL:
+        echo(
+            "kraftgate: alerts point to an example address: set `alerts.runbook_url` to where your"
+            " people read the pages of runbooks/alerts",
+            err=True,
+        )
+    notifier = Notifier(config)
+    try:
+        yield notifier
+    finally:
+        notifier.close()
+
+
+def print_active_alerts(tick: Tick) -> None:
+    """Print the alerts that are active when the run ends: they are not known to be resolved."""
+    for one in tick.clusters:
+        for each in one.assessment.alerts.active():
+            labels = {k: v for k, v in each.alert.labels.items() if k != "severity"}
+            of = ", ".join(f"{name} {value}" for name, value in labels.items())
+            echo(f"kraftgate: {each.alert.name} ({of}) is still active", err=True)

@@ -1,0 +1,96 @@
+"""Heartbeats: a request at a fixed interval while Kraftgate polls the clusters.
+
+A process that is gone cannot report that. A service that expects the heartbeat reports it instead
+(healthchecks.io, Dead Man's Snitch, Opsgenie heartbeats, or one's own).
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from migration.values.timestamps import iso
+from orchestrator.config.alerts import Heartbeat
+from orchestrator.notify.channel import Channel, as_json, header_values, secret_address
+from orchestrator.notify.http_post import Request, Undelivered
+from orchestrator.notify.notification import Notification
+from orchestrator.notify.sender import SenderStats
+
+_POLLED_S_MAX: Final = 60.0
+"""The clusters are polled several times a second; polling is stuck after so long without."""
+_log: Final = logging.getLogger(__name__)
+
+
+class HeartbeatChannel(Channel):
+    """One address that expects heartbeats."""
+
+    def __init__(self, config: Heartbeat) -> None:
+        super().__init__(config)
+        self._config = config
+
+    def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
+        """A heartbeat; the body is for people who debug it."""
+        url, secrets = secret_address(self._config.url, self._config.url_file)
+        headers = header_values(self._config.header_files)
+        body = as_json({"status": "watching", "at": iso(now_ms)})
+        return Request(url=url, body=body, headers=headers, secrets=(*secrets, *headers.values()))
+
+
+class HeartbeatSender:
+    """Sends to one address, from its own thread, while the clusters are polled."""
+
+    def __init__(
+        self,
+        name: str,
+        channel: Channel,
+        every_s: float,
+        clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self.name = name
+        self.stats = SenderStats()
+        self._channel = channel
+        self._every_s = every_s
+        self._clock_ms = clock_ms
+        self._polled_s: float | None = None
+        self._first = threading.Event()
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._work, name=f"heartbeat-{name}", daemon=True)
+        self._thread.start()
+
+    def polled(self) -> None:
+        """The clusters were polled just now."""
+        self._polled_s = time.monotonic()
+        self._first.set()
+
+    def end(self) -> None:
+        """Send no more; returns at once."""
+        self._ends.set()
+        self._first.set()
+
+    def _work(self) -> None:
+        self._first.wait()
+        try:
+            while not self._ends.is_set():
+                if self._is_polling():
+                    self._send()
+                self._ends.wait(self._every_s)
+        finally:
+            self._channel.close()
+
+    def _is_polling(self) -> bool:
+        return self._polled_s is not None and time.monotonic() - self._polled_s < _POLLED_S_MAX
+
+    def _send(self) -> None:
+        before = self.stats
+        now_ms = self._clock_ms()
+        try:
+            self._channel.notify((), now_ms)
+        except Undelivered as error:
+            why = str(error)
+            if before.error != why:
+                _log.warning("%s: a heartbeat was not delivered: %s", self.name, why)
+            self.stats = replace(before, failed=before.failed + 1, error=why)
+        else:
+            self.stats = replace(before, sent=before.sent + 1, success_ms=now_ms, error=None)

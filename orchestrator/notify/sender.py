@@ -1,0 +1,217 @@
+"""Sends to one receiver from its own thread, so that the tick never waits for a receiver.
+
+Newly submitted alerts replace older ones: only what is active now matters, and the delivery file
+has what was sent. After a failure the next attempt waits; the wait doubles up to a minute and is
+jittered. A notification that a receiver rejects is sent again after five minutes.
+"""
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.notify import delivery
+from orchestrator.notify.channel import Channel
+from orchestrator.notify.delivery import ActiveAlerts, Policy
+from orchestrator.notify.delivery_file import DeliveryFile, ReceiverState
+from orchestrator.notify.http_post import Undelivered
+from orchestrator.notify.notification import Notification
+
+_FIRST_S: Final = 1.0
+_LONGEST_S: Final = 60.0
+_RETRY_AFTER_S_MAX: Final = 600.0
+"""The longest wait that a receiver may ask for (`Retry-After`)."""
+_REJECTED_S: Final = 300.0
+_log: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SenderStats:
+    """What one receiver accepted and rejected, since the process began except for the times.
+
+    Attributes:
+        sent: accepted notifications.
+        failed: failed attempts.
+        waiting: notifications that are due.
+        success_ms: of the last accepted one; None: there was none.
+        error: of the last attempt; None: it succeeded.
+    """
+
+    sent: int = 0
+    failed: int = 0
+    waiting: int = 0
+    success_ms: int | None = None
+    error: str | None = None
+
+
+class Sender:
+    """One receiver and its thread.
+
+    Args:
+        jitter: Returns a number from 0 to 1.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        channel: Channel,
+        policy: Policy,
+        file: DeliveryFile,
+        *,
+        clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.name = name
+        self._channel = channel
+        self._policy = policy
+        self._file = file
+        self._clock_ms = clock_ms
+        self._jitter = jitter
+        self._state: ReceiverState = file.read()
+        self._changed = threading.Condition()
+        self._submitted: ActiveAlerts | None = None
+        self._is_new = self._ends = False
+        self._failures = 0
+        self._not_before_s = 0.0
+        self._rejected: dict[str, float] = {}
+        self.stats = SenderStats(success_ms=self._state.success_ms)
+        self._thread = threading.Thread(target=self._work, name=f"alerts-{name}", daemon=True)
+        self._thread.start()
+
+    def submit(self, active: ActiveAlerts) -> None:
+        """Replace the active alerts; returns at once."""
+        with self._changed:
+            self._submitted, self._is_new = active, True
+            self._changed.notify()
+
+    def end(self) -> None:
+        """Send what is due, each once, and stop; returns at once."""
+        with self._changed:
+            self._ends = True
+            self._changed.notify()
+
+    def unsent(self, within_s: float) -> tuple[Notification, ...]:
+        """Wait for the end, at most so long; what was not sent, the next run sends."""
+        self._thread.join(within_s)
+        if self._submitted is None:
+            return ()
+        return delivery.due(self._state.deliveries, self._submitted, self._policy, self._clock_ms())
+
+    def is_alive(self) -> bool:
+        """Whether its thread runs."""
+        return self._thread.is_alive()
+
+    def _work(self) -> None:
+        try:
+            while True:
+                active, ends = self._next()
+                if active is not None:
+                    self._send(active, closing=ends)
+                if ends:
+                    return
+        finally:
+            self._channel.close()
+
+    def _next(self) -> tuple[ActiveAlerts | None, bool]:
+        """Wait for new alerts, and until the next attempt may be made."""
+        with self._changed:
+            left_s = max(0.0, self._not_before_s - time.monotonic())
+            timeout_s = None if self.stats.waiting == 0 or self._failures == 0 else left_s
+            self._changed.wait_for(lambda: self._is_new or self._ends, timeout_s)
+            while not self._ends and (left_s := self._not_before_s - time.monotonic()) > 0:
+                self._changed.wait(left_s)
+            self._is_new = False
+            return self._submitted, self._ends
+
+    def _send(self, active: ActiveAlerts, *, closing: bool) -> None:
+        """Send all that is due, until the receiver is unreachable."""
+        before = self._state.deliveries
+        after = delivery.update(before, active)
+        for fingerprint in delivery.expired(after, self._clock_ms()):
+            alert = after[fingerprint].alert
+            _log.error(
+                "%s: the resolution of %s could not be delivered for a day", self.name, alert.name
+            )
+            after = {key: each for key, each in after.items() if key != fingerprint}
+        self._save({"deliveries": after}, write=delivery.outline(after) != delivery.outline(before))
+        while notifications := self._due(active, closing=closing):
+            self._count(waiting=len(notifications))
+            if not self._attempt(notifications[: self._channel.batch_size]):
+                return
+        self._count(waiting=0)
+
+    def _due(self, active: ActiveAlerts, *, closing: bool) -> Sequence[Notification]:
+        now_s = time.monotonic()
+        self._rejected = {key: at_s for key, at_s in self._rejected.items() if at_s > now_s}
+        found = delivery.due(
+            self._state.deliveries, active, self._policy, self._clock_ms(), closing=closing
+        )
+        return [each for each in found if each.idempotency_key not in self._rejected]
+
+    def _attempt(self, notifications: Sequence[Notification]) -> bool:
+        """Send some; whether to go on with the next."""
+        before, now_ms = self._state.deliveries, self._clock_ms()
+        self._save({"deliveries": delivery.mark_sending(before, notifications)})
+        try:
+            self._channel.notify(notifications, now_ms)
+        except Undelivered as error:
+            self._failed(before, notifications, error)
+            if error.permanent and len(notifications) > 1:  # perhaps one of them only
+                return all(self._attempt([each]) for each in notifications)
+            return error.permanent
+        if self._failures:
+            _log.warning("%s accepts notifications again", self.name)
+        self._failures = 0
+        after = delivery.mark_delivered(self._state.deliveries, notifications, now_ms)
+        self._save({"deliveries": after, "success_ms": now_ms, "error": None})
+        self._count(sent=len(notifications), success_ms=now_ms)
+        return True
+
+    def _failed(
+        self, before: delivery.Deliveries, notifications: Sequence[Notification], error: Undelivered
+    ) -> None:
+        why, now_s = str(error), time.monotonic()
+        after = self._state.deliveries if error.delivered is None else before
+        if self._state.error != why:
+            _log.warning("%s: a notification was not delivered: %s", self.name, why)
+        self._save({"deliveries": after, "failure_ms": self._clock_ms(), "error": why})
+        if not error.permanent:
+            self._failures += 1
+            wait_s = min(_FIRST_S * 2 ** min(self._failures - 1, 10), _LONGEST_S)
+            wait_s *= 0.5 + self._jitter() / 2
+            asked_s = min(error.retry_after_s or 0.0, _RETRY_AFTER_S_MAX)
+            self._not_before_s = now_s + max(wait_s, asked_s)
+        elif len(notifications) == 1:
+            self._rejected[notifications[0].idempotency_key] = now_s + _REJECTED_S
+        self._count(failed=1, error=why)
+
+    def _save(self, changed: dict[str, object], *, write: bool = True) -> None:
+        """Change the state and its file; notifications are sent also when the disk is full."""
+        self._state = self._state.model_copy(update=changed)
+        if not write:
+            return
+        try:
+            self._file.write(self._state)
+        except OSError as error:
+            _log.warning("the deliveries of %s cannot be saved: %s", self.name, error)
+
+    def _count(
+        self,
+        *,
+        sent: int = 0,
+        failed: int = 0,
+        waiting: int | None = None,
+        success_ms: int | None = None,
+        error: str | None = None,
+    ) -> None:
+        before = self.stats
+        self.stats = SenderStats(
+            sent=before.sent + sent,
+            failed=before.failed + failed,
+            waiting=before.waiting if waiting is None else waiting,
+            success_ms=before.success_ms if success_ms is None else success_ms,
+            error=error if failed else (None if sent else before.error),
+        )

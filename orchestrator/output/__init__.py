@@ -1,0 +1,1 @@
+"""Prints to stdout and stderr, with hidden characters made visible."""

@@ -1,0 +1,1 @@
+"""The process: crashes, logs, admission of connections, environment, owner of a lock."""

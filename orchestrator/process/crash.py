@@ -1,0 +1,120 @@
+"""What a person sees of an error that nobody foresaw: one line, and the file with its traceback.
+
+The file is in the state directory, once a configuration named it, else in the directory for
+temporary files. Threads, and what libraries log, print no traceback either.
+"""
+
+import logging
+import os
+import socketserver
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from orchestrator.output.printing import echo_message, echo_text, flush, forget_output
+
+PREFIX: Final = "kraftgate-crash-"
+_KEPT_MAX: Final = 20
+_ABORTED: Final = 1
+_home: Path | None = None
+
+
+def keep_in(state_dir: Path) -> None:
+    """Keep tracebacks in this directory from now on, if it is there."""
+    global _home  # one process, one state directory
+    _home = state_dir
+
+
+def described(error: BaseException) -> str:
+    """Return what happened, in one line; an unforeseen error's traceback is kept."""
+    match error:
+        case OSError(strerror=str(why)) if error.filename is not None:
+            return f"{os.fsdecode(error.filename)}: {why}"
+        case OSError(strerror=str(why)):
+            return why
+        case MemoryError():
+            return "out of memory"
+    return f"unexpected error: {in_a_line(error)}; {_kept(error)}"
+
+
+def in_a_line(error: BaseException) -> str:
+    """Return the error's type and its message."""
+    what = " ".join(str(error).split())
+    return f"{type(error).__name__}: {what}" if what else type(error).__name__
+
+
+def shows_tracebacks() -> bool:
+    """Whether -vv was given."""
+    return logging.getLogger("orchestrator").isEnabledFor(logging.DEBUG)
+
+
+def quiet() -> None:
+    """Prepare a process of ours: no traceback of a thread, and standard streams that take text."""
+    threading.excepthook = _of_thread
+    sys.unraisablehook = _of_destructor
+    logging.raiseExceptions = False
+    socketserver.BaseServer.handle_error = _of_server  # type: ignore[assignment,method-assign]
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:  # it was closed: whatever is opened next would take its number
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+        elif mode == "w":
+            stream.reconfigure(errors="backslashreplace")
+
+
+def guarded(function: Callable[[], int | None]) -> int:
+    """Run the program of a `python -m` and return its exit code, whatever it raises."""
+    quiet()
+    try:
+        code = function() or 0
+        flush()
+    except (KeyboardInterrupt, BrokenPipeError):
+        forget_output()
+        return _ABORTED
+    except Exception as error:  # noqa: BLE001  # the last place that can say it in one line
+        forget_output()
+        echo_message(f"kraftgate: {described(error)}", err=True)
+        return 1
+    return code
+
+
+def _kept(error: BaseException) -> str:
+    """Keep the traceback; where it is, in words."""
+    text = "".join(traceback.format_exception(error))
+    if shows_tracebacks():
+        echo_text(text, err=True)
+    home = _home if _home is not None and _home.is_dir() else Path(tempfile.gettempdir())
+    try:
+        if len(list(home.glob(f"{PREFIX}*"))) >= _KEPT_MAX:
+            return f"{home} has {_KEPT_MAX} tracebacks already: remove them"
+        began = f"{PREFIX}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-"
+        handle, name = tempfile.mkstemp(".txt", began, home, text=True)
+        with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123
+            file.write(text)
+    except OSError as why:
+        return f"its traceback could not be kept ({why.strerror})"
+    return f"its traceback is in {name}"
+
+
+def _of_thread(told: threading.ExceptHookArgs) -> None:
+    if told.exc_value is None or isinstance(told.exc_value, SystemExit):
+        return
+    name = told.thread.name if told.thread is not None else "?"
+    logging.getLogger(__name__).error("thread %s ended: %s", name, described(told.exc_value))
+
+
+def _of_server(server: socketserver.BaseServer, request: object, client_address: object) -> None:  # noqa: ARG001
+    """A client of the metrics, or Spark's JVM, hung up in the middle; socketserver prints it."""
+    name = type(server).__name__
+    logging.getLogger(__name__).debug(
+        "%s: a request of %s failed", name, client_address, exc_info=sys.exc_info()
+    )
+
+
+def _of_destructor(told: "sys.UnraisableHookArgs") -> None:
+    logging.getLogger(__name__).debug("ignored: %s", told.err_msg, exc_info=told.exc_value)

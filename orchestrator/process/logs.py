@@ -1,0 +1,42 @@
+"""Logs go to stderr and nowhere else; while a table owns the terminal they wait."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from logging.handlers import MemoryHandler
+from typing import Final
+
+from orchestrator.output.printing import VisibleFormatter
+
+_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_KEPT_MAX: Final = 10_000
+
+
+def log_to_stderr(verbosity: int) -> None:
+    """Show warnings; with -v what happens, with -vv everything of our own, and tracebacks."""
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(VisibleFormatter(_FORMAT, tracebacks=verbosity > 1))
+    logging.basicConfig(level=max(level, logging.INFO), handlers=[handler], force=True)
+    logging.getLogger().setLevel(logging.WARNING if verbosity == 0 else logging.INFO)
+    for house in ("orchestrator", "streams", "migration"):
+        logging.getLogger(house).setLevel(level)
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Keep log lines until the end of the block, so that they do not tear a table apart."""
+    root = logging.getLogger()
+    handlers = list(root.handlers)
+    keepers = [
+        MemoryHandler(_KEPT_MAX, flushLevel=logging.CRITICAL + 1, target=handler)
+        for handler in handlers
+    ]
+    root.handlers[:] = keepers
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        for keeper in keepers:
+            keeper.close()  # also writes what it kept

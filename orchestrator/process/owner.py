@@ -1,0 +1,69 @@
+"""Who holds the lock of a cluster, in words for whoever finds it taken."""
+
+import getpass
+import json
+import os
+import socket
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import psutil
+
+from migration.values.foreign import load_object
+from migration.values.timestamps import LATEST_MS, iso
+from orchestrator.output.visible import visible_line
+
+_NAME_MAX: Final = 255
+_PID_MAX: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """One orchestrator, as it says itself.
+
+    Attributes:
+        since_ms: when it began.
+    """
+
+    host: str
+    pid: int
+    user: str
+    since_ms: int
+
+    @classmethod
+    def myself(cls, since_ms: int) -> "Owner":
+        """This process."""
+        try:
+            user = getpass.getuser()
+        except (KeyError, OSError):  # a container's user without a name
+            user = f"uid {os.getuid()}"
+        return cls(host=socket.gethostname(), pid=os.getpid(), user=user, since_ms=since_ms)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Owner | None":
+        """Read what `to_json` wrote; None: it is something else."""
+        try:
+            found = load_object(text)
+            owner = cls(
+                host=str(found["host"])[:_NAME_MAX],
+                pid=int(found["pid"]),
+                user=str(found["user"])[:_NAME_MAX],
+                since_ms=int(found["since_ms"]),
+            )
+        except (ValueError, KeyError, TypeError, OverflowError):
+            return None
+        fits = 0 < owner.pid <= _PID_MAX and 0 <= owner.since_ms <= LATEST_MS
+        return owner if fits else None
+
+    def to_json(self) -> str:
+        """Write it."""
+        return json.dumps(asdict(self))
+
+    def words(self) -> str:
+        """Say who: process, user, host and since when."""
+        user, host = visible_line(self.user), visible_line(self.host)
+        return f"process {self.pid} of {user} on {host}, since {iso(self.since_ms)}"
+
+    def is_gone(self) -> bool:
+        """Whether it was a process of this host that has ended; False where that is not known."""
+        return self.host == socket.gethostname() and not psutil.pid_exists(self.pid)

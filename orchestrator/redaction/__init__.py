@@ -1,0 +1,1 @@
+"""Removes secrets from text, by known values and by patterns."""

@@ -1,0 +1,35 @@
+"""The secrets that the configuration names."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel
+
+from orchestrator.config.alerts import SECRETS
+from orchestrator.config.load import Config
+from orchestrator.redaction.patterns import names_a_secret
+
+_NAMED: Final = SECRETS | {"key_file"}
+"""Names that do not say that the file holds a secret."""
+
+
+def configured_files(config: Config) -> tuple[Path, ...]:
+    """Every file with a secret that the configuration names."""
+    models = (*config.clusters, config.console, config.alerts)
+    return tuple(dict.fromkeys(path for each in models for path in _files(each, secret=False)))
+
+
+def _files(value: object, *, secret: bool) -> Iterator[Path]:
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            told = name in _NAMED or names_a_secret(name.removesuffix("_file"))
+            yield from _files(getattr(value, name), secret=told)
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _files(each, secret=secret)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _files(each, secret=secret)
+    elif isinstance(value, Path) and secret:
+        yield value

@@ -1,0 +1,77 @@
+"""Where the secrets are that must not be written: names and paths, never values."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from orchestrator.errors import SecretUnknown
+from orchestrator.redaction.patterns import names_a_secret
+from orchestrator.redaction.redactor import Redactor
+from streams.net import secret_file
+from streams.net.secret_file import SecretFileRefused
+
+_GUESSED_MIN: Final = 6
+"""A variable that only looks like a secret's is one if its value has so many characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """Secrets by where they are.
+
+    Attributes:
+        variables: names of environment variables.
+        files: whose content is one, or whose first line is.
+    """
+
+    variables: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+
+    def redactor(self, environment: Mapping[str, str], more: Iterable[str] = ()) -> Redactor:
+        """Read them now; also what in the environment is named like a secret, and `more`.
+
+        Raises:
+            SecretUnknown: a named variable is not set, or a file cannot be read.
+        """
+        known = [*self._named(environment), *_guessed(environment), *self._in_files()]
+        return Redactor([*known, *more])
+
+    def readable(self) -> "Secrets":
+        """Those of them whose files this person may read: nobody writes what they cannot know."""
+        files = tuple(path for path in self.files if os.access(path, os.R_OK))
+        return Secrets(variables=self.variables, files=files)
+
+    def _named(self, environment: Mapping[str, str]) -> Iterator[str]:
+        for name in self.variables:
+            if name not in environment:
+                raise SecretUnknown(
+                    f"the environment variable {name} is named as a secret and is not set: set it,"
+                    " or remove its name"
+                )
+            yield environment[name]
+
+    def _in_files(self) -> Iterator[str]:
+        for path in self.files:
+            try:
+                content = secret_file.content(path).decode("utf-8", "backslashreplace")
+            except SecretFileRefused as error:
+                raise SecretUnknown(str(error)) from error
+            yield content
+            for line in content.splitlines()[:1]:
+                yield from known_by(line.strip())
+
+
+def known_by(secret: str) -> Iterator[str]:
+    """Yield a secret and, of one that is an address, what stands behind its host."""
+    yield secret
+    host = urlsplit(secret).netloc if "://" in secret else ""
+    if host:
+        yield secret.partition(host)[2].strip("/")
+
+
+def _guessed(environment: Mapping[str, str]) -> Iterator[str]:
+    for name, value in environment.items():
+        if len(value) >= _GUESSED_MIN and names_a_secret(name):
+            yield value

@@ -1,0 +1,118 @@
+"""The alert states of each cluster: `clusters/NAME/alerts.json` beside the store.
+
+`kraftgate run` writes them, `status` and the next run read them: active alerts stay active until
+they are known to be resolved, and pending ones continue if the gap between the runs is short.
+"""
+
+import logging
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from migration.assessment.alerts import NO_ALERTS, Alert, AlertState, AlertStates
+from orchestrator.config.load import Config
+from orchestrator.run.assessed import Tick
+from streams.state.files import replace_file
+
+ALERTS_FILE: Final = "alerts.json"
+WRITE_EVERY_MS: Final = 10_000
+_log: Final = logging.getLogger(__name__)
+
+
+class _StoredAlert(BaseModel):
+    """The aliases are the keys in the file, as every version wrote them."""
+
+    model_config = ConfigDict(extra="ignore", validate_by_name=True)
+    alert: Alert
+    found_ms: int
+    active_since_ms: Annotated[int | None, Field(alias="stands_ms")]
+    is_known: bool = True
+
+
+class _StoredStates(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    at_ms: int | None = None
+    all: dict[str, _StoredAlert] = {}
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    standings: _StoredStates
+
+
+class AlertFiles:
+    """A file for each configured cluster."""
+
+    def __init__(self, config: Config) -> None:
+        self._files = {
+            each.name: AlertFile(config.state_dir / "clusters" / each.name / ALERTS_FILE)
+            for each in config.clusters
+        }
+
+    def keep(self, tick: Tick) -> None:
+        """Write what changed."""
+        for one in tick.clusters:
+            try:
+                self._files[one.entry.name].keep(one.assessment.alerts)
+            except OSError as error:
+                # The age of the file then shows its readers that it is out of date.
+                _log.warning("the alerts of %s cannot be saved: %s", one.name, error)
+
+
+class AlertFile:
+    """Written on every change, and often enough that its age shows whether `run` is running."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._last: AlertStates | None = None
+
+    def keep(self, now: AlertStates) -> None:
+        """Write it, unless it has the same states and is recent.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        last = self._last
+        if last is not None and _outline(last) == _outline(now):
+            age_ms = abs((now.at_ms or 0) - (last.at_ms or 0))
+            if age_ms < WRITE_EVERY_MS:
+                return
+        stored = {
+            fingerprint: _StoredAlert(
+                alert=each.alert,
+                found_ms=each.found_ms,
+                active_since_ms=each.active_since_ms,
+                is_known=each.is_known,
+            )
+            for fingerprint, each in now.all.items()
+        }
+        whole = _Stored(standings=_StoredStates(at_ms=now.at_ms, all=stored))
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(self._path, whole.model_dump_json(by_alias=True), durable=False)
+        self._last = now
+
+
+def read(path: Path) -> AlertStates:
+    """The stored states; none where the file is missing or has another format."""
+    try:
+        stored = _Stored.model_validate_json(path.read_bytes()).standings
+    except (FileNotFoundError, ValidationError):
+        return NO_ALERTS
+    return AlertStates(
+        at_ms=stored.at_ms,
+        all={
+            fingerprint: AlertState(
+                alert=each.alert,
+                found_ms=each.found_ms,
+                active_since_ms=each.active_since_ms,
+                is_known=each.is_known,
+            )
+            for fingerprint, each in stored.all.items()
+        },
+    )
+
+
+def _outline(states: AlertStates) -> set[tuple[str, int | None, bool]]:
+    """The states without their text, which has ages."""
+    return {(each, one.active_since_ms, one.is_known) for each, one in states.all.items()}

@@ -1,0 +1,135 @@
+"""What the walk last said of itself, beside the store: `clusters/NAME/walk.json`.
+
+Screens and `status` read it; decisions stand in the audit trail, not here.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.state import Place, Stage, Walk
+from streams.state.files import replace_file
+
+WALK_FILE: Final = "walk.json"
+
+
+class _Told(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class PlaceTold(_Told):
+    """One checkpoint that was entered, by the trail's name for it."""
+
+    id: str
+    stage: Stage
+    how: str | None
+    entered_ms: int | None
+    ended_ms: int | None
+
+
+class WalkTold(_Told):
+    """A cluster's walk at one look.
+
+    Attributes:
+        checkpoint: at which it stands; None: it has ended.
+        holds: why it does not go on, the gravest first.
+        path: the way back that is taken; None: the way ahead.
+        execute: whether steps are done by hooks.
+        asks: what a person must decide; None: nothing.
+        people: how many must approve the step before it is begun; 0: nobody need.
+        approved_by: who did, as far as that is in force; one entry for each login.
+        unexpected: what the cluster showed that no step did, newest last: time in ms, words.
+        finalize_is_near: whether the checkpoint that finalizes is under way or next; None: no
+            checkpoint says so.
+    """
+
+    at_ms: int
+    runbook: str
+    checkpoint: str | None
+    title: str | None
+    stage: Stage | None
+    holds: tuple[str, ...]
+    findings: tuple[Found, ...]
+    shown: str | None
+    path: str | None
+    paused: str | None
+    outcome: str | None
+    execute: bool
+    asks: str | None
+    places: tuple[PlaceTold, ...]
+    unexpected: tuple[tuple[int, str], ...]
+    people: int = 0
+    approved_by: tuple[str, ...] = ()
+    finalize_is_near: bool | None = None
+
+    def says_the_same(self, later: "WalkTold", within_ms: int) -> bool:
+        """Whether `later` says nothing else, and this was said just before."""
+        as_old = later.model_copy(update={"at_ms": self.at_ms})
+        return later.at_ms - self.at_ms < within_ms and as_old == self
+
+
+def told(
+    walk: Walk,
+    now_ms: int,
+    *,
+    checkpoint: str | None,
+    title: str | None,
+    holds: tuple[str, ...],
+    findings: tuple[Found, ...],
+    people: int = 0,
+    finalize_is_near: bool | None = None,
+) -> WalkTold:
+    """Put together what is said of a walk."""
+    place = None if checkpoint is None else walk.place(checkpoint)
+    return WalkTold(
+        at_ms=now_ms,
+        runbook=walk.runbook,
+        checkpoint=checkpoint,
+        title=title,
+        stage=None if place is None else place.stage,
+        holds=holds,
+        findings=findings,
+        shown=None if place is None or place.stage is not Stage.SHOWN else place.shown,
+        path=walk.path,
+        paused=None if walk.paused is None else f"{walk.paused.by.who}: {walk.paused.reason}",
+        outcome=walk.outcome,
+        execute=walk.execute,
+        asks=_asks(walk, place),
+        places=tuple(
+            PlaceTold(
+                id=each.id,
+                stage=each.stage,
+                how=each.how,
+                entered_ms=each.entered_ms,
+                ended_ms=each.ended_ms,
+            )
+            for each in walk.places.values()
+        ),
+        unexpected=walk.unexpected,
+        people=people,
+        approved_by=tuple(sorted(e.by.words() for e in place.approvals) if place else ()),
+        finalize_is_near=finalize_is_near,
+    )
+
+
+def _asks(walk: Walk, place: Place | None) -> str | None:
+    """Return why a person must decide; None: nobody need."""
+    if place is not None and place.asks is not None:
+        return place.asks
+    return None if walk.elsewhere is None else walk.elsewhere.words()
+
+
+def write(file: Path, said: WalkTold) -> None:
+    """Put it where the readers look, whole or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(file, said.model_dump_json(), durable=False)
+
+
+def read(file: Path) -> WalkTold | None:
+    """Read what was last said; None: nothing, or nothing that this version reads."""
+    try:
+        return WalkTold.model_validate_json(file.read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None

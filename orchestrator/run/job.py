@@ -1,0 +1,146 @@
+"""Starts the job of `streams` with what the configuration says; its errors become ours."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestrator.config import models
+from orchestrator.config.load import Config
+from orchestrator.config.models import Security, ZookeeperSecurity
+from orchestrator.config.state_dir import claiming
+from orchestrator.errors import (
+    FollowingError,
+    KraftgateError,
+    PathError,
+)
+from orchestrator.run.cluster_read import Following
+
+if TYPE_CHECKING:
+    from streams.spark.query import ReplayOutcome
+    from streams.spark.settings import JobSettings, Listener
+
+_LOG = logging.getLogger(__name__)
+
+Follow = Callable[[Config], AbstractContextManager[Following | None]]
+
+
+@contextmanager
+def followed(config: Config) -> Iterator[Following | None]:
+    """Follow every cluster of which anything can be asked; None when there is none.
+
+    Raises:
+        FollowingError: the query could not start.
+    """
+    asked = [(e.controllers, e.zookeeper, e.brokers, e.jmx) for e in config.clusters]
+    if not any(map(any, asked)):
+        yield None
+        return
+    following = _start(config)
+    try:
+        yield following
+    finally:
+        following.stop()
+
+
+def _start(config: Config) -> Following:
+    from streams.spark.query import JobFailed, follow
+    from streams.state.store import StoreError
+
+    try:
+        return follow(job_settings(config), config.state_dir)
+    except (JobFailed, StoreError, OSError) as error:
+        raise FollowingError(str(error)) from error
+
+
+def job_settings(config: Config) -> "JobSettings":
+    """Say to the job what to follow."""
+    from streams.spark.settings import ClusterSources, JobSettings
+
+    return JobSettings(
+        clusters=[
+            ClusterSources(
+                cluster=each.name,
+                cluster_id=each.id,
+                controllers=_listener(each.controllers, "controllers.security"),
+                zookeeper=_ensemble(each.zookeeper),
+                brokers=_listener(each.brokers, "brokers.security"),
+                jmx=None if each.jmx is None else each.jmx.model_dump(mode="json"),
+            )
+            for each in config.clusters
+        ]
+    )
+
+
+def _listener(given: models.Listener | None, key: str) -> "Listener | None":
+    from streams.spark.settings import Listener
+
+    if given is None:
+        return None
+    bootstrap = ",".join(map(str, given.bootstrap))
+    return Listener(bootstrap=bootstrap, security=_security(given.security, key))
+
+
+def _ensemble(given: models.ZookeeperEnsemble | None) -> dict[str, object] | None:
+    if given is None:
+        return None
+    return {
+        "connect": str(given.connect),
+        "security": _security(given.security, "zookeeper.security"),
+    }
+
+
+def _security(security: Security | ZookeeperSecurity, key: str) -> dict[str, str | bool]:
+    """Give the fields that differ from their defaults, files as absolute names."""
+    given = security.model_dump(exclude_defaults=True)
+    fields = {k: str(v) if isinstance(v, Path) else v for k, v in given.items()}
+    return fields | {"key": key}
+
+
+def check(following: Following | None) -> None:
+    """Look whether the query still runs.
+
+    Raises:
+        FollowingError: it died.
+    """
+    if following is None:
+        return
+    from streams.spark.query import JobFailed
+
+    try:
+        following.poll()
+    except JobFailed as error:
+        raise FollowingError(str(error)) from error
+
+
+def replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome":
+    """Run the job over files to their end.
+
+    Raises:
+        PathError: there is no metadata log at `path`.
+        ConfigError: `state_dir` cannot be written, or other users can change it.
+        LockHeld: another process uses `state_dir`.
+        KraftgateError: the job failed.
+    """
+    from streams.metadata.log_files import NotAMetadataLog, require_log
+
+    claim = nullcontext() if state_dir is None else claiming(state_dir, "kraftgate: --state-dir")
+    try:
+        require_log(path)  # before anything of Spark is imported
+        with claim:
+            return _replayed(path, state_dir, cluster)
+    except NotAMetadataLog as error:
+        raise PathError(str(error)) from error
+    except OSError as error:
+        raise KraftgateError(str(error)) from error
+
+
+def _replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome":
+    from streams.spark.query import JobFailed, replay
+    from streams.state.store import StoreError
+
+    try:
+        return replay(path, state_dir, cluster)
+    except (JobFailed, StoreError) as error:
+        raise KraftgateError(str(error)) from error

@@ -1,0 +1,184 @@
+"""Keeps in the audit trail when hazards and alerts began and ended, and when a source was not seen.
+
+Each look is compared with what the trail says stands; only what differs makes an entry. A restart
+reads the trail, so that a hazard that stands on is not told twice, and one that ended meanwhile is
+told to be over.
+"""
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import Final
+
+from migration.assessment.alerts import AlertStates
+from migration.assessment.conditions import DataSource
+from migration.assessment.currency import Currency
+from migration.assessment.hazards import Hazard, is_end_known
+from orchestrator.audit import AuditLog, run_entries
+from orchestrator.audit.run_entries import Body, HazardBegan, HazardChanged, as_json
+from orchestrator.audit.run_spans import Which, stood
+from orchestrator.config.load import Config
+from orchestrator.config.models import ClusterEntry
+from orchestrator.process.owner import Owner
+from orchestrator.run.assessed import Assessed, Tick
+from streams.state.source_status import now_ms as wall_clock_ms
+
+SETTLE_MS: Final = 60_000
+"""What the store has at first is of the process before: it is judged once every source that was
+seen then is current again, or has been away for so long."""
+_FOLLOWED: Final = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS)
+
+
+class Chronicle:
+    """Keeps it for every configured cluster.
+
+    To be made before the clusters are followed, so that the last sign of life of the process before
+    can be read; nothing is written before the first look.
+    """
+
+    def __init__(
+        self, config: Config, log: AuditLog, reported_before_ms: Callable[[str], int | None]
+    ) -> None:
+        """Prepare.
+
+        Args:
+            config: The clusters.
+            log: The audit trail.
+            reported_before_ms: Gives when a source of a cluster last reported to an earlier
+                process.
+        """
+        owner = Owner.myself(wall_clock_ms()).words()
+        self._kept = {
+            each.name: _Kept(each, log, owner, reported_before_ms(each.name))
+            for each in config.clusters
+        }
+        self._looked_ms: int | None = None
+
+    def tick(self, tick: Tick) -> None:
+        """Record what changed.
+
+        Raises:
+            AuditError: the audit trail cannot be written.
+        """
+        self._looked_ms = tick.at_ms
+        for one in tick.clusters:
+            self._kept[one.name].tick(one)
+
+    def close(self) -> None:
+        """Say that nobody follows any more; what stands goes on standing."""
+        if self._looked_ms is not None:
+            at_ms = max(self._looked_ms, wall_clock_ms())
+            for each in self._kept.values():
+                each.close(at_ms)
+
+
+class _Kept:
+    """One cluster.
+
+    Args:
+        reported_before_ms: when a source last reported to an earlier process.
+    """
+
+    def __init__(
+        self, entry: ClusterEntry, log: AuditLog, owner: str, reported_before_ms: int | None
+    ) -> None:
+        self._entry = entry
+        self._log = log
+        self._owner = owner
+        before = stood(log.entries(entry.name))
+        self._away = set(before.seen)
+        self._seen: dict[str, int] = {}
+        self._lost: set[str] = set()
+        self._stands: dict[Which, Hazard | None] = {
+            each.which: None for each in before.hazards if each.ended_ms is None
+        }
+        self._judged = {
+            each.which: (each.judged.severity, each.judged.blocks)
+            for each in before.hazards
+            if each.ended_ms is None
+        }
+        self._alerts = {
+            each.alert.fingerprint: each.alert.alert
+            for each in before.alerts
+            if each.ended_ms is None
+        }
+        self._reported_before_ms = reported_before_ms
+        self._began_ms: int | None = None
+        self._looked_ms: int | None = None
+
+    def tick(self, one: Assessed) -> None:
+        """Record what differs from what the trail says."""
+        now_ms = one.now_ms
+        if self._began_ms is None:
+            self._began_ms = now_ms
+            began = run_entries.FollowBegan(
+                owner=self._owner,
+                version=version("kraftgate"),
+                last_seen_ms=self._reported_before_ms,
+            )
+            self._tell(began, now_ms)
+        self._look_at_sources(one.currency, now_ms)
+        self._look_at_alerts(one.assessment.alerts, now_ms)
+        if self._away and now_ms - self._began_ms < SETTLE_MS:
+            return
+        self._look_at_hazards(one.hazards, one.currency, now_ms)
+        self._looked_ms = now_ms
+
+    def close(self, now_ms: int) -> None:
+        """Say that it is not followed any more."""
+        if self._began_ms is not None:
+            self._tell(run_entries.FollowEnded(owner=self._owner), now_ms)
+
+    def _look_at_sources(self, currency: Currency, now_ms: int) -> None:
+        for source in _FOLLOWED if self._entry.jmx is None else (*_FOLLOWED, DataSource.JMX):
+            name, why = str(source), currency.not_current.get(source)
+            if why is None:
+                self._away.discard(name)
+                if name not in self._seen or name in self._lost:
+                    self._tell(run_entries.SourceSeen(source=name), now_ms)
+                self._lost.discard(name)
+                self._seen[name] = now_ms
+            elif name in self._seen and name not in self._lost:
+                lost = run_entries.SourceLost(source=name, why=why, last_seen_ms=self._seen[name])
+                self._tell(lost, now_ms)
+                self._lost.add(name)
+
+    def _look_at_alerts(self, alerts: AlertStates, now_ms: int) -> None:
+        """What is not known to be over stands on: `migration.assessment.alerts` sees to that."""
+        now = {each.alert.fingerprint: each.alert for each in alerts.active()}
+        for fingerprint, alert in now.items():
+            if fingerprint not in self._alerts:
+                self._tell(run_entries.AlertBegan.of(alert), now_ms)
+        for fingerprint, name in self._alerts.items():
+            if fingerprint not in now:
+                self._tell(run_entries.AlertEnded(alert=name, fingerprint=fingerprint), now_ms)
+        self._alerts = {fingerprint: alert.name for fingerprint, alert in now.items()}
+
+    def _look_at_hazards(self, found: Sequence[Hazard], currency: Currency, now_ms: int) -> None:
+        """Record what began, changed and ended; what is not known to have ended stays as it was."""
+        now: dict[Which, Hazard] = {}
+        for each in found:  # the gravest first: several of one kind and broker are one
+            now.setdefault((str(each.kind), each.broker), each)
+        for which, hazard in now.items():
+            judged = (str(hazard.severity), None if hazard.blocks is None else str(hazard.blocks))
+            if which not in self._stands:
+                self._tell(HazardBegan.of(hazard), now_ms)
+            elif self._judged[which] != judged:
+                self._tell(HazardChanged.of(hazard), now_ms)
+            self._judged[which] = judged
+        for which in [each for each in self._stands if each not in now]:
+            if not is_end_known(which[0], currency):
+                continue
+            last = self._stands[which]
+            ended = run_entries.HazardEnded(
+                hazard=which[0],
+                broker=which[1],
+                text=None if last is None else last.text,
+                evidence=() if last is None else last.shown,
+                last_seen_ms=None if last is None else self._looked_ms,
+            )
+            self._tell(ended, now_ms)
+            del self._stands[which]
+        self._stands |= now
+
+    def _tell(self, body: Body, now_ms: int) -> None:
+        self._log.append(self._entry.name, body.kind, as_json(body), now_ms)

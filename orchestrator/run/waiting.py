@@ -1,0 +1,186 @@
+"""Waits until conditions hold for clusters that a `kraftgate run` follows, within a time.
+
+Sources that are polled are polled again before a condition counts as satisfied. The first
+assessment polls them, too: a condition that holds already is reported within seconds, and a reason
+never says that a source has not been polled.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from migration.assessment.conditions import Condition, DataSource, Finding, Verdict, verdict_of
+from orchestrator.config.models import ClusterEntry
+from orchestrator.run.absent_nodes import refuse_absent
+from orchestrator.run.assessed import Assessed, Tick
+from orchestrator.run.probes.probes import needs_of
+from orchestrator.run.soak import Together
+
+EVERY_S: Final = 0.5
+LOOK_S: Final = 15.0
+"""Time limit for polling the disks, and for polling everything else."""
+_FIRST_S: Final = 2.0
+"""The same at the first assessment: a dead broker does not delay the first report."""
+_LEAST_S: Final = 1.0
+_NOT_LOOKED: Final = "the disks could not be looked at now: is `kraftgate run` running?"
+_NOT_ASKED: Final = "it was asked anew, and not answered in time"
+
+Found = Mapping[str, tuple[Finding, ...]]
+"""By the cluster's name, in the order of the conditions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How the waiting ended: all that was found at the last look, and after how long."""
+
+    verdict: Verdict
+    found: Found
+    waited_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What the waiting asks of the outside; tests give their own.
+
+    Attributes:
+        tick: assesses all configured clusters, at a time by the wall clock (ms).
+        look_at_disks: has the disks looked at: cluster, broker (None: all), within seconds;
+            whether it came about.
+        ask_anew: asks for it again, within seconds; whether it was answered.
+        say: receives the pending conditions whenever they change.
+        not_followed: why no source is current: no `kraftgate run` is running; None: one is.
+    """
+
+    tick: Callable[[int], Tick]
+    look_at_disks: Callable[[str, int | None, float], bool]
+    ask_anew: Callable[[str, float], bool]
+    say: Callable[[Found], None]
+    not_followed: Callable[[], str | None] = lambda: None
+    clock_s: Callable[[], float] = time.monotonic
+    now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+    sleep: Callable[[float], None] = time.sleep
+
+
+@dataclass(slots=True)
+class _Cluster:
+    entry: ClusterEntry
+    together: Together
+
+
+class Waiting:
+    """The same conditions on every one of these clusters."""
+
+    def __init__(
+        self,
+        entries: Sequence[ClusterEntry],
+        conditions: Sequence[Condition],
+        world: World,
+    ) -> None:
+        self._conditions = tuple(conditions)
+        self._world = world
+        self._clusters = {each.name: _Cluster(each, Together(conditions)) for each in entries}
+        self._said: object = None
+
+    def wait(self, timeout_s: float, *, fail_fast: bool) -> Outcome:
+        """Assess until all hold or the time is over; `fail_fast`: or one of them is violated.
+
+        Raises:
+            UnknownIdError: a condition names a broker or controller that a cluster does not have.
+        """
+        world = self._world
+        began_s = world.clock_s()
+        found = self._confirmed(min(_FIRST_S, max(_LEAST_S, timeout_s)))
+        while True:
+            left_s = timeout_s - (world.clock_s() - began_s)
+            self._say(found)
+            if self._is_settled(found, fail_fast=fail_fast) or left_s <= 0:
+                return Outcome(
+                    verdict=_verdict(found), found=found, waited_s=world.clock_s() - began_s
+                )
+            world.sleep(min(EVERY_S, left_s))
+            found = self._judged()
+            if self._is_settled(found, fail_fast=fail_fast):
+                left_s = timeout_s - (world.clock_s() - began_s)
+                found = self._confirmed(min(LOOK_S, max(_LEAST_S, left_s)))
+
+    def _judged(self) -> Found:
+        return {
+            one.name: self._judge(self._clusters[one.name], one)
+            for one in self._world.tick(self._world.now_ms()).clusters
+            if one.name in self._clusters
+        }
+
+    def _judge(self, cluster: _Cluster, one: Assessed) -> tuple[Finding, ...]:
+        view = one.assessment.view
+        refuse_absent(self._conditions, view)
+        return cluster.together.judge(view)
+
+    def _confirmed(self, timeout_s: float) -> Found:
+        """Judge on what is looked at and asked for now; what cannot be is not known."""
+        silent = {
+            name: self._looked_anew(cluster.entry, timeout_s)
+            for name, cluster in self._clusters.items()
+        }
+        return {
+            name: tuple(
+                _unless(silent[name], condition, found)
+                for condition, found in zip(self._conditions, findings, strict=True)
+            )
+            for name, findings in self._judged().items()
+        }
+
+    def _looked_anew(self, entry: ClusterEntry, timeout_s: float) -> Mapping[DataSource, str]:
+        """The sources that could not be looked at anew, with the reason."""
+        needs = needs_of(self._conditions)
+        silent: dict[DataSource, str] = {}
+        asked_for = needs & _ASKED_FOR
+        if asked_for and not self._world.ask_anew(entry.name, timeout_s):
+            silent.update(dict.fromkeys(asked_for, _NOT_ASKED))
+        on_disk = DataSource.LOG_DIRS in needs and entry.brokers is not None
+        on_disk = on_disk and self._world.not_followed() is None
+        if on_disk and not self._world.look_at_disks(entry.name, self._broker(), timeout_s):
+            silent[DataSource.LOG_DIRS] = _NOT_LOOKED
+        return silent
+
+    def _broker(self) -> int | None:
+        """The only broker whose disks the conditions are about; None: all of them."""
+        about = {each.broker for each in self._conditions if DataSource.LOG_DIRS in each.needs}
+        return next(iter(about)) if len(about) == 1 else None
+
+    def _is_settled(self, found: Found, *, fail_fast: bool) -> bool:
+        verdict = _verdict(found)
+        return verdict is Verdict.SATISFIED or (fail_fast and verdict is Verdict.VIOLATED)
+
+    def _say(self, found: Found) -> None:
+        now = [
+            (name, each.condition, each.verdict, each.reason)
+            for name, some in found.items()
+            for each in some
+        ]
+        if now != self._said:
+            self._said = now
+            self._world.say(found)
+
+
+_ASKED_FOR: Final = frozenset(
+    {
+        DataSource.TOPICS,
+        DataSource.SETTINGS,
+        DataSource.QUORUM,
+        DataSource.PREFLIGHT,
+        DataSource.EXTERNAL,
+    }
+)
+
+
+def _verdict(found: Found) -> Verdict:
+    return verdict_of(each for some in found.values() for each in some)
+
+
+def _unless(silent: Mapping[DataSource, str], condition: Condition, found: Finding) -> Finding:
+    """What rests on a source that could not be looked at anew is not known to hold."""
+    reasons = [why for source, why in silent.items() if source in condition.needs]
+    if not reasons or found.verdict is not Verdict.SATISFIED:
+        return found
+    return replace(found, verdict=Verdict.UNKNOWN, reason="; ".join(reasons))

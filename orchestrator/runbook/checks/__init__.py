@@ -1,0 +1,1 @@
+"""Checks a runbook as a whole: order, phases, approvals, rollbacks."""

@@ -1,0 +1,127 @@
+"""No checkpoint asks for a phase of the migration that cannot be there any more, or not yet.
+
+Phases go one way: on the way forward never back, on a way back never forward. So each condition
+that binds the phase narrows what may come after it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from migration.image.summary import WAY, Phase
+from orchestrator.config.yaml_lines import Problem
+from orchestrator.runbook.calls import Call, call_of
+from orchestrator.runbook.places import Place, backward, forward, in_turn
+
+if TYPE_CHECKING:
+    from orchestrator.runbook.loaded import Loaded
+
+_ALL: Final = frozenset(Phase)
+_BEFORE_COPY: Final = frozenset({Phase.ZOOKEEPER, Phase.ROLLED_BACK, Phase.PRE_MIGRATION})
+_NO_QUORUM: Final = frozenset({Phase.ZOOKEEPER, Phase.ROLLED_BACK})
+_TWO_WAY: Final = frozenset({Phase.HYBRID, Phase.DUAL_WRITE})
+_MODES: Final = {
+    "zookeeper": _BEFORE_COPY,
+    "migrating": frozenset({Phase.PRE_MIGRATION, Phase.COPYING, Phase.HYBRID}),
+    "kraft": frozenset({Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED, Phase.KRAFT}),
+}
+_ALWAYS_IN: Final = {
+    Call("copied"): frozenset({*_TWO_WAY, Phase.FINALIZED}),
+    Call("no_zookeeper_broker"): frozenset({Phase.DUAL_WRITE, Phase.FINALIZED, Phase.KRAFT}),
+    Call("kraft_only"): frozenset({Phase.FINALIZED, Phase.KRAFT}),
+    Call("dual_write_alive"): _TWO_WAY,
+    Call("content_equal"): _TWO_WAY,
+    Call("controllers_stopped"): _NO_QUORUM,
+    Call("no_migration_znode"): _NO_QUORUM | {Phase.FINALIZED},
+    Call("zk_controller", ("zookeeper",)): _BEFORE_COPY,
+    Call("zk_controller", ("kraft",)): frozenset({Phase.COPYING, *_TWO_WAY, Phase.FINALIZED}),
+    Call("all_brokers", ("zookeeper",)): _BEFORE_COPY,
+    Call("all_brokers", ("migrating",)): _MODES["migrating"],
+    Call("all_brokers", ("kraft",)): frozenset({Phase.DUAL_WRITE, Phase.FINALIZED, Phase.KRAFT}),
+}
+"""In which phases a condition can be satisfied. A way back lets go of the phase only at its end, so
+what the controllers leave behind counts as `zookeeper`."""
+
+
+def phases(loaded: "Loaded") -> Iterator[Problem]:
+    """Find the first condition of each way that cannot hold where it stands."""
+    yield from _one_way(loaded, forward(loaded.runbook), _ALL, back=False)
+    ways: dict[str, list[Place]] = {}
+    for place in backward(loaded.runbook):
+        if place.way_back is not None:
+            ways.setdefault(place.way_back.id, []).append(place)
+    undoable = _ALL - {Phase.FINALIZED, Phase.KRAFT}
+    for places in ways.values():
+        yield from _one_way(loaded, places, undoable, back=True)
+
+
+def _one_way(
+    loaded: "Loaded", places: Sequence[Place], start: frozenset[Phase], *, back: bool
+) -> Iterator[Problem]:
+    left: dict[str, frozenset[Phase]] = {}
+    narrowed_by: dict[str, tuple[str, str]] = {}
+    for place in in_turn(places):
+        id_ = place.checkpoint.id
+        possible, blame = start, ("", "")
+        for before in place.before:
+            if before in left:
+                narrower = possible & _from_there(left[before], back=back)
+                if narrower != possible:
+                    possible, blame = narrower, narrowed_by[before]
+        for role in ("needs", "opens_when"):
+            if role == "opens_when":
+                possible = _from_there(possible, back=back)
+            for position, text in enumerate(getattr(place.checkpoint, role)):
+                allowed = _allowed(text)
+                if allowed is None or possible <= allowed:
+                    continue
+                if not possible & allowed:
+                    what = _said(text, allowed, possible, blame)
+                    yield Problem(line=loaded.line(*place.path, role, position), what=what)
+                    continue
+                possible, blame = possible & allowed, (text, id_)
+        left[id_], narrowed_by[id_] = possible, blame
+
+
+def _from_there(phases_: frozenset[Phase], *, back: bool) -> frozenset[Phase]:
+    """Give the phases that can come from these, these included."""
+    if back:
+        ranks = [WAY.index(phase) for phase in phases_ if phase in WAY]
+        return phases_ | frozenset(WAY[: max(ranks, default=-1) + 1]) | {Phase.ROLLED_BACK}
+    found = set(phases_)
+    for phase in phases_:
+        if phase in WAY:
+            found.update(WAY[WAY.index(phase) :])
+        elif phase is Phase.ROLLED_BACK:
+            found.update(WAY[1:])  # another attempt
+    return frozenset(found)
+
+
+def _allowed(text: str) -> frozenset[Phase] | None:
+    """Give the phases in which a condition can hold; None: in any."""
+    call = call_of(text)
+    if call is None:
+        return None
+    if call.name == "broker_mode" and len(call.arguments) == 2:
+        return _MODES.get(call.arguments[1])
+    phase = call.arguments[0] if call.arguments else call.name
+    if call.name == "phase_is" and phase in set(Phase):
+        return frozenset({Phase(phase)})
+    if (call.name == "phase" or call.name == phase) and phase in set(Phase):
+        wanted = Phase(phase)
+        return frozenset(WAY[WAY.index(wanted) :]) if wanted in WAY else frozenset({wanted})
+    return _ALWAYS_IN.get(call)
+
+
+def _said(
+    text: str, allowed: frozenset[Phase], possible: frozenset[Phase], blame: tuple[str, str]
+) -> str:
+    because = f" once `{blame[1]}` asked for {blame[0]}" if blame[1] else " on this way"
+    return (
+        f"can never be reached: {text} holds in {_names(allowed)} only, and the phase is"
+        f" {_names(possible)}{because}"
+    )
+
+
+def _names(phases_: frozenset[Phase]) -> str:
+    names = [str(phase) for phase in Phase if phase in phases_]
+    return " or ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)

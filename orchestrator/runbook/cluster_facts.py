@@ -1,0 +1,107 @@
+"""What a plan must know of the real cluster: who is there, on which hosts, and who leads."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from migration.assessment.checks.takeover import image_of
+from migration.observed.probed import Facts, Unknown
+from orchestrator.config.models import ClusterEntry
+from orchestrator.config.values import parse_host_port
+from orchestrator.runbook.instance_order import Leaders, Member
+
+_PHASE: Final = "PHASE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterFacts:
+    """A cluster as a plan sees it.
+
+    Attributes:
+        cluster: its name in the configuration.
+        brokers: all that are known of, also those that are down.
+        controllers: those that answer; none before they are provisioned.
+        addresses: the fields `brokers`, `controllers`, `zookeeper`, as configured; an absent one
+            is not configured.
+        not_known: what could not be told, in words.
+    """
+
+    cluster: str
+    brokers: tuple[Member, ...]
+    controllers: tuple[Member, ...]
+    leaders: Leaders
+    addresses: dict[str, str]
+    not_known: tuple[str, ...] = ()
+
+    def values(self, member: Member | None = None, each: str | None = None) -> dict[str, str]:
+        """Give the fields of a step's texts; `each`: what the member is, broker or controller.
+
+        The phase is another one at each step, so a plan shows the word in its place.
+        """
+        found = {"cluster": self.cluster, "phase": _PHASE, **self.addresses}
+        if member is not None and each is not None:
+            found[each] = str(member.id)
+            found["rack"] = member.rack
+            if member.host:
+                found["host"] = member.host
+        return found
+
+
+def addresses_of(entry: ClusterEntry) -> dict[str, str]:
+    """Give the configured addresses by their field's name."""
+    found = {}
+    if entry.brokers is not None:
+        found["brokers"] = ",".join(map(str, entry.brokers.bootstrap))
+    if entry.controllers is not None:
+        found["controllers"] = ",".join(map(str, entry.controllers.bootstrap))
+    if entry.zookeeper is not None:
+        found["zookeeper"] = str(entry.zookeeper.connect)
+    return found
+
+
+def facts_of(entry: ClusterEntry, asked: Facts) -> ClusterFacts:
+    """Make a plan's facts of what preflight's askers were told (`streams.probe.gather`)."""
+    brokers = tuple(
+        Member(id=each.id, host=_host(each.endpoint), rack=each.rack or "")
+        for each in asked.brokers
+    )
+    controllers = tuple(
+        Member(id=each.node_id, host=_host(each.endpoint))
+        for each in asked.controllers
+        if isinstance(each.node_id, int)
+    )
+    leaders = [each.quorum.leader for each in asked.controllers if each.quorum is not None]
+    holder = None if isinstance(asked.zookeeper, Unknown) else image_of(asked.zookeeper).controller
+    return ClusterFacts(
+        cluster=entry.name,
+        brokers=brokers,
+        controllers=controllers,
+        leaders=Leaders(
+            zookeeper_controller=None if holder is None or holder.is_kraft else holder.id,
+            active_controller=next(iter(leaders), None),
+        ),
+        addresses=addresses_of(entry),
+        not_known=tuple(_not_known(asked)),
+    )
+
+
+def _host(endpoint: str) -> str:
+    return parse_host_port(endpoint).host if endpoint else ""
+
+
+def _not_known(asked: Facts) -> list[str]:
+    lines = []
+    if isinstance(asked.topics, Unknown):
+        lines.append(f"brokers: {asked.topics.why}")
+    lines += [
+        f"broker {each.id}: {each.release.why}"
+        for each in asked.brokers
+        if isinstance(each.release, Unknown)
+    ]
+    lines += [
+        f"controller at {each.endpoint}: {each.unreachable}"
+        for each in asked.controllers
+        if each.unreachable is not None
+    ]
+    if isinstance(asked.zookeeper, Unknown):
+        lines.append(f"ZooKeeper: {asked.zookeeper.why}")
+    return lines

@@ -1,0 +1,167 @@
+"""A runbook as a page to read in the night, in Markdown."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from migration.assessment.conditions import known
+from migration.image.summary import Phase
+from migration.values.durations import format_duration
+from orchestrator.runbook.calls import call_of
+from orchestrator.runbook.checks.shape import rules_of
+from orchestrator.runbook.model import (
+    NO_ROLLBACK,
+    Checkpoint,
+    ForwardCheckpoint,
+    OwnCondition,
+    Runbook,
+)
+from orchestrator.runbook.places import Place, backward, forward, in_turn
+from orchestrator.runbook.templates import fields_for, render
+
+_RULES: Final = {
+    "rack": "rack by rack",
+    "zookeeper_controller_last": "ZooKeeper's controller last",
+    "active_controller_last": "the active controller last",
+}
+
+
+def page(runbook: Runbook) -> str:
+    """Write the whole page."""
+    return "\n".join(_lines(runbook)).rstrip() + "\n"
+
+
+def _lines(runbook: Runbook) -> Iterator[str]:
+    words = _words_of(runbook)
+    places = in_turn(forward(runbook))
+    yield from (f"# {runbook.title}", "", runbook.explain.strip(), "")
+    yield from ("## The way", "")
+    for number, place in enumerate(places, 1):
+        checkpoint = place.checkpoint
+        each = f", for each {checkpoint.for_each}" if checkpoint.for_each else ""
+        yield f"{number}. {checkpoint.title} (`{checkpoint.id}`{each})"
+    yield ""
+    for number, place in enumerate(places, 1):
+        yield from (f"## {number}. {place.checkpoint.title}", "")
+        above = places[number - 2].checkpoint.id if number > 1 else None
+        yield from _before(place, above)
+        yield from _checkpoint(place.checkpoint, words)
+    yield from _ways_back(runbook, words)
+    yield from _glossary(runbook)
+
+
+def _before(place: Place, above: str | None) -> Iterator[str]:
+    if place.before != (() if above is None else (above,)):
+        names = ", ".join(f"`{id_}`" for id_ in place.before) or "nothing"
+        yield from (f"It comes after {names}.", "")
+
+
+def _checkpoint(checkpoint: Checkpoint, words: Mapping[str, str]) -> Iterator[str]:
+    yield from (checkpoint.explain.strip(), "")
+    if checkpoint.irreversible:
+        yield from ("**There is no way back once it has begun.**", "")
+    if checkpoint.destructive:
+        yield from ("**It destroys data, or what holds them.**", "")
+    if checkpoint.for_each is not None:
+        rules = [_RULES[rule] for rule in rules_of(checkpoint)]
+        order = ", ".join((*rules, "by id"))
+        yield from (f"Done for each {checkpoint.for_each}, one at a time: {order}.", "")
+    if checkpoint.already:
+        yield from (
+            f"Nothing has to be done where it is so already: {_named(checkpoint.already)}.",
+            "",
+        )
+    if checkpoint.needs:
+        yield from (f"Before the step all of these must hold: {_named(checkpoint.needs)}.", "")
+    yield from _approval(checkpoint)
+    if checkpoint.step is not None:
+        yield from (f"### What to do (step `{checkpoint.step.name}`)", "")
+        shown = {name: name.upper() for name in fields_for(checkpoint.for_each)}
+        yield from (render(checkpoint.step.manual, shown).strip(), "")
+    yield from ("It opens when all of these hold:", "")
+    for text in checkpoint.opens_when:
+        call = call_of(text)
+        said = words.get("" if call is None else call.name)
+        yield f"- `{text}`" + (f": {said}" if said else "")
+    yield ""
+    if isinstance(checkpoint, ForwardCheckpoint):
+        yield from _way_back(checkpoint)
+
+
+def _approval(checkpoint: Checkpoint) -> Iterator[str]:
+    approval = checkpoint.approval
+    if approval is None:
+        return
+    if approval.given_at is not None:
+        yield from (f"The approval of `{approval.given_at}` covers it.", "")
+        return
+    who = "One person approves" if approval.people == 1 else f"{approval.people} people approve"
+    id_ = checkpoint.id if checkpoint.for_each is None else f"'{checkpoint.id}[ID]'"
+    confirm = " --confirm CLUSTER" if checkpoint.cannot_be_undone else ""
+    command = f'kraftgate approve {id_} --reason "..."{confirm}'
+    yield from (f"**{who} it**, each with `{command}`.", "")
+
+
+def _named(texts: tuple[str, ...]) -> str:
+    return ", ".join(f"`{text}`" for text in texts)
+
+
+def _words_of(runbook: Runbook) -> dict[str, str]:
+    """Give what each condition's name stands for."""
+    words = {each.name: each.explains for each in known()}
+    words.update((str(phase), f"The migration has reached {phase}.") for phase in Phase)
+    words.update((own.name, own.explain.strip()) for own in runbook.conditions if own.explain)
+    return words
+
+
+def _way_back(checkpoint: ForwardCheckpoint) -> Iterator[str]:
+    if checkpoint.rollback is None:
+        return
+    if checkpoint.rollback == NO_ROLLBACK:
+        yield from (f"No way back is needed: {(checkpoint.rollback_reason or '').strip()}", "")
+        return
+    until = " until its step has begun" if checkpoint.irreversible else ""
+    name = checkpoint.rollback
+    yield from (f"The way back from here{until}: [`{name}`](#back-{name}).", "")
+
+
+def _ways_back(runbook: Runbook, words: Mapping[str, str]) -> Iterator[str]:
+    for way in runbook.rollbacks:
+        yield from (f'<a id="back-{way.id}"></a>', "", f"## Way back: {way.title} (`{way.id}`)", "")
+        yield from (way.explain.strip(), "")
+        for number, checkpoint in enumerate(way.checkpoints, 1):
+            yield from (f"### {number}. {checkpoint.title} (`{checkpoint.id}`)", "")
+            yield from (line.replace("### ", "#### ", 1) for line in _checkpoint(checkpoint, words))
+        if way.then is not None:
+            yield from (f"It goes on with [`{way.then}`](#back-{way.then}).", "")
+
+
+def _glossary(runbook: Runbook) -> Iterator[str]:
+    """Say what each condition of the page stands for, and what it is judged by."""
+    places = (*forward(runbook), *backward(runbook))
+    calls = {
+        call.name
+        for place in places
+        for texts in (place.checkpoint.already, place.checkpoint.needs, place.checkpoint.opens_when)
+        for text in texts
+        if (call := call_of(text)) is not None
+    }
+    yield from ("## The conditions", "")
+    yield "Only `satisfied` opens a gate. What is stale or missing is `unknown`, and holds it."
+    yield ""
+    for each in known():
+        if each.name in calls:
+            sources = ", ".join(sorted(str(source).replace("_", " ") for source in each.sources))
+            seen = f" Seen in: {sources}." if sources else ""
+            yield f"- `{each.signature}`: {each.explains}{seen}"
+    for own in runbook.conditions:
+        yield f"- `{own.name}`: {_asked(own)}"
+
+
+def _asked(own: OwnCondition) -> str:
+    said = f"{own.explain.strip()} " if own.explain else ""
+    if own.shell is not None:
+        timeout = format_duration(own.shell.timeout)
+        return f"{said}It is asked by `{' '.join(own.shell.argv)}`, for {timeout} at most."
+    if own.promql is not None:
+        return f"{said}It is asked of {own.promql.url}: `{own.promql.query}`."
+    return said

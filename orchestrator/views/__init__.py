@@ -1,0 +1,1 @@
+"""The views of an assessment; each is independent of the others."""

@@ -1,0 +1,1 @@
+"""Who may read the console or change something: tokens, sessions, TLS, redaction."""

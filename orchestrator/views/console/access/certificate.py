@@ -1,0 +1,84 @@
+"""The console's certificate: read at the start, and again for new connections once it changes."""
+
+import logging
+import ssl
+from pathlib import Path
+from typing import Final
+
+from orchestrator.config.models import ConsoleTls
+from orchestrator.errors import ConfigError
+from streams.net.secret_file import SecretFileRefused, content
+
+_LOG = logging.getLogger(__name__)
+_VERSION_MIN: Final = ssl.TLSVersion.TLSv1_2
+
+Stamp = tuple[tuple[int, int, int], ...]
+
+
+class Certificate:
+    """Gives every new connection the certificate that is in the files now.
+
+    While a changed pair of files cannot be used (one of them is written before the other), new
+    connections get the last one that could.
+
+    Attributes:
+        context: for the listener.
+
+    Raises:
+        ConfigError: the files cannot be used.
+    """
+
+    def __init__(self, tls: ConsoleTls, where: str) -> None:
+        self._tls = tls
+        self._stamp = _stamp(tls)
+        try:
+            self._newest = self.context = _context(tls)
+        except (OSError, SecretFileRefused) as error:
+            fix = "name a PEM certificate and its key, both readable by kraftgate"
+            raise ConfigError([f"{where}: {_files(tls)}: {error}: {fix}"]) from error
+        self.context.sni_callback = self._choose
+
+    def _choose(self, connection: ssl.SSLObject, _: str, __: ssl.SSLContext) -> None:
+        """OpenSSL asks at the beginning of every handshake."""
+        stamp = _stamp(self._tls)
+        if stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                self._newest = _context(self._tls)
+            except (OSError, SecretFileRefused) as error:
+                _LOG.warning(
+                    "%s changed and cannot be used (%s): the certificate of before is used on",
+                    _files(self._tls),
+                    error,
+                )
+        connection.context = self._newest
+
+
+def _context(tls: ConsoleTls) -> ssl.SSLContext:
+    """Load the certificate.
+
+    Raises:
+        OSError: a file cannot be read, or is no certificate, or no key of it.
+        SecretFileRefused: the key's file is not private.
+    """
+    content(tls.key_file)
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.minimum_version = _VERSION_MIN
+    made.load_cert_chain(tls.cert_file, tls.key_file)
+    return made
+
+
+def _stamp(tls: ConsoleTls) -> Stamp:
+    return tuple(map(_stamp_of, (tls.cert_file, tls.key_file)))
+
+
+def _stamp_of(path: Path) -> tuple[int, int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0, 0
+    return found.st_mtime_ns, found.st_ino, found.st_size
+
+
+def _files(tls: ConsoleTls) -> str:
+    return f"`cert_file` {tls.cert_file} and `key_file` {tls.key_file}"

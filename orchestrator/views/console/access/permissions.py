@@ -1,0 +1,107 @@
+"""Who may read the console, and who may change something there."""
+
+import ipaddress
+from collections.abc import Iterable
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+
+from orchestrator.views.console.access.bearer_token import Token
+from orchestrator.views.console.access.refusals import Refused
+from orchestrator.views.console.access.sessions import Sessions
+
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Access:
+    """Who may read, and who may change.
+
+    Attributes:
+        token_to_read: it is not only loopback that reaches us.
+    """
+
+    def __init__(
+        self, token: Token, sessions: Sessions, hosts: Iterable[str], *, loopback: bool
+    ) -> None:
+        """Prepare; `hosts`: names, besides those of loopback, that browsers use for it."""
+        self._token = token
+        self._sessions = sessions
+        self._hosts = _LOOPBACK | frozenset(hosts)
+        self._loopback = loopback
+        self.token_to_read = not loopback
+
+    def check_host(self, headers: Headers) -> None:
+        """Refuse a Host that is not ours; an IP address is nobody's name to resolve elsewhere."""
+        host = _host(headers.get("host", ""))
+        if host in self._hosts or (not self._loopback and _is_ip(host)):
+            return
+        raise Refused(
+            403,
+            "other_host",
+            "this console is not known by the name in the request",
+            "use the address that kraftgate run printed, or name it in `console.hosts`",
+        )
+
+    def check_origin(self, headers: Headers) -> None:
+        """Refuse what a page from elsewhere sends."""
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        host = headers.get("host", "").lower()
+        ours = origin is None or origin.lower() in (f"http://{host}", f"https://{host}")
+        if ours and site in (None, "same-origin", "none"):
+            return
+        raise Refused(403, "other_origin", "the request comes from another page than this console")
+
+    def may_read(self, connection: HTTPConnection) -> bool:
+        """Whether it may see anything."""
+        return not self.token_to_read or self.has_shown_token(connection)
+
+    def has_shown_token(self, connection: HTTPConnection) -> bool:
+        """Whether it sends the token, or belongs to a browser that has sent it."""
+        if self._sessions.holds(connection.cookies):
+            return True
+        given = bearer(connection.headers)
+        return given is not None and self._token.is_it(given)
+
+    def check_reader(self, connection: HTTPConnection) -> None:
+        """Refuse who may not read."""
+        if not self.may_read(connection):
+            raise self.no_token(connection.headers)
+
+    def check_writer(self, headers: Headers) -> None:
+        """Refuse who has no token, or sends no JSON."""
+        given = bearer(headers)
+        if given is None or not self._token.is_it(given):
+            raise self.no_token(headers)
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Refused(415, "content_type", "a change is sent as application/json")
+
+    def no_token(self, headers: Headers) -> Refused:
+        """Say that the token is missing, or wrong."""
+        mend = "kraftgate run printed at its start which file holds the token"
+        if bearer(headers) is None:
+            return Refused(401, "token_needed", "this needs the token", mend)
+        return Refused(401, "token_wrong", "the token is not the one of this console", mend)
+
+
+def bearer(headers: Headers) -> str | None:
+    """Return the token that a request carries; None: it carries none."""
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" and given.strip() else None
+
+
+def _host(header: str) -> str:
+    """The name without its port, and without the brackets of an IPv6 address."""
+    host = header.strip().lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,73 @@
+"""Limits wrong tokens by client, and has them recorded."""
+
+import ipaddress
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.views.console.access.bearer_token import Token
+from orchestrator.views.console.access.refusals import Refused
+
+WRONG_MAX: Final = 10
+"""So many wrong tokens from one address within `WINDOW_S`, and no more are looked at."""
+WINDOW_S: Final = 60.0
+_ADDRESSES_MAX: Final = 1024
+
+
+@dataclass(slots=True)
+class _Tries:
+    began_s: float
+    wrong: int = 0
+
+
+class WrongTokens:
+    """Decides whether a request's token is looked at. One thread uses it.
+
+    All local users share the addresses of loopback, so there the right token is always accepted.
+
+    Args:
+        clock_s: A monotonic clock.
+    """
+
+    def __init__(self, token: Token, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._token = token
+        self._clock_s = clock_s
+        self._tries: dict[str, _Tries] = {}
+
+    def check(self, given: str, host: str) -> int | None:
+        """Return None for the right token, else how many were wrong lately, this one included.
+
+        Raises:
+            Refused: too many were wrong; this one was not looked at.
+        """
+        tries = self._tries_of(host)
+        limited = tries.wrong >= WRONG_MAX
+        if limited and not ipaddress.ip_address(host).is_loopback:
+            raise self._slow_down(tries)
+        if self._token.is_it(given):
+            return None
+        tries.wrong += 1
+        if limited:
+            raise self._slow_down(tries)
+        return tries.wrong
+
+    def _tries_of(self, host: str) -> _Tries:
+        tries = self._tries.get(host)
+        now_s = self._clock_s()
+        if tries is None or now_s - tries.began_s >= WINDOW_S:
+            self._tries.pop(host, None)
+            tries = self._tries[host] = _Tries(began_s=now_s)
+            if len(self._tries) > _ADDRESSES_MAX:
+                del self._tries[next(iter(self._tries))]
+        return tries
+
+    def _slow_down(self, tries: _Tries) -> Refused:
+        left_s = int(tries.began_s + WINDOW_S - self._clock_s()) + 1
+        return Refused(
+            429,
+            "slow_down",
+            "too many wrong tokens came from this address",
+            f"wait {left_s} s, and read the token from its file again",
+            {"Retry-After": str(left_s)},
+        )

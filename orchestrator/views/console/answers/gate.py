@@ -1,0 +1,82 @@
+"""What the audit trail has of one checkpoint: how it was judged, what was decided and done."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Final, cast
+
+from pydantic import ValidationError
+
+from orchestrator.api.console.execution import Decision, GateEvidence, Judgement
+from orchestrator.audit import AUDIT_FILE, Entry
+from orchestrator.audit.description import said, who
+from orchestrator.audit.execution.entries import Judged, body_of
+from orchestrator.audit.window import AuditWindow
+from orchestrator.errors import AuditError
+from orchestrator.runbook.loaded import Loaded
+from orchestrator.runbook.model import Checkpoint
+from orchestrator.views.console.state.execution import finding
+
+_JUDGED: Final = "judged"
+_ENTRIES_MAX: Final = 500
+_TEXT_MAX: Final = 4000
+
+
+def gate_evidence(
+    state_dir: Path, cluster: str, checkpoint: str, loaded: Loaded | None
+) -> GateEvidence:
+    """Everything of a checkpoint and its instances, the newest first.
+
+    Raises:
+        NoDataError: there is no audit trail yet.
+        AuditError: it cannot be read, or is of another version.
+    """
+    with closing(AuditWindow(state_dir / AUDIT_FILE)) as audit:
+        found = audit.about(cluster, checkpoint, _ENTRIES_MAX + 1)
+    shown = found[:_ENTRIES_MAX]
+    known = None if loaded is None else _checkpoint(loaded, checkpoint.partition("[")[0])
+    return GateEvidence(
+        checkpoint=checkpoint,
+        title=None if known is None else known.title,
+        explain=None if known is None else known.explain,
+        judgements=tuple(_judgement(each) for each in shown if each.kind == _JUDGED),
+        decisions=tuple(_decision(each) for each in shown if each.kind != _JUDGED),
+        older=len(found) > _ENTRIES_MAX,
+    )
+
+
+def _judgement(entry: Entry) -> Judgement:
+    try:
+        body = body_of(entry.kind, entry.body)
+    except ValidationError as error:
+        raise AuditError(f"audit entry {entry.sequence} is of another version") from error
+    judged = cast(Judged, body)
+    return Judgement(
+        id=f"a{entry.sequence}",
+        at_ms=entry.at_ms,
+        checkpoint=judged.checkpoint,
+        part=judged.part,
+        verdict=judged.verdict.value,
+        findings=tuple(finding(each) for each in judged.findings),
+        facts=dict(judged.facts),
+        hash=entry.hash,
+    )
+
+
+def _decision(entry: Entry) -> Decision:
+    reason, checkpoint = entry.body.get("reason"), entry.body.get("checkpoint")
+    return Decision(
+        id=f"a{entry.sequence}",
+        at_ms=entry.at_ms,
+        checkpoint=str(checkpoint),
+        kind=entry.kind,
+        by=who(entry),
+        reason=reason if isinstance(reason, str) else None,
+        text=said(entry, _TEXT_MAX),
+        hash=entry.hash,
+    )
+
+
+def _checkpoint(loaded: Loaded, name: str) -> Checkpoint | None:
+    book = loaded.runbook
+    every = (*book.checkpoints, *(each for way in book.rollbacks for each in way.checkpoints))
+    return next((each for each in every if each.id == name), None)

@@ -1,0 +1,112 @@
+"""The replicas of one broker by state: which have no directory yet, and where they lie."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from migration.image.summary import BrokerSummary
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.probed import TopicPartition, Unknown
+from migration.what_if import Assignment
+from orchestrator.api.console.answers import PendingPage, PendingReplica
+from orchestrator.errors import NoDataError
+from orchestrator.run.reader import STORE_FILE
+from orchestrator.views.console.answers.bounds import bounded
+from streams.log_dirs.places import places_of
+from streams.probe.assignments import assignments
+from streams.state.store import Store, StoreError
+
+_KEPT_MAX: Final = 4
+
+PENDING: Final = frozenset({ReplicaState.MIGRATING, ReplicaState.UNASSIGNED})
+
+Assignments = Mapping[TopicPartition, Assignment]
+
+
+class Replicas:
+    """Reads replica transitions, for one page at a time: a million partitions take a second.
+
+    What was read stays, for the last few brokers that were asked of, until a batch brings more.
+    """
+
+    def __init__(self, state_dir: Path) -> None:
+        self._state_dir = state_dir
+        self._one_at_a_time = Lock()
+        self._kept: dict[tuple[str, int], tuple[list[str], Assignments]] = {}
+
+    def page(
+        self,
+        cluster: str,
+        broker: BrokerSummary,
+        states: frozenset[ReplicaState],
+        limit: int,
+        behind: TopicPartition | None,
+    ) -> PendingPage:
+        """A page of the broker's replicas in these states, by topic and partition.
+
+        Raises:
+            NoDataError: the transitions cannot be read.
+        """
+        known = self._assignments(cluster, broker.id)
+        found = sorted(at for at, each in known.items() if each.state in states)
+        rest = found if behind is None else [each for each in found if each > behind]
+        shown = rest[:limit]
+        places = places_of(self._state_dir / "clusters" / cluster, broker.id)
+        lie_in = {} if isinstance(places, Unknown) else places
+        return PendingPage(
+            broker=broker.id,
+            total=len(found),
+            expected=sum(broker.replicas[each] for each in states),
+            replicas=tuple(_told(at, known[at], lie_in.get(at)) for at in shown),
+            next=cursor(shown[-1]) if len(rest) > limit else None,
+            note=places.why if isinstance(places, Unknown) else None,
+        )
+
+    def _assignments(self, cluster: str, broker: int) -> Assignments:
+        store = self._state_dir / STORE_FILE
+        with self._one_at_a_time:
+            files = _files(store, cluster)
+            kept = self._kept.pop((cluster, broker), None)
+            if kept is None or kept[0] != files:
+                read = assignments(store, cluster, broker)
+                if isinstance(read, Unknown):
+                    raise NoDataError(read.why)
+                kept = (files, read)
+            self._kept[cluster, broker] = kept  # the last one asked of goes last
+            while len(self._kept) > _KEPT_MAX:
+                del self._kept[next(iter(self._kept))]
+            return kept[1]
+
+
+def cursor(at: TopicPartition) -> str:
+    """Write a partition so that `partition_of` reads it."""
+    return f"{at.topic}-{at.number}"
+
+
+def partition_of(text: str) -> TopicPartition:
+    """Read a cursor.
+
+    Raises:
+        ValueError: it is none.
+    """
+    topic, _, number = text.rpartition("-")
+    return TopicPartition(topic, bounded(number))
+
+
+def _files(store: Path, cluster: str) -> list[str]:
+    try:
+        with Store.open_readonly(store) as opened:
+            return [each.path for each in opened.transition_files(cluster)]
+    except StoreError as error:
+        raise NoDataError(str(error)) from error
+
+
+def _told(at: TopicPartition, known: Assignment, path: str | None) -> PendingReplica:
+    return PendingReplica(
+        topic=at.topic,
+        partition=at.number,
+        state=known.state,
+        directory=known.directory if known.is_real else None,
+        path=path,
+    )

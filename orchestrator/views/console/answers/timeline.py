@@ -1,0 +1,221 @@
+"""The timeline: what the store has of events and the audit trail of decisions, on one axis.
+
+Opened for one answer and closed after it; nothing of it is kept in memory.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from migration.metadata.events import Event, Source
+from orchestrator.api.console.answers import Bucket, EventPage, Timeline
+from orchestrator.api.console.rows import EventTold
+from orchestrator.api.console.shape import Lane
+from orchestrator.audit import AUDIT_FILE, Entry
+from orchestrator.audit.description import said, who
+from orchestrator.audit.window import LANE, AuditWindow
+from orchestrator.errors import NoDataError
+from orchestrator.output.formatting import event_fields, pairs
+from orchestrator.run.reader import STORE_FILE
+from orchestrator.views.console.answers.bounds import bounded
+from streams.state.timeline import Counted, EventTimeline, Place, Window
+
+SOURCE_OF: Final[Mapping[Lane, Source]] = {
+    "metadata": Source.KRAFT_METADATA,
+    "zookeeper": Source.ZOOKEEPER,
+    "disks": Source.LOG_DIRS,
+    "jmx": Source.JMX,
+}
+LANES: Final[Mapping[str, Lane]] = {
+    **{str(source): lane for lane, source in SOURCE_OF.items()},
+    LANE: "decisions",
+}
+_TEXT_MAX: Final = 600
+_SAID_ELSEWHERE: Final = frozenset({"at", "kind", "broker", "offset", "source"})
+
+Found = tuple[Place, EventTold]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a page wants of the timeline; times None: all there is."""
+
+    cluster: str
+    from_ms: int | None
+    to_ms: int | None
+    lanes: frozenset[Lane]
+    kind: str | None
+    broker: int | None
+
+    @property
+    def sources(self) -> set[Source]:
+        """Those of the store."""
+        return {SOURCE_OF[each] for each in self.lanes if each in SOURCE_OF}
+
+
+class History:
+    """Reads both; each is None where there is none yet."""
+
+    def __init__(self, events: EventTimeline | None, decisions: AuditWindow | None) -> None:
+        self._events = events
+        self._decisions = decisions
+
+    def timeline(self, asked: Asked, buckets: int) -> Timeline:
+        """Count by lane and kind in so many stretches of equal length."""
+        window = self._window(asked)
+        width_ms = max(1, -(-(window.to_ms - window.from_ms) // buckets))
+        stretches: dict[tuple[int, Lane], dict[str, int]] = {}
+        lanes: Counter[Lane] = Counter()
+        kinds: Counter[str] = Counter()
+        for each in self._counts(window, width_ms, asked):
+            lane = LANES[each.lane]
+            stretches.setdefault((each.stretch, lane), {})[each.kind] = each.number
+            lanes[lane] += each.number
+            kinds[each.kind] += each.number
+        return Timeline(
+            from_ms=window.from_ms,
+            to_ms=window.to_ms,
+            width_ms=width_ms,
+            total=lanes.total(),
+            lanes=dict(lanes),
+            kinds=dict(kinds),
+            buckets=tuple(
+                Bucket(
+                    at_ms=window.from_ms + stretch * width_ms,
+                    lane=lane,
+                    count=sum(of_kind.values()),
+                    kinds=of_kind,
+                )
+                for (stretch, lane), of_kind in sorted(stretches.items())
+            ),
+        )
+
+    def page(
+        self, asked: Asked, limit: int, *, newest: bool, behind: Place | None = None
+    ) -> EventPage:
+        """So many events in order, of all lanes that are asked for."""
+        window = self._window(asked)
+        if behind is not None:  # what is on the other side of it needs no look
+            near_ms = behind.moment_ms
+            if newest:
+                window = replace(window, to_ms=min(window.to_ms, near_ms + 1))
+            else:
+                window = replace(window, from_ms=max(window.from_ms, near_ms))
+        found = [*self._told(window, asked, limit + 1, newest=newest, behind=behind)]
+        found.sort(key=lambda each: each[0], reverse=newest)
+        shown = found[:limit]
+        more = len(found) > limit
+        return EventPage(
+            events=tuple(each for _, each in shown),
+            next=cursor(shown[-1][0]) if more else None,
+        )
+
+    def _window(self, asked: Asked) -> Window:
+        from_ms, to_ms = asked.from_ms, asked.to_ms
+        if from_ms is None or to_ms is None:
+            spans = [each.span(asked.cluster) for each in (self._events, self._decisions) if each]
+            known = [each for each in spans if each is not None]
+            first = min((each[0] for each in known), default=0)
+            last = max((each[1] for each in known), default=0)
+            from_ms = first if from_ms is None else from_ms
+            to_ms = last + 1 if to_ms is None else to_ms
+        return Window(
+            cluster=asked.cluster,
+            from_ms=from_ms,
+            to_ms=max(from_ms, to_ms),
+            kind=asked.kind,
+            broker=asked.broker,
+        )
+
+    def _counts(self, window: Window, width_ms: int, asked: Asked) -> Iterator[Counted]:
+        if self._events is not None and asked.sources:
+            yield from self._events.counts(window, width_ms, asked.sources)
+        if self._decisions is not None and "decisions" in asked.lanes:
+            yield from self._decisions.counts(window, width_ms)
+
+    def _told(
+        self, window: Window, asked: Asked, limit: int, *, newest: bool, behind: Place | None
+    ) -> Iterator[Found]:
+        if self._events is not None and asked.sources:
+            events = self._events.page(window, asked.sources, limit, newest=newest, behind=behind)
+            yield from ((place, event_told(place.sequence, event)) for place, event in events)
+        if self._decisions is not None and "decisions" in asked.lanes:
+            entries = self._decisions.page(window, limit, newest=newest, behind=behind)
+            yield from ((place, decision_told(entry)) for place, entry in entries)
+
+
+@contextmanager
+def history(state_dir: Path) -> Iterator[History]:
+    """Open what there is of it.
+
+    Raises:
+        StoreError: the store's file is none.
+        AuditError: the audit log cannot be read.
+    """
+    with ExitStack() as opened:
+        events = decisions = None
+        store, audit = state_dir / STORE_FILE, state_dir / AUDIT_FILE
+        if store.is_file():
+            events = opened.enter_context(closing(EventTimeline(store)))
+        if audit.is_file():
+            try:
+                decisions = opened.enter_context(closing(AuditWindow(audit)))
+            except NoDataError:
+                decisions = None  # it is being made: nothing was decided yet
+        yield History(events, decisions)
+
+
+def event_told(sequence: int, event: Event) -> EventTold:
+    """Tell an event of the store."""
+    fields = {k: v for k, v in event_fields(event).items() if k not in _SAID_ELSEWHERE}
+    return EventTold(
+        id=f"s{sequence}",
+        at_ms=event.moment_ms or 0,
+        seen_ms=event.seen_ms,
+        lane=LANES[str(event.source)],
+        kind=event.kind,
+        broker=event.broker,
+        offset=event.offset,
+        checkpoint=None,
+        by=None,
+        text=_bounded(pairs(fields)),
+    )
+
+
+def decision_told(entry: Entry) -> EventTold:
+    """Tell an entry of the audit trail."""
+    broker, checkpoint = entry.body.get("broker"), entry.body.get("checkpoint")
+    return EventTold(
+        id=f"a{entry.sequence}",
+        at_ms=entry.at_ms,
+        seen_ms=entry.at_ms,
+        lane="decisions",
+        kind=entry.kind,
+        broker=broker if isinstance(broker, int) else None,
+        offset=None,
+        checkpoint=checkpoint if isinstance(checkpoint, str) else None,
+        by=who(entry),
+        text=said(entry, _TEXT_MAX),
+    )
+
+
+def cursor(place: Place) -> str:
+    """Write a place so that `place_of` reads it."""
+    return ".".join(map(str, place))
+
+
+def place_of(text: str) -> Place:
+    """Read a cursor.
+
+    Raises:
+        ValueError: it is none.
+    """
+    moment_ms, origin, sequence = map(bounded, text.split("."))
+    return Place(moment_ms, origin, sequence)
+
+
+def _bounded(text: str) -> str:
+    return f"{text[:_TEXT_MAX]}..." if len(text) > _TEXT_MAX else text

@@ -1,0 +1,1 @@
+"""Publishes each change of state to the open pages."""

@@ -1,0 +1,1 @@
+"""Builds the console's state of a cluster, part by part."""

@@ -1,0 +1,187 @@
+"""A look becomes what is new of it: each part as JSON, made once however many pages watch.
+
+What did not change since the last look is not made again; of a cluster of 300 brokers one row is
+made when one broker moves on. Only one thread paints.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from pydantic import BaseModel
+
+from migration.comparison.result import Identity
+from migration.image.broker_replicas import on_disk
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.observed.log_dirs import BrokerDisks, DisksImage
+from orchestrator.run.assessed import Assessed
+from orchestrator.run.execution_status import WalkTold
+from orchestrator.runbook.loaded import Loaded
+from orchestrator.views.console.access.redaction import Cleaner
+from orchestrator.views.console.state.assessment import hazards_told, sources, waits_told
+from orchestrator.views.console.state.brokers import broker_row
+from orchestrator.views.console.state.disks import disks_row
+from orchestrator.views.console.state.estimates import Estimated, Estimates
+from orchestrator.views.console.state.execution import checkpoints_told, walk_state
+from orchestrator.views.console.state.head import head
+
+NULL: Final = b"null"
+
+F = TypeVar("F")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What is new of one cluster.
+
+    Attributes:
+        parts: JSON by the key of `ClusterState`.
+        rows: JSON by key (`brokers`, `disks`) and broker.
+        gone: brokers that are no longer there, by the same keys.
+    """
+
+    cluster: str
+    parts: Mapping[str, bytes] = field(default_factory=dict)
+    rows: Mapping[str, Mapping[int, bytes]] = field(default_factory=dict)
+    gone: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing changed."""
+        return not (self.parts or any(self.rows.values()) or any(self.gone.values()))
+
+
+class _Row(NamedTuple):
+    """What the row of one broker is made of.
+
+    `eta`: of one that is held. `on_disk`: where the metadata log does not count its replicas.
+    """
+
+    broker: BrokerSummary
+    eta: Estimated | None
+    stalled: bool
+    knows_partitions: bool
+    on_disk: int | None
+
+
+class _Dirs(NamedTuple):
+    """What one broker's row of the heat map is made of."""
+
+    id: int
+    broker: BrokerSummary | None
+    disks: BrokerDisks | None
+    identities: tuple[Identity, ...]
+    knows_partitions: bool
+
+
+class _Rows(Generic[F]):
+    """Rows by broker, each made anew when what it is made of changed."""
+
+    def __init__(self, make: Callable[[F], bytes]) -> None:
+        self._make = make
+        self._made: dict[int, tuple[F, bytes]] = {}
+
+    def take(self, facts: Mapping[int, F]) -> tuple[dict[int, bytes], list[int]]:
+        """Give the rows that are other than before, and the brokers that have none any more."""
+        changed: dict[int, bytes] = {}
+        for id_, each in facts.items():
+            before = self._made.get(id_)
+            if before is not None and before[0] == each:
+                continue
+            made = self._make(each)
+            self._made[id_] = (each, made)
+            if before is None or before[1] != made:
+                changed[id_] = made
+        gone = sorted(self._made.keys() - facts.keys())
+        for id_ in gone:
+            del self._made[id_]
+        return changed, gone
+
+
+class Painter:
+    """Paints one cluster."""
+
+    def __init__(self, cleaner: Cleaner, loaded: Loaded | None) -> None:
+        """Prepare; `loaded`: the configured runbook."""
+        self._json = cleaner.json
+        self._loaded = loaded
+        self._parts: dict[str, bytes] = {}
+        self._way: tuple[object, bytes] = (None, b"[]")
+        self._estimates = Estimates()
+        self._brokers = _Rows(self._broker)
+        self._disks = _Rows(self._dirs)
+
+    def paint(self, one: Assessed) -> News:
+        """Give what is new since the tick before."""
+        self._estimates.take(one.summary, one.assessment.etas, one.now_ms)
+        fresh = dict(self._fresh_parts(one))
+        parts = {key: each for key, each in fresh.items() if self._parts.get(key) != each}
+        self._parts = fresh
+        brokers, brokers_gone = self._brokers.take(dict(self._broker_facts(one)))
+        disks, disks_gone = self._disks.take(
+            _dirs_facts(one.summary, told=one.assessment.knows_partitions)
+        )
+        return News(
+            cluster=one.name,
+            parts=parts,
+            rows={"brokers": brokers, "disks": disks},
+            gone={"brokers": brokers_gone, "disks": disks_gone},
+        )
+
+    def _fresh_parts(self, one: Assessed) -> Iterator[tuple[str, bytes]]:
+        yield "head", self._json(head(one, self._estimates.of_all(one.summary)))
+        yield "sources", self._list(sources(one))
+        yield "waits", self._list(waits_told(one.waits))
+        yield "hazards", self._list(hazards_told(one.hazards))
+        yield "walk", NULL if one.walk is None else self._json(walk_state(one.walk))
+        yield "checkpoints", self._checkpoints(one.walk)
+
+    def _checkpoints(self, walk: WalkTold | None) -> bytes:
+        facts = None if walk is None else (walk.places, walk.path)
+        if walk is None or self._loaded is None:
+            return b"[]"
+        if self._way[0] != facts:
+            self._way = (facts, self._list(checkpoints_told(walk, self._loaded)))
+        return self._way[1]
+
+    def _list(self, models: Iterable[BaseModel]) -> bytes:
+        return b"[" + b",".join(map(self._json, models)) + b"]"
+
+    def _broker_facts(self, one: Assessed) -> Iterator[tuple[int, _Row]]:
+        told, all_stalled = one.assessment.knows_partitions, one.assessment.stalled
+        for each in one.summary.brokers:
+            stalled = each.id in all_stalled
+            there = None if told and each.epoch is not None else on_disk(one.summary, each.id)
+            yield each.id, _Row(each, self._estimates.of(each), stalled, told, there)
+
+    def _broker(self, facts: _Row) -> bytes:
+        row = broker_row(
+            facts.broker,
+            facts.eta,
+            stalled=facts.stalled,
+            knows_partitions=facts.knows_partitions,
+            on_disk=facts.on_disk,
+        )
+        return self._json(row)
+
+    def _dirs(self, facts: _Dirs) -> bytes:
+        row = disks_row(
+            facts.id,
+            facts.broker,
+            facts.disks,
+            facts.identities,
+            knows_partitions=facts.knows_partitions,
+        )
+        return self._json(row)
+
+
+def _dirs_facts(summary: ClusterSummary, *, told: bool) -> dict[int, _Dirs]:
+    brokers = {each.id: each for each in summary.brokers}
+    disks = (summary.disks or DisksImage()).brokers
+    identities: dict[int, list[Identity]] = {}
+    for each in summary.places.identities:
+        identities.setdefault(each.broker, []).append(each)
+    return {
+        id_: _Dirs(id_, brokers.get(id_), disks.get(id_), tuple(identities.get(id_, ())), told)
+        for id_ in sorted(brokers.keys() | disks.keys())
+    }

@@ -1,0 +1,139 @@
+"""The heat map: what is known of each broker's log directories, and of the replicas in them.
+
+The metadata log knows directories by id, the brokers by path; which is which is known where a
+comparison found it (`Compared.identities`). What has no directory in the metadata log has one on
+the disk: of a directory whose id is known, what lies in it beyond what is assigned to it is
+pending.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from migration.comparison.result import Identity
+from migration.image.summary import BrokerSummary
+from migration.observed.facts import LogDirSeen
+from migration.observed.log_dirs import BrokerDisks, is_bad
+from orchestrator.api.console.rows import Cell, Disks
+
+_MINUTE_MS = 60_000
+
+CellState = Literal["online", "offline", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """What the cells of one broker are made of; the log's side is None where it has no say."""
+
+    disks: BrokerDisks
+    assigned: Mapping[str, int] | None
+    pending: int | None
+    registered: frozenset[str]
+    ids: Mapping[str, str]
+
+    @property
+    def answers(self) -> bool:
+        return self.disks.unreachable is None and self.disks.answered_ms is not None
+
+
+def disks_row(
+    broker: int,
+    summary: BrokerSummary | None,
+    disks: BrokerDisks | None,
+    identities: Sequence[Identity],
+    *,
+    knows_partitions: bool,
+) -> Disks:
+    """Tell one broker's directories, by path, then those of which only the id is known."""
+    told = summary is not None and summary.epoch is not None and knows_partitions
+    known = _Known(
+        disks=disks or BrokerDisks(id=broker),
+        assigned=summary.directories if summary is not None and told else None,
+        pending=summary.pending if summary is not None and told else None,
+        registered=frozenset(summary.log_dirs if summary is not None else ()),
+        ids={each.path: each.directory for each in identities},
+    )
+    cells = (*_by_path(known), *_by_id(known))
+    placed = sum(each.pending or 0 for each in cells)
+    answered_ms = known.disks.answered_ms
+    return Disks(
+        broker=broker,
+        told_ms=None if answered_ms is None else answered_ms - answered_ms % _MINUTE_MS,
+        silent=known.disks.unreachable,
+        silent_since_ms=known.disks.unreachable_since_ms,
+        pending_elsewhere=None if known.pending is None else max(0, known.pending - placed),
+        cells=cells,
+    )
+
+
+def _by_path(known: _Known) -> Iterator[Cell]:
+    left = known.pending
+    for each in sorted(known.disks.log_dirs, key=lambda one: one.path):
+        directory = known.ids.get(each.path, each.directory_id)
+        state = _state(each, known)
+        here = each.replicas if state == "online" and known.answers else None
+        assigned = _assigned(known, directory)
+        pending = _pending(here, assigned, left, known)
+        if pending is not None and left is not None:
+            left -= pending
+        yield Cell(
+            path=each.path,
+            directory=directory,
+            state=state,
+            assigned=assigned,
+            pending=pending,
+            offline=_cut_off(known, each, state, assigned),
+            on_disk=here,
+        )
+
+
+def _by_id(known: _Known) -> Iterator[Cell]:
+    """Give the directories that the metadata log names and no path is known to be."""
+    named = {known.ids.get(each.path, each.directory_id) for each in known.disks.log_dirs}
+    hosted = known.assigned or {}
+    for directory in sorted((known.registered | hosted.keys()) - named):
+        online = directory in known.registered or not known.registered
+        count = None if known.assigned is None else hosted.get(directory, 0)
+        yield Cell(
+            path=None,
+            directory=directory,
+            state="online" if online else "offline",
+            assigned=count,
+            pending=0 if known.pending == 0 else None,
+            offline=0 if online else count,
+            on_disk=None,
+        )
+
+
+def _state(log_dir: LogDirSeen, known: _Known) -> CellState:
+    if is_bad(log_dir):
+        return "offline"
+    return "online" if known.answers or log_dir.readable else "unknown"
+
+
+def _assigned(known: _Known, directory: str | None) -> int | None:
+    if known.assigned is None:
+        return None
+    if directory is None:  # where nothing is assigned to any directory, nothing is to this one
+        return None if known.assigned else 0
+    return known.assigned.get(directory, 0)
+
+
+def _pending(here: int | None, assigned: int | None, left: int | None, known: _Known) -> int | None:
+    """What lies here and has no directory in the log; never more than the broker has of it."""
+    if known.pending == 0:
+        return 0
+    if here is None or assigned is None or left is None:
+        return None
+    return min(max(0, here - assigned), left)
+
+
+def _cut_off(
+    known: _Known, log_dir: LogDirSeen, state: CellState, assigned: int | None
+) -> int | None:
+    cut_off = known.disks.cut_off.get(log_dir.path)
+    if cut_off is not None:
+        return cut_off.replicas
+    if state == "online":
+        return 0
+    return assigned if state == "offline" else None

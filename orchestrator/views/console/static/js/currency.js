@@ -1,0 +1,114 @@
+/**
+ * Whether what is shown is the present. Nothing is, unless it is known to be: the page must hear
+ * the server, the server must look at the cluster, and the cluster's controllers must answer.
+ */
+import { now, silence } from "./clock.js";
+
+/** The server beats every 5 s; see orchestrator/api/console/state.py. */
+export const SILENT_AFTER_MS = 15_000;
+
+/**
+ * @typedef {"connecting"|"open"|"lost"|"ended"|"refused"} LinkState
+ * @typedef {{state: LinkState, why: string|null, retry_ms: number|null, heard_ms: number|null}} Link
+ *     `retry_ms`: when it is tried again; `heard_ms`: the server's clock at its last word
+ * @typedef {{
+ *   kind: "present"|"partial"|"reading"|"settled"|"old"|"nothing",
+ *   word: string, title: string, text: string, as_of_ms: number|null,
+ * }} Currency
+ *     present, present without a metadata log, reading history, over for good, not the present, nothing known at all
+ */
+
+/**
+ * @param {Link} link @param {import("./store.js").Model|null} model
+ * @param {import("./store.js").Cluster|null} cluster
+ * @returns {Currency}
+ */
+export function currency(link, model, cluster) {
+  if (model === null || cluster === null) return nothing(link);
+  if (link.state !== "open" || silence() > SILENT_AFTER_MS) return cutOff(link, model);
+  if (now() - model.looked_ms > SILENT_AFTER_MS) {
+    return {
+      kind: "old",
+      word: "stale",
+      title: "Kraftgate does not look",
+      text: "Kraftgate answers this page, but has not looked at its clusters of late.",
+      as_of_ms: model.looked_ms,
+    };
+  }
+  return beforeControllers(cluster) ?? told(cluster.head);
+}
+
+/**
+ * Before the controllers are provisioned there is no metadata log, and that is a phase: what stands
+ * here is the present, by ZooKeeper and by the disks.
+ *
+ * @param {import("./store.js").Cluster} cluster @returns {Currency|null}
+ */
+function beforeControllers({ head, sources }) {
+  const zookeeper = sources.find((each) => each.name === "zookeeper");
+  if (head.current !== "no_data" || head.phase !== "zookeeper" || !zookeeper?.current) return null;
+  return {
+    kind: "partial",
+    word: "by ZooKeeper",
+    title: "No controller yet",
+    text: head.current_text,
+    as_of_ms: zookeeper.last_reply_ms,
+  };
+}
+
+/** Sources that are in use and not current: what rests on them is old. @param {import("./store.js").Cluster} cluster */
+export function silentSources({ head, sources }) {
+  return sources.filter(
+    (each) => each.configured && each.in_use && !each.current && !(each.name === "metadata_log" && head.current === "no_data"),
+  );
+}
+
+/** @param {Link} link @returns {Currency} */
+function nothing(link) {
+  const text = link.state === "open" ? "Kraftgate has not looked at a cluster yet." : linkText(link);
+  return { kind: "nothing", word: "connecting", title: "Nothing is known yet", text, as_of_ms: null };
+}
+
+/** @param {Link} link @returns {Currency} */
+function cutOff(link, model) {
+  return {
+    kind: "old",
+    word: link.state === "ended" ? "ended" : "disconnected",
+    title: link.state === "ended" ? "Kraftgate has ended" : "This page hears nothing",
+    text: linkText(link),
+    as_of_ms: link.heard_ms ?? model.at_ms,
+  };
+}
+
+/** @param {Link} link */
+export function linkText(link) {
+  if (link.why) return link.why;
+  if (link.state === "ended") return "Kraftgate was ended. Nobody watches the cluster.";
+  if (link.state === "connecting") return "Connecting to Kraftgate.";
+  return "The connection to Kraftgate is lost.";
+}
+
+/** @param {import("./types.js").Head} head @returns {Currency} */
+function told(head) {
+  const rest = { text: head.current_text, as_of_ms: head.last_reply_ms ?? head.observed_ms };
+  switch (head.current) {
+    case "current":
+      return { kind: "present", word: "current", title: "Current", ...rest };
+    case "reading":
+      return { kind: "reading", word: "reading", title: "Still reading, not the present yet", ...rest };
+    case "over":
+    case "finished":
+      return { kind: "settled", word: "over", title: "Nothing more comes", ...rest };
+    case "no_data":
+      return { kind: "nothing", word: "no data", title: "Nothing is known yet", ...rest };
+    case "source_error":
+      return { kind: "old", word: "cannot follow", title: "Kraftgate cannot follow", ...rest };
+    default:
+      return { kind: "old", word: "stale", title: "Not the present", ...rest };
+  }
+}
+
+/** @param {Currency} one */
+export function isOld(one) {
+  return one.kind === "old" || one.kind === "nothing";
+}

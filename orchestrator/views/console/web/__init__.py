@@ -1,0 +1,1 @@
+"""The HTTP server of the console: routes, guard, queries, actions."""

@@ -1,0 +1,72 @@
+"""What a person says to the walk from the page: the very commands, with who and why."""
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+from orchestrator.api.console.answers import Done, Say
+from orchestrator.audit.execution.entries import CONSOLE_LOGIN, Person
+from orchestrator.audit.opening import open_to_say
+from orchestrator.config.load import Config
+from orchestrator.errors import KraftgateError
+from orchestrator.execution.operator import control
+from orchestrator.execution.operator.approve import approve
+from orchestrator.execution.operator.request import Said
+from orchestrator.views.console.access.refusals import Refused
+from streams.state.source_status import now_ms
+
+Action = Literal["approve", "pause", "resume", "abort"]
+
+_LOG = logging.getLogger(__name__)
+_PLAIN: Final[Mapping[str, Callable[[Said], None]]] = {
+    "pause": control.pause,
+    "resume": control.resume,
+    "abort": control.abort,
+}
+
+
+def act(config_path: Path, cluster: str, action: Action, say: Say, host: str) -> Done:
+    """Do it as the command does; `host`: where the browser is.
+
+    Raises:
+        Refused: `checkpoint` is missing, or of no account here.
+        WalkError: the walk does not allow it now.
+        NoDataError: the state that would be approved is stale or unknown.
+        AuditError: it cannot be written.
+    """
+    words: list[str] = []
+    said = Said(
+        config_path=config_path,
+        cluster=cluster,
+        who=say.who,
+        reason=say.reason,
+        by=Person(who=say.who, login=CONSOLE_LOGIN, host=host),
+        confirm=lambda _: say.confirm,
+        say=words.append,
+    )
+    if action != "approve":
+        if say.checkpoint is not None:
+            raise Refused(400, "bad_request", f"{action} is of the whole walk: no `checkpoint`")
+        _PLAIN[action](said)
+    elif say.checkpoint is None:
+        raise Refused(400, "bad_request", "approve needs the `checkpoint` that is approved")
+    else:
+        approve(said, say.checkpoint)
+    return Done(said=tuple(words))
+
+
+def record_wrong_token(config: Config, host: str, count: int) -> None:
+    """Append to the audit trail of each cluster that the console was sent a wrong token.
+
+    `count`: so many came from this address within the last minute.
+    """
+    _LOG.warning("the console: wrong token from %s, %d within a minute", host, count)
+    try:
+        with open_to_say(config) as log:
+            for each in config.clusters:
+                log.append(
+                    each.name, "wrong_console_token", {"host": host, "count": count}, now_ms()
+                )
+    except KraftgateError as error:
+        _LOG.error("the console: the wrong token is not in the audit trail: %s", error)

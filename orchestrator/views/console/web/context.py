@@ -1,0 +1,40 @@
+"""What the routes have in common."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from orchestrator.config.load import Config
+from orchestrator.process.admission import Crowd
+from orchestrator.run.assessed import Tick
+from orchestrator.runbook.loaded import Loaded
+from orchestrator.views.console.access.bearer_token import Token
+from orchestrator.views.console.access.permissions import Access
+from orchestrator.views.console.access.redaction import Cleaner
+from orchestrator.views.console.access.sessions import Sessions
+from orchestrator.views.console.answers.pending_replicas import Replicas
+from orchestrator.views.console.feed.hub import Hub
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """One console.
+
+    Attributes:
+        insecure: it speaks plain HTTP beyond loopback.
+        tls: it speaks HTTPS.
+        loaded: the runbook of each cluster that has one.
+        tick: gives the last tick; None before the first.
+    """
+
+    config: Config
+    cleaner: Cleaner
+    hub: Hub
+    token: Token
+    sessions: Sessions
+    access: Access
+    crowd: Crowd
+    insecure: bool
+    tls: bool
+    replicas: Replicas
+    loaded: Mapping[str, Loaded]
+    tick: Callable[[], Tick | None]

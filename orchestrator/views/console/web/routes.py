@@ -1,0 +1,201 @@
+"""The routes below /api: each asks its part of the console, in a thread where that reads files."""
+
+from collections.abc import Callable
+from typing import Final, TypeVar, cast
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from migration.image.summary import BrokerSummary
+from orchestrator.api.console.answers import EventPage, Say, Session, Timeline
+from orchestrator.api.console.published import schema_text
+from orchestrator.views.console.access.refusals import Refused, json_response
+from orchestrator.views.console.answers.gate import gate_evidence
+from orchestrator.views.console.answers.timeline import history
+from orchestrator.views.console.feed.event_stream import EventStream, now_ms
+from orchestrator.views.console.web import query as asked
+from orchestrator.views.console.web.actions import Action, act
+from orchestrator.views.console.web.context import Context
+
+_BODY_BYTES_MAX: Final = 16 * 1024
+_BODY_S_MAX: Final = 10.0
+_THREADS: Final = 4
+_ACTION_THREADS: Final = 2
+"""Their own, so that an approval or an abort never waits for readers."""
+_JSON: Final = "application/json"
+
+T = TypeVar("T")
+
+
+class Routes:
+    """Answers requests."""
+
+    def __init__(self, context: Context) -> None:
+        self._at = context
+        self._threads = CapacityLimiter(_THREADS)
+        self._action_threads = CapacityLimiter(_ACTION_THREADS)
+
+    def routes(self) -> list[Route]:
+        """All of them."""
+        cluster = "/api/clusters/{cluster}"
+        get, post = ["GET"], ["POST"]
+        return [
+            Route("/api/state", self.state, methods=get),
+            Route("/api/stream", self.stream, methods=get),
+            Route("/api/schema", self.schema, methods=get),
+            Route("/api/session", self.session, methods=get),
+            Route("/api/session", self.begin_session, methods=post),
+            Route(f"{cluster}/timeline", self.timeline, methods=get),
+            Route(f"{cluster}/events", self.events, methods=get),
+            Route(f"{cluster}/brokers/{{broker}}/pending", self.pending, methods=get),
+            Route(f"{cluster}/checkpoints/{{checkpoint}}", self.gate, methods=get),
+            *(
+                Route(f"{cluster}/{each}", self.act, name=each, methods=post)
+                for each in ("approve", "pause", "resume", "abort")
+            ),
+        ]
+
+    async def state(self, _: Request) -> Response:
+        """Everything, once."""
+        return Response(self._at.hub.state(now_ms()), media_type=_JSON)
+
+    async def stream(self, request: Request) -> Response:
+        """Everything, and then what changes."""
+        return EventStream(self._at.hub, reserved=self._at.access.has_shown_token(request))
+
+    async def schema(self, _: Request) -> Response:
+        """What all of it looks like."""
+        return Response(schema_text(), media_type="application/schema+json")
+
+    async def session(self, request: Request) -> Response:
+        """Who may read from here."""
+        access = self._at.access
+        return self._json(
+            Session(
+                token_to_read=access.token_to_read,
+                may_read=access.may_read(request),
+                insecure=self._at.insecure,
+            )
+        )
+
+    async def begin_session(self, request: Request) -> Response:
+        """The token holds: this browser may read."""
+        self._at.access.check_writer(request.headers)
+        await _body(request)
+        answer = Response(status_code=204)
+        answer.set_cookie(
+            self._at.sessions.cookie,
+            self._at.sessions.begin(),
+            path="/",
+            httponly=True,
+            secure=self._at.tls,
+            samesite="strict",
+        )
+        return answer
+
+    async def timeline(self, request: Request) -> Response:
+        """Counts for the axis."""
+        wanted = asked.timeline_asked(self._cluster(request), request.query_params)
+        buckets = asked.limit(request.query_params, "buckets")
+
+        def read() -> Timeline:
+            with history(self._at.config.state_dir) as opened:
+                return opened.timeline(wanted, buckets)
+
+        return self._json(await self._in_thread(read))
+
+    async def events(self, request: Request) -> Response:
+        """A page of events."""
+        query = request.query_params
+        wanted = asked.timeline_asked(self._cluster(request), query)
+        limit, behind = asked.limit(query), asked.behind_event(query)
+        newest = asked.is_newest_first(query)
+
+        def read() -> EventPage:
+            with history(self._at.config.state_dir) as opened:
+                return opened.page(wanted, limit, newest=newest, behind=behind)
+
+        return self._json(await self._in_thread(read))
+
+    async def pending(self, request: Request) -> Response:
+        """A page of a broker's replicas."""
+        cluster, query = self._cluster(request), request.query_params
+        broker = self._broker(cluster, asked.whole(request.path_params["broker"], "broker"))
+        states, limit = asked.states(query), asked.limit(query)
+        behind = asked.behind_partition(query)
+        page = await self._in_thread(
+            lambda: self._at.replicas.page(cluster, broker, states, limit, behind)
+        )
+        return self._json(page)
+
+    async def gate(self, request: Request) -> Response:
+        """What a checkpoint's gate rests on."""
+        cluster, checkpoint = self._cluster(request), request.path_params["checkpoint"]
+        loaded = self._at.loaded.get(cluster)
+        found = await self._in_thread(
+            lambda: gate_evidence(self._at.config.state_dir, cluster, checkpoint, loaded)
+        )
+        return self._json(found)
+
+    async def act(self, request: Request) -> Response:
+        """What a person says to the walk."""
+        self._at.access.check_writer(request.headers)
+        cluster, action = self._cluster(request), request.url.path.rpartition("/")[2]
+        say = self._say(await _body(request))
+        host = request.client.host if request.client else "unknown"
+        path = self._at.config.path
+        done = await to_thread.run_sync(
+            lambda: act(path, cluster, cast(Action, action), say, host),
+            limiter=self._action_threads,
+        )
+        return self._json(done)
+
+    def _say(self, body: bytes) -> Say:
+        try:
+            say = Say.model_validate_json(body)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"])) or "the body"
+            raise Refused(400, "bad_request", f"{where}: {first['msg']}") from None
+        if any(self._at.token.is_in(text) for text in (say.who, say.reason, say.checkpoint or "")):
+            raise Refused(400, "bad_request", "the token stands in what is said: it stays secret")
+        return say
+
+    def _cluster(self, request: Request) -> str:
+        name: str = request.path_params["cluster"]
+        if name not in {each.name for each in self._at.config.clusters}:
+            raise Refused(404, "not_found", "no such cluster is configured")
+        return name
+
+    def _broker(self, cluster: str, id_: int) -> BrokerSummary:
+        tick = self._at.tick()
+        clusters = () if tick is None else tick.clusters
+        brokers = [b for each in clusters if each.name == cluster for b in each.summary.brokers]
+        for each in brokers:
+            if each.id == id_:
+                return each
+        raise Refused(404, "not_found", f"broker {id_} is not known in {cluster}")
+
+    def _json(self, model: BaseModel) -> Response:
+        return json_response(self._at.cleaner, model)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        """Read files outside the event loop; the end of the console does not wait for it."""
+        return await to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
+
+
+async def _body(request: Request) -> bytes:
+    """The body, if it is short and comes in time."""
+    body = b""
+    with anyio.move_on_after(_BODY_S_MAX) as scope:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > _BODY_BYTES_MAX:
+                raise Refused(413, "too_long", f"more than {_BODY_BYTES_MAX} bytes")
+    if scope.cancelled_caught:
+        raise Refused(400, "bad_request", "the body does not come")
+    return body

@@ -1,0 +1,174 @@
+"""The HTTP server in a thread of its own."""
+
+import asyncio
+import socket
+import ssl
+import struct
+import threading
+from functools import partial
+from typing import Any, Final, cast
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from orchestrator.process.admission import Crowd, Rank
+from orchestrator.views.console.feed.hub import Fresh, Hub
+
+UNREAD_S_MAX: Final = 20.0
+"""A connection whose peer reads nothing for so long is reset."""
+HEAD_S_MAX: Final = 10.0
+"""The same for one that does not send a whole request head within this time."""
+_GRACE_S: Final = 2
+_AT_ONCE: Final = struct.pack("ii", 1, 0)
+
+
+class Server:
+    """Serves one application; what it shows is put into its hub from any thread."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        hub: Hub,
+        listener: socket.socket,
+        crowd: Crowd,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """Prepare; `listener`: asks `crowd` about every connection."""
+        self._hub = hub
+        self._listener = listener
+        self._ready = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._uvicorn = _Uvicorn(
+            uvicorn.Config(
+                app,
+                http=cast("type[asyncio.Protocol]", partial(_Impatient, crowd=crowd)),
+                ssl_context_factory=None if tls is None else lambda *_: tls,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                timeout_graceful_shutdown=_GRACE_S,
+            ),
+            self._ready,
+        )
+        self._thread = threading.Thread(target=self._run, name="console", daemon=True)
+
+    def start(self) -> None:
+        """Serve from now on."""
+        self._thread.start()
+        self._ready.wait()
+
+    def stop(self) -> None:
+        """End every answer, then the thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._end)
+        self._thread.join()
+
+    def show(self, fresh: Fresh) -> None:
+        """Let the pages see what is new."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._hub.take, fresh)
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        finally:
+            self._ready.set()  # nobody waits for one that failed
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await self._uvicorn.serve(sockets=[self._listener])
+
+    def _end(self) -> None:
+        self._hub.close()
+        self._uvicorn.should_exit = True
+
+
+class _Uvicorn(uvicorn.Server):
+    """Says when it serves."""
+
+    def __init__(self, config: uvicorn.Config, ready: threading.Event) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        await super().startup(sockets)
+        self._ready.set()
+
+
+class _Impatient(H11Protocol):
+    """Resets a connection whose peer does not read, or does not send a whole request head."""
+
+    def __init__(self, *given: Any, crowd: Crowd, **named: Any) -> None:  # noqa: ANN401  # uvicorn's
+        super().__init__(*given, **named)
+        self._crowd = crowd
+        self._answering = False
+        self._unread: asyncio.TimerHandle | None = None
+        self._head: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A peer connected; with TLS, the handshake is done."""
+        super().connection_made(transport)
+        self._note()
+
+    def data_received(self, data: bytes) -> None:
+        """The peer sent something; a request begins once its head is whole."""
+        super().data_received(data)
+        self._note()
+
+    def on_response_complete(self) -> None:
+        """A request is answered; the next one may have been received already."""
+        self._answering = False
+        self._rank(Rank.QUIET)
+        super().on_response_complete()
+        self._note()
+
+    def pause_writing(self) -> None:
+        """The peer does not read for now."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(UNREAD_S_MAX, self._reset)
+
+    def resume_writing(self) -> None:
+        """It reads again."""
+        self._forget_unread()
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is closed."""
+        self._forget_unread()
+        self._forget_head()
+        super().connection_lost(exc)
+
+    def _note(self) -> None:
+        """Note whether a request is being answered; if not, the next head has its time from now."""
+        if self.cycle is None or self.cycle.response_complete:
+            if self._head is None:
+                self._head = self.loop.call_later(HEAD_S_MAX, self._reset)
+        elif not self._answering:
+            self._answering = True
+            self._forget_head()
+            self._rank(Rank.ASKING)
+
+    def _reset(self) -> None:
+        """Reset the connection: else the kernel would go on to offer what was written."""
+        connection = self.transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+        self.transport.abort()
+
+    def _rank(self, rank: Rank) -> None:
+        if self.client is not None:
+            self._crowd.rank(self.client, rank)
+
+    def _forget_unread(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def _forget_head(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None

@@ -1,0 +1,187 @@
+"""Serves the metrics over HTTP, in threads of their own."""
+
+import logging
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.exposition import ThreadingWSGIServer
+from prometheus_client.process_collector import ProcessCollector
+
+from orchestrator.config.load import Config
+from orchestrator.config.values import HostPort
+from orchestrator.errors import ConfigError
+from orchestrator.notify.sender import SenderStats
+from orchestrator.output.printing import echo
+from orchestrator.process.admission import Crowd, Door, Rank
+from orchestrator.run.board import Board
+from orchestrator.views.metrics.collector import LastTick
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+_SCRAPED_S: Final = 150.0
+"""Whoever did not come for so long does not scrape: Prometheus' default interval is a minute."""
+_LAST_SCRAPE_S: Final = 65.0
+_LOOK_S: Final = 0.1
+_CONNECTIONS_MAX: Final = 32
+_SILENT_S_MAX: Final = 10.0
+_LOG = logging.getLogger(__name__)
+
+
+class Served:
+    """The metrics at their address.
+
+    Attributes:
+        at: where.
+    """
+
+    def __init__(self, at: HostPort, board: Board, scrapes: "_Scrapes") -> None:
+        self.at = at
+        self._board = board
+        self._scrapes = scrapes
+
+    def wait_until_told(
+        self, wait: Callable[[float], bool], limit_s: float = _LAST_SCRAPE_S
+    ) -> None:
+        """Wait until the last look was scraped, if somebody scrapes, so that the end is seen.
+
+        Else a migration that is finalized would stay in Prometheus as one that nobody watches.
+        `wait`: waits so many seconds, or says that it is time to end.
+        """
+        at_s, last = self._scrapes.at_s, self._board.last
+        if at_s is None or time.monotonic() - at_s > _SCRAPED_S or self._scrapes.told is last:
+            return
+        echo("kraftgate: done; it ends when that was scraped", err=True)
+        deadline_s = time.monotonic() + limit_s
+        while self._scrapes.told is not last and time.monotonic() < deadline_s:
+            if wait(_LOOK_S):
+                return
+
+
+@contextmanager
+def served(
+    config: Config,
+    board: Board,
+    receivers: Callable[[], Mapping[str, SenderStats]] = dict,
+) -> Iterator[Served | None]:
+    """Listen until the block ends; None where nothing is configured.
+
+    `receivers`: gives how it goes with each receiver of alerts.
+
+    Raises:
+        ConfigError: nothing can listen there.
+    """
+    if config.metrics is None:
+        yield None
+        return
+    wanted = config.metrics.listen
+    registry = CollectorRegistry()
+    registry.register(LastTick(board, receivers))
+    ProcessCollector(namespace="kraftgate", registry=registry)
+    scrapes = _Scrapes(make_wsgi_app(registry), board)
+    try:
+        server = _server(wanted, scrapes)
+    except OSError as error:
+        mend = "choose another address, or end what listens there"
+        where = f"{config.path}: `metrics.listen` {wanted}"
+        raise ConfigError([f"{where}: {error.strerror}: {mend}"]) from error
+    at = HostPort(wanted.host, server.server_port)
+    thread = threading.Thread(
+        target=server.serve_forever, args=(_LOOK_S,), name="metrics", daemon=True
+    )
+    thread.start()
+    echo(f"kraftgate: metrics at http://{at}/metrics", err=True)
+    try:
+        yield Served(at, board, scrapes)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Scrapes:
+    """The application, and which look was told to its end."""
+
+    def __init__(self, inner: "WSGIApplication", board: Board) -> None:
+        self._inner = inner
+        self._board = board
+        self.told: object = None
+        self.at_s: float | None = None
+
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        """Answer one request."""
+        look = self._board.last
+        return _Reply(self._inner(environ, start_response), lambda: self._answered(look))
+
+    def _answered(self, look: object) -> None:
+        self.told, self.at_s = look, time.monotonic()
+
+
+class _Reply:
+    """An answer that says when all of it was written."""
+
+    def __init__(self, body: Iterable[bytes], written: Callable[[], None]) -> None:
+        self._body = body
+        self._written = written
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._body)
+
+    def close(self) -> None:
+        """The server is done with it."""
+        self._written()
+
+
+class _Quiet(WSGIRequestHandler):
+    """Logs no requests: a live view may own the terminal. A silent connection is closed."""
+
+    timeout = _SILENT_S_MAX
+    server: "_Server"
+
+    def parse_request(self) -> bool:
+        """Read the head of a request."""
+        whole = super().parse_request()
+        if whole:
+            host, port, *_ = self.client_address
+            self.server.crowd.rank((host, port), Rank.ASKING)
+        return whole
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # its name there
+        """Nothing is logged."""
+
+
+class _Server(ThreadingWSGIServer):
+    """Answers each request in a thread of its own, of which there are not too many."""
+
+    crowd: Crowd
+    request_queue_size = 2 * _CONNECTIONS_MAX
+    """Connections that come at once wait here, not for TCP to try again a second later."""
+
+    def server_bind(self) -> None:
+        """Bind, and have every connection admitted."""
+        super().server_bind()
+        self.crowd = Crowd(_CONNECTIONS_MAX)
+        self.socket = Door(self.socket, self.crowd)
+
+    def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002
+        """Log that a client was silent, or gone before it had its answer."""
+        _LOG.info("metrics: %s: %s", client_address, sys.exception())
+
+
+def _server(at: HostPort, application: "WSGIApplication") -> WSGIServer:
+    """Listen; an IPv6 address needs a socket of its own family."""
+    family = socket.getaddrinfo(at.host, at.port, type=socket.SOCK_STREAM)[0][0]
+
+    class Server(_Server):
+        address_family = family
+
+    return make_server(at.host, at.port, application, Server, _Quiet)

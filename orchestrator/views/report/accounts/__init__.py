@@ -1,0 +1,1 @@
+"""Folds the gathered facts into the parts of the report."""

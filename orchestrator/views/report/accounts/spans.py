@@ -1,0 +1,159 @@
+"""Hazards and losses, and who followed, each from its beginning to its end."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from migration.assessment.hazards import Hazard, HazardKind
+from migration.metadata.events import Event
+from migration.values.severity import Severity
+from orchestrator.api.report.report import AlertAccount, HazardAccount, LossAccount, RunAccount
+from orchestrator.api.report.shape import span
+from orchestrator.audit.run_spans import HazardSpan, Stood
+from orchestrator.views.report.accounts.incarnations import Life
+
+
+def hazards(
+    stood: Stood, lives: Iterable[Life], now: Sequence[Hazard], as_of_ms: int
+) -> Iterator[HazardAccount]:
+    """Give every hazard: as it was judged, and what only the records show.
+
+    `now`: those that stand at the end; they are told of here if no look kept them.
+    """
+    kept = {each.which for each in stood.hazards}
+    only_now = [] if stood.runs else [e for e in now if (str(e.kind), e.broker) not in kept]
+    exposed_now = {each.broker for each in only_now if each.kind is HazardKind.UNFENCED_EARLY}
+    for each in stood.hazards:
+        yield _looked_at(each, as_of_ms)
+    for life in lives:
+        lasting = life.broker in exposed_now
+        yield from _too_short(life, stood.hazards, as_of_ms, told_else=lasting)
+    for one in only_now:
+        yield _only_now(one, as_of_ms)
+
+
+def _looked_at(each: HazardSpan, as_of_ms: int) -> HazardAccount:
+    return HazardAccount(
+        **span(each.began_ms, each.ended_ms, as_of_ms).model_dump(),
+        hazard=each.first.hazard,
+        broker=each.first.broker,
+        severity=each.judged.severity,
+        blocks=each.judged.blocks,
+        text=each.first.text,
+        last_text=each.last_text,
+        evidence=each.last_evidence,
+        way_out=each.judged.way_out,
+        since_at=each.first.since_ms,
+        last_seen_at=each.last_seen_ms,
+        known_by="looks",
+        entries=each.entries,
+    )
+
+
+def _too_short(
+    life: Life, judged: Sequence[HazardSpan], as_of_ms: int, *, told_else: bool
+) -> Iterator[HazardAccount]:
+    """The times in which it was unfenced early that no look caught: milliseconds, often.
+
+    `told_else`: one that lasts is told of already.
+    """
+    kind = HazardKind.UNFENCED_EARLY
+    mine = [each for each in judged if each.which == (str(kind), life.broker)]
+    for one in life.exposed:
+        began_ms, ended_ms = one.began_ms, one.ended_ms
+        if (told_else and ended_ms is None) or any(_meet(e, began_ms, ended_ms) for e in mine):
+            continue
+        text = f"broker {life.broker} served although {one.pending} of its replicas had no known"
+        yield HazardAccount(
+            **one.told(as_of_ms).model_dump(),
+            hazard=str(kind),
+            broker=life.broker,
+            severity=str(Severity.WARNING),
+            blocks=None,
+            text=f"{text} log directory",
+            last_text="it was over before it was looked at" if ended_ms is not None else "",
+            evidence=(f"unfenced with {one.pending} pending",),
+            way_out="",
+            since_at=began_ms,
+            last_seen_at=None,
+            known_by="records",
+            entries=(),
+        )
+
+
+def _meet(each: HazardSpan, began_ms: int | None, ended_ms: int | None) -> bool:
+    """Whether a look at a hazard was of this time; `since_ms` is of the same record."""
+    if each.first.since_ms is not None and each.first.since_ms == began_ms:
+        return True
+    ends_before = ended_ms is not None and ended_ms < (each.first.since_ms or each.began_ms)
+    begins_behind = each.ended_ms is not None and began_ms is not None and began_ms > each.ended_ms
+    return not (ends_before or begins_behind)
+
+
+def _only_now(one: Hazard, as_of_ms: int) -> HazardAccount:
+    return HazardAccount(
+        **span(one.since_ms, None, as_of_ms, exact=False).model_dump(),
+        hazard=str(one.kind),
+        broker=one.broker,
+        severity=str(one.severity),
+        blocks=None if one.blocks is None else str(one.blocks),
+        text=one.text,
+        last_text=one.text,
+        evidence=one.evidence,
+        way_out=one.way_out,
+        since_at=one.since_ms,
+        last_seen_at=None,
+        known_by="store",
+        entries=(),
+    )
+
+
+def losses(events: Iterable[Event]) -> Iterator[LossAccount]:
+    """Give every loss of acknowledged records that was noticed."""
+    for event in events:
+        if event.kind != "records_lost" or event.moment_ms is None:
+            continue
+        fields = event.fields
+        first, last = _int(fields["first_lost_offset"]), _int(fields["last_lost_offset"])
+        yield LossAccount(
+            at=event.moment_ms,
+            topic=str(fields["topic"]),
+            partition=_int(fields["partition"]),
+            broker=event.broker,
+            first_offset=first,
+            last_offset=last,
+            records=max(0, last - first + 1),
+            last_seen_at=_int(fields["end_offset_seen_ms"]),
+        )
+
+
+def alerts(stood: Stood, as_of_ms: int) -> Iterator[AlertAccount]:
+    """Give every alert that stood."""
+    for each in stood.alerts:
+        labels = dict(each.alert.labels)
+        labels.pop("cluster", None)
+        yield AlertAccount(
+            **span(each.began_ms, each.ended_ms, as_of_ms).model_dump(),
+            name=each.alert.alert,
+            severity=labels.pop("severity", "info"),
+            labels=labels,
+            text=each.alert.description,
+            since_at=each.alert.since_ms,
+            entries=each.entries,
+        )
+
+
+def runs(stood: Stood, as_of_ms: int) -> Iterator[RunAccount]:
+    """Give every `kraftgate run`; one without an end runs, unless another came after it."""
+    for each in stood.runs:
+        ended_ms = each.ended_ms if each.ended_ms is not None else each.last_seen_ms
+        yield RunAccount(
+            **span(each.began_ms, ended_ms, as_of_ms).model_dump(),
+            version=each.version,
+            owner=each.owner,
+            killed=each.ended_ms is None and each.last_seen_ms is not None,
+        )
+
+
+def _int(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"an event's field is a whole number, not {value!r}")
+    return value

@@ -1,0 +1,222 @@
+"""The whole in plain sentences, and what whoever reads them must know first."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from migration.image.summary import Phase
+from orchestrator.api.report.brokers import BrokerAccount, Incarnation
+from orchestrator.api.report.execution import Decision, WalkAccount
+from orchestrator.api.report.report import (
+    AlertAccount,
+    Attempt,
+    AuditAccount,
+    HazardAccount,
+    LossAccount,
+    PhaseSpan,
+    UnseenAccount,
+    Window,
+)
+from orchestrator.views.report.times import at, count, lasting, listed
+
+_ENDINGS: Final = {
+    Phase.FINALIZED: "went from ZooKeeper to finalized KRaft",
+    Phase.ROLLED_BACK: "is back under ZooKeeper's controller",
+    Phase.KRAFT: "is in KRaft mode and did not migrate",
+}
+
+
+def outcome(
+    cluster: str,
+    phase: str,
+    window: Window,
+    phases: Sequence[PhaseSpan],
+    attempts: Sequence[Attempt],
+) -> str:
+    """Return how it ended, or where it stands."""
+    ending = _ENDINGS.get(Phase(phase), f"is in phase {phase}")
+    if phase == Phase.FINALIZED and Phase.HYBRID not in {each.phase for each in phases}:
+        ending = "is in finalized KRaft"
+    if len(attempts) > 1 and phases[-1].attempt is not None:
+        ending += f", in attempt {phases[-1].attempt} of {len(attempts)}"
+    when = ""
+    if window.began_at is not None:
+        until = "and goes on" if window.ended_at is None else f"to {at(window.ended_at)}"
+        spent = "" if window.duration_ms is None else f", {lasting(window.duration_ms)}"
+        when = f" The window was from {at(window.began_at)} {until}{spent}."
+        if window.ended_at is None:
+            when = f" The window began at {at(window.began_at)} and has not ended{spent}."
+    return f"The cluster {cluster} {ending}.{when}"
+
+
+def of_attempts(attempts: Sequence[Attempt]) -> Iterator[str]:
+    """Say how each attempt went; of one that was not given up the outcome says all."""
+    if len(attempts) == 1 and attempts[0].outcome in ("finalized", "under way"):
+        return
+    for each in attempts:
+        which = "The attempt" if len(attempts) == 1 else f"Attempt {each.number}"
+        began = "before it was followed" if each.began_at is None else f"at {at(each.began_at)}"
+        how = "is under way"
+        if each.ended_at is not None:
+            how = f"was {each.outcome} at {at(each.ended_at)}"
+        spent = "" if each.duration_ms is None else f", {lasting(each.duration_ms)} after it began"
+        if each.ended_at is None and each.duration_ms is not None:
+            spent = f" for {lasting(each.duration_ms)}"
+        reached = "" if each.outcome == "finalized" else f" It reached {each.reached}."
+        log = f"metadata log {each.metadata_log}"
+        yield f"{which} ({log}) began {began} and {how}{spent}.{reached}"
+
+
+def of_walks(walks: Sequence[WalkAccount]) -> Iterator[str]:
+    """Say how each walk ended, or where it stands."""
+    return (_walk(each, len(walks)) for each in walks)
+
+
+def _walk(walk: WalkAccount, of: int) -> str:
+    which = "The walk" if of == 1 else f"Walk {walk.number} of {of}"
+    through = f"{which} through {walk.runbook}"
+    steps = [step for each in walk.checkpoints for step in each.steps]
+    failed = sum(step.outcome in ("failed", "unknown") for step in steps)
+    took = "one step was taken" if len(steps) == 1 else f"{len(steps) or 'no'} steps were taken"
+    took += f", of which {failed} failed or ended unknown" if failed else ""
+    spent = lasting(walk.duration_ms)
+    if walk.outcome is None:
+        at_ = f" at {walk.stands_at}" if walk.stands_at else ""
+        why = f": {walk.waiting_for[0]}" if walk.waiting_for else ""
+        return f"{through} has not ended; it stands{at_}{why}. In {spent} {took}."
+    back = ""
+    if walk.way_back is not None:
+        back = f" It turned back at {walk.turned_at}, by {walk.way_back}."
+    how = {"completed": "was completed", "rolled-back": "was rolled back", "aborted": "was aborted"}
+    return f"{through} {how[walk.outcome]} in {spent}; {took}.{back}"
+
+
+def of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
+    """Say who was held, who was exposed, and for how long."""
+    kraft = [(b, i) for b in brokers for i in b.incarnations if i.mode == "kraft"]
+    holds = [(b.id, i.held) for b, i in kraft if i.held is not None]
+    still = sorted({id_ for id_, held in holds if held.ended_at is None})
+    if holds:
+        spent = sorted(held.duration_ms or 0 for _, held in holds)
+        held_ids = sorted({id_ for id_, _ in holds})
+        times = f"for {lasting(spent[-1])}"
+        if lasting(spent[0]) != lasting(spent[-1]):
+            times = f"between {lasting(spent[0])} and {lasting(spent[-1])}"
+        who = f"{count(len(held_ids), 'broker')} ({listed(held_ids)})"
+        yield (
+            f"{who} had to be held after a registration in KRaft mode, {times} each, until every"
+            " replica had a known directory."
+        )
+    elif kraft:
+        yield "No broker had to be held: every replica had a known directory at once."
+    if still:
+        yield f"Held still: {listed(still)}."
+    yield from _exposed(kraft)
+
+
+def _exposed(kraft: Sequence[tuple[BrokerAccount, Incarnation]]) -> Iterator[str]:
+    exposed = [(b.id, each) for b, i in kraft for each in i.exposed]
+    if not exposed:
+        if kraft:
+            yield "Kafka unfenced none of them early."
+        return
+    ids = sorted({id_ for id_, _ in exposed})
+    id_, longest = max(exposed, key=lambda pair: pair[1].duration_ms or 0)
+    spent = lasting(longest.duration_ms or 0)
+    still = " so far" if longest.ended_at is None else ""
+    who = f"broker {id_} early: it"
+    if len(ids) > 1:
+        who = f"{len(ids)} brokers early ({listed(ids)}); the longest of these times broker {id_}"
+    yield (
+        f"Kafka unfenced {who} served for {spent}{still} while {longest.pending} of its replicas"
+        " had no known directory."
+    )
+
+
+def of_dangers(
+    hazards: Sequence[HazardAccount], losses: Sequence[LossAccount], *, disks_followed: bool
+) -> Iterator[str]:
+    """Say what stood, and what was lost."""
+    if losses:
+        partitions = len({(each.topic, each.partition) for each in losses})
+        records = sum(each.records for each in losses)
+        yield (
+            f"Acknowledged records were lost: {records} of {count(partitions, 'partition')};"
+            " see Losses."
+        )
+    elif disks_followed:
+        yield "No loss of acknowledged records was noticed."
+    else:
+        yield "Whether records were lost is not known: the brokers' disks were not followed."
+    if not hazards:
+        yield "No hazard stood."
+        return
+    kinds = Counter(each.hazard for each in hazards)
+    named = ", ".join(f"{kind} ({n} times)" if n > 1 else kind for kind, n in kinds.items())
+    critical = sum(each.severity == "critical" for each in hazards)
+    standing = sum(each.ended_at is None for each in hazards)
+    yield (
+        f"{count(len(hazards), 'hazard')} stood, {critical or 'none'} critical,"
+        f" {standing or 'none'} at the end: {named}."
+    )
+
+
+def of_alerts(alerts: Sequence[AlertAccount]) -> Iterator[str]:
+    """Say what somebody was to be woken for."""
+    if alerts:
+        kinds = Counter(each.name for each in alerts)
+        named = ", ".join(f"{name} ({n} times)" if n > 1 else name for name, n in kinds.items())
+        standing = sum(each.ended_at is None for each in alerts)
+        yield f"{count(len(alerts), 'alert')} stood, {standing or 'none'} at the end: {named}."
+
+
+def of_people(decisions: Sequence[Decision]) -> Iterator[str]:
+    """Say who decided how often."""
+    asked = [each for each in decisions if each.who is not None]
+    if not asked:
+        return
+    approved = sum(each.kind == "approved" for each in asked)
+    names = sorted({str(each.who) for each in asked})
+    verb = "stands" if len(asked) == 1 else "stand"
+    among = f", {count(approved, 'approval')} among them" if approved else ""
+    yield f"{count(len(asked), 'decision')} by {', '.join(names)} {verb} in the audit trail{among}."
+
+
+def of_sources(unseen: Sequence[UnseenAccount]) -> Iterator[str]:
+    """Say for how long nobody saw ZooKeeper, or all disks."""
+    for source, words in (("zookeeper", "ZooKeeper"), ("log_dirs", "the brokers' log directories")):
+        times = [each for each in unseen if each.source == source and each.node is None]
+        if times:
+            spent = lasting(sum(each.duration_ms or 0 for each in times))
+            yield f"Nobody saw {words} for {spent} in all; see What nobody saw."
+
+
+def attention(
+    window: Window,
+    audit: AuditAccount | None,
+    losses: Sequence[LossAccount],
+    unreadable: Sequence[str],
+    *,
+    kept: bool,
+    phases: Sequence[PhaseSpan],
+) -> Iterator[str]:
+    """Say what whoever reads on must know first."""
+    if audit is not None and not audit.intact:
+        yield (
+            f"The audit trail is not as it was written: {audit.why}. Only its first"
+            f" {audit.entries} entries are used here; what came after them is not to be trusted."
+        )
+    if audit is None:
+        yield "There is no audit trail: who decided what, and when hazards stood, was not kept."
+    elif not kept:
+        yield (
+            "When hazards began and ended was not kept: an older kraftgate run followed, or none."
+            " Those that stand at the end are judged from the store."
+        )
+    if not window.ended and window.of != "followed":
+        yield "The window has not ended: this report is of its middle."
+    if losses:
+        yield "Acknowledged records were lost."
+    if any(not each.exact for each in phases):
+        yield "Not every change of the phase was seen as it happened."
+    yield from unreadable

@@ -1,0 +1,202 @@
+"""The report's plots: phases and checkpoints, what became of brokers, replicas over time."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final, Literal
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from orchestrator.api.report.brokers import BrokerAccount, Series
+from orchestrator.api.report.execution import CheckpointAccount
+from orchestrator.api.report.report import ClusterReport
+from orchestrator.api.report.shape import Span
+from orchestrator.views.report.formats.axes import (
+    WIDTH_IN,
+    Axis,
+    Rows,
+    date,
+    legend_above,
+    time_below,
+)
+from orchestrator.views.report.formats.svg import (
+    BACK,
+    BAD,
+    EXPOSED,
+    FENCED,
+    GOOD,
+    HELD,
+    INK,
+    PASSED,
+    PENDING,
+    SERIES,
+    embedded,
+    style,
+)
+from orchestrator.views.report.times import at, count
+
+_LINES_MAX: Final = len(SERIES)
+"""So many brokers have a line each; of more, the share that each has is shown as a band."""
+_INSTANCES_MAX: Final = 24
+"""Of a checkpoint with more instances all stand in one row."""
+_COLOUR_OF: Final = {
+    "passed": PASSED,
+    "not needed": PASSED,
+    "stands": PENDING,
+    "skipped": BAD,
+    "aborted": BAD,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """A plot: what it is of, and what it shows in words."""
+
+    of: Literal["way", "brokers", "replicas"]
+    svg: str
+    title: str
+
+
+def plots(cluster: ClusterReport, name: str) -> list[Plot]:
+    """Draw what there is to draw; `name`: begins the ids, unique in the page."""
+    window = cluster.window
+    ended_ms = window.ended_at if window.ended_at is not None else cluster.as_of
+    if window.began_at is None or ended_ms is None or ended_ms <= window.began_at:
+        return []
+    axis = Axis(began_ms=window.began_at, ended_ms=ended_ms)
+    with style():
+        return [
+            _way(cluster, axis, f"{name}-plot-way"),
+            *_brokers(cluster, axis, f"{name}-plot-brokers"),
+            *_replicas(cluster.replicas, f"{name}-plot-replicas"),
+        ]
+
+
+def _way(cluster: ClusterReport, axis: Axis, name: str) -> Plot:
+    """Phases above, then each checkpoint of each walk, as bars on one axis."""
+    told: list[tuple[str, list[tuple[Span, str]]]] = []
+    several = len(cluster.attempts) > 1
+    for phase in cluster.phases:
+        of = f"attempt {phase.attempt}: " if several and phase.attempt else ""
+        told.append((f"{of}phase {phase.phase}", [(phase, GOOD)]))
+    for walk in cluster.walks:
+        which = f"{walk.number}: " if len(cluster.walks) > 1 else ""
+        for id_, same in groupby(walk.checkpoints, key=lambda each: each.id.partition("[")[0]):
+            bars = [(each.id, _bar_of(each)) for each in same]
+            if len(bars) > _INSTANCES_MAX:
+                told.append((f"{which}{id_} ({len(bars)})", [bar for _, bar in bars]))
+            else:
+                told += [(which + instance, [bar]) for instance, bar in bars]
+    told = [row for row in told if any(axis.clip(each) is not None for each, _ in row[1])]
+    rows = Rows(axis, [label for label, _ in told])
+    for number, (_, some) in enumerate(told):
+        for each, colour in some:
+            rows.bar(number, each, colour)
+    title = f"Phases and checkpoints of {cluster.cluster}"
+    words = "; ".join(f"{label} {_from_to(some)}" for label, some in told)
+    return Plot(of="way", svg=embedded(rows.figure, name, title, words), title=title)
+
+
+def _bar_of(each: CheckpointAccount) -> tuple[Span, str]:
+    of = Span(began_at=each.entered_at, ended_at=each.ended_at, duration_ms=each.duration_ms)
+    return of, _COLOUR_OF.get(each.result, BACK)
+
+
+def _brokers(cluster: ClusterReport, axis: Axis, name: str) -> Iterator[Plot]:
+    """Each broker's row: fenced, held, exposed."""
+    shown = [each for each in cluster.brokers if each.incarnations]
+    if not shown:
+        return
+    rows = Rows(axis, [f"broker {each.id}" for each in shown])
+    for number, broker in enumerate(shown):
+        for one in broker.incarnations:
+            for fenced in one.fenced:
+                rows.bar(number, fenced, FENCED, height=0.3)
+            if one.held is not None:
+                rows.bar(number, one.held, HELD)
+            for exposed in one.exposed:
+                rows.bar(number, exposed, EXPOSED)
+                rows.mark(number, exposed)
+    rows.legend((("fenced", FENCED), ("held", HELD), ("unfenced early", EXPOSED)))
+    title = f"When brokers of {cluster.cluster} were held, fenced and unfenced early"
+    words = "; ".join(_spent(each) for each in shown)
+    yield Plot(of="brokers", svg=embedded(rows.figure, name, title, words), title=title)
+
+
+def _spent(broker: BrokerAccount) -> str:
+    return (
+        f"broker {broker.id}: held {broker.held_ms} ms, fenced {broker.fenced_ms} ms, unfenced"
+        f" early {broker.exposed_ms} ms"
+    )
+
+
+def _replicas(series: Series | None, name: str) -> Iterator[Plot]:
+    """Replicas with a known directory and without; all together, then broker by broker."""
+    if series is None:
+        return
+    figure = Figure(figsize=(WIDTH_IN, 5.2), layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    moments = [date(each) for each in series.at]
+    upper.stackplot(
+        moments,
+        series.assigned,
+        series.pending,
+        series.unusable,
+        colors=[GOOD, PENDING, BAD],
+        labels=["in a known directory", "without a known one", "offline or lost"],
+        step="post",
+    )
+    upper.set_ylabel("replicas")
+    upper.yaxis.set_major_locator(MaxNLocator(integer=True))
+    legend_above(upper, 3)
+    if len(series.brokers) <= _LINES_MAX:
+        for each, colour in zip(series.brokers, SERIES, strict=False):
+            label = f"broker {each.id}"
+            lower.step(moments, each.assigned, color=colour, where="post", label=label)
+        lower.set_ylabel("in a known directory")
+        lower.yaxis.set_major_locator(MaxNLocator(integer=True))
+        legend_above(lower, _LINES_MAX // 2)
+    else:
+        _band(lower, series, moments)
+    for axes in (upper, lower):
+        axes.margins(x=0)
+        axes.grid(axis="y", linewidth=0.5)
+    time_below(lower)
+    title = "Replicas by what is known of their directory, over time"
+    yield Plot(of="replicas", svg=embedded(figure, name, title, _ends(series)), title=title)
+
+
+def _band(axes: Axes, series: Series, moments: Sequence[float]) -> None:
+    """Of many brokers: the least, the middle and the greatest share that one has."""
+    low, middle, high = [], [], []
+    for moment in range(len(moments)):
+        shares = sorted(
+            each.assigned[moment] * 100 / total
+            for each in series.brokers
+            if (total := each.assigned[moment] + each.pending[moment])
+        ) or [0.0]
+        low.append(shares[0])
+        middle.append(shares[len(shares) // 2])
+        high.append(shares[-1])
+    axes.fill_between(moments, low, high, color=PENDING, step="post", label="least to greatest")
+    axes.step(moments, middle, color=INK, where="post", label="middle")
+    axes.set_ylabel(f"% known, of {len(series.brokers)} brokers")
+    axes.set_ylim(0, 105)
+    legend_above(axes, 2)
+
+
+def _ends(series: Series) -> str:
+    return " ".join(
+        f"At {at(series.at[n])}: {count(series.assigned[n], 'replica')} in a known directory,"
+        f" {series.pending[n]} without one, {series.unusable[n]} offline or lost."
+        for n in (0, len(series.at) - 1)
+    )
+
+
+def _from_to(bars: Sequence[tuple[Span, str]]) -> str:
+    first, last = bars[0][0], bars[-1][0]
+    began = "the beginning" if first.began_at is None else at(first.began_at)
+    ended = "now" if last.ended_at is None else at(last.ended_at)
+    return f"from {began} to {ended}"

@@ -1,0 +1,157 @@
+"""Reads all that a state directory has of a window; nothing is asked of the cluster."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from orchestrator.audit import AUDIT_FILE, GENESIS, AuditLog, Entry, VerifyResult
+from orchestrator.audit.anchor import Anchor
+from orchestrator.audit.execution.entries import RUNBOOKS
+from orchestrator.config.load import Config
+from orchestrator.config.models import ClusterEntry
+from orchestrator.errors import FollowingError, NoDataError, RunbookError
+from orchestrator.run.cluster_read import ClusterRead, Store, read_cluster
+from orchestrator.run.reader import STORE_FILE, open_store
+from orchestrator.runbook.load import load_kept
+from orchestrator.runbook.loaded import Loaded
+from orchestrator.views.report.accounts.assignments import Assigned
+from streams.spark.transition_files import Transitions, TransitionsUnreadable, read_transitions
+from streams.state.store import StoreError
+
+TRANSITIONS: Final = "transitions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What there is of one cluster.
+
+    Attributes:
+        entry: what is configured of it.
+        snapshot: its summary, every event, and what its sources last said.
+        entries: of the audit trail, as far as it is good.
+        transitions: None: none are kept, or they cannot be read.
+        unreadable: why not all of it could be read, in words.
+        runbooks: those that were walked, by their hash, as far as their text is there.
+        stall_after_ms: as configured.
+    """
+
+    entry: ClusterEntry
+    snapshot: ClusterRead
+    entries: tuple[Entry, ...]
+    transitions: Transitions | None
+    assigned: Assigned | None
+    unreadable: tuple[str, ...]
+    runbooks: dict[str, Loaded]
+    stall_after_ms: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever seen of it."""
+        seen = self.snapshot.summary
+        followed = seen.metadata_offset is not None or seen.zookeeper is not None or seen.disks
+        return not (followed or self.entries or self.snapshot.events)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What a state directory has; `audit` None: there is no audit trail."""
+
+    audit: VerifyResult | None
+    audit_file: Path
+    clusters: tuple[Gathered, ...]
+
+
+def gather(config: Config, clusters: Sequence[str]) -> State:
+    """Read what there is of these clusters.
+
+    Raises:
+        NoDataError: there is neither a store nor an audit trail.
+        FollowingError: the store cannot be read.
+        AuditError: the audit trail cannot be opened.
+    """
+    path = config.state_dir / AUDIT_FILE
+    store = open_store(config.state_dir)
+    if store is None and not path.is_file():
+        raise NoDataError(
+            f"{config.state_dir} has neither {STORE_FILE} nor {AUDIT_FILE}: nothing was followed"
+            f" with {config.path} yet. Start `kraftgate run` with it, or name the configuration"
+            " that the window was followed with by --config"
+        )
+    verified, entries = _trail(path)
+    try:
+        found = tuple(
+            _gathered(config, store, each, [e for e in entries if e.cluster == each.name])
+            for each in config.clusters
+            if each.name in clusters
+        )
+    except StoreError as error:
+        raise FollowingError(str(error)) from error
+    return State(audit=verified, audit_file=path, clusters=found)
+
+
+def _trail(path: Path) -> tuple[VerifyResult | None, list[Entry]]:
+    """The verdict on the trail, and its entries up to the last that is good."""
+    if not path.is_file():
+        return _gone(path), []
+    try:
+        log = AuditLog.open_readonly(path)
+    except NoDataError:
+        return None, []  # it is just being made
+    with log:
+        verified = log.verify()
+        return verified, log.entries(limit=verified.count)
+
+
+def _gone(path: Path) -> VerifyResult | None:
+    """A trail that was there and is not any more; None: there never was one."""
+    anchor = Anchor(path)
+    head = anchor.read()
+    if head is None:
+        return None
+    why = f"{path} is gone, and {anchor.path} says that it had {head.sequence} entries"
+    return VerifyResult(ok=False, count=0, head=GENESIS, why=why)
+
+
+def _gathered(
+    config: Config, store: Store | None, entry: ClusterEntry, entries: list[Entry]
+) -> Gathered:
+    name, state_dir = entry.name, config.state_dir
+    one = read_cluster(store, state_dir, name)
+    transitions, why = _transitions(state_dir, store, name)
+    sha256s = {str(e.body.get("sha256")) for e in entries if e.kind == "walk_began"}
+    return Gathered(
+        entry=entry,
+        snapshot=one,
+        entries=tuple(entries),
+        transitions=transitions,
+        assigned=None if transitions is None else Assigned(transitions),
+        unreadable=() if why is None else (why,),
+        runbooks=dict(_runbooks(state_dir / RUNBOOKS, sha256s)),
+        stall_after_ms=config.stall_after_ms,
+    )
+
+
+def _transitions(
+    state_dir: Path, store: Store | None, name: str
+) -> tuple[Transitions | None, str | None]:
+    files = [] if store is None else store.transition_files(name)
+    if not files:
+        return None, None
+    try:
+        return read_transitions(state_dir / TRANSITIONS, [each.path for each in files]), None
+    except TransitionsUnreadable as error:
+        return None, f"the replicas' transitions cannot be read, so rates are missing: {error}"
+
+
+def _runbooks(folder: Path, sha256s: set[str]) -> list[tuple[str, Loaded]]:
+    """Those whose kept text is what was walked; others have no titles in the report."""
+    found = []
+    for sha256 in sorted(sha256s):
+        try:
+            loaded = load_kept(folder / f"{sha256}.yaml")
+        except RunbookError:
+            continue  # said by `runbook_kept`
+        if loaded.sha256 == sha256:
+            found.append((sha256, loaded))
+    return found

@@ -1,0 +1,80 @@
+"""The closing table: what became of every broker's latest registration, with offsets and times."""
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from migration.image.holds import serves_early
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.metadata.events import Event
+from migration.values.durations import duration_text
+from migration.values.timestamps import iso, time_text
+from orchestrator.output.formatting import event_fields, pairs
+
+
+def closing(summary: ClusterSummary) -> RenderableType:
+    """Draw the table; times are the records' own, in UTC."""
+    offset = "-" if summary.metadata_offset is None else str(summary.metadata_offset)
+    head = Text(summary.cluster, style="bold")
+    head.append(f"  phase {summary.phase}", style="bold cyan")
+    head.append(
+        f"  metadata offset {offset}  topics {summary.topics}  partitions {summary.partitions}",
+        style="not bold",
+    )
+    if summary.observed_ms is not None:
+        head.append(f"  at {iso(summary.observed_ms)}", style="dim")
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    for name in ("id", "registered", "unfenced", "complete", "unfenced early", "held for"):
+        table.add_column(name, justify="right" if name == "id" else "left", overflow="fold")
+    for broker in summary.brokers:
+        table.add_row(*_cells(broker))
+    if not summary.brokers:
+        return Group(head, Text("no broker is registered", style="dim"))
+    return Group(head, Text(""), table)
+
+
+def event_lines(events: Sequence[Event]) -> list[str]:
+    """Give every event as one line of `key=value`."""
+    return [pairs(event_fields(event)) for event in events]
+
+
+def early_text(broker: BrokerSummary) -> str:
+    """How early Kafka unfenced it: `32 pending for 70 ms`; `no` when it did not."""
+    early = broker.unfenced_early
+    if early is None:
+        return "no"
+    if early.duration_ms is not None:
+        return f"{early.pending} pending for {duration_text(early.duration_ms)}"
+    return f"{early.pending} pending" + (", still" if serves_early(broker) else "")
+
+
+def held_text(broker: BrokerSummary) -> str:
+    """How long it was held: from its registration to the completing record."""
+    if broker.held:
+        return "still held"
+    if broker.registered_ms is None or broker.assignments_complete_ms is None:
+        return "-"
+    return duration_text(broker.assignments_complete_ms - broker.registered_ms)
+
+
+def _cells(broker: BrokerSummary) -> tuple[Text, ...]:
+    early = Text(early_text(broker), style="magenta" if broker.unfenced_early else "dim")
+    return (
+        Text(str(broker.id), style="bold"),
+        Text(_moment(broker.registered_ms, broker.registered_offset)),
+        Text(_moment(broker.unfenced_ms, broker.unfenced_offset)),
+        Text(_moment(broker.assignments_complete_ms, broker.assignments_complete_offset)),
+        early,
+        Text(held_text(broker), style="bold yellow" if broker.held else ""),
+    )
+
+
+def _moment(timestamp_ms: int | None, offset: int | None) -> str:
+    parts = []
+    if timestamp_ms is not None:
+        parts.append(time_text(timestamp_ms))
+    if offset is not None:
+        parts.append(f"@{offset}")
+    return " ".join(parts) or "-"

@@ -1,0 +1,119 @@
+"""The top of the screen: the cluster, its phase, what is known of it, and how current that is."""
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from migration.assessment.currency import SourceCurrency, SourceState
+from migration.assessment.data_source import DataSource
+from migration.image.summary import WAY, WITHOUT_ZOOKEEPER, ClusterSummary, Phase
+from migration.observed.source_status import NO_STATUS, SourceStatus, behind, stale_ms
+from migration.values.timestamps import time_text
+from orchestrator.output.formatting import short_age
+from orchestrator.run.assessed import Assessed
+from orchestrator.views.terminal.blocks import text
+
+
+def title(one: Assessed) -> Text:
+    """The cluster's name, its phase, and how old the metadata log's data is."""
+    log = one.assessment.log
+    line = text(one.name, "bold")
+    line.append(f"  phase {one.summary.phase}", style="bold cyan")
+    age = stale_ms(log.status, one.now_ms)
+    if log.state is SourceState.ERROR:
+        line.append("  SOURCE ERROR", style="bold red")
+    elif log.status.finished:
+        line.append("  read to its end")
+    elif age is None:
+        line.append("  no data yet", style="bold red")
+    elif log.state is SourceState.CURRENT:
+        line.append(f"  data {short_age(age)} old", style="green")
+    elif log.state is SourceState.BEHIND:
+        line.append(f"  data {short_age(age)} old, NOT READ TO ITS END", style="bold yellow")
+    elif log.state is SourceState.OVER:
+        line.append("  the metadata log is over", style="bold")
+    else:
+        line.append(f"  STALE: data {short_age(age)} old", style="bold red")
+    return line
+
+
+def steps(phase: Phase, width: int) -> Text:
+    """The phases as a line of steps; a phase beside the way stands alone."""
+    if phase not in WAY:
+        return Text(f"[{phase}]"[:width], style="bold reverse")
+    reached = WAY.index(phase)
+    line = Text()
+    for position, step in enumerate(WAY):
+        if position:
+            line.append(" > ", style="dim")
+        if position == reached:
+            line.append(f"[{step}]", style="bold reverse")
+        else:
+            line.append(step, style="green" if position < reached else "dim")
+    return line
+
+
+def facts(summary: ClusterSummary, status: SourceStatus) -> Text:
+    """Numbers of the metadata log."""
+    offset = "-" if summary.metadata_offset is None else str(summary.metadata_offset)
+    unread = behind(status, summary.metadata_offset)
+    controller = summary.active_controller
+    if status.active_controller is not None:
+        controller = status.active_controller
+    epoch = status.leader_epoch if status.leader_epoch is not None else summary.leader_epoch
+    told = [
+        f"metadata offset {offset}" + (f" ({unread} behind)" if unread else ""),
+        f"active controller {'-' if controller is None else controller}",
+        f"epoch {'-' if epoch is None else epoch}",
+        f"topics {summary.topics}",
+        f"partitions {summary.partitions}",
+    ]
+    if summary.unknown_records:
+        told.append(f"unknown records {summary.unknown_records}")
+    return Text("  ".join(told))
+
+
+def sources(one: Assessed) -> Text | None:
+    """How current what is seen beside the metadata log is; None: nothing is followed beside it."""
+    line = Text()
+    for words, style in _sources(one):
+        line.append("  " if line else "")
+        line.append_text(text(words, style))
+    return line or None
+
+
+def _sources(one: Assessed) -> Iterator[tuple[str, str]]:
+    for name, source in (
+        ("ZooKeeper", DataSource.ZOOKEEPER),
+        ("disks", DataSource.LOG_DIRS),
+        ("JMX", DataSource.JMX),
+    ):
+        found = one.assessment.sources[source]
+        if found.status == NO_STATUS:
+            continue
+        beside = _zookeeper(one, found) if source is DataSource.ZOOKEEPER else None
+        yield beside or _source(name, found, one.now_ms)
+
+
+def _zookeeper(one: Assessed, found: SourceCurrency) -> tuple[str, str] | None:
+    """Return what only ZooKeeper can be: not seen, or not in use any more; None: neither."""
+    seen = one.summary.zookeeper
+    since_ms = None if seen is None else seen.blind_since_ms
+    if one.summary.phase in WITHOUT_ZOOKEEPER and found.state is not SourceState.CURRENT:
+        return "ZooKeeper not in use", "dim"
+    if since_ms is None or found.state is SourceState.ERROR:
+        return None
+    return f"ZooKeeper NOT SEEN since {time_text(since_ms)[:8]}", "bold red"
+
+
+def _source(name: str, found: SourceCurrency, now_ms: int) -> tuple[str, str]:
+    age = stale_ms(found.status, now_ms)
+    if found.state is SourceState.ERROR:
+        return f"{name} NOT FOLLOWED", "bold red"
+    if age is None:
+        return f"{name} no answer yet", "yellow"
+    if found.state is SourceState.CURRENT:
+        return f"{name} {short_age(age)} old", "green"
+    if found.answers:
+        return f"{name} {short_age(age)} old, NOT CURRENT", "bold yellow"
+    return f"{name} STALE: {short_age(age)} old", "bold red"

@@ -1,0 +1,149 @@
+"""Without a terminal: one line per change, stable `key=value` fields, made to be searched.
+
+    2026-11-21T00:30:01.123Z cluster=prod change=phase phase=hybrid was=copying offset=413
+
+`change` is one of cluster, phase, controller, broker, event, hazard, checkpoint, waiting; the time
+in front is when the change was seen, `at` in an event is the record's own. Ages and estimates make
+no line.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from migration.assessment.currency import Currency
+from migration.assessment.eta.rates import Eta, NoEstimate, rate_per_second
+from migration.assessment.hazards import Hazard, HazardKind, is_end_known
+from migration.assessment.waits.wait import Wait
+from migration.image.broker_replicas import log_counts, on_disk
+from migration.image.holds import serves_early
+from migration.image.summary import BrokerSummary, ClusterSummary
+from migration.metadata.events import in_time_order
+from migration.metadata.replica_state import ReplicaState
+from migration.values.timestamps import iso
+from orchestrator.output.formatting import event_fields, pairs
+from orchestrator.run.assessed import Assessed
+from orchestrator.run.execution_status import WalkTold
+from orchestrator.views.terminal.execution import walk_fields, walk_key
+
+
+def changes(before: Assessed | None, after: Assessed) -> list[str]:
+    """Tell what changed between two ticks of one cluster; all of it when there was none."""
+    summary, waits = after.summary, after.waits
+    head = f"{iso(after.now_ms)} cluster={summary.cluster}"
+    was = None if before is None else before.summary
+    told: list[str] = [f"change=event {pairs(fields)}" for fields in _new_events(before, after)]
+    told += _cluster_changes(was, summary)
+    told += _broker_changes(was, summary, after.assessment.etas)
+    was_found = () if before is None else before.hazards
+    told += _hazard_changes(was_found, after.hazards, after.currency)
+    told += _walk_changes(None if before is None else before.walk, after.walk)
+    if before is None or _names(before.waits) != _names(waits):
+        first = waits[0] if waits else None
+        fields = {
+            "reason": "nothing" if first is None else str(first.kind),
+            "broker": None if first is None else first.broker,
+            "more": max(0, len(waits) - 1),
+            "text": after.assessment.headline if first is None else first.text,
+        }
+        told.append(f"change=waiting {pairs(fields)}")
+    return [f"{head} {line}" for line in told]
+
+
+def _new_events(before: Assessed | None, after: Assessed) -> Iterator[dict[str, object]]:
+    seen = before.events[-1][0] if before is not None and before.events else 0
+    for event in in_time_order(event for sequence, event in after.events if sequence > seen):
+        yield event_fields(event)
+
+
+def _cluster_changes(before: ClusterSummary | None, after: ClusterSummary) -> Iterator[str]:
+    if before is None or before.phase is not after.phase:
+        was = {} if before is None else {"was": str(before.phase)}
+        fields = {"phase": str(after.phase), **was, "offset": after.metadata_offset}
+        yield f"change=phase {pairs(fields)}"
+    if before is None or _controller(before) != _controller(after):
+        controller, epoch = _controller(after)
+        yield f"change=controller {pairs({'controller': controller, 'epoch': epoch})}"
+    counts = {"topics": after.topics, "partitions": after.partitions}
+    if before is None or (before.topics, before.partitions) != (after.topics, after.partitions):
+        yield f"change=cluster {pairs(counts)}"
+
+
+def _controller(summary: ClusterSummary) -> tuple[int | None, int | None]:
+    return summary.active_controller, summary.leader_epoch
+
+
+def _broker_changes(
+    before: ClusterSummary | None, after: ClusterSummary, found: Mapping[int, Eta]
+) -> Iterator[str]:
+    known = {} if before is None else {broker.id: broker for broker in before.brokers}
+    for broker in after.brokers:
+        if known.pop(broker.id, None) != broker:
+            fields = broker_fields(after, broker, found.get(broker.id))
+            fields["offset"] = after.metadata_offset
+            yield f"change=broker {pairs(fields)}"
+    for broker_id in sorted(known):
+        fields = {"broker": broker_id, "gone": True, "offset": after.metadata_offset}
+        yield f"change=broker {pairs(fields)}"
+
+
+def _hazard_changes(
+    before: tuple[Hazard, ...], after: tuple[Hazard, ...], currency: Currency
+) -> Iterator[str]:
+    known = {_which(each) for each in before}
+    for each in after:
+        if _which(each) in known:
+            known.discard(_which(each))
+            continue
+        fields = {
+            "hazard": str(each.kind),
+            "broker": each.broker,
+            "severity": str(each.severity),
+            "blocks": None if each.blocks is None else str(each.blocks),
+            "text": each.text,
+        }
+        yield f"change=hazard {pairs(fields)}"
+    for kind, broker in sorted(known, key=str):
+        end = {"over": True} if is_end_known(kind, currency) else {"known": False}
+        yield f"change=hazard {pairs({'hazard': str(kind), 'broker': broker, **end})}"
+
+
+def _walk_changes(before: WalkTold | None, after: WalkTold | None) -> Iterator[str]:
+    if after is None or (before is not None and walk_key(before) == walk_key(after)):
+        return
+    yield f"change=checkpoint {pairs(walk_fields(after))}"
+
+
+def _which(hazard: Hazard) -> tuple[HazardKind, int | None]:
+    """What a hazard is, without its words: they carry ages and counts."""
+    return hazard.kind, hazard.broker
+
+
+def broker_fields(
+    summary: ClusterSummary, broker: BrokerSummary, eta: Eta | None
+) -> dict[str, object]:
+    """Return a broker's state as fields, always the same ones in the same order.
+
+    What the metadata log does not count is None; `total` is then that of the broker's disks.
+    """
+    counts = log_counts(summary, broker)
+    total = sum(broker.replicas.values()) if counts else on_disk(summary, broker.id)
+    rate = rate_per_second(broker)
+    one = None if isinstance(eta, NoEstimate) else eta
+    return {
+        "broker": broker.id,
+        "mode": str(broker.mode),
+        "fenced": broker.fenced,
+        "held": broker.held,
+        "pending": broker.pending if counts else None,
+        "total": total,
+        **{str(state): broker.replicas[state] if counts else None for state in ReplicaState},
+        "rate": None if rate is None else round(rate, 1),
+        "eta_seconds": one and round(one.seconds, 1),
+        "unfenced_early": serves_early(broker),
+        "eta_low_seconds": one and round(one.low, 1),
+        "eta_high_seconds": one and round(one.high, 1),
+    }
+
+
+def _names(reasons: tuple[Wait, ...]) -> list[tuple[str, int | None]]:
+    """What a wait is, without its words: they carry ages and would change each second."""
+    return [(wait.kind, wait.broker) for wait in reasons]

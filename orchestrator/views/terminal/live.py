@@ -1,0 +1,185 @@
+"""Keeps a view up to date while clusters are followed, until told to stop.
+
+`drive` ticks about four times a second and hands each tick to a view: `TableView` on a
+terminal, `LineView` elsewhere. Ctrl-C and SIGTERM set a `Stop`; a second one interrupts at once.
+"""
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from types import FrameType, TracebackType
+from typing import IO, Final, Protocol
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from orchestrator.output.printing import write_line
+from orchestrator.output.rich_console import console
+from orchestrator.run.assessed import Assessed, Tick
+from orchestrator.views.terminal.layout import share
+from orchestrator.views.terminal.lines import changes
+from orchestrator.views.terminal.table import Picture
+
+_EVERY_S: Final = 0.25
+_LEAST: Final = 2
+"""A cluster's title, and what it waits for."""
+_ROOMY: Final = 4
+"""With fewer lines for each, clusters stand one below the other without a line between."""
+
+
+class Stop:
+    """Set by Ctrl-C or SIGTERM while it is entered; then the view ends in good order."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> "Stop":
+        """Take the signals."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.getsignal(number)
+        self.take_signals()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        """Give the signals back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # it came from getsignal
+
+    def take_signals(self) -> None:
+        """Take the signals, also back from a library (PySpark takes Ctrl-C when it starts)."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    def is_set(self) -> bool:
+        """Whether it is time to end."""
+        return self._event.is_set()
+
+    def set(self) -> None:
+        """End at the next look."""
+        self._event.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep, unless it is time to end."""
+        return self._event.wait(seconds)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self._event.is_set():
+            raise KeyboardInterrupt
+        self._event.set()
+
+
+class View(Protocol):
+    """Shows the ticks of all clusters."""
+
+    def show(self, tick: Tick) -> None:
+        """Bring the view up to date."""
+
+    def close(self) -> None:
+        """Leave the last state behind."""
+
+
+class TableView:
+    """Redraws the terminal on a change, on a new size, and once a second for the ages."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = Live(
+            console=console,
+            screen=True,
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._live.start()
+        self._shown: object = None
+        self._last: Tick | None = None
+
+    def show(self, tick: Tick) -> None:
+        """Redraw, if anything that shows is new."""
+        size = self._console.size
+        key = (tuple(each.read for each in tick.clusters), tick.at_ms // 1000, size)
+        self._last = tick
+        if key == self._shown:
+            return
+        self._shown = key
+        self._live.update(_screen(tick.clusters, size.width, size.height), refresh=True)
+
+    def close(self) -> None:
+        """Leave the alternate screen and print the last state where it stays."""
+        self._live.stop()
+        if self._last is not None:
+            width = self._console.width
+            pictures = [Picture(one, width).draw() for one in self._last.clusters]
+            self._console.print(Group(*_apart(pictures)))
+
+
+def _screen(clusters: Sequence[Assessed], width: int, height: int) -> RenderableType:
+    """All clusters; where not even two lines are there for each, the first and a count."""
+    shown = clusters[: max(1, (height - 1) // _LEAST)]
+    if len(clusters) * _LEAST <= height:
+        shown = clusters
+    pictures = [Picture(one, width) for one in shown]
+    left = len(clusters) - len(shown)
+    room = height - (1 if left else 0)
+    apart = len(shown) - 1
+    if room - apart < len(shown) * _ROOMY:
+        apart = 0
+    given = share([each.height for each in pictures], room - apart)
+    parts = [each.draw(lines) for each, lines in zip(pictures, given, strict=True)]
+    more = [Text(f"and {left} more clusters: kraftgate status"[:width])] if left else []
+    return Group(*(_apart(parts) if apart else parts), *more)
+
+
+def picture(one: Assessed, width: int, height: int | None = None) -> RenderableType:
+    """Draw one cluster."""
+    return Picture(one, width).draw(height)
+
+
+def _apart(parts: Sequence[RenderableType]) -> list[RenderableType]:
+    """With an empty line between each two."""
+    return [each for part in parts for each in (Text(""), part)][1:]
+
+
+class LineView:
+    """Writes one line per change."""
+
+    def __init__(self, out: IO[str]) -> None:
+        self._out = out
+        self._before: dict[str, Assessed] = {}
+
+    def show(self, tick: Tick) -> None:
+        """Write what changed since the last call."""
+        for one in tick.clusters:
+            for line in changes(self._before.get(one.name), one):
+                write_line(self._out, line)
+            self._before[one.name] = one
+        self._out.flush()
+
+    def close(self) -> None:
+        """Everything was written."""
+
+
+def drive(view: View, tick: Callable[[], Tick], stop: Stop, done: Callable[[Tick], bool]) -> None:
+    """Show every tick until `stop` is set or `done` says so; the view is closed after."""
+    try:
+        while not stop.is_set():
+            now = tick()
+            view.show(now)
+            if done(now):
+                return
+            stop.wait(_EVERY_S)
+    finally:
+        view.close()
+
+
+def is_terminal(out: IO[str] | None = None) -> bool:
+    """Whether a table can be drawn there."""
+    return console(file=out or sys.stdout).is_terminal and not console().is_dumb_terminal

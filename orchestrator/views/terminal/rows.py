@@ -1,0 +1,127 @@
+"""A row per broker, in a table that uses the whole width: what is left goes to the bar."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from rich.table import Table
+from rich.text import Text
+
+from migration.assessment.eta.rates import Eta, NoEstimate, rate_per_second
+from migration.image.broker_replicas import log_counts, on_disk
+from migration.image.holds import serves_early
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode
+from migration.values.durations import duration_text
+from orchestrator.output.formatting import short_age, short_rate
+from orchestrator.run.urgency import urgency
+from orchestrator.views.terminal.bars import bar
+
+_BAR_MIN: Final = 6
+_BAR_MAX: Final = 60
+_MODE_STYLE: Final = {Mode.ZOOKEEPER: "dim", Mode.MIGRATING: "yellow", Mode.KRAFT: "green"}
+_WIDE: Final = 76
+"""Below this, rate and the time since the last progress give way to the rest."""
+_ROOMY: Final = 100
+"""From here on an ETA stands with its interval."""
+
+
+def most_urgent_first(brokers: Sequence[BrokerSummary]) -> list[BrokerSummary]:
+    """Order by urgency, then by id."""
+    return sorted(brokers, key=lambda broker: (urgency(broker), broker.id))
+
+
+def broker_table(
+    summary: ClusterSummary,
+    brokers: Sequence[BrokerSummary],
+    found: Mapping[int, Eta],
+    now_ms: int,
+    width: int,
+) -> Table:
+    """Return the rows of these brokers; `found`: the held brokers' estimates."""
+    wide = width >= _WIDE
+    heads = ["id", "mode", "state", "hold", "pending", "rate", "ETA", "last", "replicas"]
+    columns = [
+        _cells(
+            broker,
+            _counted(summary, broker),
+            eta_text(found.get(broker.id), roomy=width >= _ROOMY),
+            now_ms,
+        )
+        for broker in brokers
+    ]
+    kept = [i for i, head in enumerate(heads[:-1]) if wide or head not in {"rate", "last"}]
+    used = sum(max(len(heads[i]), *(row[i].cell_len for row in columns)) + 1 for i in kept)
+    bar_width = max(_BAR_MIN, min(_BAR_MAX, width - used))
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    for i in (*kept, len(heads) - 1):
+        number = heads[i] in {"id", "pending", "rate", "ETA", "last"}
+        table.add_column(heads[i], no_wrap=True, justify="right" if number else "left")
+    for broker, row in zip(brokers, columns, strict=True):
+        table.add_row(*(row[i] for i in kept), _bar(summary, broker, bar_width))
+    return table
+
+
+def eta_text(eta: Eta | None, *, roomy: bool) -> str:
+    """An estimate in at most six characters, with its interval in at most 21; `-`: none."""
+    if eta is None or isinstance(eta, NoEstimate):
+        return "-"
+    about = short_age(eta.seconds * 1000)
+    if not roomy:
+        return about
+    return f"{about} ({short_age(eta.low * 1000)}-{short_age(eta.high * 1000)})"
+
+
+def was_early(brokers: Sequence[BrokerSummary]) -> str | None:
+    """Return which brokers Kafka unfenced early, and for how long; None: none, or it lasts."""
+    told = [
+        f"broker {each.id} for {duration_text(each.unfenced_early.duration_ms)}"
+        for each in brokers
+        if each.unfenced_early is not None and each.unfenced_early.duration_ms is not None
+    ]
+    return f"unfenced early: {', '.join(told)}" if told else None
+
+
+def _counted(summary: ClusterSummary, broker: BrokerSummary) -> str:
+    """Return pending of all replicas; `?` for what no source knows."""
+    if log_counts(summary, broker):
+        return f"{broker.pending}/{sum(broker.replicas.values())}"
+    total = on_disk(summary, broker.id)
+    return "?" if total is None else f"?/{total}"
+
+
+def _bar(summary: ClusterSummary, broker: BrokerSummary, width: int) -> Text:
+    if log_counts(summary, broker):
+        return bar(broker.replicas, width)
+    total = on_disk(summary, broker.id)
+    told = "unknown" if total is None else f"{total} on disk"
+    return Text(told[:width].ljust(width), style="dim", no_wrap=True)
+
+
+def _cells(broker: BrokerSummary, counted: str, eta: str, now_ms: int) -> list[Text]:
+    return [
+        Text(str(broker.id), style="bold"),
+        Text(str(broker.mode), style=_MODE_STYLE[broker.mode]),
+        _state(broker),
+        Text("HELD", style="bold black on yellow") if broker.held else Text("-", style="dim"),
+        Text(counted),
+        Text(short_rate(rate_per_second(broker))),
+        Text(eta),
+        Text(_since_progress(broker, now_ms)),
+    ]
+
+
+def _state(broker: BrokerSummary) -> Text:
+    if broker.mode is Mode.ZOOKEEPER:
+        return Text("-", style="dim")
+    if broker.fenced:
+        return Text("stopping" if broker.in_controlled_shutdown else "fenced", style="red")
+    if serves_early(broker):
+        return Text("unfenced early", style="bold magenta")
+    return Text("unfenced", style="green")
+
+
+def _since_progress(broker: BrokerSummary, now_ms: int) -> str:
+    """Time since the last assignment of a held broker, or since its registration."""
+    if not broker.held:
+        return "-"
+    since = broker.registered_ms if broker.progress is None else broker.progress.last_ms
+    return "-" if since is None else short_age(now_ms - since)
