@@ -108,9 +108,12 @@ def is_log_over(summary: ClusterSummary) -> bool:
 def unread_records(status: SourceStatus, metadata_offset: int | None) -> str | None:
     """Say that the store does not include the metadata log, by the number of unread records.
 
-    For a reader that has no history: a store that is followed is always some records behind.
+    For a reader that has no history: a store that is followed is always some records behind. How
+    far the log goes must be known, unless it was read to its end.
     """
-    return UNREAD_RECORDS if behind(status, metadata_offset) > BEHIND_RECORDS else None
+    known = status.high_watermark is not None or status.finished
+    read = known and behind(status, metadata_offset) <= BEHIND_RECORDS
+    return None if read else UNREAD_RECORDS
 
 
 def reported(

@@ -140,7 +140,7 @@ def test_once_a_broker_left_kraft_mode_no_broker_is_urged_there(
     end = Provenance(offset=20, epoch=1, timestamp_ms=20_000)
     batch = Batch(log=1, start=10, end=end, records=records, reports={})
     image, _ = advance(image, batch)
-    current = SourceStatus(observed_ms=NOW, last_reply_ms=NOW)
+    current = SourceStatus(observed_ms=NOW, last_reply_ms=NOW, high_watermark=22)
     found = waits(summarize("c", image), current, NOW, 300_000)
     kinds = {each.kind for each in found}
     both = {WaitKind.ROLLING_BACK, WaitKind.BROKER_IN_ZOOKEEPER_MODE}

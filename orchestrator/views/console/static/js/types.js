@@ -320,7 +320,7 @@
  * @property {boolean} insecure
  */
 
-/** @typedef {"critical"|"warning"} Severity */
+/** @typedef {"info"|"warning"|"critical"} Severity */
 
 /**
  * @typedef {object} Source

@@ -1,0 +1,168 @@
+"""The consumers of one assessment report the same facts, scene by scene.
+
+The outputs are the expected files, which `test_golden` holds against what the consumers show now.
+`status`, `hazards` and the report are commands that read once; the others ran through the ticks.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.golden.test_golden import EXPECTED
+
+SCENES: Final = sorted(each.name for each in EXPECTED.iterdir())
+ONLY_RUN_KNOWS: Final = frozenset({"stale_log_behind"})
+"""A command that reads once counts unread records; `run` knows since when they are unread."""
+
+Labels = Mapping[str, str]
+
+
+class Cluster:
+    """What each consumer shows of one cluster of a scene."""
+
+    def __init__(self, scene: str, name: str) -> None:
+        self.scene = scene
+        self.name = name
+
+    def _text(self, output: str) -> str:
+        return (EXPECTED / self.scene / output).read_text("utf-8").partition("--- exit code")[0]
+
+    def _json(self, output: str) -> Any:
+        found = json.loads(self._text(output))
+        clusters = found.get("clusters", [found]) if isinstance(found, dict) else found
+        name = "name" if output == "console.json" else "cluster"
+        return next(each for each in clusters if each[name] == self.name)
+
+    @cached_property
+    def status(self) -> Any:
+        return self._json("status.json")
+
+    @cached_property
+    def console(self) -> Any:
+        return self._json("console.json")
+
+    @cached_property
+    def hazards(self) -> Any:
+        return self._json("hazards.json")
+
+    @cached_property
+    def alerts(self) -> Any:
+        return json.loads(self._text("alerts.json"))[self.name]
+
+    @cached_property
+    def terminal(self) -> str:
+        """The block of this cluster, as one line of words."""
+        text = self._text("terminal.txt")
+        begin = text.index(f"{self.name}  phase ")
+        following = re.search(r"\n\S+  phase ", text[begin:])
+        block = text[begin:] if following is None else text[begin : begin + following.start()]
+        return " ".join(block.split())
+
+    def metric(self, name: str) -> Iterator[tuple[Labels, float]]:
+        for family in text_string_to_metric_families(self._text("metrics.txt")):
+            for sample in family.samples:
+                if sample.name == name and sample.labels.get("cluster") == self.name:
+                    yield sample.labels, sample.value
+
+
+def clusters() -> list[Cluster]:
+    found = []
+    for scene in SCENES:
+        names = json.loads((EXPECTED / scene / "alerts.json").read_text("utf-8"))
+        found += [Cluster(scene, name) for name in names]
+    return found
+
+
+@pytest.fixture(params=clusters(), ids=lambda each: f"{each.scene}-{each.name}")
+def of(request: pytest.FixtureRequest) -> Cluster:
+    one: Cluster = request.param
+    return one
+
+
+def _broker(labels: Labels) -> int | None:
+    return int(labels["broker"]) if labels["broker"] else None
+
+
+def test_the_phase(of: Cluster) -> None:
+    phase = of.status["phase"]
+    assert of.console["head"]["phase"] == phase
+    assert of.terminal.startswith(f"{of.name} phase {phase} ")
+    assert [at["phase"] for at, value in of.metric("kraftgate_phase") if value] in ([phase], [])
+
+
+def test_the_brokers_that_are_held_and_those_unfenced_early(of: Cluster) -> None:
+    held = {each["id"] for each in of.status["brokers"] if each["held"]}
+    assert {each["id"] for each in of.console["brokers"] if each["held"]} == held
+    by_metric = {int(at["broker"]) for at, value in of.metric("kraftgate_broker_held") if value}
+    assert by_metric == held
+    assert of.console["head"]["held"] == len(held)
+    early = {
+        int(at["broker"]) for at, value in of.metric("kraftgate_broker_unfenced_early") if value
+    }
+    assert len(early) == of.console["head"]["unfenced_early"]
+    assert early <= held
+
+
+def test_the_waits(of: Cluster) -> None:
+    shown = [each["name"] for each in of.console["waits"]]
+    counted = {at["wait"]: int(value) for at, value in of.metric("kraftgate_waits") if value}
+    assert counted == {name: shown.count(name) for name in shown}
+    if of.scene not in ONLY_RUN_KNOWS:
+        assert [each["name"] for each in of.status["waits"]] == shown
+
+
+def test_the_one_line_that_says_what_is_waited_for(of: Cluster) -> None:
+    text = of.console["head"]["waiting"]["text"]
+    assert f"waiting for: {' '.join(text.split())}" in of.terminal
+    if of.status["waiting_for"] and of.scene not in ONLY_RUN_KNOWS:
+        assert of.status["waiting_for"][0] == text
+
+
+def test_the_hazards(of: Cluster) -> None:
+    shown = sorted(f"{each['id']} {each['broker']}" for each in of.console["hazards"])
+    assert sorted(f"{each['id']} {each['broker']}" for each in of.status["hazards"]) == shown
+    assert sorted(f"{each['id']} {each['broker']}" for each in of.hazards["hazards"]) == shown
+    by_metric = [
+        f"{at['hazard']} {_broker(at)}" for at, value in of.metric("kraftgate_hazard") if value
+    ]
+    assert sorted(by_metric) == shown
+
+
+def test_the_alerts_that_are_active(of: Cluster) -> None:
+    active = sorted(json.dumps(each["labels"], sort_keys=True) for each in of.alerts["active"])
+    counted = sum(
+        value for at, value in of.metric("kraftgate_alerts") if at.get("state") == "active"
+    )
+    assert counted in (len(active), 0)
+    if of.scene in ONLY_RUN_KNOWS:
+        return
+    by_status = [
+        json.dumps({"alertname": each["name"], **each["labels"]}, sort_keys=True)
+        for each in of.status["alerts"]
+    ]
+    assert sorted(by_status) == active
+
+
+def test_whether_each_source_is_current(of: Cluster) -> None:
+    by_metric = {at["source"]: bool(value) for at, value in of.metric("kraftgate_source_current")}
+    shown = {each["name"]: each["current"] for each in of.console["sources"] if each["in_use"]}
+    assert by_metric == shown
+    known = [bool(value) for _, value in of.metric("kraftgate_hazards_known")]
+    if of.scene not in ONLY_RUN_KNOWS:
+        assert known == [not of.hazards["unknown"]]
+
+
+def test_the_estimate(of: Cluster) -> None:
+    if of.scene in ONLY_RUN_KNOWS:
+        return
+    seconds, shown = of.status["eta_seconds"], of.console["head"]["eta"]
+    assert (seconds is None) is (shown is None)
+    if seconds is not None:
+        assert shown["at_ms"] - shown["made_at_ms"] == round(seconds * 1000)
+    by_metric = {at["bound"]: value for at, value in of.metric("kraftgate_eta_timestamp_seconds")}
+    assert ("expected" in by_metric) is (seconds is not None)
