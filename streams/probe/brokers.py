@@ -134,8 +134,10 @@ def _ask(
     with node:
         release = node.release
         settings = _or_unknown(lambda: node.settings(one.id, SETTINGS))
-        moves = _or_unknown(node.reassignments)
-        log_dirs = _or_unknown(lambda: tuple(map(_log_dir, node.log_dirs())))
+    # A broker in migration mode closes the connection on the request for reassignments: that
+    # leaves nothing else unknown.
+    moves = asked(one, security, lambda node: node.reassignments())
+    log_dirs = asked(one, security, lambda node: tuple(map(_log_dir, node.log_dirs())))
     broker = Broker(
         id=one.id,
         endpoint=str(endpoint),
