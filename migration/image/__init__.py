@@ -1,1 +1,1 @@
-"""The image of one cluster: brokers, controllers, counts, phase; and its summary."""
+"""The image of one cluster (brokers, controllers, counts, phase) and its summary."""

@@ -1,8 +1,9 @@
-"""The next image: cluster-wide records and the shards' reports of one batch, in metadata order.
+"""The next image, from the cluster-wide records and the shards' reports of one batch.
 
-Exactly what happens between two records of a broker matters here: how many of its replicas were
-pending when Kafka unfenced it, and with which record the last one got its directory. Shards tell
-the former as movements before each barrier, the latter as crossings; both are merged by offset.
+Both are applied in metadata order, because the exact sequence of a broker's records matters: how
+many replicas were pending when Kafka unfenced the broker, and which record assigned a directory to
+the last one. The shards report the first as movements before each barrier and the second as
+crossings; both are merged by offset.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,17 +39,17 @@ from migration.shard.report import ShardReport
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """One batch of a cluster's log, as the shards and the source tell it.
+    """One batch of a cluster's log, as the shards and the source report it.
 
     Attributes:
-        log: which of the cluster's metadata logs it is of; the first batch of another one than the
-            image's is empty, and steps to it.
-        start: offset of the first record that the batch may hold.
+        log: the metadata log of the batch. If it differs from the image's, the batch is empty and
+            the image steps to that log.
+        start: offset of the first record that the batch may contain.
         end: the last record of the batch.
-        records: cluster-wide records with what becomes of each, in metadata order; for a snapshot
-            all stand at `end`.
+        records: cluster-wide records and their admission, in metadata order; all records of a
+            snapshot have the offset `end`.
         reports: by shard.
-        snapshot: the records are a snapshot's, which replaces what was known.
+        snapshot: the records are a snapshot's and replace the previous state.
     """
 
     log: int
@@ -60,11 +61,11 @@ class Batch:
 
 
 class BatchOutOfOrder(Exception):
-    """A batch does not follow the image: the store and the checkpoint do not belong together."""
+    """The batch does not follow the image: the store and the checkpoint do not match."""
 
 
 def advance(image: ClusterImage, batch: Batch) -> tuple[ClusterImage, tuple[Event, ...]]:
-    """Make the next image, and tell the events on the way, in metadata order.
+    """Return the next image, and the events of the batch in metadata order.
 
     Raises:
         BatchOutOfOrder: the batch starts before the image's end, or is not of its log.
@@ -106,7 +107,7 @@ class _Step:
         self._reported_phase = image.phase
 
     def follow_log(self) -> None:
-        """Merge records, the shards' movements, crossings and notes, by offset."""
+        """Apply records and the shards' movements, crossings and notes, merged by offset."""
         barriers = list(self._brokers.barriers)
         for offset, _, take in sorted(self._to_take(), key=lambda each: each[:2]):
             while barriers and barriers[0] <= offset:
@@ -116,9 +117,9 @@ class _Step:
             self._brokers.pass_(barrier)
 
     def load_snapshot(self) -> None:
-        """Replace what was known; what a snapshot cannot say (when, how long) stays unknown.
+        """Replace the previous state; times and durations, which a snapshot lacks, stay unknown.
 
-        A snapshot is one event: what changed before it did not happen at its end.
+        A snapshot is one event: the changes that it summarizes did not happen at its end.
         """
         end = self._batch.end
         at = Moment(offset=end.offset, timestamp_ms=end.timestamp_ms)
@@ -159,7 +160,7 @@ class _Step:
     def finish(self) -> tuple[ClusterImage, tuple[Event, ...]]:
         """Return the next image and the events."""
         reports = self._batch.reports.values()
-        # A copy that was made begins with what ZooKeeper holds: what was wiped before is settled.
+        # A completed copy starts from ZooKeeper's content: an earlier wipe no longer matters.
         copied = self._phase() in (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED)
         image = replace(
             self._before,
@@ -186,7 +187,7 @@ class _Step:
         return image, self._events.in_order()
 
     def _assigned_ms(self) -> Mapping[int, int]:
-        """When a replica of each broker was last assigned; a snapshot does not say."""
+        """Return when a replica of each broker was last assigned; a snapshot does not show it."""
         latest = dict(self._before.assigned_ms)
         for report in self._batch.reports.values() if not self._batch.snapshot else ():
             for broker, at_ms in report.assigned_ms.items():
@@ -194,7 +195,7 @@ class _Step:
         return latest
 
     def _to_take(self) -> Iterable[tuple[int, int, Callable[[], None]]]:
-        """What to take in: offset, rank among what stands at one offset, how."""
+        """Yield the changes to apply: offset, rank among those of one offset, function."""
         for stamped, what in self._batch.records:
             yield stamped.offset, 1, partial(self._admit, stamped, what)
         crossings = sorted(

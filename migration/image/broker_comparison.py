@@ -1,4 +1,4 @@
-"""The brokers' registrations against `/brokers/ids`, where those are that need ZooKeeper."""
+"""Compares the registrations with `/brokers/ids`, which has the brokers that need ZooKeeper."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -9,16 +9,17 @@ from migration.image.summary import Mode
 from migration.observed.facts import ZkContentRead
 
 LASTS_MS: Final = 25_000
-"""A broker that was killed keeps its znode for the session's timeout, 18 s unless it is set."""
+"""The znode of a killed broker remains until the session times out: 18 s by default."""
 
 
 def against_brokers(
     brokers: Mapping[int, Broker], before: Last, seen: ZkContentRead
 ) -> tuple[ShardComparison, Last]:
-    """Compare; what to keep for the next comparison comes back, too.
+    """Compare; return the result and the state for the next comparison.
 
-    There are moments in which both are right: a broker that was killed may have registered in KRaft
-    mode since, one that comes has its znode before it registers, and one that goes is fenced later.
+    Both sides may be correct and differ for a moment: a killed broker may already have registered
+    in KRaft mode, a starting broker creates its znode before it registers, and a stopping broker is
+    fenced later.
     """
     found: Found = {}
     there = set(seen.brokers)

@@ -1,6 +1,6 @@
-"""How many replicas a broker has: by the metadata log or, where it does not know, by its disks.
+"""The number of a broker's replicas: from the metadata log or, where it has none, from the disks.
 
-Before the copy the metadata log has no topics, and after a rollback it has old ones.
+The metadata log has no topics before the copy, and outdated ones after a rollback.
 """
 
 from migration.image.summary import BrokerSummary, ClusterSummary, Phase
@@ -13,7 +13,7 @@ def log_counts(summary: ClusterSummary, broker: BrokerSummary) -> bool:
 
 
 def on_disk(summary: ClusterSummary, broker: int) -> int | None:
-    """Return how many replicas its log directories hold, as it last answered; None: unknown."""
+    """Return the number of replicas in its log directories at its last answer; None: unknown."""
     disks = None if summary.disks is None else summary.disks.brokers.get(broker)
     if disks is None or disks.answered_ms is None or disks.unreachable is not None:
         return None

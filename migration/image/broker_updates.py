@@ -1,8 +1,8 @@
-"""What a batch does to brokers: registrations, fencing, when the last replica found its place.
+"""The effect of a batch on brokers: registration, fencing, completion of assignments.
 
-One working copy for one batch, used by `migration.image.advance`, which calls in metadata order:
-`pass_` moves the counts of pending replicas up to a barrier, `apply` takes a record about a broker,
-`cross` the shards' crossings at one record.
+One working copy for one batch. `migration.image.advance` calls it in metadata order: `pass_`
+applies the changes of pending replicas up to a barrier, `apply` applies a record about a broker,
+`cross` applies the shards' crossings at one record.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,11 +28,11 @@ from migration.shard.report import ShardReport
 
 
 class BrokerSteps:
-    """The brokers of one cluster while a batch is taken in.
+    """The brokers of one cluster while a batch is applied.
 
     Attributes:
         brokers: by id, as of the last step.
-        shards: broker -> shards in which replicas of it are pending.
+        shards: broker -> shards in which it has pending replicas.
         barriers: the offsets to `pass_`, in order.
     """
 
@@ -47,7 +47,7 @@ class BrokerSteps:
         self.barriers = sorted(self._movements)
 
     def pass_(self, barrier: int) -> None:
-        """Take the movements before a barrier."""
+        """Apply the movements before a barrier."""
         for broker, movement in self._movements.get(barrier, {}).items():
             self._pending[broker] = self._pending.get(broker, 0) + movement.net
             known = self.brokers.get(broker)
@@ -55,7 +55,7 @@ class BrokerSteps:
                 self.brokers[broker] = rules.progressed(known, movement)
 
     def apply(self, at: Moment, record: Record) -> bool:
-        """Take a record, if it is about a broker; whether it was."""
+        """Apply a record about a broker; return False if the record is about something else."""
         match record:
             case RegisterBroker():
                 self._registered(at, record)
@@ -72,9 +72,9 @@ class BrokerSteps:
         return True
 
     def cross(self, crossings: Iterable[tuple[int, Crossing]]) -> None:
-        """Take all (shard, crossing) at one record.
+        """Apply all (shard, crossing) at one record.
 
-        Whoever has no shard with pending replicas left is complete.
+        A broker is complete when no shard has pending replicas of it.
         """
         touched: dict[int, Moment] = {}
         for shard, crossing in crossings:
@@ -87,15 +87,15 @@ class BrokerSteps:
                 self._completed(at, broker_id)
 
     def note_pending(self, shard: int, crossing: Crossing) -> None:
-        """Keep which shards have pending replicas of the broker."""
+        """Record whether the shard has pending replicas of the broker."""
         shards = self.shards.setdefault(crossing.broker, set())
         (shards.add if crossing.pending else shards.discard)(shard)
 
     def replace(self, at: Moment, registrations: Iterable[RegisterBroker]) -> list[int]:
-        """Load a snapshot's registrations; the brokers that it no longer has come back.
+        """Load a snapshot's registrations; return the ids of the brokers that it does not contain.
 
-        A registration that is known already keeps its history; of another one a snapshot cannot
-        say when it was unfenced or complete.
+        A known registration keeps its history. For any other registration a snapshot does not show
+        when the broker was unfenced or complete.
         """
         known, self.brokers = self.brokers, {}
         for record in registrations:
@@ -184,7 +184,7 @@ class BrokerSteps:
         self._add_event(at, EventKind.BROKER_UNREGISTERED, record.broker_id)
 
     def _current(self, at: Moment, broker_id: int, epoch: int) -> Broker | None:
-        """The broker, if the record speaks of its latest registration (as ClusterDelta checks)."""
+        """Return the broker if the record is of its latest registration (ClusterDelta's check)."""
         broker = self.brokers.get(broker_id)
         if broker is not None and broker.epoch == epoch:
             return broker
@@ -253,7 +253,7 @@ class BrokerSteps:
 
 
 def _together(reports: Iterable[ShardReport]) -> dict[int, dict[int, Movement]]:
-    """Barrier -> broker -> movement, all shards together."""
+    """Return barrier -> broker -> movement, summed over all shards."""
     together: dict[int, dict[int, Movement]] = {}
     for report in reports:
         for (barrier, broker), movement in report.movements.items():

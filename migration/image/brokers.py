@@ -1,8 +1,8 @@
-"""One broker's registration and what became of it: fenced, held, complete, unfenced early.
+"""One broker's registration and its state: fenced, held, complete, unfenced early.
 
-A broker is **held** from its KRaft registration until every replica it hosts has a real directory
-id. Kafka does not hold it (kafka-facts: KIP-858's fencing was not shipped), so it may be unfenced
-early; that is kept with the number of pending replicas then, and how long it lasted.
+A broker is **held** from its KRaft registration until each of its replicas has a real directory id.
+Kafka does not hold it (kafka-facts: KIP-858's fencing was not shipped) and may unfence it early.
+The image records such an unfencing, with the number of replicas that were pending and its duration.
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from migration.shard.progress import together
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """A record's place in the log and its timestamp (ms since the epoch)."""
+    """A record's metadata offset and its timestamp (ms since the epoch)."""
 
     offset: int
     timestamp_ms: int
@@ -24,14 +24,20 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Early:
-    """Unfenced while held: when (None: before the snapshot), with how many pending, until when."""
+    """Unfenced while held.
+
+    Attributes:
+        at: the unfencing record; None: it precedes the snapshot.
+        pending: number of pending replicas at that record, or in the snapshot.
+        until: the record that ended the hold.
+    """
 
     at: Moment | None
     pending: int
     until: Moment | None = None
 
     def summary(self) -> UnfencedEarly:
-        """As the contract prints it."""
+        """Return its part of the summary."""
         known = self.at is not None and self.until is not None
         duration = self.until.timestamp_ms - self.at.timestamp_ms if known else None  # type: ignore[union-attr]
         return UnfencedEarly(pending=self.pending, duration_ms=duration)
@@ -39,10 +45,10 @@ class Early:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gone:
-    """Log directories that are not registered any more, while replicas had no known one.
+    """Log directories that are no longer registered, and were lost while replicas had no known one.
 
     Attributes:
-        pending: the broker's replicas without a directory, then.
+        pending: number of the broker's replicas without a directory at that moment.
     """
 
     directories: tuple[DirectoryId, ...]
@@ -50,7 +56,7 @@ class Gone:
     at: Moment
 
     def summary(self) -> DirectoriesGone:
-        """As the summary has it."""
+        """Return its part of the summary."""
         return DirectoriesGone(
             directories=tuple(to_text(each) for each in self.directories),
             pending=self.pending,
@@ -60,18 +66,19 @@ class Gone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broker:
-    """The latest registration of a broker, and what came after it.
+    """The latest registration of a broker, and its later state.
 
     Attributes:
         registered: the RegisterBrokerRecord; from a snapshot the timestamp is unknown (0).
-        unfenced: the first unfencing since, None: none seen.
+        unfenced: the first unfencing since the registration; None: none was observed.
         unfenced_before: a snapshot showed the broker unfenced, so the first unfencing is unknown.
-        complete: the record with which no replica was pending any more, None: held or not KRaft.
-        held: KRaft, and not complete yet.
-        gone: directories that it had before and came back without, if that is dangerous.
-        failed: those that failed since, while replicas had no known directory and still have none.
+        complete: the record after which no replica was pending; None: held, or not KRaft.
+        held: in KRaft mode and not complete.
+        gone: directories missing from this registration, if replicas may be lost with them.
+        failed: directories that failed since, while replicas had no known directory, and still have
+            none.
         host: of its first listener.
-        supports: the highest metadata.version that it can work with.
+        supports: the highest metadata.version that it supports.
         reverted: it was in KRaft mode before it was in migration mode, as in a rollback.
     """
 
@@ -100,7 +107,7 @@ class Broker:
 def without(
     before: Broker | None, now: tuple[DirectoryId, ...], at: Moment, pending: int
 ) -> Gone | None:
-    """The directories that a broker comes back without, while some of its replicas have none."""
+    """Return the directories that are missing while some of the broker's replicas have none."""
     if before is None or not pending:
         return None
     earlier = [each.directories for each in (before.failed, before.gone) if each is not None]
@@ -110,10 +117,10 @@ def without(
 
 
 def shrunk(broker: Broker, now: tuple[DirectoryId, ...], at: Moment, pending: int) -> Broker:
-    """A broker that runs has these directories left (handleDirectoriesOffline).
+    """Return a running broker that reported failed directories (handleDirectoriesOffline).
 
-    Leaders are not moved of replicas that have no known directory: the controller cannot tell that
-    they lay in one that failed.
+    The controller does not move the leaders of replicas that have no known directory: it cannot
+    detect that they were in a failed one.
     """
     lost = tuple(each for each in broker.log_dirs if each not in now)
     failed = broker.failed
@@ -124,7 +131,7 @@ def shrunk(broker: Broker, now: tuple[DirectoryId, ...], at: Moment, pending: in
 
 
 def reverted(mode: Mode, before: Broker | None) -> bool:
-    """Whether a broker that registers in this mode has left KRaft mode."""
+    """Return whether a broker that registers in this mode has left KRaft mode."""
     came_from_kraft = before is not None and (before.mode is Mode.KRAFT or before.reverted)
     return mode is Mode.MIGRATING and came_from_kraft
 
@@ -132,7 +139,7 @@ def reverted(mode: Mode, before: Broker | None) -> bool:
 def registered(
     record: RegisterBroker, at: Moment, pending: int, before: Broker | None = None
 ) -> Broker:
-    """Begin an incarnation; `pending`: the broker's replicas without a directory by then."""
+    """Begin an incarnation; `pending`: number of the broker's replicas without a directory then."""
     mode = Mode.MIGRATING if record.is_migrating_zk_broker else Mode.KRAFT
     broker = Broker(
         id=record.broker_id,
@@ -155,7 +162,7 @@ def registered(
 
 
 def unfence(broker: Broker, at: Moment, pending: int) -> Broker:
-    """Kafka lets the broker serve; while it is held that is early."""
+    """Mark the broker unfenced; if it is held, it is unfenced early."""
     early = broker.early
     if broker.held and early is None:
         early = Early(at=at, pending=pending)
@@ -164,10 +171,10 @@ def unfence(broker: Broker, at: Moment, pending: int) -> Broker:
 
 
 def amended(broker: Broker, record: RegisterBroker) -> Broker:
-    """Take a registration of the same process again: what it says of itself changed, no more.
+    """Apply another registration of the same process: only its reported properties changed.
 
-    ClusterControlManager.registerBroker writes such a record when a broker that is registered
-    already tells more of itself after an upgrade ("Amending registration"); nothing restarted.
+    ClusterControlManager.registerBroker writes such a record when a registered broker reports more
+    properties after an upgrade ("Amending registration"); nothing restarted.
     """
     return replace(
         broker,
@@ -182,10 +189,10 @@ def amended(broker: Broker, record: RegisterBroker) -> Broker:
 
 
 def settled(broker: Broker, at: Moment) -> Broker:
-    """The last pending replica got its directory (or is gone): a hold ends, leaders are moved.
+    """End the hold: the last pending replica got its directory, or was deleted.
 
-    An assignment to a directory that has failed meanwhile moves the leader, too
-    (ReplicationControlManager.handleAssignReplicasToDirs).
+    The controller then moves leaders. It also moves the leader of a replica that is assigned to a
+    directory that has failed meanwhile (ReplicationControlManager.handleAssignReplicasToDirs).
     """
     broker = replace(broker, failed=None)
     if not broker.held:

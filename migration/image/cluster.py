@@ -1,8 +1,8 @@
-"""The image of one cluster: brokers, counts of replicas by broker and directory, phase, provenance.
+"""The image of one cluster: brokers, replica counts by broker and directory, phase, provenance.
 
-The per-replica truth is in the shards (`migration.shard.apply`); the image joins their reports with
-the cluster-wide records, in metadata order. An image is a value: `migration.image.advance` makes
-the next.
+The state of each replica is in the shards (`migration.shard.apply`); the image joins their reports
+with the cluster-wide records, in metadata order. An image is immutable: `migration.image.advance`
+returns the next one.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _RESERVED: Final = PENDING | {LOST}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Up to where the log is known (MetadataProvenance): the last record seen."""
+    """The last record applied (MetadataProvenance)."""
 
     offset: int
     epoch: int
@@ -41,24 +41,24 @@ class ClusterImage:
     """One cluster at one metadata offset.
 
     Attributes:
-        log: which of the cluster's metadata logs the rest is of, counted from 1: controllers that
-            are provisioned anew begin another one.
+        log: number of the cluster's metadata log, counted from 1: newly provisioned controllers
+            begin another one.
         provenance: None before the first record.
         held_back: cluster-wide records of an open transaction, in order.
         directories: broker -> directory -> number of replicas in it, never zero.
-        pending_shards: broker -> shards in which replicas of it are pending.
-        replication: counts of what lacks replicas, leaders, or the end of a reassignment.
+        pending_shards: broker -> shards in which it has pending replicas.
+        replication: counts of under-replicated, leaderless and reassigning partitions.
         controllers: by id.
-        unknown_records: api key -> how many were skipped.
-        zookeeper: as last seen; None: it is not followed.
-        vanished: topics that went from ZooKeeper last, before the copy; None: none did.
+        unknown_records: api key -> number of skipped records.
+        zookeeper: last known state; None: ZooKeeper is not followed.
+        vanished: topics last deleted from ZooKeeper before the copy; None: none.
         wiped: topics that a quorum without a copy deleted from ZooKeeper; None: none.
-        disks: as last seen; None: they are not followed.
+        disks: last known state; None: the disks are not followed.
         content: comparisons of ZooKeeper's content with the metadata log.
-        places: comparisons of what lies on the disks with the same.
-        jmx: the nodes' JMX numbers as last seen; None: they are not followed.
-        assigned_ms: broker -> timestamp of the last record seen that assigned a replica of it to
-            a directory.
+        places: comparisons of the logs on the disks with the metadata log.
+        jmx: the nodes' last known JMX numbers; None: they are not followed.
+        assigned_ms: broker -> timestamp of the last observed record that assigned a replica of it
+            to a directory.
     """
 
     log: int = 1
@@ -86,22 +86,22 @@ class ClusterImage:
 
     @property
     def phase(self) -> Phase:
-        """Where the migration stands."""
+        """The phase of the migration."""
         return phase_of(self.migration_state, self.brokers.values(), self.zk_controller)
 
     @property
     def zk_controller(self) -> ZkController | None:
-        """Who held /controller last, as far as it was seen."""
+        """The last known holder of /controller."""
         return None if self.zookeeper is None else self.zookeeper.held_by
 
     def pending(self, broker: int) -> int:
-        """The broker's replicas without a real directory id."""
+        """Return the number of the broker's replicas without a real directory id."""
         counts = self.directories.get(broker, {})
         return sum(counts.get(each, 0) for each in PENDING)
 
 
 def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
-    """Tell one broker of the image."""
+    """Return the summary of one broker of the image."""
     replicas = dict.fromkeys(ReplicaState, 0)
     online = frozenset(broker.log_dirs)
     hosted = image.directories.get(broker.id, {})
@@ -140,7 +140,7 @@ def broker_summary(image: ClusterImage, broker: Broker) -> BrokerSummary:
 
 
 def only_in_zookeeper(broker: ZkBroker) -> BrokerSummary:
-    """The summary of a broker of which only ZooKeeper's registration counts."""
+    """Return the summary of a broker for which only ZooKeeper's registration counts."""
     return BrokerSummary(
         id=broker.id,
         epoch=None,
@@ -164,10 +164,10 @@ def only_in_zookeeper(broker: ZkBroker) -> BrokerSummary:
 
 
 def _mode_after_rollback(image: ClusterImage, broker: ZkBroker) -> Mode:
-    """The mode of a broker in /brokers/ids, of which the metadata log knows no newer registration.
+    """Return the mode of a broker in /brokers/ids without a newer registration in the metadata log.
 
     It is the process that was registered in migration mode if its znode was written while the
-    controllers still wrote the log; it wrote another one when it restarted.
+    controllers still wrote the log; a restart writes another znode.
     """
     known, at = image.brokers.get(broker.id), image.provenance
     registered = known is not None and known.mode is Mode.MIGRATING
@@ -176,10 +176,10 @@ def _mode_after_rollback(image: ClusterImage, broker: ZkBroker) -> Mode:
 
 
 def summarize(cluster: str, image: ClusterImage) -> ClusterSummary:
-    """The summary of the whole image, brokers in the order of their ids.
+    """Return the summary of the whole image, with brokers in order of id.
 
-    After a rollback nobody writes the metadata log: of a broker that was in migration mode it only
-    shows that mode, until the broker restarts.
+    After a rollback no controller writes the metadata log: for a broker that was in migration mode,
+    the log shows only that mode, and only until the broker restarts.
     """
     at = image.provenance
     void = image.phase is Phase.ROLLED_BACK

@@ -10,7 +10,7 @@ from migration.metadata.records import RegisterController
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controller:
-    """The latest registration of a controller; Kafka 3.9 never takes one back.
+    """The latest registration of a controller; Kafka 3.9 never removes one.
 
     Attributes:
         registered: None: before the snapshot that was read.
@@ -23,7 +23,7 @@ class Controller:
     host: str | None = None
 
     def summary(self) -> ControllerSummary:
-        """As the summary has it."""
+        """Return its part of the summary."""
         at = self.registered
         return ControllerSummary(
             id=self.id,
@@ -35,7 +35,7 @@ class Controller:
 
 
 def registered(record: RegisterController, at: Moment) -> Controller:
-    """A controller that has started."""
+    """Return the controller that a registration record describes."""
     return Controller(
         id=record.controller_id,
         incarnation=record.incarnation_id,
@@ -48,7 +48,10 @@ def registered(record: RegisterController, at: Moment) -> Controller:
 def from_snapshot(
     loaded: Mapping[int, Controller], known: Mapping[int, Controller]
 ) -> dict[int, Controller]:
-    """A snapshot's registrations; when one was made is known only of those that were seen."""
+    """Return a snapshot's registrations, with the record of those that were already known.
+
+    A snapshot does not show when a controller registered.
+    """
     return {
         each.id: replace(
             each,

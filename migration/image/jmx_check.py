@@ -1,8 +1,8 @@
-"""JMX numbers held against the metadata log and the disks.
+"""Compares JMX numbers with the metadata log and the disks.
 
-A number is believed to contradict when two readings do, and the traps of
-`migration.observed.jmx_names` are no contradictions. What is known otherwise is what counts: a
-number only ever adds a doubt.
+A number is a contradiction after two readings that disagree; the exceptions of
+`migration.observed.jmx_names` are not contradictions. The other source is always authoritative: a
+number only adds a doubt.
 """
 
 from collections.abc import Iterator
@@ -23,9 +23,9 @@ DISKS: Final = "disks"
 _ZK_BROKER_STATE: Final = 4
 _UNPUBLISHED_STATE: Final = -1
 _FRESH_MS: Final = 60_000
-"""An idle controller's records come in every 10 s; older ones do not speak of the present."""
+"""An idle controller's records arrive every 10 s; older records do not show the present."""
 _DISKS_FRESH_MS: Final = 120_000
-"""A broker that answers is told of every minute (`streams.log_dirs.deduplicate`)."""
+"""A fact arrives every minute for a broker that answers (`streams.log_dirs.deduplicate`)."""
 
 _STATES: Final = {
     Phase.PRE_MIGRATION: 2,
@@ -35,12 +35,12 @@ _STATES: Final = {
     Phase.FINALIZED: 3,
     Phase.KRAFT: 0,
 }
-"""What a controller's ZkMigrationState reads. Before there are controllers, and after a roll-back,
-nobody writes the metadata log, so there is nothing to compare with."""
+"""The controllers' ZkMigrationState by phase. Without controllers, and after a rollback, no
+controller writes the metadata log, so there is nothing to compare with."""
 
 
 class _Expected(NamedTuple):
-    """What a number should read; None: that cannot be said at present."""
+    """The value that a number should have; None: currently unknown."""
 
     name: JmxName
     value: int | None
@@ -48,9 +48,9 @@ class _Expected(NamedTuple):
 
 
 def check(image: ClusterImage, jmx: JmxImage, fact: JmxSeen) -> tuple[JmxImage, tuple[Event, ...]]:
-    """Hold one node's numbers against the rest of the image.
+    """Compare one node's numbers with the rest of the image.
 
-    What cannot be compared at present leaves what was found before as it stands.
+    An earlier result remains while its number cannot be compared.
     """
     collected = EventCollector(Source.JMX, fact.seen_ms)
     before = {each.name: each for each in jmx.contradictions if each.node == fact.node}
@@ -86,7 +86,10 @@ def _expectations(image: ClusterImage, fact: JmxSeen) -> Iterator[_Expected]:
 
 
 def _offline(disks: BrokerDisks, fact: JmxSeen) -> int | None:
-    """The directories that the broker itself calls offline; Kraftgate's own look may be ahead."""
+    """Return the number of directories that the broker reports offline.
+
+    None: unknown. Only the broker's own answer counts; Kraftgate may detect a failure earlier.
+    """
     if disks.unreachable is not None or disks.answered_ms is None:
         return None
     if abs(fact.read_ms - disks.answered_ms) > _DISKS_FRESH_MS:
@@ -95,7 +98,7 @@ def _offline(disks: BrokerDisks, fact: JmxSeen) -> int | None:
 
 
 def _is_trap(image: ClusterImage, node: int, name: JmxName, reads: int) -> bool:
-    """Whether the number says nothing, as Kafka's code has it."""
+    """Return whether the number has no meaning here, as Kafka's code defines it."""
     if name is not JmxName.ZK_MIGRATION_STATE:
         return False
     broker = image.brokers.get(node)

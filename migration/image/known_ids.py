@@ -1,6 +1,6 @@
-"""Which brokers and controllers a cluster has: the one place that decides it.
+"""The brokers and controllers of a cluster; no other module decides which ids exist.
 
-A broker is known once any source has shown it: it is registered with the controllers, it is or was
+A broker is known if any source has reported it: it is registered with the controllers, it is or was
 in /brokers/ids, or it has described its log directories.
 """
 
@@ -12,25 +12,25 @@ from migration.observed.zookeeper import ZooKeeperImage
 
 
 def member_brokers(summary: ClusterSummary) -> frozenset[int]:
-    """Every broker that belongs to the cluster now, as far as any source shows it."""
+    """Return each broker that currently belongs to the cluster, according to any source."""
     zookeeper = summary.zookeeper or ZooKeeperImage()
     disks = summary.disks or DisksImage()
     return frozenset([*(each.id for each in summary.brokers), *zookeeper.brokers, *disks.brokers])
 
 
 def known_brokers(summary: ClusterSummary) -> frozenset[int]:
-    """Every broker that any source has ever shown: these and those that are down, or have left."""
+    """Return each broker that any source has ever reported, including those that left."""
     zookeeper = summary.zookeeper or ZooKeeperImage()
     return member_brokers(summary) | zookeeper.ever
 
 
 def known_controllers(summary: ClusterSummary, voters: Iterable[int] = ()) -> frozenset[int]:
-    """Every controller that is registered, leads, or is one of the quorum's voters."""
+    """Return each controller that is registered, leads, or is a voter of the quorum."""
     leader = () if summary.active_controller is None else (summary.active_controller,)
     return frozenset([*(each.id for each in summary.controllers or ()), *leader, *voters])
 
 
 def no_such(kind: str, id_: int, cluster: str, known: Collection[int]) -> str:
-    """Say that an id does not exist, and which do."""
+    """Return the message that an id does not exist, with the known ids."""
     listed = ", ".join(map(str, sorted(known))) or "none"
     return f"{cluster} has no {kind} {id_}. Known {kind}s: {listed}"

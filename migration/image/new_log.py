@@ -1,7 +1,7 @@
-"""The image when a cluster's next metadata log begins: nothing of the one before it holds any more.
+"""The image at the start of the cluster's next metadata log, without the state of the last one.
 
-Controllers that were provisioned anew write their log from offset 0 on. What is known beside the
-log, of ZooKeeper, the disks and by JMX, stays.
+Newly provisioned controllers write their log from offset 0. The state from ZooKeeper, the disks and
+JMX remains.
 """
 
 from migration.image.cluster import ClusterImage
@@ -10,9 +10,9 @@ from migration.metadata.events import Event
 
 
 def begun(image: ClusterImage, log: int, at_ms: int) -> tuple[ClusterImage, tuple[Event, ...]]:
-    """Step to the log of that number, before its first record.
+    """Step to the log with that number, before its first record.
 
-    `at_ms`: when it began, by its first record; 0: that is not known.
+    `at_ms`: the timestamp of its first record; 0: unknown.
     """
     after = ClusterImage(
         log=log,

@@ -1,4 +1,4 @@
-"""The next image from what was seen beside the metadata log: in ZooKeeper, on disks, by JMX."""
+"""The next image from the facts of the other sources: ZooKeeper, the disks, JMX."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -40,7 +40,7 @@ _NOT_COMPARABLE: Final = (
 def observe(
     image: ClusterImage, facts: Iterable[Observation]
 ) -> tuple[ClusterImage, tuple[Event, ...]]:
-    """Take facts in, in the order they were seen, and tell the events on the way."""
+    """Apply facts in the order of observation; return the next image and the events."""
     events: list[Event] = []
     for fact in facts:
         if isinstance(fact, FactQuarantined):
@@ -78,12 +78,12 @@ def compare(
     facts: Iterable[Observation],
     shards: int,
 ) -> tuple[ClusterImage, tuple[Event, ...]]:
-    """Take in what the shards found against ZooKeeper and the disks; all `shards` must tell.
+    """Apply the shards' comparisons with ZooKeeper and the disks; each of `shards` must report.
 
-    `facts`: those of the same batch; what they say of the brokers is compared here.
+    `facts`: those of the same batch; the brokers in them are compared here.
 
-    Before the copy the metadata log holds no topic, and after a roll-back nobody writes it any
-    more: then there is nothing to compare with.
+    Before the copy the metadata log has no topics, and after a rollback no controller writes it:
+    then there is nothing to compare.
     """
     if image.phase in _NOT_COMPARABLE:
         return replace(image, content=Comparing(), places=Comparing()), ()

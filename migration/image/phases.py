@@ -1,7 +1,7 @@
-"""The phases of the migration, as the metadata log (ZkMigrationState.java) and ZooKeeper tell.
+"""The phases of the migration, from the metadata log (ZkMigrationState.java) and ZooKeeper.
 
 The numbers of ZkMigrationStateRecord are not in order: PRE_MIGRATION is 2, MIGRATION 1,
-POST_MIGRATION 3; NONE (0) is written by a cluster that never had a ZooKeeper.
+POST_MIGRATION 3. A cluster that never had a ZooKeeper writes NONE (0).
 """
 
 from collections.abc import Iterable
@@ -21,11 +21,11 @@ COPY_TRANSACTION: Final = "ZK Migration"
 
 
 class HasMode(Protocol):
-    """Whatever has a broker's mode."""
+    """A broker, or its summary."""
 
     @property
     def mode(self) -> Mode:
-        """How the broker takes part."""
+        """The broker's mode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class MigrationState:
     """The latest ZkMigrationStateRecord.
 
     Attributes:
-        value: as the record has it; None before the first record.
+        value: the record's value; None before the first record.
         since_ms: the timestamp of the first record with that value.
         copying: the transaction "ZK Migration" is open.
     """
@@ -43,18 +43,18 @@ class MigrationState:
     copying: bool = False
 
     def now(self, value: int, at_ms: int) -> "MigrationState":
-        """Take a record in."""
+        """Return the state after a record."""
         return self if value == self.value else replace(self, value=value, since_ms=at_ms)
 
 
 def phase_of(
     state: MigrationState, brokers: Iterable[HasMode], controller: ZkController | None
 ) -> Phase:
-    """Name the phase; before any state record the cluster is still ZooKeeper's.
+    """Return the phase; before any state record the cluster is still in ZooKeeper mode.
 
-    `controller`: who held /controller last, if that is known; while brokers pass it on, nobody
-    does. A ZooKeeper broker that claimed it after the copy has taken the cluster back: the metadata
-    log cannot tell, nobody writes it any more.
+    `controller`: the last known holder of /controller; nobody holds it while it passes from one
+    broker to another. A ZooKeeper broker that claimed it after the copy has rolled the cluster
+    back. The metadata log cannot show that, because no controller writes it any more.
     """
     phase = _logged_phase(state, brokers)
     if phase in (Phase.HYBRID, Phase.DUAL_WRITE) and controller and not controller.is_kraft:
@@ -86,4 +86,4 @@ def _logged_phase(state: MigrationState, brokers: Iterable[HasMode]) -> Phase:
 
 
 class UnknownMigrationState(ValueError):
-    """A state that this version does not know; the phase cannot be told."""
+    """This version does not know the migration state; the phase is unknown."""

@@ -1,8 +1,7 @@
-"""What is told of a cluster at one metadata offset: what `replay`, `status` and screens print.
+"""The summary of a cluster at one metadata offset: the data of `replay`, `status` and the screens.
 
-All values here are results; the rules that make them are in `migration.image.advance` and
-`migration.image.cluster`. Timestamps are ms since the epoch, UTC, as the records carry them;
-durations are ms.
+All values are results; `migration.image.advance` and `migration.image.cluster` have the rules.
+Timestamps are those of the records, in ms since the epoch, UTC; durations are in ms.
 """
 
 import enum
@@ -19,7 +18,7 @@ from migration.shard.progress import Step
 
 
 class Mode(enum.StrEnum):
-    """How a broker takes part."""
+    """A broker's mode."""
 
     ZOOKEEPER = "zookeeper"
     MIGRATING = "migrating"
@@ -27,7 +26,7 @@ class Mode(enum.StrEnum):
 
 
 class Phase(enum.StrEnum):
-    """Where the migration stands, in order; `kraft` is a cluster that never had a ZooKeeper."""
+    """The phase of the migration, in order; `kraft`: the cluster never had a ZooKeeper."""
 
     ZOOKEEPER = "zookeeper"
     PRE_MIGRATION = "pre-migration"
@@ -47,9 +46,9 @@ WAY: Final = (
     Phase.DUAL_WRITE,
     Phase.FINALIZED,
 )
-"""The phases of a migration in their order; `rolled-back` and `kraft` are beside it."""
+"""The phases of a migration in their order; `rolled-back` and `kraft` are not part of it."""
 WITHOUT_ZOOKEEPER: Final = (Phase.FINALIZED, Phase.KRAFT)
-"""In these phases the cluster does not use ZooKeeper: it may be switched off, as planned."""
+"""The phases in which the cluster does not use ZooKeeper: it may be stopped, as planned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +56,8 @@ class UnfencedEarly:
     """Kafka unfenced a broker while it was held.
 
     Attributes:
-        pending: the broker's migrating plus unassigned replicas at the unfencing record.
-        duration_ms: from that record's timestamp to the completing one's; None while pending.
+        pending: number of the broker's migrating and unassigned replicas at the unfencing record.
+        duration_ms: from that record's timestamp to that of the completing one; None while pending.
     """
 
     pending: int
@@ -70,10 +69,10 @@ class Progress:
     """How fast a held broker's replicas got their directories since its registration.
 
     Attributes:
-        assigned: replicas that left `migrating` or `unassigned`.
+        assigned: number of replicas that left `migrating` or `unassigned`.
         first_ms: timestamp of the first such record.
         last_ms: timestamp of the latest one.
-        recent: the latest steps in which they did, in order of time.
+        recent: the latest steps, in order of time.
     """
 
     assigned: int
@@ -84,11 +83,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoriesGone:
-    """A broker lacks log directories that it had, since a moment when replicas had no known one.
+    """A broker lost log directories at a moment when replicas had no known directory.
 
     Attributes:
         directories: their ids.
-        pending: the broker's migrating plus unassigned replicas at that moment.
+        pending: number of the broker's migrating and unassigned replicas at that moment.
         at_ms: the record's timestamp; None: unknown.
     """
 
@@ -102,14 +101,16 @@ class BrokerSummary:
     """One broker at one metadata offset; incarnation fields describe its latest registration.
 
     Attributes:
-        epoch: None for a broker that only ZooKeeper knows.
-        gone: directories that it came back without.
-        failed: those that failed since it did, while replicas that are pending still were so.
-        host: of its first listener; None: not known.
-        supports: the highest metadata.version that it can work with; None: not known.
-        under_replicated: partitions of which it is a replica and not in the ISR; None: not known.
-        assigned_ms: when a replica of it was last assigned to a directory; None: not seen.
-        directories: replicas by real directory id, those that are offline included.
+        epoch: None for a broker that is only in ZooKeeper.
+        gone: directories missing from its latest registration.
+        failed: directories that failed since then, while the replicas that are still pending were
+            pending.
+        host: of its first listener; None: unknown.
+        supports: the highest metadata.version that it supports; None: unknown.
+        under_replicated: number of partitions with a replica on it that is not in the ISR; None:
+            unknown.
+        assigned_ms: when a replica of it was last assigned to a directory; None: not observed.
+        directories: number of replicas by real directory id, including offline directories.
         reverted: it was in KRaft mode before it was in migration mode, as in a rollback.
     """
 
@@ -141,17 +142,17 @@ class BrokerSummary:
 
     @property
     def pending(self) -> int:
-        """Replicas without a real directory id."""
+        """The number of replicas without a real directory id."""
         return self.replicas[ReplicaState.MIGRATING] + self.replicas[ReplicaState.UNASSIGNED]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSummary:
-    """A controller's latest registration (RegisterControllerRecord); it need not be alive.
+    """A controller's latest registration (RegisterControllerRecord); it need not be running.
 
     Attributes:
         zk_migration_ready: it runs with zookeeper.metadata.migration.enable.
-        registered_offset: None, and so its time: before the snapshot that was read.
+        registered_offset: None, like its time: before the snapshot that was read.
     """
 
     id: int
@@ -163,12 +164,12 @@ class ControllerSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vanished:
-    """Topics that went from ZooKeeper one soon after the other.
+    """Topics that were deleted from ZooKeeper in quick succession.
 
     Attributes:
-        since_ms: when Kraftgate saw the first one go.
-        last_ms: the last one.
-        topics: how many went.
+        since_ms: when Kraftgate observed the first deletion.
+        last_ms: when it observed the last one.
+        topics: number of topics.
         named: the first of them.
     """
 
@@ -180,7 +181,7 @@ class Vanished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wiped:
-    """Topics were deleted from ZooKeeper by a KRaft controller that had never copied them."""
+    """A KRaft controller that had never copied topics deleted them from ZooKeeper."""
 
     controller: int
     gone: Vanished
@@ -191,20 +192,21 @@ class ClusterSummary:
     """One cluster at one metadata offset.
 
     Attributes:
-        metadata_log: which of the cluster's metadata logs is followed, counted from 1: another one
-            begins when controllers are provisioned anew, after a roll-back.
-        metadata_offset: the last record of it seen, no-op records included; None before the first.
+        metadata_log: number of the cluster's metadata log that is followed, counted from 1:
+            controllers that are newly provisioned after a rollback begin another one.
+        metadata_offset: its last observed record, including no-op records; None before the first.
         observed_ms: that record's timestamp.
-        zookeeper: as last seen; None: it is not followed.
-        disks: as last seen; None: they are not followed.
+        zookeeper: last known state; None: ZooKeeper is not followed.
+        disks: last known state; None: the disks are not followed.
         content: the last comparison of ZooKeeper's content with the metadata log.
-        places: that of what lies on the disks.
-        under_replicated: partitions with a replica that is not in the ISR; None: not known.
-        leaderless: partitions without a leader; None: not known.
-        reassigning: partitions with replicas that are being added or removed; None: not known.
-        controllers: by id; None: not known.
+        places: the last comparison of the logs on the disks with the metadata log.
+        under_replicated: number of partitions with a replica that is not in the ISR; None: unknown.
+        leaderless: number of partitions without a leader; None: unknown.
+        reassigning: number of partitions with replicas that are being added or removed; None:
+            unknown.
+        controllers: by id; None: unknown.
         wiped: topics that a quorum without a copy deleted from ZooKeeper; None: none.
-        jmx: the nodes' JMX numbers as last seen; None: they are not followed.
+        jmx: the nodes' last known JMX numbers; None: they are not followed.
     """
 
     cluster: str

@@ -1,10 +1,10 @@
-"""A quorum that skips the copy, and what it then does to ZooKeeper.
+"""Detects a quorum that skips the copy and then deletes ZooKeeper's topics.
 
-A fresh quorum that finds a `/migration` of an earlier attempt takes the copy for done. It claims
-/controller, waits until its own metadata log has passed the offset that `/migration` names
-(KRaftMigrationDriver: "does not contain a superset of the metadata in ZK"), and then makes
-ZooKeeper equal to that log, which has no topics: it deletes them all. Seen on 3.9.1, two minutes
-after the takeover for an offset of 287; its ZkMigrationState stays PRE_MIGRATION all the while.
+A fresh quorum that finds the `/migration` of an earlier attempt assumes that the copy is complete.
+It claims /controller and waits until its own metadata log has passed the offset in `/migration`
+(KRaftMigrationDriver: "does not contain a superset of the metadata in ZK"). Then it makes ZooKeeper
+equal to that log, which has no topics: it deletes all of them. Observed on 3.9.1, two minutes after
+the takeover, for an offset of 287; ZkMigrationState stays PRE_MIGRATION all the time.
 """
 
 from dataclasses import replace
@@ -20,12 +20,12 @@ from migration.observed.zookeeper import ZooKeeperImage
 
 _NAMED_MAX: Final = 20
 _LATE_MS: Final = 5_000
-"""That a topic went is heard of by a watch, who holds /controller by reading it: the first may be
-known before the second, though it came after."""
+"""A watch reports a deleted topic; a read reports the holder of /controller. So the deletion may be
+known first, although it happened second."""
 
 
 def skipped_at(zookeeper: ZooKeeperImage | None, phase: Phase) -> int | None:
-    """The offset at which a quorum that skipped the copy wipes ZooKeeper; None: none did."""
+    """Return the offset at which a quorum that skipped the copy wipes ZooKeeper; None: none did."""
     if phase is not Phase.PRE_MIGRATION or zookeeper is None or zookeeper.controller is None:
         return None
     found = zookeeper.found_at_takeover
@@ -35,7 +35,7 @@ def skipped_at(zookeeper: ZooKeeperImage | None, phase: Phase) -> int | None:
 def observe(
     before: ClusterImage, after: ClusterImage, fact: ZooKeeperFact
 ) -> tuple[ClusterImage, tuple[Event, ...]]:
-    """Take one fact in, which made `after` of `before`, and tell what it says of a wipe."""
+    """Apply one fact, which changed `before` to `after`; return the image and a wipe's events."""
     if after.phase is not Phase.PRE_MIGRATION:
         return after, ()
     if isinstance(fact, ZkTopicChanged) and fact.what == "vanished":
@@ -56,7 +56,10 @@ def observe(
 
 
 def _vanished(known: Vanished | None, fact: ZkTopicChanged) -> Vanished:
-    """Count one more; what went long before went for another reason."""
+    """Count one more deletion; a gap longer than `_LATE_MS` begins a new count.
+
+    Earlier deletions had another cause.
+    """
     if known is None or fact.seen_ms - known.last_ms > _LATE_MS:
         known = Vanished(since_ms=fact.seen_ms, last_ms=fact.seen_ms, topics=0, named=())
     return Vanished(
