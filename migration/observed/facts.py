@@ -1,9 +1,9 @@
-"""What is seen of a cluster beside its metadata log: znodes, the brokers' disks, JMX numbers.
+"""Facts from the sources other than the metadata log: znodes, the brokers' disks, JMX numbers.
 
-Facts as they were observed, not yet interpreted: `migration.observed.zookeeper`,
-`migration.observed.log_dirs` and `migration.observed.jmx` say what they mean. `seen_ms` is
-Kraftgate's clock, in ms since the epoch; every other time is the cluster's own, unless it is said.
-Named tuples of plain values, so that a journal can keep them.
+Facts are observations without interpretation: `migration.observed.zookeeper`,
+`migration.observed.log_dirs` and `migration.observed.jmx` interpret them. `seen_ms` is Kraftgate's
+clock, in ms since the epoch; every other time is the cluster's, unless stated. They are named
+tuples of plain values, so that a journal can store them.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -12,14 +12,14 @@ from migration.observed.topic_facts import ZkConfigSeen, ZkTopicFact
 
 
 class ZnodeSeen(NamedTuple):
-    """A znode's content, whenever it differs from what was seen before.
+    """A znode's content; there is one fact for each change.
 
     Attributes:
         path: absolute, below the chroot (`/controller`).
-        data: as it is stored; empty when there is none.
+        data: as stored; empty: there is none.
         version: of the data.
-        mzxid: the ZooKeeper transaction that wrote it last.
-        mtime_ms: ZooKeeper's time of that.
+        mzxid: the ZooKeeper transaction of the last write.
+        mtime_ms: ZooKeeper's time of the last write.
         session: of the owner of an ephemeral znode; 0: the znode is persistent.
     """
 
@@ -33,20 +33,20 @@ class ZnodeSeen(NamedTuple):
 
 
 class ZnodeGone(NamedTuple):
-    """A znode that was seen before is not there any more."""
+    """A znode that existed no longer does."""
 
     seen_ms: int
     path: str
 
 
 class NotificationsMissed(NamedTuple):
-    """Log directory notifications came and went without their content being read.
+    """Log directory notifications were created and deleted before their content was read.
 
-    None of them (`number` 0) only says that counting goes on at `first`.
+    `number` 0: none was missed, and counting continues at `first`.
 
     Attributes:
         first: sequence number of the first one missed.
-        number: how many, counted by the parent's cversion.
+        number: number of notifications, from the parent's cversion.
     """
 
     seen_ms: int
@@ -55,10 +55,10 @@ class NotificationsMissed(NamedTuple):
 
 
 class ZooKeeperBlind(NamedTuple):
-    """The connection to ZooKeeper is lost: from here on changes may go unseen.
+    """The connection to ZooKeeper is lost: later changes may be missed.
 
     Attributes:
-        why: in words.
+        why: a description of the error.
     """
 
     seen_ms: int
@@ -70,9 +70,9 @@ class ZooKeeperSeen(NamedTuple):
 
     Attributes:
         server: host:port that answers.
-        session: the session's id; another one than before when it had expired.
-        blind_since_ms: when the view was lost, None for the first reading.
-        zxid: the latest transaction that server had applied.
+        session: the session's id; it differs from the last one if that session had expired.
+        blind_since_ms: when the connection was lost; None for the first reading.
+        zxid: the latest transaction that the server had applied.
     """
 
     seen_ms: int
@@ -88,14 +88,14 @@ class LogDirSeen(NamedTuple):
     Attributes:
         path: as the broker configures it.
         error: 0, or Kafka's error code; 56 (KAFKA_STORAGE_ERROR) for an offline directory.
-        total_bytes: of the volume; None when the broker does not tell (before v4).
-        usable_bytes: the same of what is free.
-        replicas: current ones.
+        total_bytes: size of the volume; None: the broker does not report it (before v4).
+        usable_bytes: free space of the volume; None: as above.
+        replicas: number of current replicas.
         bytes: their size.
-        futures: future replicas, which a move between directories is filling.
-        future_lag_max: the largest lag of one of them, in messages.
-        directory_id: 22 characters, when Kraftgate could read `meta.properties` there itself.
-        readable: whether Kraftgate, on the broker's own host, can read it; None on another host.
+        futures: number of future replicas, which a move between directories fills.
+        future_lag_max: the largest lag of a future replica, in messages.
+        directory_id: 22 characters, if Kraftgate itself could read its `meta.properties`.
+        readable: whether Kraftgate, on the broker's host, can read it; None on another host.
     """
 
     path: str
@@ -119,10 +119,10 @@ class DisksSeen(NamedTuple):
 
 
 class DisksUnreachable(NamedTuple):
-    """A broker that is expected did not answer.
+    """An expected broker did not answer.
 
     Attributes:
-        log_dirs: what can still be said of its directories, read on the broker's own host.
+        log_dirs: its directories, as read on the broker's own host.
     """
 
     seen_ms: int
@@ -132,12 +132,12 @@ class DisksUnreachable(NamedTuple):
 
 
 class ReplicaSeen(NamedTuple):
-    """A replica as it was last seen on a disk.
+    """The last known state of a replica on a disk.
 
     Attributes:
         bytes: its log's size.
-        end_offset: the partition's, as its leader last told; None when it was never told.
-        replicas: how many replicas the partition has.
+        end_offset: the partition's end offset that the leader last reported; None: never reported.
+        replicas: the partition's number of replicas.
     """
 
     topic: str
@@ -148,9 +148,10 @@ class ReplicaSeen(NamedTuple):
 
 
 class ReplicasCutOff(NamedTuple):
-    """The replicas that lay in a directory when it was last readable; it is not any more.
+    """The replicas of a directory that became unreadable, as of its last readable state.
 
-    When it was bad from the first look on: those that the broker hosts and that lie in no other.
+    If the first poll already found it unreadable: the replicas that the broker hosts and that are
+    in no other directory.
     """
 
     seen_ms: int
@@ -160,7 +161,7 @@ class ReplicasCutOff(NamedTuple):
 
 
 class ReplicasBack(NamedTuple):
-    """A directory that had been cut off is readable again, or its broker gave it up."""
+    """A cut-off directory is readable again, or its broker runs without it."""
 
     seen_ms: int
     broker: int
@@ -168,12 +169,12 @@ class ReplicasBack(NamedTuple):
 
 
 class OffsetsFell(NamedTuple):
-    """A partition's log ends before where it ended: acknowledged records are gone.
+    """A partition's log ends before its earlier end: acknowledged records are lost.
 
     Attributes:
-        broker: the leader that tells so.
-        was_end: the largest end offset that was seen.
-        was_seen_ms: when.
+        broker: the leader that reports it.
+        was_end: the largest end offset observed.
+        was_seen_ms: when it was observed.
         now_start: the log's start offset now.
         now_end: the log's end offset now.
     """
@@ -189,12 +190,12 @@ class OffsetsFell(NamedTuple):
 
 
 class ZkPartition(NamedTuple):
-    """A partition as ZooKeeper has it.
+    """A partition in ZooKeeper.
 
     Attributes:
-        replicas: of the topic's znode.
-        leader: of the partition's state znode; -1: none; None: there is no state znode.
-        isr: of the same.
+        replicas: from the topic's znode.
+        leader: from the partition's state znode; -1: none; None: there is no state znode.
+        isr: from the partition's state znode.
     """
 
     partition: int
@@ -204,7 +205,7 @@ class ZkPartition(NamedTuple):
 
 
 class ZkTopic(NamedTuple):
-    """A topic as ZooKeeper has it; `topic_id`: 16 bytes."""
+    """A topic in ZooKeeper; `topic_id`: 16 bytes."""
 
     topic_id: bytes
     name: str
@@ -216,7 +217,8 @@ class ZkConfig(NamedTuple):
 
     Attributes:
         entity: `topics`, `brokers` or `quotas`.
-        name: as the metadata log has it; of who has quotas, by `migration.comparison.quotas`.
+        name: the name in the metadata log; for quotas the name that `migration.comparison.quotas`
+            gives.
         entries: key -> digest of the value.
     """
 
@@ -226,17 +228,17 @@ class ZkConfig(NamedTuple):
 
 
 class ZkContentSeen(NamedTuple):
-    """What ZooKeeper holds of one shard's topics, for a comparison with the metadata log.
+    """ZooKeeper's content about one shard's topics, for a comparison with the metadata log.
 
-    Every shard gets one in every comparison, also when it holds nothing.
+    Each shard gets one in each comparison, even without content.
 
     Attributes:
-        comparison: when the reading began, ms; names the comparison.
-        names: of the topics that were looked at, the same in every shard, those that are gone
-            included; None: all content was read.
-        unreadable: path and reason of every znode that says nothing, the same in every shard: of a
-            topic whose znode cannot be read the id is not known.
-        closed: of `topics`, `brokers` and `quotas`, those that ZooKeeper does not show to us.
+        comparison: when the reading began, in ms; identifies the comparison.
+        names: the topics that were read, the same in each shard, including deleted ones; None: all
+            content was read.
+        unreadable: path and reason of each znode that cannot be parsed, the same in each shard: the
+            id of a topic with an unreadable znode is unknown.
+        closed: those of `topics`, `brokers` and `quotas` that Kraftgate is not authorized to read.
     """
 
     seen_ms: int
@@ -250,10 +252,10 @@ class ZkContentSeen(NamedTuple):
 
 
 class ZkContentRead(NamedTuple):
-    """All content of ZooKeeper was read, and every shard got its part.
+    """All content of ZooKeeper was read, and each shard got its part.
 
     Attributes:
-        zxid: what the server had applied when the reading began.
+        zxid: the latest transaction that the server had applied when the reading began.
         brokers: ids below /brokers/ids.
     """
 
@@ -269,8 +271,8 @@ class ReplicaOnDisk(NamedTuple):
     """One replica in one log directory.
 
     Attributes:
-        path: its place in the fact's `paths`.
-        lag: of a future replica, in messages; -1: the broker does not know.
+        path: index into the fact's `paths`.
+        lag: of a future replica, in messages; -1: unknown to the broker.
     """
 
     partition: int
@@ -280,7 +282,7 @@ class ReplicaOnDisk(NamedTuple):
 
 
 class TopicOnDisk(NamedTuple):
-    """A topic's replicas on all disks; `topic_id`: 16 bytes, zero when no broker knows its id."""
+    """A topic's replicas on all disks; `topic_id`: 16 bytes, zero if no broker knows its id."""
 
     topic_id: bytes
     name: str
@@ -288,14 +290,14 @@ class TopicOnDisk(NamedTuple):
 
 
 class DiskContentSeen(NamedTuple):
-    """What lies on the disks of one shard's topics, for a comparison with the metadata log.
+    """The logs of one shard's topics on the disks, for a comparison with the metadata log.
 
-    Every shard gets one in every comparison, also when it holds nothing.
+    Each shard gets one in each comparison, even without content.
 
     Attributes:
-        comparison: when the comparison began, ms; names it.
-        paths: (broker, path) of every directory that could be read, the same in every shard.
-        whole: brokers all of whose directories could be read.
+        comparison: when the comparison began, in ms; identifies it.
+        paths: (broker, path) of each directory that could be read, the same in each shard.
+        whole: brokers of which all directories could be read.
     """
 
     seen_ms: int
@@ -307,7 +309,7 @@ class DiskContentSeen(NamedTuple):
 
 
 class JmxNodes(NamedTuple):
-    """Which nodes are asked for their JMX numbers from here on: those that are expected to answer.
+    """The nodes whose JMX numbers are polled from now on: those that are expected to answer.
 
     Attributes:
         nodes: ids of brokers and controllers.
@@ -322,11 +324,10 @@ class JmxSeen(NamedTuple):
 
     Attributes:
         node: the broker or controller.
-        endpoint: who told.
-        read_ms: when they were read out of the node's process, by Kraftgate's clock: earlier than
-            `seen_ms` where a Prometheus scraped them.
-        numbers: by the beans' names (`migration.observed.jmx_names`); what is not there is not
-        known.
+        endpoint: the source of the numbers.
+        read_ms: when the numbers were read from the node's process, by Kraftgate's clock; earlier
+            than `seen_ms` if a Prometheus scraped them.
+        numbers: by the beans' names (`migration.observed.jmx_names`); an absent number is unknown.
     """
 
     seen_ms: int
@@ -337,7 +338,7 @@ class JmxSeen(NamedTuple):
 
 
 class JmxUnreachable(NamedTuple):
-    """A node's JMX numbers cannot be had at present."""
+    """A node's JMX numbers are currently not available."""
 
     seen_ms: int
     node: int
@@ -345,13 +346,13 @@ class JmxUnreachable(NamedTuple):
 
 
 class FactQuarantined(NamedTuple):
-    """A fact that cannot be kept or taken in, since a value of it is out of bounds.
+    """A fact that cannot be stored or applied, because one of its values is out of bounds.
 
     Attributes:
-        source: where it was seen (`migration.metadata.events.Source`).
+        source: of the fact (`migration.metadata.events.Source`).
         fact: its type's name.
-        subject: what it is about, as far as that can be said: a path, a broker, a node.
-        why: in words.
+        subject: the path, broker or node of the fact, if known.
+        why: a description of the flaw.
     """
 
     seen_ms: int
@@ -374,5 +375,5 @@ ZooKeeperFact: TypeAlias = (
 DiskFact: TypeAlias = DisksSeen | DisksUnreachable | ReplicasCutOff | ReplicasBack | OffsetsFell
 JmxFact: TypeAlias = JmxNodes | JmxSeen | JmxUnreachable
 ShardFact: TypeAlias = ZkContentSeen | DiskContentSeen
-"""What goes to a shard, instead of to the cluster's image."""
+"""Facts that go to a shard, instead of to the cluster's image."""
 Observation: TypeAlias = ZooKeeperFact | DiskFact | JmxFact | ShardFact | FactQuarantined

@@ -1,7 +1,7 @@
-"""What the nodes' JMX beans read, as last seen: numbers, since when a queue is not empty.
+"""The last known state of the nodes' JMX beans: numbers, and how long a queue has not been empty.
 
-Interprets the facts of `migration.observed.facts`; `migration.observed.jmx_names` says what each
-number means, `migration.image.jmx_check` holds them against what is known otherwise.
+Interprets the facts of `migration.observed.facts`. `migration.observed.jmx_names` documents each
+number; `migration.image.jmx_check` compares the numbers with the other sources.
 """
 
 from collections.abc import Mapping
@@ -19,20 +19,20 @@ _TOLD: Final = (
     JmxName.ACTIVE_CONTROLLER_COUNT,
     JmxName.OFFLINE_LOG_DIRECTORY_COUNT,
 )
-"""Each change of these is an event; the others move all the time."""
+"""Each change of these is an event; the other numbers change all the time."""
 READ_GAP_MS: Final = 90_000
-"""A node that answers is read every 10 s, and a fact comes every 30 s at the least: what its queue
-did in a longer gap, such as a restart of Kraftgate, is not known."""
+"""A node that answers is read every 10 s, and a fact arrives at least every 30 s. The queue's state
+in a longer gap, such as a restart of Kraftgate, is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueFloor:
-    """What a broker's queue of assignments has not fallen below.
+    """The lower bound of a broker's queue of assignments over a time.
 
     Attributes:
         value: the smallest number since `since_ms`, above 0.
         since_ms: when it was first read.
-        filled_ms: since when the queue was never read as empty.
+        filled_ms: since when no reading found the queue empty.
     """
 
     value: int
@@ -45,12 +45,12 @@ class JmxNode:
     """One node's numbers.
 
     Attributes:
-        endpoint: who told them last.
+        endpoint: the last source of the numbers.
         read_ms: when they were read; None: never.
-        numbers: by bean; one that is absent is not known.
-        unreachable: why they cannot be had now; None: they can.
+        numbers: by bean; an absent number is unknown.
+        unreachable: why they are not available now; None: they are.
         unreachable_since_ms: since when.
-        queue: None: the queue is empty, or not known.
+        queue: None: the queue is empty, or unknown.
     """
 
     id: int
@@ -64,14 +64,14 @@ class JmxNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contradiction:
-    """A number that says another thing than what is known otherwise.
+    """A number that differs from another source.
 
     Attributes:
         reads: the number.
-        expected: what it should read by `against`.
+        expected: the number according to `against`.
         against: `metadata log` or `disks`.
-        since_ms: when the number was read that was the first to say so.
-        lasting: a second reading said the same.
+        since_ms: when the number of the first such reading was read.
+        lasting: a second reading confirmed it.
     """
 
     node: int
@@ -85,14 +85,14 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JmxImage:
-    """All nodes' numbers; `contradictions`: passing ones included."""
+    """All nodes' numbers; `contradictions` includes unconfirmed ones."""
 
     nodes: Mapping[int, JmxNode] = field(default_factory=dict)
     contradictions: tuple[Contradiction, ...] = ()
 
 
 def observe(image: JmxImage, fact: JmxFact) -> tuple[JmxImage, tuple[Event, ...]]:
-    """Take one fact in, and tell what it means."""
+    """Apply one fact; return the image and the events."""
     if isinstance(fact, JmxNodes):
         return _asked(image, fact), ()
     collected = EventCollector(Source.JMX, fact.seen_ms)
@@ -106,7 +106,7 @@ def observe(image: JmxImage, fact: JmxFact) -> tuple[JmxImage, tuple[Event, ...]
 
 
 def _asked(image: JmxImage, fact: JmxNodes) -> JmxImage:
-    """Forget the nodes that are not asked any more: nothing of them would ever change."""
+    """Drop the nodes that are no longer polled: their state would never change."""
     return replace(
         image,
         nodes={id_: each for id_, each in image.nodes.items() if id_ in fact.nodes},

@@ -1,4 +1,4 @@
-"""What the brokers' disks say: directories, what lies in them, what was cut off, what was lost.
+"""The state of the brokers' disks: directories, their content, cut-off replicas, lost records.
 
 Interprets the facts of `migration.observed.facts`.
 """
@@ -23,7 +23,7 @@ from migration.observed.facts import (
 
 
 class LogDirState(enum.StrEnum):
-    """What is known of a directory."""
+    """The known state of a directory."""
 
     ONLINE = "online"
     OFFLINE = "offline"
@@ -33,16 +33,16 @@ class LogDirState(enum.StrEnum):
 STORAGE_ERROR: Final = 56
 """KAFKA_STORAGE_ERROR: the directory is offline."""
 NAMED_MAX: Final = 200
-"""So many replicas of a directory are kept by name; all are counted."""
+"""The number of a directory's replicas that are stored by name; all are counted."""
 _TOLD_MAX: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutOff:
-    """The replicas that lay in a directory when it was last readable.
+    """The replicas of a directory when it was last readable.
 
     Attributes:
-        replicas: how many, and `sole` of them the only replica of their partition.
+        replicas: number of replicas; `sole` of them are the only replica of their partition.
         named: the sole ones first, then the others, up to `NAMED_MAX`.
     """
 
@@ -53,13 +53,13 @@ class CutOff:
     named: tuple[ReplicaSeen, ...]
 
     def sole_names(self) -> tuple[str, ...]:
-        """The partitions of which this is the only replica, as far as they are named."""
+        """Return the partitions whose only replica this is, among the named ones."""
         return tuple(name(each) for each in self.named if each.replicas == 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """Records that were acknowledged and are gone (`OffsetsFell`)."""
+    """Acknowledged records that are lost (`OffsetsFell`)."""
 
     topic: str
     partition: int
@@ -74,10 +74,10 @@ class BrokerDisks:
 
     Attributes:
         answered_ms: when it last answered; None: never.
-        unreachable: why it does not answer now, None: it does.
+        unreachable: why it does not answer now; None: it does.
         unreachable_since_ms: since when.
-        log_dirs: as last collected, in the broker's order; `readable` is of the last look.
-        cut_off: path -> what cannot be reached in it.
+        log_dirs: as last collected, in the broker's order; `readable` is of the last poll.
+        cut_off: path -> its unreachable replicas.
     """
 
     id: int
@@ -97,17 +97,17 @@ class DisksImage:
 
 
 def name(replica: ReplicaSeen) -> str:
-    """A replica's partition as Kafka prints it."""
+    """Return a replica's partition as Kafka prints it."""
     return f"{replica.topic}-{replica.partition}"
 
 
 def is_bad(log_dir: LogDirSeen) -> bool:
-    """Whether a directory is known not to be usable."""
+    """Return whether a directory is known to be unusable."""
     return log_dir.error == STORAGE_ERROR or log_dir.readable is False
 
 
 def log_dir_state(log_dir: LogDirSeen, disks: BrokerDisks) -> LogDirState:
-    """What is known of one of a broker's directories now."""
+    """Return the current state of one of a broker's directories."""
     if is_bad(log_dir):
         return LogDirState.OFFLINE
     if disks.unreachable is None or log_dir.readable:
@@ -116,7 +116,7 @@ def log_dir_state(log_dir: LogDirSeen, disks: BrokerDisks) -> LogDirState:
 
 
 def observe(image: DisksImage, fact: DiskFact) -> tuple[DisksImage, tuple[Event, ...]]:
-    """Take one fact in, and tell what it means."""
+    """Apply one fact; return the image and the events."""
     collected = EventCollector(Source.LOG_DIRS, fact.seen_ms)
     if isinstance(fact, OffsetsFell):
         return _lost(image, fact, collected), collected.events
@@ -157,7 +157,7 @@ def _unreachable(
         collected.add(EventKind.DISKS_UNREACHABLE, fact.broker, reason=fact.why)
     since = before.unreachable_since_ms
     looked_at = {each.path: each for each in fact.log_dirs}
-    # Only what was looked at on the host itself is news; the rest is as old as it was.
+    # Only the directories that were read on the host itself have a new state.
     known = before.log_dirs or fact.log_dirs
     log_dirs = tuple(_looked_at(each, looked_at.get(each.path)) for each in known)
     _compare(before, log_dirs, collected)
@@ -170,10 +170,10 @@ def _unreachable(
 
 
 def _looked_at(known: LogDirSeen, now: LogDirSeen | None) -> LogDirSeen:
-    """A directory of a broker that is down, with what a look on its host adds.
+    """Return a directory of a broker that is down, updated with its state on the host.
 
-    One that was offline and can be read again has been mended: a broker that runs does not take it
-    back, but one that starts does.
+    An offline directory that is readable again has been repaired: a running broker does not use it
+    again, but a restarted broker does.
     """
     if now is None:
         return known
@@ -228,7 +228,7 @@ def _cut_off(before: BrokerDisks, fact: ReplicasCutOff, collected: EventCollecto
 def _back(before: BrokerDisks, fact: ReplicasBack, collected: EventCollector) -> BrokerDisks:
     if fact.path not in before.cut_off:
         return before
-    # A broker that runs without the directory has made its replicas anew in the others.
+    # A broker that runs without the directory has recreated its replicas in the others.
     given_up = any(each.path == fact.path and is_bad(each) for each in before.log_dirs)
     kind = EventKind.REPLICAS_GIVEN_UP if given_up else EventKind.REPLICAS_REACHABLE_AGAIN
     collected.add(kind, fact.broker, path=fact.path)

@@ -1,8 +1,8 @@
-"""What was gathered of a cluster before its window: plain values, each of which may be unknown.
+"""The data gathered about a cluster before its window: plain values, each of which may be unknown.
 
-Nothing is interpreted here. A value that could not be had is an `Unknown` that says why, so that a
-check which needs it can say so too. No secret is ever among them: of settings only harmless ones
-are asked for, of dynamic configurations only the names of their keys are kept.
+Nothing is interpreted here. A value that is not available is an `Unknown` with the reason, so that
+a check that needs it can report the reason. No value is a secret: only harmless settings are
+requested, and of dynamic configurations only the names of the keys are stored.
 """
 
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that could not be had.
+    """A value that is not available.
 
     Attributes:
-        why: what was in the way, in words: `broker 2 at b2:9092 refused`.
+        why: a description of the cause: `broker 2 at b2:9092 refused`.
     """
 
     why: str
@@ -34,7 +34,7 @@ class TopicPartition(NamedTuple):
     number: int
 
     def __str__(self) -> str:
-        """Print as Kafka names its directory: `orders-3`."""
+        """Return Kafka's name of its directory: `orders-3`."""
         return f"{self.topic}-{self.number}"
 
 
@@ -45,10 +45,10 @@ class LogDir:
     Attributes:
         path: as the broker names it.
         error: 0, or Kafka's error code.
-        total_bytes: of the volume; None when the broker does not tell (before 3.3).
-        usable_bytes: the same of what is free.
-        replicas: those whose log lies there.
-        futures: those that a move between directories is filling.
+        total_bytes: size of the volume; None: the broker does not report it (before 3.3).
+        usable_bytes: free space of the volume; None: as above.
+        replicas: those with their log in the directory.
+        futures: those that a move between directories fills.
     """
 
     path: str
@@ -66,7 +66,7 @@ class MetaProperties:
     Attributes:
         path: of the log directory.
         node_id: `broker.id` or `node.id`.
-        old_ids: whether the file has `directory.ids`, which no Kafka that shipped writes.
+        old_ids: whether the file has `directory.ids`, which no released Kafka writes.
     """
 
     path: str
@@ -81,11 +81,11 @@ class Broker:
     """One broker.
 
     Attributes:
-        endpoint: host:port where it was asked; "" when nobody told one.
-        rack: None when it has none, or nobody told.
-        release: (major, minor), inferred from the APIs that it offers; patches do not show.
-        settings: the server properties that checks look at, without defaults of Kafka left out.
-        meta: None when Kraftgate does not run on the broker's host.
+        endpoint: host:port of the requests; "" if none is known.
+        rack: None: it has none, or it is unknown.
+        release: (major, minor), inferred from the supported APIs; they do not show the patch.
+        settings: the server properties that checks read, including Kafka's defaults.
+        meta: None if Kraftgate does not run on the broker's host.
     """
 
     id: int
@@ -99,7 +99,7 @@ class Broker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """A partition as the brokers' metadata has it; `leader` is None when there is none."""
+    """A partition in the brokers' metadata; `leader` is None if there is none."""
 
     at: TopicPartition
     replicas: tuple[int, ...]
@@ -109,13 +109,13 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topics:
-    """What the brokers say of the cluster as a whole.
+    """The brokers' metadata of the whole cluster.
 
     Attributes:
-        cluster_id: as the brokers tell it.
+        cluster_id: as the brokers report it.
         broker_ids: those that are alive.
         min_isr: `min.insync.replicas` by topic.
-        reassignments: the open ones, in words.
+        reassignments: a description of each open one.
     """
 
     cluster_id: str | None
@@ -130,8 +130,8 @@ class ZooKeeperServer:
     """One server of the ensemble.
 
     Attributes:
-        version: as `srvr` tells it, such as (3, 8, 4); or why it did not answer.
-        mode: standalone, leader, follower, observer; "" when not told.
+        version: as `srvr` reports it, such as (3, 8, 4); or why it did not answer.
+        mode: standalone, leader, follower, observer; "": not reported.
     """
 
     endpoint: str
@@ -141,17 +141,18 @@ class ZooKeeperServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZooKeeper:
-    """Kafka's znodes, raw where their content is judged; None: there is no such znode.
+    """Kafka's znodes, as raw data where checks parse the content; None: there is no such znode.
 
     Attributes:
         broker_ids: the children of /brokers/ids.
-        assignments: the replicas' broker ids by topic, of /brokers/topics.
+        assignments: the replicas' broker ids by topic, from /brokers/topics.
         deletions: the children of /admin/delete_topics.
         notifications: the children of /log_dir_event_notification.
-        unreadable: path and reason of every payload that is not what Kafka writes.
+        unreadable: path and reason of each payload that differs from Kafka's format.
         dynamic_keys: names of the dynamically set keys, by znode below /config/brokers.
-        restricted: paths whose ACL does not let anyone write.
-        closed: path below /config/brokers and reason, of what Kraftgate may not read.
+        restricted: paths whose ACL does not let everyone write.
+        closed: path below /config/brokers and reason, for znodes that Kraftgate is not authorized
+            to read.
     """
 
     controller: bytes | None = None
@@ -171,12 +172,12 @@ class ZooKeeper:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voter:
-    """A controller of the quorum, as its leader sees it.
+    """A controller of the quorum, as its leader reports it.
 
     Attributes:
-        log_end_offset: -1: the leader does not know it.
-        last_caught_up_ms: when it last had all that the leader had, by the leader's clock; None:
-            not known.
+        log_end_offset: -1: unknown to the leader.
+        last_caught_up_ms: when it last had all of the leader's records, by the leader's clock;
+            None: unknown.
     """
 
     id: int
@@ -189,7 +190,7 @@ class Quorum:
     """The quorum as its leader describes it.
 
     Attributes:
-        progress: of each of the voters, in the order of their ids.
+        progress: of each voter, in order of id.
     """
 
     leader: int
@@ -201,16 +202,16 @@ class Quorum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controller:
-    """One controller that was to be asked.
+    """One configured controller.
 
     Attributes:
-        unreachable: why it does not answer; None when it does.
+        unreachable: why it does not answer; None: it does.
         metadata_version: the finalized level; None before there is one.
-        migration_ready: what it says of itself (zkMigrationReady in ApiVersions).
-        may_fetch: whether our principal may follow the metadata log (CLUSTER_ACTION).
-        may_describe: whether it may describe the quorum (DESCRIBE on CLUSTER).
-        quorum: None when it does not lead.
-        settings: its server properties that checks look at.
+        migration_ready: its own report (zkMigrationReady in ApiVersions).
+        may_fetch: whether Kraftgate's principal may follow the metadata log (CLUSTER_ACTION).
+        may_describe: whether the principal may describe the quorum (DESCRIBE on CLUSTER).
+        quorum: None if it does not lead.
+        settings: its server properties that checks read.
     """
 
     endpoint: str
@@ -228,15 +229,15 @@ class Controller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Everything that is known of one cluster.
+    """All data about one cluster.
 
     Attributes:
         cluster: its name in the configuration.
-        wanted_id: the cluster id that the configuration demands, if any.
-        zookeeper_connect: as configured, with the chroot; None when it names none.
-        zookeeper_identity: whether the configuration says who Kraftgate is for ZooKeeper.
-        brokers: all that are known of, also those that are down; in order of id.
-        controllers: those that the configuration names; empty when it names none.
+        wanted_id: the cluster id that the configuration requires, if any.
+        zookeeper_connect: as configured, with the chroot; None: not configured.
+        zookeeper_identity: whether the configuration has Kraftgate's ZooKeeper credentials.
+        brokers: all known ones, including those that are down, in order of id.
+        controllers: the configured ones; empty: none is configured.
     """
 
     cluster: str

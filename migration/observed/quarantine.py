@@ -1,7 +1,7 @@
-"""Facts with values that no journal, image or store can keep: named in an event, never applied.
+"""Facts with values that no journal, image or store can hold: an event names them; none is applied.
 
-Readers keep to the bounds of `migration.values.foreign`; this is for what gets by them all the
-same, and for facts that earlier versions kept.
+Readers enforce the bounds of `migration.values.foreign`; this module handles the values that pass
+them nevertheless, and facts that earlier versions stored.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ _SUBJECT_MAX: Final = 200
 
 
 def flaw(value: object) -> str | None:
-    """Return why a fact, or a value of it, cannot be kept; None: it can."""
+    """Return why a fact, or a value of it, cannot be stored; None: it can."""
     if isinstance(value, tuple):
         return next((found for each in value if (found := flaw(each)) is not None), None)
     if isinstance(value, int) and not -INT64_MAX - 1 <= value <= INT64_MAX:
@@ -33,7 +33,7 @@ def flaw(value: object) -> str | None:
 
 
 def quarantined(fact: Observation, why: str) -> FactQuarantined:
-    """Return what is kept in place of a fact."""
+    """Return the fact to store in place of the flawed one."""
     return FactQuarantined(
         seen_ms=within(fact.seen_ms),
         source=str(_source(fact)),
@@ -44,7 +44,7 @@ def quarantined(fact: Observation, why: str) -> FactQuarantined:
 
 
 def events_of(fact: FactQuarantined) -> tuple[Event, ...]:
-    """Tell of it."""
+    """Return the event of a quarantined fact."""
     collected = EventCollector(Source(fact.source), fact.seen_ms)
     collected.add(EventKind.FACT_QUARANTINED, fact=fact.fact, subject=fact.subject, reason=fact.why)
     return collected.events

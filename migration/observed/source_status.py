@@ -1,8 +1,8 @@
-"""What a live source says of itself, and how old that is.
+"""A live source's report of its own state, and the age of that report.
 
-The source writes a `SourceStatus` beside the store (`source.json`); whoever shows a number says
-with it how old the number is, and whoever opens a gate asks `is_current` first. A file that was
-read to its end never ages.
+The source writes a `SourceStatus` next to the store (`source.json`). Each display of a number shows
+the age with it, and each gate checks `is_current` first. A file source that reached its end never
+becomes stale.
 """
 
 from collections.abc import Mapping
@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 STALE_AFTER_MS: Final = 15_000
-"""Older data says nothing of the present: an idle controller writes a no-op every 500 ms."""
+"""Older data does not show the present: an idle controller writes a no-op every 500 ms."""
 
 BEHIND_RECORDS: Final = 100
-"""More unread records than this is history being read, not the present: 50 s of an idle log."""
+"""With more unread records than this, the source reads history: 50 s of an idle log."""
 
 
 class SourceStatusError(ValueError):
@@ -25,23 +25,23 @@ class SourceStatus:
     """One live source at one moment.
 
     Attributes:
-        observed_ms: wall-clock time this was written; 0 when none was ever written.
-        last_reply_ms: wall-clock time of the last answer of a controller; None before the first.
-        log: which of the cluster's metadata logs is followed, counted from 1.
-        next_offset: the metadata offset that is asked for next.
-        busy_until: from here up to `next_offset` there is nothing but no-op records, which make no
-            batch of the job until there are many; None: not known.
-        high_watermark: the first offset that is not committed, as the last reply told.
+        observed_ms: wall-clock time of this report; 0: there is none.
+        last_reply_ms: wall-clock time of a controller's last answer; None before the first.
+        log: number of the cluster's metadata log that is followed, counted from 1.
+        next_offset: the metadata offset to fetch next.
+        busy_until: only no-op records follow from here up to `next_offset`; the job makes no batch
+            for them until there are many. None: unknown.
+        high_watermark: the first uncommitted offset, from the last reply.
         active_controller: the node id that leads the metadata quorum.
         leader_epoch: that leader's epoch.
         endpoint: host:port of the last reply.
-        cluster_id: as the source's servers tell it; before they do, as configured or remembered.
-        waiting: what the source waits for, in its own words; None while data flows.
+        cluster_id: as the source's servers report it; before that, as configured or stored.
+        waiting: a description of the pending condition; None while data flows.
         error: why it cannot follow this cluster at all (another cluster id, no authorization).
-        finished: a file source that came to its end.
-        limits: what it does not see here although it follows the cluster, in its own words.
-        whole_since_ms: since when it has seen everything without a break; facts that were taken
-            in before say nothing of the present. None: not told.
+        finished: a file source that reached its end.
+        limits: descriptions of the data that it cannot read although it follows the cluster.
+        whole_since_ms: since when its data is complete without a gap; facts that were applied
+            before do not show the present. None: not reported.
     """
 
     observed_ms: int
@@ -62,7 +62,7 @@ class SourceStatus:
 
 
 NO_STATUS: Final = SourceStatus(observed_ms=0)
-"""No source ever said anything."""
+"""No source has ever written a status."""
 
 _NUMBERS: Final = (
     "last_reply_ms",
@@ -78,12 +78,12 @@ _TEXTS: Final = ("endpoint", "cluster_id", "waiting", "error")
 
 
 def to_json(status: SourceStatus) -> dict[str, object]:
-    """Give the status as JSON values, every field by its name."""
+    """Return the status as JSON values, each field by its name."""
     return asdict(status)
 
 
 def from_json(value: object) -> SourceStatus:
-    """Read what `to_json` gave; keys that are not known are left aside, for a newer writer's sake.
+    """Return the status that `to_json` wrote; unknown keys are ignored, for a newer writer's sake.
 
     Raises:
         SourceStatusError: not an object, `observed_ms` is missing, or a value has another type.
@@ -137,19 +137,19 @@ def _text(value: Mapping[object, object], name: str) -> str | None:
 
 
 def stale_ms(status: SourceStatus, now_ms: int) -> int | None:
-    """How long ago a controller last answered; None when none ever did. Never negative."""
+    """Return the time since a controller last answered; None: none ever did. Never negative."""
     if status.last_reply_ms is None:
         return None
     return max(0, now_ms - status.last_reply_ms)
 
 
 def is_silent(status: SourceStatus, now_ms: int) -> bool:
-    """Whether the process that follows the cluster stopped saying anything of itself."""
+    """Return whether the process that follows the cluster stopped writing its status."""
     return not status.finished and now_ms - status.observed_ms > STALE_AFTER_MS
 
 
 def is_current(status: SourceStatus, now_ms: int) -> bool:
-    """Whether what was delivered may be taken for the present; False unless shown to be so."""
+    """Return whether the delivered data shows the present; False unless that is known."""
     if status.error is not None:
         return False
     if status.finished:
@@ -171,7 +171,7 @@ def meaningful_end(status: SourceStatus) -> int | None:
 
 
 def behind(status: SourceStatus, metadata_offset: int | None) -> int:
-    """How many committed records were not yet read; 0 when no high watermark is known."""
+    """Return the number of committed records not yet read; 0 if no high watermark is known."""
     if status.high_watermark is None:
         return 0
     read = 0 if metadata_offset is None else metadata_offset + 1

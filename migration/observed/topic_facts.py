@@ -1,20 +1,21 @@
-"""What is seen of topics in ZooKeeper: the facts of `migration.observed.facts` about them.
+"""Facts about topics in ZooKeeper; part of `migration.observed.facts`.
 
-How they stand is kept by `ZnodeSeen` (of `/brokers/topics/T`) and `ZkConfigSeen`; what happened to
-them is told once, by the others, when it is found.
+`ZnodeSeen` (of `/brokers/topics/T`) and `ZkConfigSeen` record the state of a topic. The others
+record a change once, when it is found.
 """
 
 from typing import NamedTuple, TypeAlias
 
 
 class ZkConfigSeen(NamedTuple):
-    """A topic's settings below /config, whenever they differ from what was seen before.
+    """A topic's settings below /config; there is one fact for each change.
 
     Attributes:
         path: absolute, below the chroot (`/config/topics/t`).
-        entries: key -> digest of the value, which may be a secret; none when it says nothing.
+        entries: key -> digest of the value, which may be a secret; empty if the znode cannot be
+            parsed.
         version: of the data.
-        mzxid: the ZooKeeper transaction that wrote it last.
+        mzxid: the ZooKeeper transaction of the last write.
     """
 
     seen_ms: int
@@ -25,7 +26,7 @@ class ZkConfigSeen(NamedTuple):
 
 
 class ZkTopicsFound(NamedTuple):
-    """All topics were read for the first time: those that there are now are no news."""
+    """All topics were read for the first time: the existing ones are not reported as changes."""
 
     seen_ms: int
     topics: int
@@ -33,17 +34,17 @@ class ZkTopicsFound(NamedTuple):
 
 
 class ZkTopicChanged(NamedTuple):
-    """A topic appeared, vanished, or is assigned otherwise than it was last seen to be.
+    """A topic appeared or vanished, or its assignment changed.
 
     Attributes:
-        what: `appeared`, `vanished`, `reassigned`; `unreadable`: it is there and says nothing.
-        at_ms: ZooKeeper's time of it; None: of a znode that is gone it tells none.
-        topic_id: 22 characters; empty when it is not known.
-        was: how many partitions it had; None: it was not there, or said nothing.
-        now: how many it has; None: it is gone, or says nothing.
-        moved: how many of those that it had and has are on other replicas.
+        what: `appeared`, `vanished`, `reassigned`; `unreadable`: it exists and cannot be parsed.
+        at_ms: ZooKeeper's time of the change; None for a deleted znode, which has no time.
+        topic_id: 22 characters; empty: unknown.
+        was: number of partitions before; None: it did not exist, or could not be parsed.
+        now: number of partitions now; None: it is deleted, or cannot be parsed.
+        moved: number of partitions, existing before and now, that have other replicas.
         named: the first of those: partition, replicas before, replicas now; at most 20.
-        why: of what is unreadable; else None.
+        why: why it is unreadable; else None.
     """
 
     seen_ms: int
@@ -59,13 +60,13 @@ class ZkTopicChanged(NamedTuple):
 
 
 class ZkConfigChanged(NamedTuple):
-    """A topic's settings are others than they were last seen to be.
+    """A topic's settings changed.
 
     Attributes:
-        at_ms: ZooKeeper's time of it; None: of a znode that is gone it tells none.
-        keys: whose values came, went or changed.
-        gone: whether all went, with their znode.
-        why: it is there and says nothing; else None.
+        at_ms: ZooKeeper's time of the change; None for a deleted znode, which has no time.
+        keys: those that were added, removed or changed.
+        gone: whether the znode, and with it all settings, was deleted.
+        why: why the existing znode cannot be parsed; else None.
     """
 
     seen_ms: int
@@ -77,11 +78,11 @@ class ZkConfigChanged(NamedTuple):
 
 
 class ZkStatesChanged(NamedTuple):
-    """How often the leader or the ISR of partitions was written: counted, never told singly.
+    """How often the leader or the ISR of partitions was written: a count, never single writes.
 
     Attributes:
-        since_ms: when the first of them was heard of, Kraftgate's clock.
-        topics: of how many topics they are; 1000 stands for as many or more.
+        since_ms: when the first write was received, by Kraftgate's clock.
+        topics: number of their topics; 1000 means 1000 or more.
         named: the first of those, by name; at most 5.
     """
 
@@ -93,4 +94,4 @@ class ZkStatesChanged(NamedTuple):
 
 
 ZkTopicFact: TypeAlias = ZkTopicsFound | ZkTopicChanged | ZkConfigChanged | ZkStatesChanged
-"""What happened; nothing follows from it once it was told."""
+"""Changes, which only make events; no later state depends on them."""

@@ -22,8 +22,8 @@ class ZkController:
     """The znode /controller.
 
     Attributes:
-        kraft_epoch: the KRaft controller's leader epoch; -1: a ZooKeeper broker controls.
-        claimed_ms: by the clock of whoever claimed it.
+        kraft_epoch: the KRaft controller's leader epoch; -1: a ZooKeeper broker is the controller.
+        claimed_ms: by the clock of the node that claimed it.
     """
 
     id: int
@@ -32,7 +32,7 @@ class ZkController:
 
     @property
     def is_kraft(self) -> bool:
-        """Whether a KRaft controller has taken the cluster over."""
+        """Whether a KRaft controller controls the cluster."""
         return self.kraft_epoch >= 0
 
 
@@ -41,8 +41,8 @@ class MigrationZnode:
     """The znode /migration (ZkMigrationLeadershipState).
 
     Attributes:
-        offset: metadata offset up to which ZooKeeper was written; positive once copied.
-        written_ms: ZooKeeper's time of the last write that was seen.
+        offset: metadata offset up to which ZooKeeper was written; positive after the copy.
+        written_ms: ZooKeeper's time of the last observed write.
     """
 
     offset: int
@@ -53,7 +53,7 @@ class MigrationZnode:
 
     @property
     def is_copied(self) -> bool:
-        """Whether it says that ZooKeeper's content was copied."""
+        """Whether it marks ZooKeeper's content as copied."""
         return self.offset > 0
 
     @property
@@ -80,7 +80,7 @@ class ZkBroker:
 
 
 class TopicPayload(NamedTuple):
-    """Of `/brokers/topics/T`.
+    """Content of `/brokers/topics/T`.
 
     Attributes:
         topic_id: 16 bytes.
@@ -92,17 +92,17 @@ class TopicPayload(NamedTuple):
 
 
 class StatePayload(NamedTuple):
-    """Of `/brokers/topics/T/partitions/P/state`; `leader` -1: none."""
+    """Content of `/brokers/topics/T/partitions/P/state`; `leader` -1: none."""
 
     leader: int
     isr: tuple[int, ...]
 
 
 def topic_of(data: bytes | None) -> TopicPayload:
-    """Read a topic's znode (TopicZNode).
+    """Return the content of a topic's znode (TopicZNode).
 
     Raises:
-        Unreadable: it is something else, or of a Kafka that gave topics no id (before 2.8).
+        Unreadable: the data has another format, or is of a Kafka without topic ids (before 2.8).
     """
     content = fields_of(data)
     text = content.get("topic_id")
@@ -118,10 +118,10 @@ def topic_of(data: bytes | None) -> TopicPayload:
 
 
 def replicas_of(content: Mapping[str, Any]) -> dict[int, tuple[int, ...]]:
-    """Return partition -> ids of its brokers, of a topic's znode of any version.
+    """Return partition -> ids of its brokers, from a topic's znode of any version.
 
     Raises:
-        Unreadable: there are none, or others than Kafka writes.
+        Unreadable: there are none, or their format is not Kafka's.
     """
     partitions = content.get("partitions")
     if not isinstance(partitions, dict):
@@ -131,10 +131,10 @@ def replicas_of(content: Mapping[str, Any]) -> dict[int, tuple[int, ...]]:
 
 
 def state_of(data: bytes | None) -> StatePayload:
-    """Read a partition's state (TopicPartitionStateZNode).
+    """Return the content of a partition's state znode (TopicPartitionStateZNode).
 
     Raises:
-        Unreadable: it is something else.
+        Unreadable: the data has another format.
     """
     content = fields_of(data)
     leader = content.get("leader")
@@ -147,7 +147,7 @@ def config_entries_of(data: bytes | None) -> Mapping[str, Any]:
     """Return the entries of a configuration, whose values may be secrets (ConfigEntityZNode).
 
     Raises:
-        Unreadable: it is something else.
+        Unreadable: the data has another format.
     """
     entries = fields_of(data).get("config")
     if not isinstance(entries, dict):
@@ -156,10 +156,12 @@ def config_entries_of(data: bytes | None) -> Mapping[str, Any]:
 
 
 def controller_of(data: bytes, written_ms: int) -> ZkController:
-    """Read `/controller` (ControllerZNode); `written_ms`: ZooKeeper's time of the write.
+    """Return the content of `/controller` (ControllerZNode).
+
+    `written_ms`: ZooKeeper's time of the write.
 
     Raises:
-        Unreadable: it is something else.
+        Unreadable: the data has another format.
     """
     content = fields_of(data)
     return ZkController(
@@ -170,19 +172,21 @@ def controller_of(data: bytes, written_ms: int) -> ZkController:
 
 
 def controller_epoch_of(data: bytes) -> int:
-    """Read `/controller_epoch` (ControllerEpochZNode).
+    """Return the content of `/controller_epoch` (ControllerEpochZNode).
 
     Raises:
-        Unreadable: it is no epoch.
+        Unreadable: the data is not an epoch.
     """
     return whole(data.decode("utf-8", "replace"), "content", 0, INT32_MAX)
 
 
 def migration_of(data: bytes, written_ms: int) -> MigrationZnode:
-    """Read `/migration` (MigrationZNode); `written_ms`: ZooKeeper's time of the write.
+    """Return the content of `/migration` (MigrationZNode).
+
+    `written_ms`: ZooKeeper's time of the write.
 
     Raises:
-        Unreadable: it is something else.
+        Unreadable: the data has another format.
     """
     content = fields_of(data)
     return MigrationZnode(
@@ -198,7 +202,7 @@ def reassigning_of(data: bytes) -> int:
     """Return the number of partitions in `/admin/reassign_partitions`.
 
     Raises:
-        Unreadable: there is no list of them.
+        Unreadable: it has no list of partitions.
     """
     partitions = fields_of(data).get("partitions")
     if not isinstance(partitions, list):
@@ -207,10 +211,10 @@ def reassigning_of(data: bytes) -> int:
 
 
 def broker_of(name: str, data: bytes, written_ms: int) -> ZkBroker:
-    """Read a znode of `/brokers/ids` (BrokerIdZNode).
+    """Return the content of a znode of `/brokers/ids` (BrokerIdZNode).
 
     Raises:
-        Unreadable: its name or its content is something else.
+        Unreadable: its name or its content has another format.
     """
     id_ = whole(name, "name", 0, INT32_MAX)
     content = fields_of(data)
@@ -225,13 +229,13 @@ def notifying_broker_of(data: bytes) -> int:
     The znode has one kind of event: 1, a directory failed.
 
     Raises:
-        Unreadable: it names no broker.
+        Unreadable: it has no broker id.
     """
     return _id(fields_of(data), "broker")
 
 
 def cluster_id_of(data: bytes | None) -> str | None:
-    """Return the id in `/cluster/id` (ClusterIdZNode); None: there is none that can be read."""
+    """Return the id in `/cluster/id` (ClusterIdZNode); None: there is none, or it is unreadable."""
     try:
         id_ = fields_of(data).get("id")
     except Unreadable:
@@ -243,16 +247,16 @@ def fields_of(data: bytes | None) -> Mapping[str, Any]:
     """Return the fields of a znode whose content is a JSON object.
 
     Raises:
-        Unreadable: it is something else.
+        Unreadable: the data has another format.
     """
     return load_object(data or b"")
 
 
 def broker_id_of(name: str) -> int:
-    """Read the name of a znode below `/brokers/ids`.
+    """Return the broker id in the name of a znode below `/brokers/ids`.
 
     Raises:
-        Unreadable: it is no broker id.
+        Unreadable: the name is not a broker id.
     """
     return _number(name, "its name is no broker id")
 

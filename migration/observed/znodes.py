@@ -16,10 +16,10 @@ BROKER_CONFIGS: Final = "/config/brokers"
 NOTIFICATIONS: Final = "/log_dir_event_notification"
 
 DATA: Final = (CONTROLLER, CONTROLLER_EPOCH, MIGRATION, CLUSTER_ID, REASSIGN_PARTITIONS)
-"""Read for their data, whether they exist or not."""
+"""Znodes whose data is read, whether they exist or not."""
 
 BRANCHES: Final = (BROKER_IDS, DELETE_TOPICS)
-"""Read for their children, each with its data."""
+"""Znodes whose children are read, each with its data."""
 
 
 def parent(path: str) -> str:
@@ -28,8 +28,8 @@ def parent(path: str) -> str:
 
 
 def config_name(entity: str, name: str) -> str:
-    """What the metadata log calls the resource of a znode below `/config/ENTITY`.
+    """Return the resource name in the metadata log of a znode below `/config/ENTITY`.
 
-    The default of all brokers has no name there (ConfigRecord).
+    The default of all brokers has an empty name there (ConfigRecord).
     """
     return "" if (entity, name) == ("brokers", "<default>") else name

@@ -1,7 +1,7 @@
-"""What ZooKeeper says of a cluster: who controls it, how far the copy is, which brokers it knows.
+"""The state in ZooKeeper: the controller, the progress of the copy, the registered brokers.
 
-Interprets the facts of `migration.observed.facts`; the shapes of the znodes are those of Kafka's
-ZkData.scala. What cannot be read is named, never guessed.
+Interprets the facts of `migration.observed.facts`; the formats of the znodes are those of Kafka's
+ZkData.scala. Unreadable znodes are listed, never guessed.
 """
 
 from collections.abc import Mapping
@@ -36,31 +36,32 @@ from migration.values.foreign import Unreadable
 from migration.values.timestamps import within
 
 BEACON_STALE_MS: Final = 30_000
-"""In dual write `/migration` is written twice a second; its facts come every 5 s."""
+"""In dual write the controller writes `/migration` twice a second; a fact arrives every 5 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZooKeeperImage:
-    """ZooKeeper as it was last seen.
+    """The last known state of ZooKeeper.
 
     Attributes:
         seen_ms: when everything was last read; None: not yet.
-        blind_since_ms: when the view was lost; None: it is there.
-        held_by: who held /controller last, also when it is gone since.
-        found_at_takeover: the offset that /migration had when a KRaft controller took /controller
-            from a broker; None: that was not seen, or a broker has it.
+        blind_since_ms: when the connection was lost; None: it is open.
+        held_by: the last holder of /controller, even if the znode is deleted.
+        found_at_takeover: the offset in /migration when a KRaft controller claimed /controller from
+            a broker; None: that was not observed, or a broker holds it.
         controller_epoch_ms: ZooKeeper's time of its last write.
-        migration_copied: the last content of /migration that said that the copy is complete, also
-            when the znode is gone, or says another thing, since then.
+        migration_copied: the last content of /migration that marked the copy as complete, even if
+            the znode was deleted or changed since then.
         brokers: by id.
-        ever: every id that was in /brokers/ids, also when its broker is down now.
-        notifications: directory failures told under pure ZooKeeper mode, whose content was read.
-        missed: those whose content was gone when it was to be read.
-        missed_ms: when the last of them was noticed; None: none was.
-        reassigning: partitions in /admin/reassign_partitions.
+        ever: each id that was in /brokers/ids, including brokers that are down.
+        notifications: number of directory failures reported in ZooKeeper mode whose content was
+            read.
+        missed: number of those whose content was deleted before it was read.
+        missed_ms: when the last of them was detected; None: none was.
+        reassigning: number of partitions in /admin/reassign_partitions.
         deleting: topics in /admin/delete_topics.
-        unreadable: path -> why its content says nothing.
-        versions: path -> version of its data and mzxid, of the znodes that decisions rest on.
+        unreadable: path -> why its content cannot be parsed.
+        versions: path -> version of its data and mzxid, for the znodes on which decisions depend.
     """
 
     seen_ms: int | None = None
@@ -89,7 +90,7 @@ _VERSIONED: Final = (CONTROLLER, CONTROLLER_EPOCH, MIGRATION, REASSIGN_PARTITION
 
 
 def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage, tuple[Event, ...]]:
-    """Take one fact in, and tell what it means."""
+    """Apply one fact; return the image and the events."""
     collected = EventCollector(Source.ZOOKEEPER, fact.seen_ms)
     match fact:
         case ZooKeeperBlind():
@@ -105,7 +106,7 @@ def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage,
         case ZnodeSeen():
             image = _znode(image, fact, collected)
         case NotificationsMissed():
-            pass  # none: it only says where counting begins
+            pass  # none: the fact only sets where counting begins
         case ZnodeGone():
             image = _gone(image, fact.path, collected)
         case _ if isinstance(fact, ZkTopicFact):
@@ -193,7 +194,7 @@ def _controller(
             was=None if was is None else was.id,
             was_kraft=None if was is None else was.is_kraft,
         )
-    # A ZooKeeper broker in control: whatever was copied is of an attempt that is over.
+    # A ZooKeeper broker is the controller: a copy belongs to an attempt that has ended.
     copied = image.migration_copied if now.is_kraft else None
     return replace(
         image,
@@ -207,7 +208,7 @@ def _controller(
 def _found(image: ZooKeeperImage, now: ZkController) -> int | None:
     if image.held_by is not None and image.held_by.is_kraft == now.is_kraft:
         return image.found_at_takeover
-    # What was not watched all the while may have been written before the takeover, or after.
+    # Without a continuous watch, /migration may have been written before the takeover or after it.
     watched = image.seen_ms is not None and image.blind_since_ms is None
     if not (now.is_kraft and watched and image.migration is not None):
         return None

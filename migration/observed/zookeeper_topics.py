@@ -1,6 +1,6 @@
-"""What becomes of topics in ZooKeeper, as events.
+"""The events of topics in ZooKeeper.
 
-The facts tell changes already, so that no image has to hold every topic's assignment.
+The facts already report changes, so that no image has to store each topic's assignment.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
 
 
 def add_events(fact: ZkTopicFact, collected: EventCollector) -> None:
-    """Tell what a fact means."""
+    """Add the events of a fact."""
     match fact:
         case ZkTopicsFound():
             collected.add(EventKind.ZK_TOPICS_FOUND, topics=fact.topics, partitions=fact.partitions)
