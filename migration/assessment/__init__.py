@@ -1,5 +1,5 @@
-"""One snapshot of a cluster becomes one assessment of it.
+"""Turns one snapshot of a cluster into one assessment of it.
 
-`assess.assess` is the only place that decides what is current, dangerous, pending and alerting.
+Only `assess.assess` decides which sources are current and which hazards, waits and alerts exist.
 Gates, screens, metrics, alerts, the audit trail and the report format its result.
 """

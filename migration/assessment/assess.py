@@ -33,22 +33,22 @@ _NEXT_STEPS: Final = frozenset(
         WaitKind.ROLLED_BACK,
     }
 )
-"""Which step comes next; while a runbook is executed, the runbook decides that."""
+"""Waits for the next step. During an execution the runbook decides the next step."""
 _AHEAD: Final = frozenset({WaitKind.BROKER_IN_ZOOKEEPER_MODE, WaitKind.FINALIZE})
-"""Steps ahead; an aborted rollback has not turned round."""
+"""Waits for steps of the migration itself; an aborted rollback does not resume the migration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """One cluster at one moment, assessed.
+    """The assessment of one cluster at one moment.
 
     Attributes:
-        sources: every followed source, also those that are not configured.
+        sources: each followed source, including those that are not configured.
         currency: of the followed and the polled sources.
-        view: what conditions are evaluated on.
-        waits: what the migration waits for beside the runbook's checkpoint, most important first.
+        view: the input of the conditions.
+        waits: what the migration waits for, except the runbook's checkpoint; most important first.
         etas: of each held broker.
-        eta: until no broker is held; None: none is.
+        eta: until no broker is held; None: no broker is.
         alerts: those that are pending or active.
         stalled: brokers that are held and make no progress.
         knows_partitions: whether the metadata log is authoritative for topics and replicas.
@@ -72,12 +72,12 @@ class Assessment:
 
     @property
     def now_ms(self) -> int:
-        """The moment, by the wall clock."""
+        """The time of the snapshot, by the wall clock."""
         return self.snapshot.now_ms
 
     @property
     def hazards(self) -> tuple[Hazard, ...]:
-        """The hazards that are dangerous now, the gravest first."""
+        """The due hazards, most important first."""
         return self.view.dangers
 
     @property
@@ -87,14 +87,14 @@ class Assessment:
 
     @property
     def headline(self) -> str:
-        """What the migration waits for in one line, also when it is nothing."""
+        """One line that states what the migration waits for, or that it waits for nothing."""
         execution = self.snapshot.execution
         if not self.waits and execution is not None and execution.outcome is None:
             return "nothing beside the runbook's checkpoint"
         return headline(self.summary, self.waits)
 
     def is_source_current(self, source: DataSource) -> bool | None:
-        """Whether a followed source shows the present; None: the cluster does not have it now."""
+        """Return whether a followed source is current; None: the cluster does not have it now."""
         return is_seen_now(self.view, source) if source in self.snapshot.configured else None
 
 

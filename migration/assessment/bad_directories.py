@@ -1,4 +1,4 @@
-"""What is wrong with log directories: the rules of the hazards and of preflight's checks."""
+"""Faults of log directories: the rules of the hazards and of preflight's checks."""
 
 from collections.abc import Collection, Mapping
 
@@ -8,12 +8,12 @@ from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage, 
 
 
 def bad_paths(one: BrokerDisks) -> list[str]:
-    """The directories that cannot be read, and those whose replicas are cut off."""
+    """Return the directories that cannot be read, and those with cut-off replicas, sorted."""
     return sorted({each.path for each in one.log_dirs if is_bad(each)} | set(one.cut_off))
 
 
 def state_of(one: BrokerDisks, path: str) -> str:
-    """What is wrong with a bad directory, in words."""
+    """Return a description of a bad directory's fault."""
     for each in one.log_dirs:
         if each.path == path and each.error == STORAGE_ERROR:
             return "offline"
@@ -23,9 +23,9 @@ def state_of(one: BrokerDisks, path: str) -> str:
 
 
 def danger(broker: BrokerSummary | None, phase: Phase) -> str | None:
-    """What a restart would do with the replicas of a bad directory (H1, H2, H3); None: nothing.
+    """Return how a restart would harm a bad directory's replicas (H1, H2, H3); None: not at all.
 
-    A broker that nobody knows the mode of is taken for one in ZooKeeper mode.
+    A broker with an unknown mode is treated as one in ZooKeeper mode.
     """
     if broker is not None and broker.mode is Mode.KRAFT:
         states = [
@@ -46,7 +46,7 @@ def danger(broker: BrokerSummary | None, phase: Phase) -> str | None:
 
 
 def last_ones(one: BrokerDisks) -> tuple[str, ...] | None:
-    """What is left of several directories, where that is one or none; None: more are left."""
+    """Return the usable directories if one or none of several remains; None: more remain."""
     left = tuple(each.path for each in one.log_dirs if not is_bad(each))
     return left if len(one.log_dirs) > 1 and len(left) < 2 else None
 
@@ -54,17 +54,18 @@ def last_ones(one: BrokerDisks) -> tuple[str, ...] | None:
 def id_faults(
     disks: DisksImage, need_ids: Collection[int], registered: Mapping[int, Collection[str]]
 ) -> dict[int, list[str]]:
-    """Each broker's directories that cannot be told apart, as far as meta.properties were read.
+    """Return each broker's directories with missing or duplicate ids, as far as they were read.
 
-    With a directory.id that is there twice a broker does not start
-    (MetaPropertiesEnsemble.verify); with another broker's the controller refuses it
-    (INVALID_REGISTRATION). Where one is missing it makes a new one, and the controller has every
-    replica that it keeps there in a directory that is gone.
+    The ids are in meta.properties. A broker with a duplicate directory.id does not start
+    (MetaPropertiesEnsemble.verify); if the id is another broker's, the controller rejects its
+    registration (INVALID_REGISTRATION). If an id is missing, the broker generates a new one, and
+    each replica in that directory stays assigned to an id that no longer exists.
 
     Args:
         disks: a directory that was read is `readable`.
         need_ids: brokers whose directories must have ids.
-        registered: ids that a broker registered last: those that no directory has are named.
+        registered: the ids of each broker's last registration; those without a directory are
+            listed.
     """
     read = {
         (one.id, each.path): each.directory_id

@@ -1,4 +1,4 @@
-"""Decides whether a followed source shows the present: the only place that does."""
+"""Decides whether a followed source is current; no other module does."""
 
 import enum
 from collections.abc import Mapping
@@ -25,33 +25,33 @@ class Currency:
     """The currency of a cluster's sources at one moment.
 
     Attributes:
-        not_current: a source -> why it does not show the present; an absent source does.
-        last_ms: when a source last answered, by the wall clock; absent: not known.
+        not_current: a source -> why it is not current; an absent source is current.
+        last_ms: when a source last answered, by the wall clock; absent: unknown.
     """
 
     not_current: Mapping[DataSource, str] = field(default_factory=dict)
     last_ms: Mapping[DataSource, int] = field(default_factory=dict)
 
     def is_current(self, source: DataSource) -> bool:
-        """Whether the source shows the present."""
+        """Return whether the source is current."""
         return source not in self.not_current
 
 
 CURRENT: Final = Currency()
-"""Every source shows the present."""
+"""Each source is current."""
 
 
 class SourceState(enum.StrEnum):
-    """Whether a source shows the present, and why not."""
+    """Whether a source is current, and why not."""
 
     CURRENT = "current"
     NOT_CONFIGURED = "not_configured"
-    ERROR = "error"  # it cannot follow the cluster until an operator fixes something
+    ERROR = "error"  # it cannot follow the cluster until an operator fixes the cause
     NOT_STARTED = "not_started"  # it never reported
-    SILENT = "silent"  # `kraftgate run` does not report any more
+    SILENT = "silent"  # `kraftgate run` no longer reports
     UNANSWERED = "unanswered"  # the cluster does not answer it
-    OVER = "over"  # nobody writes the metadata log any more
-    BEHIND = "behind"  # the store does not include all that it has
+    OVER = "over"  # no controller writes the metadata log any more
+    BEHIND = "behind"  # the store does not include all of its data
     BLIND = "blind"  # ZooKeeper: changes may have been missed
 
 
@@ -60,8 +60,8 @@ class SourceCurrency:
     """One followed source at one moment.
 
     Attributes:
-        status: what it reports of itself.
-        why: why it does not show the present, in words that stay the same; None: it does.
+        status: its own report.
+        why: why it is not current, in a constant text; None: it is current.
     """
 
     state: SourceState
@@ -70,7 +70,7 @@ class SourceCurrency:
 
     @property
     def answers(self) -> bool:
-        """Whether the cluster answers it, also where the store does not include all of it yet."""
+        """Whether the cluster answers it, even if the store does not include all of its data."""
         return self.state in (SourceState.CURRENT, SourceState.BEHIND, SourceState.BLIND)
 
 
@@ -82,9 +82,9 @@ def log_currency(
     *,
     configured: bool = True,
 ) -> SourceCurrency:
-    """Decide it for the metadata log.
+    """Return the currency of the metadata log.
 
-    `unread`: why the store does not include all of it; None: it does, as far as is known.
+    `unread`: why the store does not include all of its data; None: it does, as far as is known.
     """
     state, why = reported(status, now_ms, "controllers", configured=configured)
     if state is SourceState.UNANSWERED and is_log_over(summary):
@@ -99,17 +99,17 @@ def log_currency(
 
 
 def is_log_over(summary: ClusterSummary) -> bool:
-    """Whether nobody writes the metadata log any more, as ZooKeeper shows now."""
+    """Return whether ZooKeeper shows that no controller writes the metadata log any more."""
     seen = summary.zookeeper
     shown = seen is not None and seen.seen_ms is not None and seen.blind_since_ms is None
     return shown and summary.phase is Phase.ROLLED_BACK
 
 
 def unread_records(status: SourceStatus, metadata_offset: int | None) -> str | None:
-    """Say that the store does not include the metadata log, by the number of unread records.
+    """Return that too many records of the metadata log are unread; None: they are not.
 
-    For a reader that has no history: a store that is followed is always some records behind. How
-    far the log goes must be known, unless it was read to its end.
+    For a process without history: a followed store is always some records behind. The end of the
+    log must be known, unless the log was read to its end.
     """
     known = status.high_watermark is not None or status.finished
     read = known and behind(status, metadata_offset) <= BEHIND_RECORDS
@@ -119,7 +119,7 @@ def unread_records(status: SourceStatus, metadata_offset: int | None) -> str | N
 def reported(
     status: SourceStatus, now_ms: int, key: str, *, configured: bool
 ) -> tuple[SourceState, str | None]:
-    """Decide it by what the source reports of itself."""
+    """Return the state from the source's own report, and why it is not current."""
     if not configured:
         return SourceState.NOT_CONFIGURED, f"`{key}` is not configured"
     if status.error is not None:

@@ -1,4 +1,4 @@
-"""The sources that facts about a cluster come from."""
+"""The sources of facts about a cluster."""
 
 import enum
 from collections.abc import Mapping
@@ -6,11 +6,11 @@ from typing import Final
 
 
 class DataSource(enum.StrEnum):
-    """Where a condition's or a hazard's facts come from.
+    """The source of a condition's or a hazard's facts.
 
-    The first three are followed all the time, and JMX where it is configured. TOPICS (the brokers'
-    own answer to Metadata), SETTINGS (their server properties), QUORUM (DescribeQuorum) and
-    PREFLIGHT are asked for when a condition needs them.
+    The first three are followed all the time, and JMX if it is configured. TOPICS (the brokers'
+    answers to Metadata), SETTINGS (their server properties), QUORUM (DescribeQuorum) and PREFLIGHT
+    are polled when a condition needs them.
     """
 
     METADATA_LOG = "metadata_log"
@@ -35,4 +35,4 @@ SOURCE_WORDS: Final[Mapping[DataSource, str]] = {
     DataSource.PREFLIGHT: "the checks before the window",
     DataSource.EXTERNAL: "the users' own conditions",
 }
-"""How messages name each source."""
+"""The name of each source in messages."""

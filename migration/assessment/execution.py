@@ -1,4 +1,4 @@
-"""What an assessment depends on of the execution of a runbook."""
+"""The state of a runbook's execution on which an assessment depends."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,13 @@ class Execution:
 
     Attributes:
         at_ms: when the orchestrator recorded it.
-        checkpoint: None: it has ended.
-        outcome: how it ended; None: it goes on.
-        path: the rollback that is taken; None: the way ahead.
-        asks: what an operator must decide about its step; None: nothing.
-        violated: its conditions that do not come to hold without an operator, in words.
-        finalize_is_near: whether the checkpoint that finalizes is under way or next; None: no
-            checkpoint says so.
+        checkpoint: None: the execution has ended.
+        outcome: how it ended; None: it is in progress.
+        path: the rollback in progress; None: no rollback.
+        asks: the decision that an operator must make about its step; None: none.
+        violated: descriptions of its conditions that need an operator.
+        finalize_is_near: whether the checkpoint that finalizes is in progress or next; None: no
+            checkpoint decides it.
     """
 
     at_ms: int

@@ -17,11 +17,10 @@ T = TypeVar("T", TopicsSeen, SettingsSeen, QuorumSeen, PreflightSeen)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polled:
-    """One cluster's answers; an `Unknown` says why there is none.
+    """One cluster's answers; an `Unknown` has the reason why there is none.
 
     Attributes:
-        log_dirs: `Unknown`: the log directories, which are followed, were to be polled at once and
-            were not.
+        log_dirs: `Unknown`: an immediate poll of the log directories, which are followed, failed.
         external: the users' own conditions, by name.
     """
 
@@ -48,7 +47,7 @@ NOT_POLLED: Final = Polled()
 
 
 def _newer(one: Maybe[T], other: Maybe[T]) -> Maybe[T]:
-    """Return the newer answer; an answer counts more than a reason for none."""
+    """Return the newer answer; an answer has precedence over a reason for none."""
     if isinstance(one, Unknown):
         return one if other in (_FROM_BROKERS, _FROM_CONTROLLERS, _NOT_RUN) else other
     return one if isinstance(other, Unknown) or other.at_ms < one.at_ms else other

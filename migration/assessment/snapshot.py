@@ -1,4 +1,4 @@
-"""One consistent read of one cluster, with its time: all that an assessment is made from."""
+"""One consistent read of one cluster, with its time: the whole input of an assessment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ FOLLOWED: Final = (
     DataSource.LOG_DIRS,
     DataSource.JMX,
 )
-"""The sources that the job follows all the time, where they are configured."""
+"""The sources that the job follows all the time, if they are configured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +27,8 @@ class Journal:
     Attributes:
         last: sequence number of its last fact; None: the journal cannot be read.
         read: sequence number of the last fact that the store includes.
-        unread_ms: when the first fact was observed that the store does not include; None: there is
-            none, or that is not known.
+        unread_ms: when the first fact that the store lacks was observed; None: there is none, or
+            its time is unknown.
     """
 
     last: int | None
@@ -41,18 +41,18 @@ class Snapshot:
     """One cluster at one moment.
 
     Attributes:
-        now_ms: the moment, by the wall clock.
+        now_ms: the time of the snapshot, by the wall clock.
         stall_after_ms: a held broker without progress for longer is stalled.
-        configured: the followed sources that the configuration names.
-        sources: what each of them reports of itself; absent: nothing.
+        configured: the followed sources in the configuration.
+        sources: each source's own report; absent: none.
         journals: of the sources that have one.
-        unread: sources whose data the store does not include yet, with the reason, by the history
-            of this process; None: it has none (a command that reads once), so that the number of
-            unread records decides.
-        resuming: sources whose last report was made to an earlier process.
-        phase_began_ms: None: not known.
+        unread: sources whose data the store does not include yet, with the reason, from the history
+            of this process; None: it has no history (a command that reads once), so that the number
+            of unread records decides.
+        resuming: sources whose last report an earlier process received.
+        phase_began_ms: None: unknown.
         execution: None: no runbook is executed.
-        alerts: as of the snapshot before.
+        alerts: as of the last snapshot.
     """
 
     summary: ClusterSummary
@@ -69,5 +69,5 @@ class Snapshot:
     alerts: AlertStates = NO_ALERTS
 
     def status(self, source: DataSource) -> SourceStatus:
-        """What a source reports of itself."""
+        """Return a source's own report."""
         return self.sources.get(source, NO_STATUS)

@@ -1,4 +1,4 @@
-"""Decides the currency of every source of one snapshot."""
+"""Decides the currency of each source of one snapshot."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -20,21 +20,21 @@ from migration.observed.source_status import STALE_AFTER_MS, SourceStatus
 from migration.values.durations import duration_text
 
 POLLED_MS_MAX: Final = 30_000
-"""An older answer says nothing of the present."""
+"""An older answer is stale."""
 CHECKED_MS_MAX: Final = 1_800_000
-"""The preflight checks are many, and what they read changes slowly."""
+"""There are many preflight checks, and their data changes slowly."""
 _RESUMING: Final = "it is about to be followed again"
 
 
 def source_currencies(snapshot: Snapshot) -> Mapping[DataSource, SourceCurrency]:
-    """Decide it for every followed source."""
+    """Return the currency of each followed source."""
     return {source: _currency_of(snapshot, source) for source in FOLLOWED}
 
 
 def currency_of(snapshot: Snapshot, sources: Mapping[DataSource, SourceCurrency]) -> Currency:
-    """Join the followed sources and the polled ones.
+    """Return the currency of the followed and the polled sources together.
 
-    JMX that is not configured is left out: nothing is missed of it.
+    JMX that is not configured is left out: nothing depends on it.
     """
     not_current = {
         source: each.why
@@ -79,7 +79,7 @@ _KEYS: Final = {
 
 
 def _unprocessed(snapshot: Snapshot, source: DataSource) -> str | None:
-    """Say that the store is behind what the source observed; None: it is not, or by a moment."""
+    """Return that the store is behind the source's facts; None: it is not, or only for a moment."""
     journal = snapshot.journals.get(source)
     if journal is None:
         return None
@@ -88,7 +88,7 @@ def _unprocessed(snapshot: Snapshot, source: DataSource) -> str | None:
 
 
 def _not_seen(summary: ClusterSummary, status: SourceStatus) -> str | None:
-    """Say why the store's image of ZooKeeper is not the present one; None: it is."""
+    """Return why the store's image of ZooKeeper is not current; None: it is."""
     seen, since_ms = summary.zookeeper, status.whole_since_ms
     if seen is None or seen.seen_ms is None:
         return "not read yet"

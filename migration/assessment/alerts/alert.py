@@ -22,11 +22,11 @@ class Alert:
     Attributes:
         labels: identify it among the alerts of its name, as in Prometheus: `severity`, `cluster`
             and, depending on the name, `broker`, `log_dir` and others; none is empty.
-        summary: what is wrong, without names.
-        description: the same with names, and what it means.
+        summary: the problem, without names.
+        description: the same with names, and its meaning.
         details: further facts, a sentence each.
         since_ms: when the condition began; None: unknown.
-        for_ms: it is active once the condition has held for so long.
+        for_ms: the alert is active once the condition has held for this time.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Alert:
 
     @property
     def severity(self) -> Severity:
-        """How urgent it is."""
+        """The urgency."""
         return Severity(self.labels["severity"])
 
     @property
@@ -54,10 +54,10 @@ class Rule:
     """One rule: which alerts it raises, and when they are resolved.
 
     Attributes:
-        for_ms: an alert is active once its condition has held for so long, at every tick.
-        find: the alerts whose condition holds now.
-        is_resolved: whether an alert with these labels, whose condition does not hold any more, is
-            known to be resolved; False: the data that would show the condition is stale.
+        for_ms: an alert is active once its condition has held for this time, at every tick.
+        find: yields the alerts whose condition holds now.
+        is_resolved: whether an alert with these labels, whose condition no longer holds, is known
+            to be resolved; False: the data that would show the condition is stale.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Rule:
         since_ms: int | None = None,
         for_ms: int | None = None,
     ) -> Alert:
-        """An alert of this rule; empty labels are left out; `for_ms`: instead of the rule's."""
+        """Return an alert of this rule, without empty labels; `for_ms` replaces the rule's."""
         given = {"severity": self.severity, "cluster": facts.cluster, **labels}
         return Alert(
             name=self.name,

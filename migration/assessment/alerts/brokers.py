@@ -13,7 +13,7 @@ from migration.values.durations import counted_text
 from migration.values.severity import Severity
 
 CRITICAL_STALLS: Final = 3
-"""A stall is critical after so many times `stall.after`."""
+"""A stall is critical after this multiple of `stall.after`."""
 HELD_MS: Final = 1_800_000
 _MINUTE_MS: Final = 60_000
 
@@ -32,8 +32,8 @@ def _stalled(times: int) -> Callable[[Rule, AlertFacts], Iterator[Alert]]:
             since_ms = last_progress_ms(broker)
             if since_ms is not None and not is_stalled(broker, facts.now_ms, limit_ms):
                 continue
-            # A broker that is known from a metadata snapshot only has no timestamps: it is stalled
-            # when it was held for the limit, tick by tick.
+            # A broker that is known only from a metadata snapshot has no timestamps: it is stalled
+            # if it was held for the limit, at every tick.
             age = counted_text(limit_ms if since_ms is None else facts.now_ms - since_ms)
             yield rule.alert(
                 facts,
@@ -117,7 +117,7 @@ RULES: Final = (
         find=_held_too_long,
         is_resolved=_is_resolved,
     ),
-    # Kafka often unfences a broker some moments early, also in a migration without problems.
+    # Kafka often unfences a broker a few moments early, even in a migration without problems.
     Rule(
         name="KraftgateBrokerUnfencedEarly",
         severity=Severity.WARNING,

@@ -16,7 +16,7 @@ _MINUTE_MS: Final = 60_000
 
 
 def _states(facts: AlertFacts) -> Iterator[tuple[int, str, LogDirState]]:
-    """Yield broker, path and state of every known directory."""
+    """Yield broker, path and state of each known directory."""
     for disks in facts.summary.disks.brokers.values() if facts.summary.disks else ():
         for each in disks.log_dirs:
             yield disks.id, each.path, log_dir_state(each, disks)
@@ -38,7 +38,7 @@ def _offline(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
 
 
 def _is_online(facts: AlertFacts, labels: Mapping[str, str]) -> bool:
-    """Whether the directory is known to be online, or its broker to be gone."""
+    """Return whether the directory is known to be online, or its broker to be gone."""
     if facts.is_current(DataSource.LOG_DIRS) is not True:
         return False
     broker, path = int(labels["broker"]), labels["log_dir"]
@@ -83,8 +83,8 @@ RULES: Final = (
         find=_offline,
         is_resolved=_is_online,
     ),
-    # These hazards rest on recorded facts, not on missing data, and a service manager restarts a
-    # broker within seconds: waiting would only delay the pager.
+    # Recorded facts show these hazards, not missing data, and a service manager restarts a broker
+    # within seconds: waiting would only delay the page.
     Rule(
         name="KraftgateHazardBlocksRestart",
         severity=Severity.CRITICAL,
@@ -93,7 +93,7 @@ RULES: Final = (
         find=from_hazards.of(_restart(Severity.CRITICAL), _must_not, "hazard", "blocks", "broker"),
         is_resolved=from_hazards.is_resolved,
     ),
-    # A broker that restarts into its next mode is back sooner. unfenced_early has its own alert.
+    # A broker that restarts into its next mode returns sooner. unfenced_early has its own alert.
     Rule(
         name="KraftgateHazardBlocksRestart",
         severity=Severity.WARNING,

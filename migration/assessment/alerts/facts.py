@@ -1,4 +1,4 @@
-"""What a rule reads: one cluster at one moment."""
+"""The input of a rule: one cluster at one moment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ class AlertFacts:
 
     Attributes:
         view: of the cluster.
-        sources: what each configured source reports of itself.
+        sources: each configured source's own report.
         phase_began_ms: when its phase began; None: unknown.
         execution: None: no runbook is executed.
     """
@@ -28,7 +28,7 @@ class AlertFacts:
 
     @property
     def cluster(self) -> str:
-        """Its name."""
+        """The cluster's name."""
         return self.summary.cluster
 
     @property
@@ -38,11 +38,11 @@ class AlertFacts:
 
     @property
     def now_ms(self) -> int:
-        """The moment, by the wall clock."""
+        """The time of the snapshot, by the wall clock."""
         return self.view.now_ms
 
     def is_current(self, source: DataSource) -> bool | None:
-        """Whether a source is current; None: it is not configured, or the cluster has it no more.
+        """Return whether a source is current; None: not configured, or no longer in use.
 
         The value of `kraftgate_source_current`.
         """
@@ -60,5 +60,5 @@ class AlertFacts:
 
     @property
     def execution_is_current(self) -> bool:
-        """Whether the execution, if there is one, was recorded lately."""
+        """Whether the execution, if there is one, was recorded recently."""
         return self.execution is None or self.now_ms - self.execution.at_ms <= STALE_AFTER_MS

@@ -20,7 +20,7 @@ def of(
     describe: Callable[[AlertFacts, Hazard], str],
     *labels: str,
 ) -> Callable[[Rule, AlertFacts], Iterator[Alert]]:
-    """Find the selected hazards; those with equal `labels` are one alert."""
+    """Return a `find` for the selected hazards; those with equal `labels` are one alert."""
 
     def find(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
         groups: dict[tuple[tuple[str, str], ...], list[Hazard]] = {}
@@ -40,7 +40,7 @@ def of(
 
 
 def is_resolved(facts: AlertFacts, labels: Mapping[str, str]) -> bool:
-    """Whether all data is current that would show this hazard."""
+    """Return whether all data that would show this hazard is current."""
     return not hazards_not_known(facts.view, HazardKind(labels["hazard"]))
 
 

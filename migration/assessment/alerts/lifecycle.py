@@ -2,7 +2,7 @@
 
 An alert is pending while its condition holds, and active once it has held at every tick for the
 rule's time. It is resolved when current data shows that the condition does not hold. Until then it
-stays active, marked as not known.
+stays active, marked as unknown.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +16,8 @@ from migration.values.severity import Severity
 
 _RANK: Final = {(rule.name, rule.severity): rank for rank, rule in enumerate(RULES)}
 GAP_MS_MAX: Final = 60_000
-"""After a longer gap between two ticks a pending condition is not known to have held throughout."""
+"""After a longer gap between two ticks it is unknown whether a pending condition held
+throughout."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,18 +42,18 @@ class AlertStates:
     """All alerts of one cluster at one tick, by fingerprint.
 
     Attributes:
-        at_ms: of the tick; None: there was none.
+        at_ms: time of the tick; None: there was none.
     """
 
     at_ms: int | None = None
     all: Mapping[str, AlertState] = field(default_factory=dict)
 
     def active(self) -> tuple[AlertState, ...]:
-        """The active ones, the critical ones first, then in the order of the rules."""
+        """Return the active alerts, the critical ones first, then in the order of the rules."""
         return self._ranked(lambda each: each.active_since_ms is not None)
 
     def pending(self) -> tuple[AlertState, ...]:
-        """The pending ones, in the same order."""
+        """Return the pending alerts, in the same order."""
         return self._ranked(lambda each: each.active_since_ms is None)
 
     def _ranked(self, wanted: Callable[[AlertState], bool]) -> tuple[AlertState, ...]:
@@ -63,7 +64,7 @@ NO_ALERTS: Final = AlertStates()
 
 
 def advance(before: AlertStates, facts: AlertFacts) -> AlertStates:
-    """The alerts of the next tick."""
+    """Return the alerts of the next tick."""
     now_ms = facts.now_ms
     missed = before.at_ms is None or not 0 <= now_ms - before.at_ms <= GAP_MS_MAX
     after: dict[str, AlertState] = {}
@@ -84,7 +85,7 @@ def advance(before: AlertStates, facts: AlertFacts) -> AlertStates:
 def _left(
     before: AlertStates, found: Mapping[str, AlertState], facts: AlertFacts
 ) -> Mapping[str, AlertState]:
-    """The active ones whose condition does not hold and that are not known to be resolved."""
+    """Return the active alerts whose condition does not hold but may not be resolved."""
     return {
         fingerprint: replace(was, is_known=False)
         for fingerprint, was in before.all.items()
@@ -95,7 +96,7 @@ def _left(
 
 
 def _rules_of(alert: Alert) -> Iterator[Rule]:
-    """Yield the rule that raised it; none: only an earlier version has that rule."""
+    """Yield the rule that raised the alert; nothing if only an earlier version has that rule."""
     return (each for each in RULES if each.name == alert.name and each.severity is alert.severity)
 
 

@@ -62,7 +62,7 @@ def _hybrid(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
 
 def _is_resolved_in(phase: Phase) -> Callable[[AlertFacts, Mapping[str, str]], bool]:
     def is_resolved(facts: AlertFacts, labels: Mapping[str, str]) -> bool:  # noqa: ARG001
-        """Whether the phase is known to be another one, or when it began to be known."""
+        """Return whether the phase is known to be another one, or its start is known."""
         timed = facts.summary.phase is not phase or facts.phase_began_ms is not None
         return facts.log_decides and timed
 
@@ -77,7 +77,7 @@ def _stuck(facts: AlertFacts, hazard: Hazard) -> str:  # noqa: ARG001
 
 
 def _forbidden(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
-    """Find the hazards that block finalizing; that brokers are not ready, in dual write only."""
+    """Find the hazards that block finalizing; FINALIZE_TOO_EARLY counts only in dual write."""
     too_early = _in_phase(facts, Phase.DUAL_WRITE)
 
     def selects(hazard: Hazard) -> bool:

@@ -1,4 +1,4 @@
-"""All rules, those on the execution of a runbook among them, and `alerts`, which applies them."""
+"""All rules, including those on the execution of a runbook, and `alerts`, which applies them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -70,5 +70,5 @@ RULES: Final = (
 
 
 def alerts(facts: AlertFacts) -> tuple[Alert, ...]:
-    """The alerts whose condition holds now, in the order of the rules. Pure."""
+    """Return the alerts whose condition holds now, in the order of the rules. Pure."""
     return tuple(alert for rule in RULES for alert in rule.find(rule, facts))

@@ -1,7 +1,7 @@
 """Alerts on stale sources.
 
-A process that is gone cannot report that: KraftgateOrchestratorDown is a Prometheus rule only, and
-heartbeats are for users without Prometheus.
+A process that does not run cannot report that: KraftgateOrchestratorDown is a Prometheus rule only,
+and heartbeats are for users without Prometheus.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ _MINUTE_MS: Final = 60_000
 
 
 def _answered_once(status: SourceStatus) -> bool:
-    """Whether a source answered once, or cannot be followed at all.
+    """Return whether a source has ever answered, or cannot be followed at all.
 
     Before the controllers exist they do not answer, which is a phase of the migration.
     """
@@ -68,7 +68,7 @@ def _stale_alert(rule: Rule, facts: AlertFacts, source: DataSource, description:
 
 
 def _is_resolved(facts: AlertFacts, labels: Mapping[str, str]) -> bool:
-    """Whether the source is current again, or not needed any more."""
+    """Return whether the source is current again, or no longer needed."""
     if facts.is_current(DataSource(labels["source"])) is not False:
         return True
     return knows_phase(facts.view) and facts.summary.phase is Phase.ROLLED_BACK

@@ -1,4 +1,4 @@
-"""The brokers' releases and settings: what a migration, and KRaft mode after it, demand."""
+"""The brokers' releases and settings: the requirements of a migration and of KRaft mode."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -45,7 +45,7 @@ SETTINGS: Final = (
     "zookeeper.metadata.migration.enable",
     "zookeeper.set.acl",
 )
-"""The server properties that the checks look at. `streams` asks for these and no others."""
+"""The server properties that the checks read. `streams` requests only these."""
 
 
 def settings_told(facts: Facts) -> Iterator[tuple[Broker, Mapping[str, str]]]:
@@ -56,7 +56,7 @@ def settings_told(facts: Facts) -> Iterator[tuple[Broker, Mapping[str, str]]]:
 
 
 def settings_untold(facts: Facts) -> list[str]:
-    """Say of which brokers they are not."""
+    """Return a description of each broker's settings that are unknown."""
     return [
         f"the settings of broker {broker.id}: {broker.settings.why}"
         for broker in facts.brokers
@@ -65,7 +65,7 @@ def settings_untold(facts: Facts) -> list[str]:
 
 
 def several_dirs(broker: Broker) -> bool:
-    """Whether a broker has, or is configured with, several log directories."""
+    """Return whether a broker has several log directories, by its answers; True if unknown."""
     if not isinstance(broker.log_dirs, Unknown):
         return len(broker.log_dirs) > 1
     if not isinstance(broker.settings, Unknown):
@@ -74,7 +74,7 @@ def several_dirs(broker: Broker) -> bool:
 
 
 def broker_versions(facts: Facts) -> Finding:
-    """Every broker runs one release that can migrate several directories."""
+    """Check that all brokers run one release that can migrate several directories."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     told = [(b.id, b.release) for b in facts.brokers if not isinstance(b.release, Unknown)]
@@ -115,7 +115,7 @@ def _dotted(release: tuple[int, ...]) -> str:
 
 
 def inter_broker_protocol(facts: Facts) -> Finding:
-    """`inter.broker.protocol.version` is the same everywhere, and 3.7-IV2 or later."""
+    """Check that all brokers have one `inter.broker.protocol.version`, at least 3.7-IV2."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     lines, levels, low = [], set(), []
@@ -149,7 +149,7 @@ def inter_broker_protocol(facts: Facts) -> Finding:
 
 
 def kraft_settings(facts: Facts) -> Finding:
-    """No broker has a setting that KRaft mode refuses or that means something else there."""
+    """Check that no setting is invalid, or has another meaning, in KRaft mode."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     found = [
@@ -180,7 +180,7 @@ def _unfit(broker: Broker, settings: Mapping[str, str]) -> Iterator[str]:
 
 
 def restart_settings(facts: Facts) -> Finding:
-    """A broker's restart moves its leaders away first and elects no replica out of sync."""
+    """Check that a restart moves leaders away first and elects no replica that is out of sync."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     found = []

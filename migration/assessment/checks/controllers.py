@@ -1,6 +1,7 @@
-"""The controllers one by one: whether they are configured for this cluster and its migration.
+"""The configuration of each controller for this cluster and its migration.
 
-Before they exist every check here is skipped: that is a phase of the migration, not an error.
+Before the controllers exist each check here is skipped: that is a phase of the migration, not an
+error.
 """
 
 from collections.abc import Mapping
@@ -32,10 +33,10 @@ from migration.observed.probed import Facts, Unknown
 
 
 def metadata_version(facts: Facts) -> Finding:
-    """The quorum's metadata.version knows directories, and is the brokers' protocol version.
+    """Check that metadata.version supports directories and equals the brokers' protocol version.
 
-    A broker in migration mode offers its inter.broker.protocol.version as the one metadata.version
-    that it can; a quorum with another one refuses its registration.
+    A broker in migration mode registers with its inter.broker.protocol.version as the only
+    supported metadata.version; a quorum with another one rejects its registration.
     """
     if (phase := phase_without_quorum(facts)) is not None:
         return phase
@@ -70,7 +71,7 @@ def metadata_version(facts: Facts) -> Finding:
 
 
 def controller_versions(facts: Facts) -> Finding:
-    """The controllers run the brokers' release."""
+    """Check that the controllers run the brokers' release."""
     if (phase := phase_without_quorum(facts)) is not None:
         return phase
     told = {
@@ -103,7 +104,7 @@ def _dotted(release: tuple[int, ...]) -> str:
 
 
 def migration_enabled(facts: Facts) -> Finding:
-    """Every controller has the migration enabled, and the brokers all have it or none has."""
+    """Check that each controller has the migration enabled, and all brokers or none of them."""
     flag = "zookeeper.metadata.migration.enable"
     on = [b.id for b, settings in settings_told(facts) if settings.get(flag) == "true"]
     off = [b.id for b, settings in settings_told(facts) if settings.get(flag) != "true"]
@@ -143,10 +144,10 @@ def migration_enabled(facts: Facts) -> Finding:
 
 
 def inter_broker_listener(facts: Facts) -> Finding:
-    """The controllers know the listener by which brokers in ZooKeeper mode are to be told.
+    """Check that the controllers know the listener of the brokers in ZooKeeper mode.
 
     Until a broker is in KRaft mode the controllers send it LeaderAndIsr and UpdateMetadata over
-    their own inter.broker.listener.name; with another name than the brokers' they find no address.
+    their own inter.broker.listener.name; if the brokers' has another name, they find no address.
     """
     if (phase := phase_without_quorum(facts)) is not None:
         return phase
@@ -181,7 +182,7 @@ def _listener(settings: Mapping[str, str]) -> str:
 
 
 def authorizer_agrees(facts: Facts) -> Finding:
-    """Where brokers check ACLs, the controllers check them too."""
+    """Check that the controllers check ACLs if the brokers do."""
     with_it = {
         b.id: name
         for b, settings in settings_told(facts)

@@ -1,4 +1,4 @@
-"""The brokers' directories as they were gathered, for the rules that the hazards go by, too."""
+"""The gathered state of the brokers' directories, for the rules that hazards use, too."""
 
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, DisksImage
@@ -6,9 +6,9 @@ from migration.observed.probed import Broker, Facts, LogDir, Unknown
 
 
 def disks_of(facts: Facts) -> DisksImage:
-    """The disks of the brokers that told of them.
+    """Return the disks of the brokers that described them.
 
-    Before the window whatever a broker says of a directory but that it is well counts as offline.
+    Before the window each error that a broker reports for a directory counts as offline.
     """
     return DisksImage(
         brokers={

@@ -1,4 +1,4 @@
-"""Who is who: cluster ids, broker and controller ids, and the directories' own ids."""
+"""The identities: cluster ids, broker and controller ids, and the directories' ids."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -24,9 +24,9 @@ from migration.observed.znode_codec import cluster_id_of
 
 
 def directory_ids(facts: Facts) -> Finding:
-    """Where `meta.properties` can be read: no id twice, none missing, all of one cluster.
+    """Check each `meta.properties` that was read: no duplicate or missing id, one cluster.
 
-    A broker that was never in migration mode has no directory ids at all; it writes them then.
+    A broker that was never in migration mode has no directory ids; it writes them in that mode.
     """
     read = [(broker, broker.meta) for broker in facts.brokers if broker.meta]
     if not read:
@@ -68,7 +68,7 @@ def _one_broker(broker: Broker, meta: tuple[MetaProperties, ...]) -> Iterator[st
 
 
 def cluster_id_agrees(facts: Facts) -> Finding:
-    """ZooKeeper, brokers, controllers, directories and the configuration name one cluster."""
+    """Check that all sources, the directories and the configuration have one cluster id."""
     told, missing = _cluster_ids(facts)
     if len(set(told.values())) > 1:
         lines = [f"{where}: {id_}" for where, id_ in told.items()]
@@ -117,10 +117,10 @@ def _zookeeper_cluster_id(facts: Facts) -> str | None:
 
 
 def broker_ids_agree(facts: Facts) -> Finding:
-    """ZooKeeper and the brokers name the same living brokers, and replicas only live on those.
+    """Check that ZooKeeper and metadata have the same live brokers, and all replicas are there.
 
-    The migration copies nothing before every id in /brokers/ids and every replica's id in
-    /brokers/topics has registered, so a replica on a broker that is gone makes it wait for ever.
+    The migration copies nothing before each id in /brokers/ids and each replica's id in
+    /brokers/topics has registered, so a replica on a dead broker makes it wait forever.
     """
     if isinstance(facts.topics, Unknown):
         return unknown([facts.topics.why], SEE_BROKERS)
@@ -164,7 +164,7 @@ def _few(topics: list[str]) -> str:
 
 
 def controller_ids_distinct(facts: Facts) -> Finding:
-    """No controller has the id of a broker: they share one space of node ids."""
+    """Check that no controller has the id of a broker: node ids are unique in a cluster."""
     controllers, missing = _controller_ids(facts)
     if not controllers:
         if (phase := phase_without_quorum(facts)) is not None:
@@ -207,7 +207,7 @@ def _controller_ids(facts: Facts) -> tuple[dict[int, str], list[str]]:
         if isinstance(one.node_id, Unknown)
     ]
     if any(one.quorum is not None for one in facts.answering):
-        missing = []  # the voters are all of them
+        missing = []  # the voters are all controllers
     return found, missing
 
 

@@ -1,9 +1,10 @@
-"""The brokers' log directories: where the migration of a JBOD cluster loses data (H1, H2, H3).
+"""The brokers' log directories, where the migration of a JBOD cluster can lose data (H1, H2, H3).
 
-A broker that restarts with a failed directory recreates the replicas that lay in it, empty, in a
-directory that is left: in migration mode (H1), and in KRaft mode for replicas that were created in
-the hybrid phase (H2); replicas from ZooKeeper's days stay out of the ISR for good (H3). With a
-replication factor of one that is the only copy. Kafka 3.9 neither refuses nor says so.
+A broker that restarts with a failed directory recreates that directory's replicas, empty, in one of
+the remaining directories: in migration mode (H1), and in KRaft mode for replicas that were created
+in the hybrid phase (H2). Replicas that were created before the migration stay out of the ISR
+permanently (H3). With a replication factor of one that is the only copy. Kafka 3.9 neither refuses
+this nor reports it.
 """
 
 from collections.abc import Iterator
@@ -49,7 +50,7 @@ def _untold(facts: Facts) -> list[str]:
 
 
 def hosted(facts: Facts, broker: int) -> dict[TopicPartition, int]:
-    """Return what the metadata places on a broker, with how many replicas each partition has."""
+    """Return the partitions that the metadata assigns to a broker, with their replica counts."""
     if not isinstance(facts.topics, Topics):
         return {}
     return {
@@ -58,7 +59,7 @@ def hosted(facts: Facts, broker: int) -> dict[TopicPartition, int]:
 
 
 def unaccounted(facts: Facts, broker: Broker) -> dict[TopicPartition, int]:
-    """Return the replicas of a broker that lie in none of its directories that it can read."""
+    """Return the replicas of a broker that are in none of its readable directories."""
     if isinstance(broker.log_dirs, Unknown):
         return {}
     seen = {at for one in broker.log_dirs if not one.error for at in one.replicas}
@@ -66,7 +67,7 @@ def unaccounted(facts: Facts, broker: Broker) -> dict[TopicPartition, int]:
 
 
 def log_dirs_online(facts: Facts) -> Finding:
-    """No broker reports a directory in error; the evidence says what lay there, as far as known."""
+    """Check that no broker has a directory in error; the evidence has its replicas, if known."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     disks = disks_of(facts)
@@ -110,7 +111,7 @@ def _some(found: list[TopicPartition]) -> str:
 
 
 def replicas_accounted(facts: Facts) -> Finding:
-    """Every replica that the metadata places on a broker lies in a directory the broker reads."""
+    """Check that each replica of a broker is in one of its readable directories."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     alone: list[str] = []
@@ -138,7 +139,7 @@ def replicas_accounted(facts: Facts) -> Finding:
 
 
 def stray_logs(facts: Facts) -> Finding:
-    """No broker holds a log that the metadata does not place on it (KAFKA-16120)."""
+    """Check that no broker has a log that the metadata does not assign to it (KAFKA-16120)."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     strays = [
@@ -161,7 +162,7 @@ def stray_logs(facts: Facts) -> Finding:
 
 
 def directory_moves(facts: Facts) -> Finding:
-    """No replica is moving between directories (KAFKA-16082, 16297, 16365)."""
+    """Check that no replica is moving between directories (KAFKA-16082, 16297, 16365)."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     moving = [
@@ -183,7 +184,7 @@ def directory_moves(facts: Facts) -> Finding:
 
 
 def one_directory_left(facts: Facts) -> Finding:
-    """No broker with several directories is down to its last one."""
+    """Check that no broker with several directories has only one left."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     disks = disks_of(facts)
@@ -208,7 +209,7 @@ def one_directory_left(facts: Facts) -> Finding:
 
 
 def disk_space(facts: Facts) -> Finding:
-    """No volume is so full that a directory may fail during the window."""
+    """Check that no volume is so full that a directory may fail during the window."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     full: list[str] = []

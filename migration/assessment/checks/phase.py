@@ -1,8 +1,9 @@
-"""How far the migration is, by what the cluster itself answers, and which checks apply then.
+"""The phase of the migration, from the cluster's answers, and the checks that apply to it.
 
-ZooKeeper says whether the KRaft controllers lead and whether they copied; the brokers' settings say
-in which mode each runs; the controllers say whether they have the migration enabled, which they
-lose when it is finalized. What is not known leaves the phase unknown: then every check applies.
+ZooKeeper shows whether the KRaft controllers are active and whether they made the copy. The
+brokers' settings show the mode of each. The controllers report whether they have the migration
+enabled, which they lose when it is finalized. If an answer is missing, the phase is unknown and
+each check applies.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ OVER: Final[Mapping[Phase, str]] = {
     Phase.FINALIZED: f"already finalized: {_NOTHING}",
     Phase.KRAFT: f"in KRaft mode, with no migration enabled: {_NOTHING}",
 }
-"""Phases in which no check of a migration applies, and what is said instead."""
+"""The phases to which no check of a migration applies, and the message instead."""
 
 UNDER_WAY: Final = frozenset({Phase.COPYING, Phase.HYBRID, Phase.DUAL_WRITE})
 _COPIED: Final = "the migration is under way: "
@@ -32,7 +33,7 @@ NOT_UNDER_WAY: Final[Mapping[str, str]] = {
     "znode-payloads": _COPIED + "the content of ZooKeeper was read for the copy",
     "dynamic-secrets": _COPIED + "the content of ZooKeeper was read for the copy",
 }
-"""Checks whose advice is for the time before the copy, and why they do not apply after it."""
+"""Checks with advice only for the time before the copy, and why they do not apply after it."""
 
 
 def not_applicable(check: str, phase: Phase | None) -> str | None:
@@ -45,7 +46,7 @@ def not_applicable(check: str, phase: Phase | None) -> str | None:
 
 
 def phase_told(facts: Facts) -> Phase | None:
-    """Return the phase that the answers agree on; None: it is not known."""
+    """Return the phase that the answers agree on; None: unknown."""
     modes = _modes(facts)
     if modes is None:
         return None
@@ -57,7 +58,7 @@ def phase_told(facts: Facts) -> Phase | None:
 
 
 def _modes(facts: Facts) -> set[Mode] | None:
-    """The modes of all brokers that are known of; None: one does not tell."""
+    """Return the modes of all known brokers; None: one is unknown."""
     found = set()
     for broker in facts.brokers:
         if isinstance(broker.settings, Unknown):
@@ -67,7 +68,7 @@ def _modes(facts: Facts) -> set[Mode] | None:
 
 
 def mode_of(settings: Mapping[str, str]) -> Mode:
-    """What a broker's settings make of it (KafkaConfig: without roles it is ZooKeeper's)."""
+    """Return the mode in a broker's settings (KafkaConfig: ZooKeeper mode without roles)."""
     if settings.get("process.roles"):
         return Mode.KRAFT
     enabled = settings.get("zookeeper.metadata.migration.enable") == "true"
@@ -75,7 +76,7 @@ def mode_of(settings: Mapping[str, str]) -> Mode:
 
 
 def _without_zookeeper_brokers(facts: Facts) -> Phase | None:
-    """All brokers are in KRaft mode: dual write lasts as long as the controllers enable it."""
+    """Return the phase with KRaft brokers only: dual write lasts while controllers enable it."""
     enabled = {one.migration_ready for one in facts.answering}
     if len(facts.answering) != len(facts.controllers) or len(enabled) != 1:
         return None
@@ -89,14 +90,14 @@ def _without_zookeeper_brokers(facts: Facts) -> Phase | None:
 
 
 def _which_end(facts: Facts) -> Phase:
-    """Finalized leaves what the copy wrote in ZooKeeper, as long as that is there."""
+    """Return the phase of the end: a finalized migration leaves /migration in ZooKeeper."""
     if isinstance(facts.zookeeper, Unknown):
         return Phase.KRAFT
     return Phase.FINALIZED if image_of(facts.zookeeper).migration is not None else Phase.KRAFT
 
 
 def _led_by(facts: Facts, *, migrating: bool) -> Phase | None:
-    """No broker is in KRaft mode: ZooKeeper says who leads, and whether it was copied."""
+    """Return the phase without KRaft brokers, from ZooKeeper's controller and /migration."""
     if isinstance(facts.zookeeper, Unknown):
         return None
     image = image_of(facts.zookeeper)

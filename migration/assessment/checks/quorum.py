@@ -1,6 +1,7 @@
-"""The quorum of KRaft controllers, once it exists: reachable, redundant, willing to tell us.
+"""The quorum of KRaft controllers: availability, redundancy, Kraftgate's authorization.
 
-Before they exist every check here is skipped: that is a phase of the migration, not an error.
+Before the controllers exist each check here is skipped: that is a phase of the migration, not an
+error.
 """
 
 from typing import Final
@@ -23,13 +24,13 @@ ASK: Final = "see that controllers.bootstrap names every controller and that it 
 
 
 def quorum_of(facts: Facts) -> Quorum | None:
-    """Return the quorum as a leader tells it; the one of the latest epoch."""
+    """Return the quorum as its leader reports it; of several reports, that of the latest epoch."""
     told = [one.quorum for one in facts.answering if one.quorum is not None]
     return max(told, key=lambda quorum: quorum.epoch, default=None)
 
 
 def quorum_reachable(facts: Facts) -> Finding:
-    """A majority of the voters answers and one of them leads."""
+    """Check that a majority of the voters answers and one of them leads."""
     if not facts.controllers:
         return skipped(
             "the configuration names no controllers: nothing to ask yet",
@@ -65,7 +66,7 @@ def _names(facts: Facts) -> list[str]:
 
 
 def quorum_redundancy(facts: Facts) -> Finding:
-    """The quorum bears the loss of a controller."""
+    """Check that the quorum tolerates the loss of a controller."""
     if (phase := phase_without_quorum(facts)) is not None:
         return phase
     quorum = quorum_of(facts)
@@ -83,7 +84,7 @@ def quorum_redundancy(facts: Facts) -> Finding:
 
 
 def quorum_rights(facts: Facts) -> Finding:
-    """Kraftgate may follow the metadata log, which is what it does in the window."""
+    """Check that Kraftgate may follow the metadata log, as it does in the window."""
     if (phase := phase_without_quorum(facts)) is not None:
         return phase
     refused, missing = [], []

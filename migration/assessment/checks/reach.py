@@ -1,4 +1,4 @@
-"""Whether the brokers can be asked at all, and whether they tell us what we ask."""
+"""The brokers' availability, and Kraftgate's authorization to request their data."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -16,7 +16,7 @@ from migration.observed.probed import Broker, Facts, Topics, Unknown
 
 
 def brokers_reachable(facts: Facts) -> Finding:
-    """Every broker that is known of answers on its listener."""
+    """Check that each known broker answers on its listener."""
     if isinstance(facts.topics, Unknown):
         return unknown([facts.topics.why], REACH_BROKERS)
     silent = [
@@ -34,7 +34,7 @@ def brokers_reachable(facts: Facts) -> Finding:
 
 
 def broker_rights(facts: Facts) -> Finding:
-    """Every broker that answers also tells what it is asked."""
+    """Check that each broker that answers also returns the requested data."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     refused = [line for broker in facts.brokers for line in _refusals(broker)]
@@ -52,7 +52,7 @@ def broker_rights(facts: Facts) -> Finding:
 
 def _refusals(broker: Broker) -> Iterator[str]:
     if isinstance(broker.release, Unknown):
-        return  # it does not answer, which is the other check's
+        return  # it does not answer: `brokers_reachable` reports that
     for what in (broker.settings, broker.log_dirs):
         if isinstance(what, Unknown):
             yield f"broker {broker.id}: {what.why}"

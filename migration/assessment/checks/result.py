@@ -1,7 +1,7 @@
-"""What a check finds, and the words it is made of: an outcome, its evidence, and the way out.
+"""The result of a check, and the functions that make it: an outcome, its evidence, its remedy.
 
-`unknown` fails closed: of a check that blocks, it blocks as a failure does. Evidence is bounded,
-so that a cluster of ten thousand under-replicated partitions still fits a screen.
+`unknown` fails closed: if a check blocks, `unknown` blocks like a failure. Evidence is bounded, so
+that a cluster of ten thousand under-replicated partitions still fits a screen.
 """
 
 import enum
@@ -14,7 +14,7 @@ from migration.values.evidence import bounded
 
 
 class Outcome(enum.StrEnum):
-    """What a check found; the worst first."""
+    """The outcome of a check; the worst first."""
 
     FAIL = "fail"
     UNKNOWN = "unknown"
@@ -25,12 +25,12 @@ class Outcome(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check says.
+    """The result of one check.
 
     Attributes:
-        summary: one sentence, the finding itself or why there is none.
+        summary: one sentence: the result, or why there is none.
         evidence: short lines with ids, paths, values; bounded (`migration.values.evidence`).
-        mend: what to do; "" where nothing is to be done.
+        mend: the remedy; "": none is needed.
     """
 
     outcome: Outcome
@@ -44,9 +44,9 @@ class Check:
     """A check.
 
     Attributes:
-        id: for scripts; stays when the words change.
-        title: what should hold, positively.
-        blocks: whether a failure, or not knowing, closes the gate.
+        id: for scripts; stays when the text changes.
+        title: the required state, as a positive statement.
+        blocks: whether a failure, or an unknown result, closes the gate.
     """
 
     id: str
@@ -57,7 +57,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A check and what it found."""
+    """A check and its result."""
 
     check: Check
     finding: Finding
@@ -70,42 +70,42 @@ class Result:
 
     @property
     def is_consequence(self) -> bool:
-        """Whether it is unknown only because another check is, to which its advice points."""
+        """Whether it is unknown only because another check is, to which its advice refers."""
         return self.finding.outcome is Outcome.UNKNOWN and self.finding.mend.startswith("see ")
 
 
 def passed(summary: str) -> Finding:
-    """All is well."""
+    """Return a result: the requirement is met."""
     return Finding(Outcome.PASS, summary)
 
 
 def warned(summary: str, evidence: Iterable[str], mend: str) -> Finding:
-    """Worth knowing; the window may open."""
+    """Return a result: a problem that does not block the window."""
     return Finding(Outcome.WARN, summary, bounded(tuple(evidence)), mend)
 
 
 def failed(summary: str, evidence: Iterable[str], mend: str) -> Finding:
-    """Not as it must be."""
+    """Return a result: the requirement is not met."""
     return Finding(Outcome.FAIL, summary, bounded(tuple(evidence)), mend)
 
 
 def unknown(missing: Iterable[str], mend: str) -> Finding:
-    """The check lacks what it needs; `missing` says what."""
+    """Return a result: the check lacks data; `missing` describes the data."""
     return Finding(Outcome.UNKNOWN, "it cannot be told", bounded(tuple(missing)), mend)
 
 
 def skipped(reason: str, mend: str = "") -> Finding:
-    """There is nothing to check, or not yet."""
+    """Return a result: there is nothing to check, or not yet."""
     return Finding(Outcome.SKIPPED, reason, (), mend)
 
 
 def worse_first(bad: list[str], missing: list[str]) -> list[str]:
-    """Put what is wrong before what could not be told, as evidence of one failure."""
+    """Return the failures, then the unknown data, as evidence of one failure."""
     return bad + [f"not known: {line}" for line in missing]
 
 
 def listed(values: Iterable[object]) -> str:
-    """Print values in order, separated by commas."""
+    """Return the values in order, separated by commas."""
     return ", ".join(str(value) for value in values)
 
 
@@ -122,14 +122,14 @@ SEE_ZOOKEEPER: Final = "see zookeeper-reachable: what it lacks is missing here"
 
 
 def no_brokers(facts: Facts) -> Finding | None:
-    """Say that no broker told anything; None when one did."""
+    """Return that no broker returned data; None: one did."""
     if isinstance(facts.topics, Unknown):
         return unknown([facts.topics.why], SEE_BROKERS)
     return None
 
 
 def phase_without_quorum(facts: Facts) -> Finding | None:
-    """Say that the controllers do not exist yet, which is a phase; None when one answers."""
+    """Return that the controllers do not exist yet, which is a phase; None: one answers."""
     if not facts.controllers:
         return skipped("the configuration names no controllers: nothing to ask yet")
     if not facts.answering:

@@ -1,4 +1,4 @@
-"""Runs every check over what was gathered; the worst comes first."""
+"""Runs each check on the gathered facts; the worst result comes first."""
 
 from typing import Final
 
@@ -29,13 +29,13 @@ CHECKS: Final[tuple[Check, ...]] = (
     *quorum.CHECKS,
     *controllers.CHECKS,
 )
-"""All of them, in order of what is at stake."""
+"""All checks, in order of importance."""
 
 _RANK: Final = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 
 def judge(facts: Facts) -> tuple[Result, ...]:
-    """Run all checks; what blocks comes first, then by outcome, then in their own order.
+    """Run all checks; blocking results come first, then by outcome, then in the order of `CHECKS`.
 
     A check that does not apply in the cluster's phase is skipped, with the reason.
     """
@@ -50,7 +50,7 @@ def _judged(check: Check, facts: Facts, phase: Phase | None) -> Finding:
 
 
 def overall(results: tuple[Result, ...]) -> Outcome:
-    """FAIL when anything blocks, WARN when anything is to be looked at, else PASS."""
+    """Return FAIL if any result blocks, WARN if any needs attention, else PASS."""
     if any(one.is_blocking for one in results):
         return Outcome.FAIL
     to_look_at = {Outcome.FAIL, Outcome.UNKNOWN, Outcome.WARN}

@@ -1,4 +1,4 @@
-"""Who has the controller in ZooKeeper, and whether an earlier attempt lies in wait there."""
+"""The controller in ZooKeeper, and a /migration that an earlier attempt left."""
 
 from typing import Final
 
@@ -30,7 +30,7 @@ _AWAITED: Final = (
 
 
 def controller_elected(facts: Facts) -> Finding:
-    """A broker is ZooKeeper's controller, and /controller and /controller_epoch can be read."""
+    """Check that a broker is ZooKeeper's controller; read /controller and /controller_epoch."""
     if isinstance(facts.zookeeper, Unknown):
         return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
     holder = image_of(facts.zookeeper).controller
@@ -65,7 +65,7 @@ def controller_elected(facts: Facts) -> Finding:
 
 
 def migration_znode_stale(facts: Facts) -> Finding:
-    """No /migration of an earlier attempt is left."""
+    """Check that there is no /migration of an earlier attempt."""
     if isinstance(facts.zookeeper, Unknown):
         return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
     raw = facts.zookeeper.migration
@@ -118,7 +118,7 @@ def _left_behind(found: MigrationZnode, whose: str) -> Finding:
 
 
 def image_of(found: ZooKeeper) -> ZooKeeperImage:
-    """The two znodes as `kraftgate run` reads them."""
+    """Return the two znodes as `kraftgate run` reads them."""
     image = ZooKeeperImage()
     for path, data in ((CONTROLLER, found.controller), (MIGRATION, found.migration)):
         if data is not None:

@@ -1,4 +1,4 @@
-"""Topics and partitions: what must be whole before brokers are restarted one by one."""
+"""Topics and partitions: the required state before brokers are restarted one by one."""
 
 from typing import Final
 
@@ -24,10 +24,10 @@ def _partitions(facts: Facts) -> tuple[Partition, ...]:
 
 
 def topics_visible(facts: Facts) -> Finding:
-    """The brokers tell us of every topic that ZooKeeper has.
+    """Check that the brokers return each topic that ZooKeeper has.
 
-    A broker leaves out what the principal may not describe, without an error: all that is said of
-    partitions would then be said of a part.
+    A broker omits topics that the principal may not describe, without an error: the checks of
+    partitions would then cover only a part of them.
     """
     if (nothing := no_brokers(facts)) is not None:
         return nothing
@@ -47,7 +47,7 @@ def topics_visible(facts: Facts) -> Finding:
 
 
 def leaders(facts: Facts) -> Finding:
-    """Every partition has a leader."""
+    """Check that each partition has a leader."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     bad = [
@@ -65,7 +65,7 @@ def leaders(facts: Facts) -> Finding:
 
 
 def under_replicated(facts: Facts) -> Finding:
-    """Every replica is in sync: the restarts take one broker after the other out of the ISR."""
+    """Check that each replica is in sync: the restarts remove one broker at a time from the ISR."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     bad = [
@@ -83,7 +83,7 @@ def under_replicated(facts: Facts) -> Finding:
 
 
 def replication_factor_one(facts: Facts) -> Finding:
-    """No partition has a single copy: it is away during each restart, and lost with its disk."""
+    """Check that no partition has one replica: offline in each restart, lost with its disk."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     counts: dict[str, int] = {}
@@ -102,7 +102,7 @@ def replication_factor_one(facts: Facts) -> Finding:
 
 
 def min_insync_replicas(facts: Facts) -> Finding:
-    """A broker can be restarted without stopping those who produce with acks=all."""
+    """Check that a broker's restart does not block producers with acks=all."""
     if isinstance(facts.topics, Unknown):
         return unknown([facts.topics.why], SEE_BROKERS)
     known = facts.topics.min_isr
@@ -127,7 +127,7 @@ def min_insync_replicas(facts: Facts) -> Finding:
 
 
 def open_reassignments(facts: Facts) -> Finding:
-    """No partition is moving between brokers."""
+    """Check that no partition is moving between brokers."""
     in_zookeeper, zookeeper_missing = _reassigned_in_zookeeper(facts)
     moving = list(in_zookeeper)
     missing = list(zookeeper_missing)
@@ -149,7 +149,7 @@ def open_reassignments(facts: Facts) -> Finding:
 
 
 def _reassigned_in_zookeeper(facts: Facts) -> tuple[list[str], list[str]]:
-    """Read /admin/reassign_partitions: what moves, what could not be told."""
+    """Read /admin/reassign_partitions; return what is moving, and what is unknown."""
     if isinstance(facts.zookeeper, Unknown):
         return [], [facts.zookeeper.why]
     raw = facts.zookeeper.reassign_partitions
@@ -166,7 +166,7 @@ def _reassigned_in_zookeeper(facts: Facts) -> tuple[list[str], list[str]]:
 
 
 def topic_deletions_pending(facts: Facts) -> Finding:
-    """No topic waits to be deleted: the copy leaves those out."""
+    """Check that no topic waits for deletion: the copy omits such topics."""
     if isinstance(facts.zookeeper, Unknown):
         return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
     pending = facts.zookeeper.deletions
@@ -182,7 +182,7 @@ def topic_deletions_pending(facts: Facts) -> Finding:
 
 
 def notifications_pending(facts: Facts) -> Finding:
-    """No log directory notification lies unread: the ZooKeeper controller takes them at once."""
+    """Check that no log directory notification is pending: the controller reads each at once."""
     if isinstance(facts.zookeeper, Unknown):
         return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
     found = _notified(facts.zookeeper)

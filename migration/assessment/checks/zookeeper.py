@@ -1,4 +1,4 @@
-"""ZooKeeper itself: that it is there, is whole, and will let the controllers in."""
+"""ZooKeeper itself: available, complete, and writable by the controllers."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -22,7 +22,7 @@ _OLDEST: Final = (3, 5)
 
 
 def zookeeper_reachable(facts: Facts) -> Finding:
-    """ZooKeeper answers, and Kafka lives below the path that is configured."""
+    """Check that ZooKeeper answers, and that Kafka's znodes are below the configured path."""
     if isinstance(facts.zookeeper, Unknown):
         return unknown([facts.zookeeper.why], REACH_ZOOKEEPER)
     if facts.zookeeper.cluster_id is None:
@@ -35,7 +35,7 @@ def zookeeper_reachable(facts: Facts) -> Finding:
 
 
 def zookeeper_ensemble(facts: Facts) -> Finding:
-    """Every server of the ensemble answers, with a version that Kafka 3.9 speaks to."""
+    """Check that each server of the ensemble answers, with a version that Kafka 3.9 supports."""
     if not facts.ensemble:
         return unknown(["no server of an ensemble is known"], SEE_ZOOKEEPER)
     bad, told = [], []
@@ -58,7 +58,7 @@ def zookeeper_ensemble(facts: Facts) -> Finding:
 
 
 def znode_payloads(facts: Facts) -> Finding:
-    """The znodes that the copy reads are JSON as Kafka writes it."""
+    """Check that the znodes that the copy reads are JSON as Kafka writes it."""
     if isinstance(facts.zookeeper, Unknown):
         return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
     if facts.zookeeper.unreadable:
@@ -72,7 +72,7 @@ def znode_payloads(facts: Facts) -> Finding:
 
 
 def zookeeper_acl(facts: Facts) -> Finding:
-    """The controllers will be allowed to write to ZooKeeper."""
+    """Check that the controllers will be authorized to write to ZooKeeper."""
     if isinstance(facts.zookeeper, Unknown):
         return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
     found = [f"{path} is not open to everyone" for path in facts.zookeeper.restricted]
@@ -91,7 +91,7 @@ def zookeeper_acl(facts: Facts) -> Finding:
 
 
 def zookeeper_lock(facts: Facts) -> Finding:
-    """Only Kraftgate can change the lock that lets one orchestrator act at a time."""
+    """Check that only Kraftgate can change the lock that lets one orchestrator act at a time."""
     if facts.zookeeper_connect is None:
         return skipped("no ZooKeeper is configured, so no lock is written there")
     if facts.zookeeper_identity:
@@ -103,7 +103,7 @@ def zookeeper_lock(facts: Facts) -> Finding:
 
 
 def dynamic_secrets(facts: Facts) -> Finding:
-    """No encrypted value lies in /config/brokers that the controllers could not read."""
+    """Check that /config/brokers has no encrypted value that the controllers could not read."""
     if isinstance(facts.zookeeper, Unknown):
         return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
     found = [
@@ -129,7 +129,7 @@ def dynamic_secrets(facts: Facts) -> Finding:
 
 
 def zookeeper_connect_agrees(facts: Facts) -> Finding:
-    """Brokers, controllers and the configuration name one ensemble and one chroot."""
+    """Check that brokers, controllers and the configuration name one ensemble and one chroot."""
     if facts.zookeeper_connect is None:
         return unknown(["zookeeper.connect in the configuration"], SEE_ZOOKEEPER)
     ours = _chroot(facts.zookeeper_connect)

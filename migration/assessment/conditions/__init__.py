@@ -1,4 +1,4 @@
-"""Conditions on a cluster: named, typed, pure functions of what is known of it."""
+"""Conditions on a cluster: named, typed, pure functions of the known data."""
 
 from migration.assessment.conditions.authority import hazards_not_known
 from migration.assessment.conditions.condition import (

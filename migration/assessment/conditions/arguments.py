@@ -1,4 +1,4 @@
-"""The arguments that conditions take: ids, counts, modes, phases, durations."""
+"""The arguments of conditions: ids, counts, modes, phases, durations."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def _whole_number(maximum: int) -> Callable[[str], int]:
 
 
 def one_of(*words: str, name: str | None = None) -> Parameter:
-    """One of these words; `name`: how they are called in the signature."""
+    """Return a parameter that accepts only these values; `name`: its name in the signature."""
 
     def read(text: str) -> str:
         if text not in words:

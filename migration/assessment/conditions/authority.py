@@ -1,7 +1,7 @@
-"""What of a view may be taken for the present, and who has the say about partitions.
+"""Which parts of a view are current, and which source is authoritative for partitions.
 
-Before the copy, and after a roll-back, ZooKeeper's controller has the say: the metadata log then
-knows no topics, or old ones. That is only taken to be so while ZooKeeper itself shows it.
+Before the copy, and after a rollback, ZooKeeper's controller is authoritative: the metadata log has
+no topics then, or outdated ones. This is only assumed while ZooKeeper itself shows it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,33 +25,33 @@ _BEFORE_THE_COPY: Final = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.COPYING)
 
 
 def satisfied(reason: str, *evidence: str, counted: int = 0) -> Answer:
-    """It holds."""
+    """Return an answer: the condition holds."""
     return Answer(verdict=Verdict.SATISFIED, reason=reason, evidence=evidence, counted=counted)
 
 
 def waiting(reason: str, *evidence: str, counted: int = 0) -> Answer:
-    """It will come by itself, or by the step."""
+    """Return an answer: the condition will hold without an operator, or by the step."""
     return Answer(verdict=Verdict.WAITING, reason=reason, evidence=evidence, counted=counted)
 
 
 def violated(reason: str, *evidence: str, counted: int = 0) -> Answer:
-    """It needs a person."""
+    """Return an answer: the condition needs an operator."""
     return Answer(verdict=Verdict.VIOLATED, reason=reason, evidence=evidence, counted=counted)
 
 
 def unknown(reason: str, *evidence: str, counted: int = 0) -> Answer:
-    """It cannot be told."""
+    """Return an answer: it is unknown whether the condition holds."""
     return Answer(verdict=Verdict.UNKNOWN, reason=reason, evidence=evidence, counted=counted)
 
 
 def not_known(view: View, *sources: DataSource) -> Answer | None:
-    """Say which of these is not current; None: all are, and something was seen of each."""
+    """Return which of these sources are not current; None: all are, and each has data."""
     reasons = reasons_not_known(view, sources)
     return unknown("; ".join(reasons)) if reasons else None
 
 
 def reasons_not_known(view: View, sources: Iterable[DataSource]) -> tuple[str, ...]:
-    """The same, a reason for each of them."""
+    """Return one reason for each of these sources that is not current or has no data."""
     found = ((each, _why_not(view, each)) for each in sources)
     return tuple(f"{SOURCE_WORDS[each]}: {why}" for each, why in found if why)
 
@@ -73,7 +73,7 @@ def _why_not(view: View, source: DataSource) -> str | None:
 
 
 def zookeeper_of(view: View) -> ZooKeeperImage | None:
-    """ZooKeeper, if it is seen now; None: it is not."""
+    """Return ZooKeeper's image if it is current; else None."""
     seen = view.summary.zookeeper
     if DataSource.ZOOKEEPER in view.not_current or seen is None:
         return None
@@ -81,26 +81,26 @@ def zookeeper_of(view: View) -> ZooKeeperImage | None:
 
 
 def zookeeper_rules(view: View) -> bool:
-    """Whether a broker in ZooKeeper mode is seen to be the controller."""
+    """Return whether ZooKeeper currently shows a broker in ZooKeeper mode as the controller."""
     seen = zookeeper_of(view)
     return seen is not None and seen.controller is not None and not seen.controller.is_kraft
 
 
 def is_log_past(view: View) -> bool:
-    """Whether the metadata log is not expected to be followed, since no KRaft controller is there.
+    """Return whether the metadata log cannot be followed, because there is no KRaft controller.
 
-    ZooKeeper's controller rules, and `/migration`, which every KRaft controller creates that is to
-    migrate, is not there: they do not exist yet, or were taken away again.
+    ZooKeeper's controller is active, and `/migration` does not exist, which each migrating KRaft
+    controller creates: the KRaft controllers do not exist yet, or were removed.
     """
     seen = zookeeper_of(view)
     return zookeeper_rules(view) and seen is not None and seen.migration is None
 
 
 def ruler_not_known(view: View) -> Answer | None:
-    """Say that nobody knows who has the cluster; None: it is known, or ZooKeeper was never seen.
+    """Return that the active controller is unknown; None: known, or ZooKeeper was never read.
 
-    A broker in ZooKeeper mode controlled it when ZooKeeper was last seen: what the metadata log
-    says since may be of no account, or all there is.
+    A broker in ZooKeeper mode was the controller when ZooKeeper was last read: later data of the
+    metadata log may be irrelevant, or the only valid data.
     """
     seen = view.summary.zookeeper
     if zookeeper_of(view) is not None or seen is None or not in_use(view, DataSource.ZOOKEEPER):
@@ -111,9 +111,9 @@ def ruler_not_known(view: View) -> Answer | None:
 
 
 def brokers_alone_not_known(view: View) -> Answer | None:
-    """Say why the brokers alone do not say how the partitions are; None: they do.
+    """Return why the brokers' answers alone do not show the partitions' state; None: they do.
 
-    They do while ZooKeeper shows that one of them is the controller.
+    They do while ZooKeeper shows that one of the brokers is the controller.
     """
     if zookeeper_rules(view):
         return None
@@ -125,7 +125,7 @@ def brokers_alone_not_known(view: View) -> Answer | None:
 
 
 def log_has_topics(view: View) -> bool:
-    """Whether the metadata log has a say about partitions; True where that is not known."""
+    """Return whether the metadata log is authoritative for partitions; True if that is unknown."""
     if zookeeper_rules(view):
         return False
     return not (
@@ -136,7 +136,7 @@ def log_has_topics(view: View) -> bool:
 
 
 def in_use(view: View, source: DataSource) -> bool:
-    """Whether the cluster still has this source at this point of its way."""
+    """Return whether the cluster still uses this source at this point of the migration."""
     if source is DataSource.METADATA_LOG:
         return not is_log_past(view)
     if source is DataSource.ZOOKEEPER:
@@ -144,18 +144,18 @@ def in_use(view: View, source: DataSource) -> bool:
             DataSource.METADATA_LOG in view.not_current
             or view.summary.phase not in WITHOUT_ZOOKEEPER
         )
-    if source is DataSource.JMX:  # nothing is missed of what was never configured
+    if source is DataSource.JMX:  # an unconfigured source has no missing data
         return source in view.not_current or view.summary.jmx is not None
     return True
 
 
 def is_seen_now(view: View, source: DataSource) -> bool | None:
-    """Whether what is known from this source is the present; None: the cluster has it no more."""
+    """Return whether this source's data is current; None: the cluster no longer uses it."""
     return source not in view.not_current if in_use(view, source) else None
 
 
 def knows_phase(view: View) -> bool:
-    """Whether a record, or ZooKeeper, was ever read."""
+    """Return whether a record, or ZooKeeper, was ever read."""
     seen = view.summary.zookeeper
     return view.summary.metadata_offset is not None or (
         seen is not None and seen.seen_ms is not None
@@ -163,19 +163,19 @@ def knows_phase(view: View) -> bool:
 
 
 def knows_partitions(view: View) -> bool:
-    """Whether the metadata log has a say about topics and replicas."""
+    """Return whether the metadata log is authoritative for topics and replicas."""
     return view.summary.metadata_offset is not None and log_has_topics(view)
 
 
 def hazards_not_known(
     view: View, subject: str | None = None, broker: int | None = None
 ) -> tuple[str, ...]:
-    """What would show a hazard, is still in use, and is not known now.
+    """Return the data that would show a hazard, is still in use, and is currently unknown.
 
     Args:
         view: Of the cluster.
-        subject: Of the hazards that forbid this action, or of this kind; None: of all.
-        broker: Of this broker; None: of all.
+        subject: Only hazards that block this action, or of this kind; None: all.
+        broker: Only hazards of this broker; None: all.
     """
     sources = (*FOLLOWED, DataSource.JMX)
     found = reasons_not_known(view, (each for each in sources if in_use(view, each)))
@@ -193,7 +193,7 @@ def hazards_not_known(
 
 
 def _directories_not_known(view: View, broker: int | None) -> Iterator[str]:
-    """Yield the brokers that have never described their directories, though disks are current."""
+    """Yield the brokers that never described their directories, while the disks are current."""
     if not_known(view, DataSource.LOG_DIRS) is not None or view.summary.disks is None:
         return
     summary = view.summary
@@ -213,27 +213,27 @@ def _dual_write_not_known(view: View) -> tuple[str, ...]:
 
 
 def unread(compared: Compared) -> tuple[str, ...]:
-    """What could not be compared, as far as it is named."""
+    """Return the data that could not be compared, as far as it is named."""
     return tuple(f"{path}: {why}" for path, why in compared.unread)
 
 
 def brokers_not_known(view: View) -> Answer | None:
-    """Say why it is not known which brokers there are; None: it is."""
+    """Return why the set of brokers is unknown; None: it is known."""
     kept = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER)
     return not_known(view, *(each for each in kept if in_use(view, each)))
 
 
 def broker_of(view: View, broker: int) -> BrokerSummary | None:
-    """A broker of the cluster; None: neither the log nor ZooKeeper knows it."""
+    """Return a broker of the cluster; None: neither the log nor ZooKeeper has it."""
     return next((each for each in view.summary.brokers if each.id == broker), None)
 
 
 def ids(found: list[int]) -> str:
-    """Ids as one reads them: `broker 3`, `brokers 1, 2`."""
+    """Return the ids as text: `broker 3`, `brokers 1, 2`."""
     listed = ", ".join(map(str, sorted(found)))
     return f"broker {listed}" if len(found) == 1 else f"brokers {listed}"
 
 
 def count(number: int, noun: str, nouns: str | None = None) -> str:
-    """`1 replica`, `2 replicas`; `nouns`: of more than one, where an s does not do."""
+    """Return `1 replica`, `2 replicas`; `nouns`: the plural, if it is irregular."""
     return f"{number} {noun}" if number == 1 else f"{number} {nouns or noun + 's'}"

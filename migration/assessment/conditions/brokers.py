@@ -1,4 +1,4 @@
-"""Conditions on how brokers take part: their mode, and whether Kafka lets them serve."""
+"""Conditions on the brokers' modes, registrations and fencing."""
 
 from typing import Final
 
@@ -68,9 +68,10 @@ def _all_brokers(view: View, text: str) -> Answer:
 
 
 def _in_zookeeper_mode(view: View, brokers: list[int]) -> Answer:
-    """By the brokers' own word: `/brokers/ids` looks the same in migration mode.
+    """Evaluate the brokers' own settings: `/brokers/ids` is the same in migration mode.
 
-    The metadata log cannot tell, for a broker that leaves the migration stays registered in it.
+    The metadata log cannot show it, because a broker that leaves the migration stays registered
+    there.
     """
     if (unseen := not_known(view, _ZOOKEEPER, _SETTINGS)) is not None:
         return unseen
@@ -110,9 +111,9 @@ def _no_zookeeper_broker(view: View) -> Answer:
 
 
 def _left_in_zookeeper(view: View) -> list[int]:
-    """Return the brokers in /brokers/ids, as last known where ZooKeeper is not current.
+    """Return the brokers in /brokers/ids, as last known if ZooKeeper is not current.
 
-    A broker that registered with the controller after its znode was made has left it.
+    A broker that registered with the controller after it created its znode has left ZooKeeper.
     """
     seen = view.summary.zookeeper
     if seen is None:
@@ -127,10 +128,10 @@ def _left_in_zookeeper(view: View) -> list[int]:
 
 
 def _no_kraft_broker(view: View) -> Answer:
-    """By the brokers' own word, and by the metadata log.
+    """Evaluate the brokers' own settings and the metadata log.
 
-    A registration in KRaft mode counts also once the log is not followed any more: a way back leads
-    through one in migration mode.
+    A registration in KRaft mode counts even if the log is no longer followed: a rollback leads
+    through a registration in migration mode.
     """
     if (unseen := not_known(view, _SETTINGS)) is not None:
         return unseen
@@ -181,7 +182,7 @@ def _broker_unfenced(view: View, broker: int) -> Answer:
 
 
 def _up_in_zookeeper(view: View, broker: int) -> Answer:
-    """While there is no KRaft controller nobody fences: to be up is to be in /brokers/ids."""
+    """Evaluate /brokers/ids: without a KRaft controller each broker there counts as unfenced."""
     zookeeper = zookeeper_of(view)
     if zookeeper is not None and broker in zookeeper.brokers:
         return satisfied(f"broker {broker} is in /brokers/ids, and no KRaft controller is there")

@@ -20,7 +20,7 @@ from migration.comparison.result import Compared
 from migration.values.durations import duration_text
 
 COMPARED_MS_MAX: Final = 180_000
-"""A comparison is made every half a minute, and may take a while in a large cluster."""
+"""A comparison runs every 30 s, and may take longer in a large cluster."""
 _CLOSED: Final = {"quotas": "quotas of users, clients and IPs"}
 _LOG: Final = DataSource.METADATA_LOG
 _ZOOKEEPER: Final = DataSource.ZOOKEEPER

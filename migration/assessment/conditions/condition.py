@@ -1,4 +1,4 @@
-"""A condition, and what is told of each kind of them."""
+"""A condition, and the documentation of each kind of condition."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from migration.values.evidence import bounded, total_of
 
 
 class ConditionError(ValueError):
-    """The text is no condition."""
+    """The text is not a condition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,9 +17,9 @@ class ConditionDoc:
     """One kind of condition, for schemas, pages and messages.
 
     Attributes:
-        signature: how it is written, `broker_mode(broker, kraft|migrating|zookeeper)`.
+        signature: its syntax, `broker_mode(broker, kraft|migrating|zookeeper)`.
         explains: one sentence: when it is satisfied.
-        sources: where its facts come from.
+        sources: of its facts.
     """
 
     name: str
@@ -30,10 +30,10 @@ class ConditionDoc:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a rule says of a view: a finding without the condition's name, its evidence not cut yet.
+    """A rule's result: a finding without the condition's name, with unbounded evidence.
 
     Attributes:
-        counted: how many facts there are; 0: all of them are in `evidence`.
+        counted: number of facts; 0: all of them are in `evidence`.
     """
 
     verdict: Verdict
@@ -50,11 +50,12 @@ class Condition:
     """A condition on one cluster, its arguments bound.
 
     Attributes:
-        text: in one spelling.
-        needs: the sources whose facts it may be judged by.
-        broker: the broker that it is about, if it is about one.
-        controller: likewise.
-        rule: the judgement; it says `unknown` itself where a source that it needs is not current.
+        text: in its canonical form.
+        needs: the sources whose facts the rule may use.
+        broker: the broker that it concerns, if any.
+        controller: the controller that it concerns, if any.
+        rule: evaluates it; the rule itself returns `unknown` if a source that it needs is not
+            current.
     """
 
     text: str
@@ -65,7 +66,7 @@ class Condition:
     controller: int | None = None
 
     def judge(self, view: View) -> Finding:
-        """Judge on what is known of the cluster."""
+        """Evaluate the condition on the known data of the cluster."""
         answer = self.rule(view)
         return Finding(
             condition=self.text,
@@ -78,5 +79,5 @@ class Condition:
 
 
 def judge_all(conditions: Iterable[Condition], view: View) -> tuple[Finding, ...]:
-    """Judge each, in their order."""
+    """Evaluate each condition, in the given order."""
     return tuple(each.judge(view) for each in conditions)

@@ -1,4 +1,4 @@
-"""Conditions on the KRaft controllers: the quorum, and what each registered as."""
+"""Conditions on the KRaft controllers: the quorum, and each controller's registration."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ from migration.observed.probed import Voter
 from migration.values.durations import duration_text
 
 CAUGHT_UP_MS_MAX: Final = 10_000
-"""A voter fetches every 500 ms at the least; the leader resigns without a majority after 3 s."""
+"""A voter fetches at least every 500 ms; the leader resigns without a majority after 3 s."""
 _LOG: Final = DataSource.METADATA_LOG
 _QUORUM: Final = DataSource.QUORUM
 
@@ -48,7 +48,7 @@ def _quorum_healthy(view: View) -> Answer:
 
 
 def _lags(voter: Voter, now_ms: int) -> bool:
-    # By the leader's clock alone: it tells its own time as that of its own catching up.
+    # Only by the leader's clock: it reports its own time as its own time of catching up.
     caught_up = voter.last_caught_up_ms
     return caught_up is None or now_ms - caught_up > CAUGHT_UP_MS_MAX
 
@@ -63,7 +63,7 @@ def _unanswered(quorum: QuorumSeen) -> list[str]:
 
 
 def _controllers_stopped(view: View) -> Answer:
-    """Only by what is seen: a host that is away may still have a controller that runs."""
+    """Evaluate only received answers: an unreachable host may still run a controller."""
     if (unseen := not_known(view, _QUORUM)) is not None:
         return unseen
     quorum = view.quorum

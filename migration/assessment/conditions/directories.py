@@ -1,4 +1,4 @@
-"""Conditions on log directories: where replicas are assigned, who is held, which are online."""
+"""Conditions on log directories: assignments of replicas, held brokers, directories online."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -87,7 +87,7 @@ def _not_held(view: View, but: int | None) -> Answer:
 
 
 def _log_dirs_online(view: View, broker: int | None = None) -> Answer:
-    """Bad ones are told whatever else is not known: what is well must be seen now."""
+    """Report bad directories even if other data is unknown; good ones need current data."""
     disks = view.summary.disks
     known = {each.id: each for each in view.summary.brokers}
     told = disks.brokers if disks is not None else {}

@@ -1,4 +1,4 @@
-"""Whether the broker or controller that a condition names exists."""
+"""Whether a condition's broker or controller exists."""
 
 from migration.assessment.conditions.authority import brokers_not_known, not_known, unknown, waiting
 from migration.assessment.conditions.condition import Answer, Condition
@@ -9,9 +9,9 @@ from migration.image.known_ids import known_brokers, known_controllers, no_such
 
 
 def absent(condition: Condition, view: View) -> str | None:
-    """Say that the condition's broker or controller does not exist; None: it does, or not known.
+    """Return that the condition's broker or controller does not exist; None: it does, or unknown.
 
-    It does not exist when no source knows it and all that would know it are current.
+    It does not exist if no source has it and all sources that would have it are current.
     """
     if condition.broker is not None:
         return absent_broker(condition.broker, view)
@@ -21,7 +21,7 @@ def absent(condition: Condition, view: View) -> str | None:
 
 
 def absent_broker(broker: int, view: View) -> str | None:
-    """The same of a broker."""
+    """Return that the broker does not exist; None: it does, or unknown."""
     known = known_brokers(view.summary)
     if broker in known or brokers_not_known(view) is not None:
         return None
@@ -29,10 +29,10 @@ def absent_broker(broker: int, view: View) -> str | None:
 
 
 def of_a_broker(view: View, broker: int, answer: Answer) -> Answer:
-    """Limit an answer about one broker by what is known of its existence.
+    """Limit an answer about one broker by the broker's existence.
 
-    No condition holds for a broker that no source knows. While the sources that would know it are
-    not current, only a violation is reported.
+    No condition holds for a broker that no source has. While the sources that would have it are not
+    current, only a violation is reported.
     """
     known = known_brokers(view.summary)
     if broker in known or answer.verdict is Verdict.VIOLATED:

@@ -1,4 +1,4 @@
-"""Conditions that keep a step from being taken: hazards, the checks before the window; the soak."""
+"""Conditions that block a step: hazards, the checks before the window, the soak."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -24,14 +24,14 @@ from migration.values.durations import format_duration
 from migration.values.timestamps import iso
 
 _PASSING: Final = frozenset({HazardKind.UNFENCED_EARLY, HazardKind.FINALIZE_TOO_EARLY})
-"""These end without a person: the assignments complete, the other brokers follow."""
+"""These end without an operator: the assignments complete, the other brokers follow."""
 _SUBJECT: Final = one_of(
     *map(str, Action), *map(str, HazardKind), name="restart|migrate|finalize|HAZARD"
 )
 
 
 def _no_hazard(view: View, subject: str, broker: int | None = None) -> Answer:
-    """What is known to be dangerous is told whatever else is not known."""
+    """Evaluate the hazards; a known one is reported even if other data is unknown."""
     found = [each for each in view.hazards if _concerns(each, subject, broker)]
     lasting = [each for each in found if each.kind not in _PASSING]
     if lasting:
@@ -52,7 +52,7 @@ def _concerns(hazard: Hazard, subject: str, broker: int | None) -> bool:
 
 
 def _told(answer: Callable[..., Answer], found: list[Hazard]) -> Answer:
-    """Answer with what to do and the other hazards first: the facts behind one may be many."""
+    """Answer with the remedy and the other hazards first: a hazard may have many facts."""
     first = found[0]
     lines = [f"way out: {first.way_out}", *(f"also: {each.text}" for each in found[1:])]
     counted = len(lines) + first.evidence_total

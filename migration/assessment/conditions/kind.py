@@ -1,4 +1,4 @@
-"""A kind of condition: its name, its arguments, and the rule that judges it."""
+"""A kind of condition: its name, its arguments, and the rule that evaluates it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from migration.assessment.conditions.view import View
 
 
 class Refused(ValueError):
-    """An argument's text is none of what it may be; the message goes on after the condition's name.
+    """An argument's text is not valid; the message continues after the condition's name.
 
     Attributes:
         example: whether an example should follow.
@@ -26,12 +26,12 @@ class Parameter:
     """One argument.
 
     Attributes:
-        name: as it stands in the signature: `broker`, `N`, `kraft|zookeeper`.
+        name: in the signature: `broker`, `N`, `kraft|zookeeper`.
         read: text -> value; raises Refused.
-        example: a value as one writes it.
+        example: a valid text.
         broker: whether it is a broker's id.
-        controller: whether it is a controller's.
-        text: value -> text, in one spelling.
+        controller: whether it is a controller's id.
+        text: value -> text, in its canonical form.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Parameter:
 
 
 KindRule: TypeAlias = Callable[Concatenate[View, ...], Answer]
-"""Takes the view and the arguments' values; an argument that was left out is not passed."""
+"""Takes the view and the arguments' values; an omitted argument is not passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +52,9 @@ class Kind:
 
     Attributes:
         parameters: in order.
-        optional: how many of the last ones may be left out.
+        optional: number of the last ones that may be omitted.
         explains: one sentence: when it is satisfied.
-        sources: those that the rule may look at.
+        sources: those that the rule may use.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Kind:
 
     @property
     def signature(self) -> str:
-        """How it is written: `no_hazard(restart|migrate|finalize|KIND[, broker])`."""
+        """The syntax: `no_hazard(restart|migrate|finalize|KIND[, broker])`."""
         names = [each.name for each in self.parameters]
         needed = len(names) - self.optional
         if not needed:
@@ -76,13 +76,13 @@ class Kind:
 
     @property
     def example(self) -> str:
-        """One that can be written so."""
+        """A valid condition of this kind."""
         needed = self.parameters[: len(self.parameters) - self.optional]
         return f"{self.name}({', '.join(each.example for each in needed)})" if needed else self.name
 
     @property
     def doc(self) -> ConditionDoc:
-        """What is told of it."""
+        """The documentation of this kind."""
         return ConditionDoc(
             name=self.name,
             signature=self.signature,

@@ -1,4 +1,4 @@
-"""Conditions from text: `finalized`, `broker_mode(3, kraft)`, `soak(10m)`; and all there are."""
+"""Parses conditions (`finalized`, `broker_mode(3, kraft)`, `soak(10m)`); lists all kinds."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -52,20 +52,20 @@ _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def known() -> Sequence[ConditionDoc]:
-    """All kinds of conditions; a phase's bare name stands for `phase(PHASE)`."""
+    """Return all kinds of conditions; a phase's bare name means `phase(PHASE)`."""
     return [each.doc for each in _KINDS.values()]
 
 
 def parse(text: str, *, bind: Mapping[str, str] = _NOTHING, own: Collection[str] = ()) -> Condition:
-    """Read a condition.
+    """Parse a condition.
 
     Args:
-        text: As a person writes it.
-        bind: What stands for an argument that is this very word: `{"broker": "3"}`.
+        text: The condition as an operator writes it.
+        bind: Values of placeholders: `{"broker": "3"}` replaces an argument `broker`.
         own: Names of the users' own conditions, which take no argument.
 
     Raises:
-        ConditionError: it is none; names the nearest that is.
+        ConditionError: it is not a condition; the message has the nearest one.
     """
     match = _CALL.fullmatch(text)
     if match is None:
@@ -134,7 +134,7 @@ def _judge(kind: Kind, values: tuple[object, ...], broker: int | None, view: Vie
 
 
 def external(name: str) -> Condition:
-    """A condition that is judged elsewhere; the view has what came of it, by this name."""
+    """Return a condition that is evaluated elsewhere; the view has its result under this name."""
 
     def rule(view: View) -> Answer:
         if DataSource.EXTERNAL in view.not_current:

@@ -1,4 +1,4 @@
-"""Conditions on where the migration stands: phase, metadata offset, metadata.version, the copy."""
+"""Conditions on the migration: phase, metadata offset, metadata.version, the copy."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ PHASE: Final = one_of(*map(str, Phase), name="PHASE")
 def _not_seen(view: View, wanted: Phase) -> Answer | None:
     if wanted is not Phase.ROLLED_BACK:
         return not_known(view, _LOG)
-    # Only ZooKeeper can tell, and the controllers whose log it was may be gone by then.
+    # Only ZooKeeper can show this phase, and the log's controllers may be gone by then.
     if view.summary.phase is Phase.ROLLED_BACK and zookeeper_rules(view):
         return None
     return not_known(view, _LOG, _ZOOKEEPER)

@@ -1,7 +1,7 @@
-"""Conditions on partitions: full ISRs, and no reassignment under way.
+"""Conditions on partitions: full ISRs, and no reassignment in progress.
 
-Before the copy the metadata log knows no topics, so that the brokers' own answer counts alone;
-from then on both must say so: each may lag behind the other.
+Before the copy the metadata log has no topics, so only the brokers' answers count. After it both
+must agree: each may lag behind the other.
 """
 
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def _isr_full(view: View, broker: int | None = None) -> Answer:
 
 
 def _untold(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -> Answer | None:
-    """Say why full ISRs could not be told from what is not there to be seen."""
+    """Return why the data does not suffice to evaluate the ISRs; None: it does."""
     summary = view.summary
     if not logged:
         if topics.partitions == 0:

@@ -1,4 +1,4 @@
-"""What a condition answers: a verdict, always with its reason and its evidence."""
+"""The result of a condition: a verdict, always with its reason and its evidence."""
 
 import enum
 from collections.abc import Iterable
@@ -11,10 +11,10 @@ __all__ = ["DataSource", "Finding", "Verdict", "verdict_of"]
 
 
 class Verdict(enum.StrEnum):
-    """What can be said of a condition; only `satisfied` opens a gate.
+    """The verdict on a condition; only `satisfied` opens a gate.
 
-    `waiting`: it will come by itself, or by the step that is being taken. `violated`: it will not
-    without a person. `unknown`: what it must be judged by is stale or missing.
+    `waiting`: it will be satisfied without an operator, or by the step in progress. `violated`: it
+    needs an operator. `unknown`: the data that it needs is stale or missing.
     """
 
     SATISFIED = "satisfied"
@@ -28,14 +28,14 @@ _WORST_FIRST: Final = (Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.WAITING)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One condition, judged.
+    """The result of one condition.
 
     Attributes:
-        condition: its text in one spelling.
-        reason: in plain words, with numbers and ids.
-        evidence: the facts behind it, one a line, bounded; may be none.
-        broker: the broker that it is about, if it is about one.
-        evidence_total: how many facts there are; 0: all of them are in `evidence`.
+        condition: its text in canonical form.
+        reason: in plain language, with numbers and ids.
+        evidence: the facts behind it, one a line, bounded; may be empty.
+        broker: the broker that it concerns, if any.
+        evidence_total: number of facts; 0: all of them are in `evidence`.
     """
 
     condition: str
@@ -47,7 +47,7 @@ class Finding:
 
 
 def verdict_of(findings: Iterable[Finding]) -> Verdict:
-    """The worst of all: violated, unknown, waiting, satisfied; unknown where there is none."""
+    """Return the worst verdict: violated, unknown, waiting, satisfied; unknown without findings."""
     found = {each.verdict for each in findings}
     if not found:
         return Verdict.UNKNOWN

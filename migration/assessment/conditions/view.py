@@ -1,4 +1,4 @@
-"""All that a condition may look at: one cluster at one moment, and what of it is not current."""
+"""The input of conditions: one cluster at one moment, and which sources are not current."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,17 +11,18 @@ from migration.observed.probed import Voter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicsSeen:
-    """What the brokers say of all partitions (Metadata); in ZooKeeper and in KRaft mode.
+    """The brokers' data about all partitions (Metadata), in ZooKeeper and in KRaft mode.
 
     Attributes:
-        at_ms: when they were asked.
-        partitions: how many there are, internal topics included.
-        under_replicated: how many have a replica that is not in the ISR.
-        missing: broker -> partitions of which it is a replica and not in the ISR; no zeros.
-        leaderless: partitions without a leader.
-        reassigning: partitions with a reassignment that has not ended; None: nobody could tell.
-        odd: partitions with a replica that is not in the ISR, or without a leader.
-        named: some of those, in words.
+        at_ms: time of the poll.
+        partitions: number of partitions, including internal topics.
+        under_replicated: number of partitions with a replica that is not in the ISR.
+        missing: broker -> number of partitions with a replica on it that is not in the ISR; no
+            zeros.
+        leaderless: number of partitions without a leader.
+        reassigning: number of partitions with an open reassignment; None: unknown.
+        odd: number of partitions with a replica that is not in the ISR, or without a leader.
+        named: descriptions of some of those.
     """
 
     at_ms: int
@@ -36,11 +37,11 @@ class TopicsSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsSeen:
-    """How each broker is configured to take part, by its own word (DescribeConfigs).
+    """Each broker's mode according to its own settings (DescribeConfigs).
 
     Attributes:
-        modes: those that answered.
-        silent: broker -> why it did not.
+        modes: of the brokers that answered.
+        silent: broker -> why it did not answer.
     """
 
     at_ms: int
@@ -50,14 +51,14 @@ class SettingsSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumSeen:
-    """The metadata quorum (DescribeQuorum), as its leader tells it.
+    """The metadata quorum (DescribeQuorum), as its leader reports it.
 
     Attributes:
-        leader: None: none of the controllers that were asked leads.
-        voters: none where no leader told.
-        refused: endpoints whose host is up and at which nobody listens.
-        silent: the other endpoints that gave no answer -> why.
-        answering: how many gave one.
+        leader: None: none of the polled controllers leads.
+        voters: empty if no leader answered.
+        refused: endpoints on a reachable host where no process listens.
+        silent: the other endpoints that did not answer -> why.
+        answering: number of endpoints that answered.
     """
 
     at_ms: int
@@ -72,7 +73,7 @@ class QuorumSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockingCheck:
-    """A check before the window that blocks, or that could not be made."""
+    """A check before the window that blocks, or whose result is unknown."""
 
     id: str
     text: str
@@ -80,10 +81,10 @@ class BlockingCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreflightSeen:
-    """What the checks before the window found.
+    """The result of the checks before the window.
 
     Attributes:
-        checks: how many were made.
+        checks: number of checks.
     """
 
     at_ms: int
@@ -96,18 +97,18 @@ class View:
     """One cluster at one moment.
 
     Attributes:
-        stall_after_ms: so long without progress, and a held broker needs a person.
-        not_current: a source -> why it says nothing of the present (stale, not configured, not
-            asked yet); an absent source is current.
-        limits: what a followed source does not see although it is current, in its own words.
-        hazards: of `summary`, at `now_ms`; also those that are not due.
-        topics: None: the brokers were not asked.
-        settings: likewise.
-        quorum: None: the controllers were not asked.
-        preflight: None: the checks were not made.
-        external: the users' own conditions, by name, judged elsewhere.
-        satisfied_since_ms: since when all other conditions of the same gate hold without a break;
-            None: they do not. For `soak`.
+        stall_after_ms: a held broker without progress for longer needs an operator.
+        not_current: a source -> why it is not current (stale, not configured, not polled yet); an
+            absent source is current.
+        limits: descriptions of the data that a followed source cannot read although it is current.
+        hazards: of `summary`, at `now_ms`; including those that are not due.
+        topics: None: the brokers were not polled.
+        settings: None: the brokers were not polled.
+        quorum: None: the controllers were not polled.
+        preflight: None: the checks did not run.
+        external: the results of the users' own conditions, by name.
+        satisfied_since_ms: since when all other conditions of the same gate have held without a
+            break; None: they do not hold. For `soak`.
     """
 
     summary: ClusterSummary
@@ -125,5 +126,5 @@ class View:
 
     @property
     def dangers(self) -> tuple[Hazard, ...]:
-        """The hazards that are dangerous now: what is shown, measured, alerted and recorded."""
+        """The due hazards: those that are shown, measured, alerted and recorded."""
         return due(self.hazards)

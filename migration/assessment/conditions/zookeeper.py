@@ -1,4 +1,4 @@
-"""Conditions on ZooKeeper: whether it is seen, who is its controller, `/migration`."""
+"""Conditions on ZooKeeper: its connection, its controller, `/migration`."""
 
 from typing import Final
 
@@ -31,7 +31,7 @@ _DISKS: Final = DataSource.LOG_DIRS
 
 
 def _seen(view: View, path: str | None = None) -> ZooKeeperImage | Answer:
-    """ZooKeeper as it is now, or why it cannot be told."""
+    """Return ZooKeeper's current image, or the answer why there is none."""
     if (unseen := not_known(view, _ZOOKEEPER)) is not None:
         return unseen
     seen = zookeeper_of(view)
@@ -55,9 +55,10 @@ def _zookeeper_seen(view: View) -> Answer:
 
 
 def _missed(view: View, seen: ZooKeeperImage) -> Answer | None:
-    """Say that a notification was missed, as long as not every broker's disks were seen since.
+    """Return that a notification was missed, until each broker has described its disks since then.
 
-    It said that a log directory of some broker failed; which one, only its disks can show.
+    The notification reported that a log directory of a broker failed; only the disks show which
+    one.
     """
     missed_ms = seen.missed_ms
     if missed_ms is None:

@@ -1,1 +1,1 @@
-"""How long the assignment of directories takes."""
+"""The remaining time of the assignment of directories."""

@@ -1,19 +1,20 @@
-"""How long the rest will take, with an interval: from the steps seen, by compound Poisson.
+"""The remaining time, with an interval: a compound Poisson model of the observed steps.
 
-What is assumed: steps come independently of each other at a rate that stays, and their sizes are
-like those seen. Then with k steps after the first one in a time E, and n more to come, the time T
-of those n behaves as E times a ratio of two gamma variables, of shapes n and k. Its logarithm is
-near enough to normal with the mean psi(n) - psi(k) and the variance psi'(n) + psi'(k) (psi: the
-digamma function). Nothing is known of the time before the first step, so it starts the clock and
-is not counted.
+The model assumes that steps are independent of each other, that their rate is constant, and that
+future sizes are like the observed ones. With k steps after the first one in a time E, and n more to
+come, the time T of those n is distributed as E times a ratio of two gamma variables, of shapes n
+and k. Its logarithm is approximately normal with the mean psi(n) - psi(k) and the variance psi'(n)
++ psi'(k) (psi: the digamma function). The time before the first step is unknown, so the first step
+starts the clock and is not counted.
 
-Steps of different size tell less: k and n are replicas divided by the dispersion (sum of squares
-over sum of the sizes, the variance of a compound Poisson count over its mean). Where the steps
-scatter more than that around their own rate, the present silence included, their scatter counts
-instead. A step more than was seen is allowed for: of few steps the largest is likely yet to come.
+Steps of different size carry less information: k and n are replicas divided by the dispersion (sum
+of squares over sum of the sizes, the variance of a compound Poisson count over its mean). If the
+steps scatter more than that around their own rate, including the time since the last step, their
+scatter counts instead. The dispersion allows for one step more than was observed: with few steps
+the largest is likely yet to come.
 
-Brokers that send their requests one behind the other are steadier than this assumes: then the
-interval is wider than it had to be. Pauses much longer than all before are what it cannot know.
+Brokers that send one request after the other are steadier than the model assumes: then the interval
+is wider than necessary. The model cannot predict pauses much longer than all earlier ones.
 """
 
 import math
@@ -28,20 +29,20 @@ from migration.values.durations import duration_text
 
 LEVEL: Final = 0.9
 _ASYMPTOTIC: Final = 6.0
-"""From here on the series below are exact to eight digits."""
+"""From this argument on, the series below are exact to eight digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """How long until no replica of a broker is without a directory.
+    """The time until no replica of a broker is without a directory.
 
     Attributes:
-        broker: whose; of a cluster, the one that is expected to be last.
-        seconds: at the rate seen. low <= seconds <= high.
-        level: the share of estimates whose interval should hold what happens.
-        assigned: made from so many replicas that got a directory,
-        steps: in so many steps,
-        over_ms: in so long, up to the moment of the estimate.
+        broker: its id; for a cluster, the one expected to be last.
+        seconds: at the observed rate. low <= seconds <= high.
+        level: the expected share of estimates whose interval contains the true value.
+        assigned: number of replicas that the estimate is based on,
+        steps: in this number of steps,
+        over_ms: over this time, up to the moment of the estimate.
     """
 
     broker: int
@@ -55,7 +56,7 @@ class Estimate:
 
     @property
     def how(self) -> str:
-        """How it was made, in words.
+        """A description of the data and the level.
 
         >>> Estimate(broker=1, seconds=6, low=2, high=19, level=0.9, assigned=50, steps=8,
         ...          over_ms=25_000).how
@@ -70,9 +71,9 @@ class Estimate:
 def estimate(
     broker: int, steps: Sequence[Step], pending: int, at_ms: int, level: float = LEVEL
 ) -> Estimate | None:
-    """Estimate from the latest steps, in order; None with fewer than two: there is no rate.
+    """Estimate from the latest steps, in order; None with fewer than two, which give no rate.
 
-    `at_ms`: up to when there were no others, by the clock of the steps.
+    `at_ms`: the time up to which there were no other steps, by the clock of the steps.
     """
     if len(steps) < 2:  # one step has no gap
         return None
@@ -80,7 +81,7 @@ def estimate(
     count, assigned = len(sizes), sum(sizes)
     span_ms = steps[-1].at_ms - steps[0].at_ms
     over_ms = max(at_ms - steps[0].at_ms, span_ms)
-    share = max(pending / assigned, 1 / count)  # it takes a whole step, however few are left
+    share = max(pending / assigned, 1 / count)  # it takes a whole step, even for a few replicas
     dispersion = _dispersion(steps, over_ms, assigned) * (1 + 1 / count)
     seen, left = assigned / dispersion, max(1.0, pending / dispersion)
     spread = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(_trigamma(left) + _trigamma(seen))
@@ -89,7 +90,7 @@ def estimate(
     return Estimate(
         broker=broker,
         seconds=seconds,
-        # The silence may be over at once, and the rate what it was; or it may be the new rate.
+        # Either the pause ends now and the old rate resumes, or the pause is the new rate.
         low=span_ms * share / 1000 * min(1.0, math.exp(middle - spread)),
         high=seconds * max(1.0, math.exp(middle + spread)),
         level=level,
@@ -100,10 +101,10 @@ def estimate(
 
 
 def _dispersion(steps: Sequence[Step], over_ms: int, assigned: int) -> float:
-    """Variance over mean of the count: as the sizes have it, or as it is seen, if that is more."""
+    """Return variance over mean of the count: from the sizes or the scatter, the larger one."""
     span_ms = steps[-1].at_ms - steps[0].at_ms
     squares = 0
-    scatter = (assigned * (1 - span_ms / over_ms)) ** 2  # what the silence should have brought
+    scatter = (assigned * (1 - span_ms / over_ms)) ** 2  # the expected number during the pause
     for before, step in pairwise(steps):
         squares += step.assigned**2
         scatter += (step.assigned - assigned * (step.at_ms - before.at_ms) / span_ms) ** 2
@@ -111,7 +112,7 @@ def _dispersion(steps: Sequence[Step], over_ms: int, assigned: int) -> float:
 
 
 def _digamma(x: float) -> float:
-    """Derive the logarithm of gamma: by recurrence to where its series holds (DLMF 5.11.2)."""
+    """Return the derivative of log gamma: recurrence, then its series (DLMF 5.11.2)."""
     below = 0.0
     while x < _ASYMPTOTIC:
         below += 1 / x
@@ -122,7 +123,7 @@ def _digamma(x: float) -> float:
 
 
 def _trigamma(x: float) -> float:
-    """Derive digamma, likewise."""
+    """Return the derivative of digamma, by the same method."""
     below = 0.0
     while x < _ASYMPTOTIC:
         below += 1 / (x * x)

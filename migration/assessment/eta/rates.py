@@ -1,7 +1,6 @@
-"""How fast held brokers' replicas get their directories, and how long the rest will take.
+"""The rate at which held brokers' replicas get their directories, and the remaining time.
 
-The same estimate stands on every screen, in the JSON and in the metrics, or the same reason why
-there is none.
+Each screen, the JSON and the metrics show the same estimate, or the same reason why there is none.
 """
 
 import enum
@@ -16,11 +15,11 @@ from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.shard.progress import Step
 
 _LOG_SILENT_MS: Final = 10_000
-"""An idle controller writes a no-op record each half a second, unless it is told not to."""
+"""An idle controller writes a no-op record every 500 ms, unless that is disabled."""
 
 
 class NoEstimate(enum.StrEnum):
-    """Why there is none, in words."""
+    """Why there is no estimate, as shown to users."""
 
     NOT_CURRENT = "none: what is known is not the present"
     STALLED = "none: it made no progress for too long"
@@ -31,9 +30,9 @@ Eta: TypeAlias = Estimate | NoEstimate
 
 
 def rate(assigned: int, first_ms: int, last_ms: int) -> float | None:
-    """Return replicas per second from the first assignment to the last; None: at one moment.
+    """Return replicas per second from the first assignment to the last; None: no time passed.
 
-    This is what "rate" means on every screen, in the JSON, the metrics and the report.
+    This is the meaning of "rate" on each screen, in the JSON, the metrics and the report.
     """
     return assigned * 1000 / (last_ms - first_ms) if last_ms > first_ms else None
 
@@ -49,7 +48,7 @@ def rate_per_second(broker: BrokerSummary) -> float | None:
 def etas(
     summary: ClusterSummary, log: SourceCurrency, now_ms: int, stall_after_ms: int
 ) -> dict[int, Eta]:
-    """Of each held broker: how long until its last replica has a directory, or why not known."""
+    """Return each held broker's remaining time, or the reason why there is no estimate."""
     held = [broker for broker in summary.brokers if broker.held]
     if log.state not in (SourceState.CURRENT, SourceState.OVER):
         return {broker.id: NoEstimate.NOT_CURRENT for broker in held}
@@ -63,10 +62,10 @@ def etas(
 
 
 def cluster_eta(summary: ClusterSummary, found: Mapping[int, Eta]) -> Eta | None:
-    """How long until no broker is held; None: none is. `found`: what `etas` gave.
+    """Return the time until no broker is held; None: no broker is. `found`: the result of `etas`.
 
-    It is over when the last one is. That is late when any of them is, so each one's chance to be
-    late is a share of what the level leaves for all.
+    The cluster is complete when its last broker is, and late when any broker is. So the probability
+    to be late that the level leaves is divided among the brokers.
     """
     lasting: Estimate | None = None
     low = high = 0.0
@@ -90,9 +89,9 @@ def _steps(broker: BrokerSummary) -> tuple[Step, ...]:
 
 
 def _log_time_ms(summary: ClusterSummary, now_ms: int) -> int:
-    """Up to when the log is known, by the controllers' clock, which the steps go by, too.
+    """Return up to when the log is known, by the controllers' clock, which the steps use, too.
 
-    Where no no-op records are written, only this clock tells how long nothing came.
+    If no no-op records are written, only `now_ms` shows how long no record arrived.
     """
     log_ms = summary.observed_ms
     return now_ms if log_ms is None or now_ms - log_ms > _LOG_SILENT_MS else log_ms

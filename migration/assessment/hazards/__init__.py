@@ -1,4 +1,4 @@
-"""Hazards: what would lose data, or has, with its evidence and the way out. All pure."""
+"""Hazards: states that would lose data, or have lost it, with evidence and a remedy. All pure."""
 
 from migration.assessment.hazards.all import hazards
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind, due

@@ -22,14 +22,13 @@ def hazards(
     *,
     finalize_is_near: bool | None = None,
 ) -> tuple[Hazard, ...]:
-    """Everything that is dangerous in what is known. What is not known is not safe: see waits.
+    """Return each hazard in the known data. Unknown data is never treated as safe: see waits.
 
     Args:
-        summary: What is known.
+        summary: The known data.
         now_ms: By the wall clock.
-        currency: Which sources show the present; `migration.assessment.hazards.sources` has the
-        rule.
-        finalize_is_near: Whether the runbook is about to finalize; None: none is executed.
+        currency: Of the sources; `migration.assessment.hazards.sources` has the rule.
+        finalize_is_near: Whether the runbook is about to finalize; None: no runbook is executed.
     """
     found = sorted(
         _all(summary, now_ms, currency, finalize_is_near),

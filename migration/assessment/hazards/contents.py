@@ -1,8 +1,8 @@
-"""Hazards that the comparisons find: the metadata log says one thing, ZooKeeper or a disk another.
+"""Hazards from the comparisons of the metadata log with ZooKeeper and the disks.
 
-The classes of KAFKA-16297 (in another directory than assigned), 16365 (a future replica that is
-never promoted), 16082 and 16120 (logs that the metadata does not know), and of H3 (replicas that a
-broker refuses to create).
+They cover KAFKA-16297 (a replica in another directory than assigned), KAFKA-16365 (a future replica
+that is never promoted), KAFKA-16082 and KAFKA-16120 (logs that are not in the metadata), and H3
+(replicas that a broker refuses to create).
 """
 
 from collections.abc import Collection, Iterator
@@ -60,7 +60,7 @@ _ON_DISK: Final = {
 
 
 def on_disk(summary: ClusterSummary) -> Iterator[Hazard]:
-    """What lies elsewhere than the metadata log says."""
+    """Yield the differences between the disks and the metadata log."""
     places = summary.places
     for kind, rule in _ON_DISK.items():
         count = places.lasting.get(kind, 0)
@@ -79,7 +79,10 @@ def on_disk(summary: ClusterSummary) -> Iterator[Hazard]:
 
 
 def content_differs(summary: ClusterSummary) -> Iterator[Hazard]:
-    """In dual write the two must be the same, or the way back leads to another cluster."""
+    """Yield the differences between ZooKeeper and the metadata log in dual write.
+
+    Both must be equal then, or a rollback would lead to other metadata.
+    """
     content = summary.content
     if summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE) or not content.lasting:
         return

@@ -1,9 +1,9 @@
-"""Hazards of a broker's directories: those that Kafka 3.9 lets happen without a word (H1-H3).
+"""Hazards of a broker's directories that Kafka 3.9 does not report (H1-H3).
 
-A broker that restarts while one of its directories is gone creates the replicas of that directory
-anew, empty, in the others, as long as the controller does not know where they were: in migration
-mode all of them (H1), in KRaft mode those `unassigned` (H2); those `migrating` it refuses to create
-at all (H3). See LogManager.getOrCreateLog and MigrationPropagator.
+A broker that restarts while one of its directories is missing recreates that directory's replicas,
+empty, in the other directories, unless the controller knows where they were: in migration mode all
+of them (H1), in KRaft mode the `unassigned` ones (H2). It refuses to create the `migrating` ones
+(H3). See LogManager.getOrCreateLog and MigrationPropagator.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _WAY_BACK = (
 
 
 def restart_loses_replicas(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
-    """A directory cannot be read and a restart is next (H1, H2, H3, before)."""
+    """Yield the unreadable directories that make a restart lose replicas (H1, H2, H3, before)."""
     brokers = {each.id: each for each in summary.brokers}
     for one in disks.brokers.values():
         broker = brokers.get(one.id)
@@ -78,9 +78,11 @@ def _evidence(
 
 
 def halted_in_migration(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
-    """A broker in migration mode is gone: a failed directory halts it, and leaves no other trace.
+    """Yield the brokers that may have halted in migration mode because of a failed directory.
 
-    Kafka does not say why it went (KAFKA-16431), so unless its host was looked at it stays open.
+    A failed directory halts such a broker and leaves no other trace. Kafka does not report why the
+    broker stopped (KAFKA-16431), so the cause is unknown until the directories are read on its
+    host.
     """
     for broker in summary.brokers:
         one = disks.brokers.get(broker.id)
@@ -109,7 +111,7 @@ def halted_in_migration(summary: ClusterSummary, disks: DisksImage) -> Iterator[
 
 
 def replicas_recreated(summary: ClusterSummary) -> Iterator[Hazard]:
-    """A broker came back with fewer directories while replicas had none (H1, H2, H3, after)."""
+    """Yield the brokers that lost directories while replicas had none (H1, H2, H3, after)."""
     for broker in summary.brokers:
         gone = broker.gone
         if gone is None:
@@ -134,9 +136,10 @@ def replicas_recreated(summary: ClusterSummary) -> Iterator[Hazard]:
 
 
 def directory_failed_under_pending(summary: ClusterSummary) -> Iterator[Hazard]:
-    """A directory failed while replicas had none: the controller does not know that they lay in it.
+    """Yield the brokers with a directory that failed while replicas had no known directory.
 
-    Their leaders stay, and so do they in the ISR, although nobody can read or write them.
+    The controller does not know that these replicas were in the failed directory. They keep their
+    leaders and stay in the ISR, although no client can read or write them.
     """
     for broker in summary.brokers:
         failed = broker.failed
@@ -166,7 +169,7 @@ def directory_failed_under_pending(summary: ClusterSummary) -> Iterator[Hazard]:
 
 
 def one_directory_left(disks: DisksImage) -> Iterator[Hazard]:
-    """The next failure ends the broker: with no directory left it halts."""
+    """Yield the brokers with one directory left: without any directory the broker halts."""
     for one in disks.brokers.values():
         left = last_ones(one)
         if left is None:
@@ -184,7 +187,7 @@ def one_directory_left(disks: DisksImage) -> Iterator[Hazard]:
 
 
 def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
-    """A directory.id that is there twice, or missing where the broker needs one."""
+    """Yield the brokers with a duplicate directory.id, or without one that they need."""
     registered = {each.id: each.log_dirs for each in summary.brokers}
     for broker, lines in id_faults(disks, _with_ids(summary, disks), registered).items():
         yield Hazard(
@@ -207,7 +210,10 @@ def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard
 
 
 def _with_ids(summary: ClusterSummary, disks: DisksImage) -> set[int]:
-    """Whose directories were looked at after they got ids: just before the broker registered."""
+    """Return the brokers whose directories were read after they got ids.
+
+    A broker writes the ids just before it registers.
+    """
     looked_at = {one.id: one.answered_ms or 0 for one in disks.brokers.values()}
     return {
         each.id

@@ -1,9 +1,10 @@
-"""Dual write that does not happen, while the active controller runs on and says nothing of it.
+"""Detects that dual write has stopped while the active controller runs and does not report it.
 
-Every write to ZooKeeper is made on conditions: that /controller_epoch is the one the controller
-claimed, that /migration is the one it wrote last. Who touches one of them by hand ends dual write
-until a controller takes over anew; the controller logs it and goes on. ZkWriteBehindLag reads 0
-meanwhile: KRaftMigrationDriver brings it up to date before it writes. All of it was seen on 3.9.1.
+Each write to ZooKeeper is conditional: /controller_epoch must be the one that the controller
+claimed, and /migration the one that it wrote last. If another client changes one of them, dual
+write stops until a controller takes over again; the controller logs it and continues.
+ZkWriteBehindLag is 0 in the meantime: KRaftMigrationDriver updates it before it writes. All of this
+was observed on 3.9.1.
 """
 
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from migration.values.durations import duration_text
 from migration.values.severity import Severity
 
 _HEALTHY_LAG: Final = 100
-"""So many records behind is the present: a controller writes two no-ops a second."""
+"""A lag up to this number of records is normal: a controller writes two no-ops a second."""
 _UNSEEN: Final = "brokers in ZooKeeper mode, and a way back, see none of the changes since"
 _RESTART: Final = (
     "Look into the active controller's log for KRaftMigrationDriver; restarting that controller"
@@ -35,7 +36,7 @@ _PUT_BACK: Final = (
 
 
 class Stop(NamedTuple):
-    """Why ZooKeeper is not written, as a hazard says it."""
+    """Why ZooKeeper is not written, as the fields of a hazard."""
 
     text: str
     evidence: str
@@ -46,7 +47,7 @@ class Stop(NamedTuple):
 def stuck(
     summary: ClusterSummary, zookeeper: ZooKeeperImage, now_ms: int, currency: Currency
 ) -> Iterator[Hazard]:
-    """The metadata log goes on, and ZooKeeper is not written, or not what it must be."""
+    """Yield that ZooKeeper is not or cannot be written while the metadata log continues."""
     if summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE) or zookeeper.seen_ms is None:
         return
     seen = zookeeper.blind_since_ms is None and currency.is_current(DataSource.ZOOKEEPER)
@@ -67,7 +68,7 @@ def stuck(
 
 
 def _known_until_ms(zookeeper: ZooKeeperImage) -> int:
-    """Up to when the image is known to show ZooKeeper, while it is not seen: no later silence."""
+    """Return up to when a stale image is known to show ZooKeeper; later silence proves nothing."""
     if zookeeper.blind_since_ms is not None:
         return zookeeper.blind_since_ms
     beat_ms = 0 if zookeeper.migration is None else zookeeper.migration.written_ms
@@ -75,13 +76,13 @@ def _known_until_ms(zookeeper: ZooKeeperImage) -> int:
 
 
 def unwritable(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
-    """Why no controller can write to ZooKeeper, whatever else it shows; None: one can.
+    """Return why no controller can write to ZooKeeper, whatever its other data; None: one can.
 
     Only while a KRaft controller holds /controller: in a rollback an operator deletes both znodes.
 
     Args:
-        zookeeper: As last seen.
-        at_ms: Up to when it is known to be so.
+        zookeeper: Its last known state.
+        at_ms: The time up to which that state is known.
     """
     if zookeeper.controller is None or not zookeeper.controller.is_kraft:
         return None
@@ -89,9 +90,10 @@ def unwritable(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
 
 
 def silence(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
-    """Why dual write counts as stopped: `/migration` was watched, and not written, for so long.
+    """Return that dual write has stopped: `/migration` was not written for `BEACON_STALE_MS`.
 
-    To be asked while ZooKeeper is current. None: it was written, or `unheard` says what is missing.
+    Call it only while ZooKeeper is current. None: there was a write, or `unheard` returns what is
+    missing.
     """
     found = zookeeper.migration
     if found is None or now_ms - found.written_ms <= BEACON_STALE_MS:
@@ -108,10 +110,10 @@ def silence(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
 
 
 def unheard(zookeeper: ZooKeeperImage, now_ms: int) -> str | None:
-    """Why it is not known whether ZooKeeper is written; None: it is known.
+    """Return why it is unknown whether ZooKeeper is written; None: it is known.
 
-    What was read after a break (a restart, a lost session) is of before it: a controller that
-    writes does so within `BEACON_STALE_MS`.
+    Data that was read after a gap (a restart, a lost session) was written before it: a controller
+    that writes does so within `BEACON_STALE_MS`.
     """
     found, seen_ms = zookeeper.migration, zookeeper.seen_ms
     if found is None or now_ms - found.written_ms <= BEACON_STALE_MS:
@@ -125,7 +127,7 @@ def unheard(zookeeper: ZooKeeperImage, now_ms: int) -> str | None:
 
 
 def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
-    """`/migration` is gone, or says that nothing was copied, which no controller makes of it."""
+    """Return that `/migration` is deleted or marks no copy; no controller changes it to that."""
     now, was = zookeeper.migration, zookeeper.migration_copied
     if now is not None and now.is_copied:
         return None
@@ -144,10 +146,11 @@ def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
 
 
 def _overtaken(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
-    """Somebody wrote `/controller_epoch` after the controller claimed both it and `/controller`.
+    """Return that another client wrote `/controller_epoch` after the controller's claim.
 
-    The controller writes both in one transaction (KafkaZkClient, claimControllerLeadership), and
-    later checks the former's version in each write of metadata, but not in those of `/migration`.
+    The controller writes `/controller` and `/controller_epoch` in one transaction (KafkaZkClient,
+    claimControllerLeadership). Later it checks the version of `/controller_epoch` in each write of
+    metadata, but not in the writes of `/migration`.
     """
     controller, versions = zookeeper.controller, zookeeper.versions
     written_ms = zookeeper.controller_epoch_ms
@@ -174,7 +177,7 @@ def _overtaken(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
 
 
 def _lag(summary: ClusterSummary) -> list[str]:
-    """What ZkWriteBehindLag reads meanwhile: where it is known, and on which controller."""
+    """Return the known values of ZkWriteBehindLag, with the role of each controller."""
     jmx = summary.jmx or JmxImage()
     lines = []
     for node in jmx.nodes.values():

@@ -1,4 +1,4 @@
-"""One hazard: its name for scripts and alerts, its words for a person."""
+"""One hazard: its name for scripts and alerts, and its texts for an operator."""
 
 import enum
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from migration.values.severity import Severity
 
 
 class HazardKind(enum.StrEnum):
-    """Which hazard; the name stays when its words change. In order of importance."""
+    """The kind of a hazard; the name stays when the text changes. In order of importance."""
 
     RECORDS_LOST = "records_lost"
     ZOOKEEPER_WIPED = "zookeeper_wiped"
@@ -35,7 +35,7 @@ class HazardKind(enum.StrEnum):
 
 
 class Action(enum.StrEnum):
-    """What a hazard forbids."""
+    """The action that a hazard blocks."""
 
     RESTART = "restart"
     MIGRATE = "migrate"
@@ -47,16 +47,15 @@ class Hazard:
     """One hazard.
 
     Attributes:
-        blocks: what must not be done while it is active; None: it reports what is.
-        broker: the broker it is about, if it is about one.
-        text: what is wrong and what it leads to, in a sentence.
-        evidence: the facts behind it, as far as they are named; first, for each source that is
-            not current, that it is not.
-        way_out: what to do.
-        since_ms: since when, as well as is known.
-        counted: how many facts there are; 0: all of them are named.
-        is_due: whether it is dangerous now; False: only once the step that it blocks is near.
-            Conditions see both; screens, metrics, alerts and the audit trail show what is due.
+        blocks: the action to avoid while it is active; None: it reports damage or a state.
+        broker: the broker that it concerns, if any.
+        text: one sentence: the problem and its consequence.
+        evidence: the named facts behind it; first an entry for each source that is not current.
+        way_out: the remedy.
+        since_ms: since when, as precisely as known.
+        counted: number of facts; 0: all of them are in `evidence`.
+        is_due: whether it is dangerous now; False: only when the step that it blocks is near.
+            Conditions see both; screens, metrics, alerts and the audit trail show only due hazards.
     """
 
     kind: HazardKind
@@ -72,15 +71,15 @@ class Hazard:
 
     @property
     def evidence_total(self) -> int:
-        """How many facts are behind it, named or not."""
+        """The number of facts behind it, named or not."""
         return evidence.total_of(self.evidence, self.counted)
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The facts that are shown, and how many more there are."""
+        """The facts to show, and the number of further ones."""
         return evidence.bounded(self.evidence, self.counted)
 
 
 def due(found: Iterable[Hazard]) -> tuple[Hazard, ...]:
-    """Those that are dangerous now."""
+    """Return the due hazards, which are dangerous now."""
     return tuple(each for each in found if each.is_due)

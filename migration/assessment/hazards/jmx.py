@@ -1,7 +1,7 @@
 """Hazards that only the JMX numbers show, and doubts that they raise.
 
-A number never lifts a hazard. What was read last of a node is used until it can be read again,
-while the other nodes' numbers show that the source is current.
+A number never resolves a hazard. A node's last numbers are used until it can be read again, while
+the other nodes' numbers show that the source is current.
 """
 
 from collections.abc import Iterator
@@ -17,19 +17,19 @@ from migration.values.durations import duration_text
 from migration.values.severity import Severity
 
 FLAT_AFTER_MS: Final = 60_000
-"""So long the broker waits for one answer of the controller (BrokerServer, retryTimeoutMs of the
-channel directory-assignments). An error of a single assignment it does not even log for twice as
-long (AssignmentsManager.MIN_NOISY_FAILURE_INTERVAL_NS)."""
+"""The broker waits this long for an answer of the controller (BrokerServer, retryTimeoutMs of the
+channel directory-assignments). It does not even log the error of a single assignment for twice this
+time (AssignmentsManager.MIN_NOISY_FAILURE_INTERVAL_NS)."""
 
 
 def assignment_queue_flat(
     summary: ClusterSummary, now_ms: int, currency: Currency
 ) -> Iterator[Hazard]:
-    """A broker has assignments to send that the controller does not confirm.
+    """Yield the brokers with assignments that the controller does not confirm.
 
     Derived from silence, of the queue and of the metadata log.
 
-    KAFKA-16886 and KAFKA-17190 are of this kind, and so is a controller that does not answer.
+    KAFKA-16886 and KAFKA-17190 cause this, and so does a controller that does not answer.
     """
     if not all(map(currency.is_current, (DataSource.JMX, DataSource.METADATA_LOG))):
         return
@@ -46,7 +46,7 @@ def assignment_queue_flat(
 
 
 def _progresses(broker: BrokerSummary, read_ms: int) -> bool:
-    """Whether the metadata log shows that assignments of the broker were confirmed meanwhile."""
+    """Return whether the metadata log shows that the controller confirmed assignments meanwhile."""
     return broker.assigned_ms is not None and broker.assigned_ms > read_ms - FLAT_AFTER_MS
 
 
@@ -88,7 +88,7 @@ def _flat(
 
 
 class _Doubt(NamedTuple):
-    """What a contradiction forbids, what it means, what to do."""
+    """A contradiction's blocked action, its meaning and its remedy."""
 
     blocks: Action
     means: str
@@ -118,7 +118,7 @@ _DOUBTS: Final = {
 
 
 def contradicts(summary: ClusterSummary) -> Iterator[Hazard]:
-    """A number that two readings have shown to contradict what is known otherwise."""
+    """Yield the numbers that differ from another source in two readings."""
     for each in (summary.jmx or JmxImage()).contradictions:
         if each.lasting:
             yield _doubt(each, {broker.id for broker in summary.brokers})

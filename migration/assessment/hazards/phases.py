@@ -1,4 +1,4 @@
-"""Hazards of the migration as a whole: done too early, or begun on what an earlier one left."""
+"""Hazards of the whole migration: finalized too early, or begun with an earlier attempt's state."""
 
 from collections.abc import Iterator
 
@@ -17,10 +17,11 @@ from migration.values.severity import Severity
 
 
 def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazard]:
-    """Nothing keeps Kafka from finalizing while brokers need ZooKeeper (KAFKA-20960).
+    """Yield that brokers still need ZooKeeper: Kafka finalizes nevertheless (KAFKA-20960).
 
-    On the way there brokers are always not ready: that is dangerous once finalizing is near. No
-    runbook says so (`is_near` None): once every broker is in KRaft mode, and no other step is left.
+    During a migration it is normal that brokers are not ready: the hazard is due once finalizing is
+    near. Without a runbook (`is_near` None) it is due once each broker is in KRaft mode, because
+    then no other step is left.
     """
     done = summary.phase is Phase.FINALIZED
     if not done and summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
@@ -67,7 +68,7 @@ def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazar
 def stale_migration_znode(
     summary: ClusterSummary, zookeeper: ZooKeeperImage, currency: Currency
 ) -> Iterator[Hazard]:
-    """`/migration` of an earlier attempt makes a fresh quorum wipe ZooKeeper."""
+    """Yield that `/migration` of an earlier attempt makes a fresh quorum wipe ZooKeeper."""
     found = zookeeper.migration
     if found is None or not found.is_copied:
         return
@@ -82,9 +83,11 @@ def stale_migration_znode(
 
 
 def _no_quorum_made_it(zookeeper: ZooKeeperImage, currency: Currency) -> bool:
-    """Whether the phase tells so: a log that was not read to its end has no record of the copy.
+    """Return whether it is known that no running quorum made the copy.
 
-    Without it ZooKeeper tells: a broker in ZooKeeper mode was the last to hold /controller.
+    A current metadata log without the copy's record proves it: a log that was not read to its end
+    has no such record either. Otherwise ZooKeeper proves it: a broker in ZooKeeper mode was the
+    last to hold /controller.
     """
     held_by = zookeeper.held_by or zookeeper.controller
     ruled_by_broker = held_by is not None and not held_by.is_kraft
@@ -92,10 +95,10 @@ def _no_quorum_made_it(zookeeper: ZooKeeperImage, currency: Currency) -> bool:
 
 
 def left_behind(found: MigrationZnode, whose: str) -> Hazard:
-    """The hazard of a `/migration` that tells of a copy which no quorum that runs has made.
+    """Return the hazard of a `/migration` whose copy no running quorum made.
 
     A quorum that starts with it skips the copy (KRaftMigrationDriver; strimzi#11262). `whose`: why
-    it is nobody's, for the evidence.
+    the copy belongs to no quorum, for the evidence.
     """
     return Hazard(
         kind=HazardKind.STALE_MIGRATION_ZNODE,
@@ -140,7 +143,7 @@ def _about_to_wipe(summary: ClusterSummary, found: MigrationZnode, offset: int) 
 
 
 def zookeeper_wiped(summary: ClusterSummary) -> Iterator[Hazard]:
-    """The topics are gone from ZooKeeper; the logs are on the disks still."""
+    """Yield that topics were deleted from ZooKeeper; their logs are still on the disks."""
     wiped = summary.wiped
     if wiped is None:
         return
@@ -166,10 +169,11 @@ def zookeeper_wiped(summary: ClusterSummary) -> Iterator[Hazard]:
 
 
 def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard]:
-    """Below 3.7-IV2 no directory is ever assigned, so that nothing can be waited for.
+    """Yield that the metadata.version is below 3.7-IV2, so that no directory is ever assigned.
 
-    A broker in migration mode offers its inter.broker.protocol.version as the only one it can: such
-    a quorum refuses it, or it does not even start, so what it registers is never seen.
+    A broker in migration mode registers with its inter.broker.protocol.version as the only
+    supported metadata.version: such a quorum rejects it, or it does not even start, so its
+    registration never appears.
     """
     level = summary.metadata_version
     if level is None or level >= JBOD_LEVEL:
@@ -210,7 +214,7 @@ def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Haz
 
 
 def unfenced_early(summary: ClusterSummary) -> Iterator[Hazard]:
-    """Kafka lets a broker serve before its directories are known."""
+    """Yield the brokers that Kafka unfenced before their directories are known."""
     for broker in summary.brokers:
         early = broker.unfenced_early
         if early is None or not serves_early(broker):

@@ -1,11 +1,11 @@
-"""What each kind of hazard is derived from, and what that means while a source is not current.
+"""The sources of each kind of hazard, and the effect of a source that is not current.
 
-- **A recorded fact** (a directory is offline, `/migration` is there): it remains a hazard while
-  its source is not current, because only a newer fact can end it. Its evidence then says since
-  when the source is not current. That no such fact is known proves nothing then: gates hold.
+- **A recorded fact** (a directory is offline, `/migration` exists): it remains a hazard while its
+  source is not current, because only a newer fact can end it. Its evidence then states since when
+  the source is not current. The absence of such a fact proves nothing then: gates hold.
 - **Silence** (nothing was written, or confirmed, for some time): it is a hazard only while the
-  source is current, and was seen without a break for that time. Facts of before a restart, with
-  the clock of after it, prove no silence. The rule that derives it checks that itself.
+  source is current, and was observed without a gap for that time. Facts from before a restart,
+  compared with the clock after it, prove no silence. The rule that derives it checks that itself.
 """
 
 from collections.abc import Mapping
@@ -45,19 +45,19 @@ SOURCES: Final[Mapping[str, tuple[DataSource, ...]]] = {
     HazardKind.JMX_CONTRADICTS: (_JMX,),
     HazardKind.FINALIZE_TOO_EARLY: (_LOG,),
 }
-"""The sources whose facts show a hazard; none of one that says what has happened."""
+"""The sources whose facts show a hazard; empty for a hazard that records past damage."""
 
 
 def is_end_known(kind: str, currency: Currency) -> bool:
-    """Whether a hazard of this kind that is not found has ended; False: its source is stale.
+    """Return whether an absent hazard of this kind has ended; False: its source is stale.
 
-    `kind`: also one that an earlier version recorded and this one does not know.
+    `kind`: may be one that an earlier version recorded and this version does not know.
     """
     return all(map(currency.is_current, SOURCES.get(kind, ())))
 
 
 def dated(hazard: Hazard, currency: Currency) -> Hazard:
-    """Give the hazard; where a source is not current, its evidence begins with that."""
+    """Return the hazard; its evidence begins with each source that is not current."""
     stale = [each for each in SOURCES[hazard.kind] if not currency.is_current(each)]
     if not stale:
         return hazard

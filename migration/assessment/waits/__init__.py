@@ -1,1 +1,1 @@
-"""What the migration waits for, with a name for each reason."""
+"""The waits of the migration, each with a named reason."""

@@ -1,4 +1,4 @@
-"""What is not in order with one broker: held or stalled, directories offline, fenced, pending."""
+"""The waits for one broker: held or stalled, replicas offline, fenced, pending replicas."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from migration.values.durations import duration_text
 
 
 def broker_waits(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> Iterator[Wait]:
-    """Yield what is not in order with one broker."""
+    """Yield the waits for one broker."""
     who = f"broker {broker.id}"
     if broker.held:
         yield _held(broker, now_ms, stall_after_ms)

@@ -1,10 +1,10 @@
-"""What is being waited for, in words: every wait of the migration has a named reason.
+"""The waits of the migration; each has a named reason and a text.
 
-`waits` reads one cluster's summary and what its source says of itself, and gives the reasons, most
-important first: the source (what is not current tells nothing of the present, so then nothing else
-is said and no step is advised), then the brokers that are not in order, then the step that the
-phase asks for. Screens, `status` and alerts all print these words. The result is empty only when
-the migration is finalized, or there was none to do, and nothing is pending.
+`waits` returns the reasons from one cluster's summary and the metadata log's currency, most
+important first: the source (if it is not current, the rest is stale, so this is the only wait and
+no step is advised), then the brokers with problems, then the step of the phase. Screens, `status`
+and alerts all print these texts. The result is empty only if the migration is finalized, or the
+cluster does not migrate, and nothing is pending.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,11 +19,11 @@ from migration.values.durations import duration_text
 
 _RANK: Final = {kind: rank for rank, kind in enumerate(WaitKind)}
 _RESTARTS: Final = (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED, Phase.KRAFT)
-"""The phases in which a broker in ZooKeeper mode is what the migration waits for."""
+"""The phases in which the migration waits for a broker in ZooKeeper mode."""
 
 
 def nothing_seen(cluster: str) -> ClusterSummary:
-    """Make the summary of a cluster of which no record was read: ZooKeeper's, as far as known."""
+    """Return the summary of a cluster without any record: in ZooKeeper mode, as far as known."""
     return ClusterSummary(
         cluster=cluster,
         metadata_offset=None,
@@ -42,7 +42,7 @@ def nothing_seen(cluster: str) -> ClusterSummary:
 def waits(
     summary: ClusterSummary, log: SourceCurrency, now_ms: int, stall_after_ms: int
 ) -> tuple[Wait, ...]:
-    """Everything that is being waited for, most important first; `log`: the metadata log's."""
+    """Return all waits, most important first; `log`: the metadata log's currency."""
     blocked = _log_wait(summary, log, now_ms)
     if blocked is not None:
         return (blocked,)
@@ -50,7 +50,7 @@ def waits(
 
 
 def _migration_waits(summary: ClusterSummary, now_ms: int, stall_after_ms: int) -> Iterator[Wait]:
-    """Yield what the migration waits for, given data that is current."""
+    """Yield what the migration waits for, given current data."""
     troubles = sorted(
         (t for b in summary.brokers for t in broker_waits(b, now_ms, stall_after_ms)),
         key=lambda wait: (_RANK[wait.kind], wait.broker),
@@ -69,7 +69,7 @@ def _migration_waits(summary: ClusterSummary, now_ms: int, stall_after_ms: int) 
 
 
 def headline(summary: ClusterSummary, reasons: tuple[Wait, ...]) -> str:
-    """Say in one line what is being waited for, also when it is nothing."""
+    """Return one line that states what the migration waits for, or that it waits for nothing."""
     if reasons:
         more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
         return reasons[0].text + more
@@ -79,7 +79,7 @@ def headline(summary: ClusterSummary, reasons: tuple[Wait, ...]) -> str:
 
 
 def _log_wait(summary: ClusterSummary, log: SourceCurrency, now_ms: int) -> Wait | None:
-    """Say why the metadata log does not show the present; None: it does, or it is over."""
+    """Return why the metadata log is not current; None: it is, or the log has ended."""
     status = log.status
     match log.state:
         case SourceState.CURRENT | SourceState.OVER:
@@ -130,7 +130,7 @@ def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> W
 
 
 def _zookeeper_waits(summary: ClusterSummary, now_ms: int) -> Iterator[Wait]:
-    """Yield that ZooKeeper is not seen, as long as the migration needs it."""
+    """Yield that the connection to ZooKeeper is lost, while the migration needs ZooKeeper."""
     zookeeper = summary.zookeeper
     if zookeeper is None or zookeeper.blind_since_ms is None or summary.phase in WITHOUT_ZOOKEEPER:
         return
@@ -143,7 +143,7 @@ def _zookeeper_waits(summary: ClusterSummary, now_ms: int) -> Iterator[Wait]:
 
 
 def _disk_waits(summary: ClusterSummary, named: set[int | None]) -> Iterator[Wait]:
-    """Yield the brokers whose directories cannot be told, unless they are waited for already."""
+    """Yield the brokers whose directories are unknown, unless another wait names them."""
     for one in summary.disks.brokers.values() if summary.disks else ():
         if one.unreachable is not None and one.id not in named:
             yield Wait(
@@ -167,10 +167,10 @@ def _jmx_waits(summary: ClusterSummary) -> Iterator[Wait]:
 
 
 def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
-    """Yield the brokers to restart in KRaft mode, where the phase asks for it.
+    """Yield the brokers to restart in KRaft mode, if the phase requires it.
 
-    Once a broker has left KRaft mode for migration mode, no broker is to go there: that is how a
-    rollback begins, which only an operator can end or undo.
+    After a broker has changed from KRaft mode to migration mode, no broker should enter KRaft mode:
+    a rollback has begun, and only an operator can complete or undo it.
     """
     if summary.phase not in _RESTARTS:
         return
@@ -200,7 +200,7 @@ def _rolling_back(reverted: list[int]) -> Wait:
 
 
 def _phase_wait(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
-    """Yield what the phase itself waits for; in `hybrid` that is its brokers, named one by one."""
+    """Yield the phase's own wait; in `hybrid` there is a wait for each broker instead."""
     if summary.phase is Phase.ZOOKEEPER:
         text = "the KRaft controllers to be provisioned: their log holds no migration state yet"
         yield Wait(kind=WaitKind.CONTROLLERS, text=text)

@@ -1,11 +1,11 @@
-"""One reason to wait: its name for scripts and alerts, and its words for a person."""
+"""One reason to wait: its name for scripts and alerts, and its text for an operator."""
 
 import enum
 from dataclasses import dataclass
 
 
 class WaitKind(enum.StrEnum):
-    """Why there is a wait; the name stays when its words change. In order of importance."""
+    """The kind of a wait; the name stays when the text changes. In order of importance."""
 
     SOURCE_ERROR = "source_error"
     NOT_RUNNING = "not_running"
@@ -34,8 +34,8 @@ class Wait:
     """One reason to wait.
 
     Attributes:
-        text: the reason in words; follows "waiting for: ".
-        broker: the broker it is about, if it is about one.
+        text: the reason as shown to users; follows "waiting for: ".
+        broker: the broker that it concerns, if any.
         since_ms: since when, by the records' timestamps or the source's clock.
     """
 
