@@ -1,1 +1,1 @@
-"""What every source shares of the Python process: threads, garbage collection."""
+"""Helpers for the Python process of a source: background threads, garbage collection."""

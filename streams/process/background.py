@@ -1,4 +1,4 @@
-"""What runs in threads of its own from `start` to `stop`, as a context manager."""
+"""The base class of objects that run threads of their own from `start` to `stop`."""
 
 from abc import ABC, abstractmethod
 from types import TracebackType
@@ -6,18 +6,18 @@ from typing import Self
 
 
 class Running(ABC):
-    """Started on entry, stopped at the end."""
+    """A context manager that starts its threads on entry and stops them on exit."""
 
     @abstractmethod
     def start(self) -> Self:
-        """Begin."""
+        """Start the threads; return the object itself."""
 
     @abstractmethod
     def stop(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
 
     def __enter__(self) -> Self:
-        """Start."""
+        """Call `start`."""
         return self.start()
 
     def __exit__(
@@ -26,5 +26,5 @@ class Running(ABC):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop."""
+        """Call `stop`."""
         self.stop()

@@ -1,7 +1,7 @@
-"""Python's cyclic garbage collector, kept out of the way where a batch makes a million objects.
+"""Disables Python's cyclic garbage collector while a batch creates a million objects.
 
-None of them is part of a cycle, yet each generation's collection looks at all of them: a quarter
-of the time of a large batch. Reference counting goes on meanwhile.
+None of these objects is part of a cycle, but the collector scans all of them in each generation,
+which takes a quarter of the time of a large batch. Reference counting still frees objects.
 """
 
 import gc
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Switch the collector off, and on again if it was on."""
+    """Disable the collector for the block, then enable it if it was enabled before."""
     was_on = gc.isenabled()
     gc.disable()
     try:
