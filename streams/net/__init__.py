@@ -1,1 +1,1 @@
-"""Endpoints, TLS and SASL settings, files of secrets."""
+"""Endpoints, TLS and SASL settings, secret files."""

@@ -1,25 +1,25 @@
-"""Where a controller or a broker listens: host and port."""
+"""The host and port of a listener of a controller or broker."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Endpoint:
-    """Where a controller listens."""
+    """The host and port of a listener of a controller or broker."""
 
     host: str
     port: int
 
     def __str__(self) -> str:
-        """Print as in a bootstrap list."""
+        """Return `host:port`, as in a bootstrap list; an IPv6 address is in brackets."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @staticmethod
     def parse_list(text: str) -> "tuple[Endpoint, ...]":
-        """Read `c1:9093,c2:9093`; IPv6 addresses stand in brackets.
+        """Parse `c1:9093,c2:9093`; an IPv6 address is in brackets.
 
         Raises:
-            ValueError: an entry is not host:port, or there is none.
+            ValueError: an entry is not host:port, or the list is empty.
         """
         found = []
         for entry in filter(None, (part.strip() for part in text.split(","))):

@@ -1,13 +1,13 @@
-"""What can go wrong before a request is sent: settings and credentials.
+"""Errors of settings and credentials, which occur before a request is sent.
 
 LiveError                    base of the errors of the Kafka clients, the follower and the disks
-`-- AuthenticationFailed     refused until credentials change; tried again slowly
+`-- AuthenticationFailed     rejected until the credentials change; retried slowly
 """
 
 
 class LiveError(Exception):
-    """A node cannot be asked, or what it answered cannot be kept."""
+    """A node cannot be queried, or its answer cannot be stored."""
 
 
 class AuthenticationFailed(LiveError):
-    """The node refused the credentials (SASL), or a secret cannot be read."""
+    """The node rejected the credentials (SASL), or a secret cannot be read."""

@@ -1,4 +1,4 @@
-"""A listener from a Spark option: where to ask, which cluster it must be, how it is secured."""
+"""A listener as a Spark option describes it: endpoints, required cluster id, security."""
 
 import json
 from typing import NamedTuple
@@ -8,10 +8,10 @@ from streams.net.security import Security, parse_security
 
 
 class Listener(NamedTuple):
-    """Where controllers or brokers are asked.
+    """The listener of the controllers or brokers to query.
 
     Attributes:
-        cluster_id: the only one to accept; None: any.
+        cluster_id: the only cluster id to accept; None accepts any.
     """
 
     endpoints: tuple[Endpoint, ...]
@@ -20,10 +20,10 @@ class Listener(NamedTuple):
 
 
 def parse_listener(option: str) -> Listener:
-    """Read what `streams.spark.settings` wrote.
+    """Parse the option that `streams.spark.settings` wrote.
 
     Raises:
-        ValueError: an address or a security setting that cannot work.
+        ValueError: an address or a security setting is invalid.
     """
     told = json.loads(option)
     endpoints = Endpoint.parse_list(told["bootstrap"])

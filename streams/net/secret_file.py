@@ -1,7 +1,8 @@
-"""Files that hold secrets: every reader of one reads it here, and refuses it if others can too.
+"""Reads secret files, and rejects a file that other users can read or change.
 
-The rule is ssh's for private keys, with one exception: a file may have mode 0640 if its group is
-one of ours. Root may read the files of every user.
+All code that reads a secret file uses this module. The rule is that of ssh for private keys, with
+one exception: a file may have mode 0640 if its group is a group of this process. Root may read the
+files of every user.
 """
 
 import os
@@ -14,14 +15,17 @@ _BYTES_MAX: Final = 64 * 1024
 
 
 class SecretFileRefused(Exception):
-    """The file cannot be read, or other users can read or change it; with the command to fix it."""
+    """The file cannot be read, or other users can read or change it.
+
+    In the second case the message has the command that fixes it.
+    """
 
 
 def content(path: Path) -> bytes:
-    """Read a secret.
+    """Return the bytes of a secret file, the first 64 KiB at most.
 
     Raises:
-        SecretFileRefused: it cannot be read, or is not private.
+        SecretFileRefused: the file cannot be read, or is not private.
     """
     try:
         with path.open("rb") as file:
@@ -33,10 +37,11 @@ def content(path: Path) -> bytes:
 
 
 def first_line(path: Path) -> str:
-    """Read the first line of a file, which is the secret.
+    """Return the first line of a file, which is the secret.
 
     Raises:
-        SecretFileRefused: there is none, it cannot be read, or is not private.
+        SecretFileRefused: the first line is empty, or the file cannot be read, is not UTF-8 or is
+            not private.
     """
     try:
         lines = content(path).decode("utf-8").splitlines()

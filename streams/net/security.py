@@ -1,4 +1,4 @@
-"""How to reach a controller that wants TLS or SASL, without a secret in any printable value."""
+"""The TLS and SASL settings of a listener; no printable value contains a secret."""
 
 import os
 from collections.abc import Mapping
@@ -16,24 +16,24 @@ _MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Security:
-    """Security of a listener, or of ZooKeeper. It holds where secrets are, never what they are.
+    """The security settings of a listener, or of ZooKeeper: locations of secrets, never secrets.
 
-    So it may stand in Spark options, which the UI and every plan show. Secrets are read again at
-    each connection attempt, so a rotated password needs no restart.
+    The settings may therefore be in Spark options, which the UI and every plan show. Secrets are
+    read at each connection attempt, so a rotated password needs no restart.
 
     Attributes:
         protocol: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
         sasl_mechanism: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI or OAUTHBEARER.
-        username: The SASL user; for GSSAPI the principal comes from the credential cache. Of
-            ZooKeeper, which is not reached by SASL, the user of the scheme `digest`.
+        username: The SASL user; for GSSAPI the principal comes from the credential cache. For
+            ZooKeeper, which Kraftgate does not access by SASL, the user of the scheme `digest`.
         password_file: File whose first line is the password (OAUTHBEARER: the token).
-        password_env: Name of an environment variable instead of that file.
-        ca_file: PEM file of trusted authorities; None trusts the system's.
+        password_env: Name of an environment variable that replaces `password_file`.
+        ca_file: PEM file of trusted authorities; None trusts the authorities of the system.
         cert_file: PEM file of the client's certificate, for mutual TLS.
-        key_file: PEM file of its key; may be encrypted with `key_password_file`.
-        key_password_file: File whose first line decrypts the key.
-        check_hostname: Whether the certificate must name the host that was dialled.
-        key: The configuration's key that says all this, for messages.
+        key_file: PEM file of the client's private key; `key_password_file` decrypts it.
+        key_password_file: File whose first line decrypts the key; None: it is not encrypted.
+        check_hostname: Whether the certificate must name the host that the client connects to.
+        key: The configuration key of these settings, for messages.
     """
 
     protocol: str = "PLAINTEXT"
@@ -49,10 +49,11 @@ class Security:
     key: str = field(default="security", compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what could only fail later.
+        """Reject settings that would otherwise fail at the connection attempt.
 
         Raises:
-            ValueError: an unknown protocol or mechanism, or SASL without a mechanism.
+            ValueError: the protocol or mechanism is unknown, SASL has no mechanism, or both
+                `password_file` and `password_env` are given.
         """
         if self.protocol not in _PROTOCOLS:
             raise ValueError(f"protocol {self.protocol!r} is none of {', '.join(_PROTOCOLS)}")
@@ -66,21 +67,21 @@ class Security:
 
     @property
     def sasl(self) -> bool:
-        """Whether the listener authenticates by SASL."""
+        """Whether the listener authenticates clients by SASL."""
         return self.protocol.startswith("SASL_")
 
     @property
     def zookeeper_identity(self) -> bool:
-        """Whether ZooKeeper is told who asks: by `digest`, or by a certificate (`x509`)."""
+        """Whether ZooKeeper authenticates the client: by `digest`, or by certificate (`x509`)."""
         return self.username is not None or self.cert_file is not None
 
     @property
     def tls(self) -> bool:
-        """Whether the listener speaks TLS."""
+        """Whether the listener uses TLS."""
         return self.protocol.endswith("SSL")
 
     def password(self) -> str | None:
-        """Read the password now.
+        """Read and return the password; None: none is configured.
 
         Raises:
             AuthenticationFailed: the file cannot be read or the variable is not set.
@@ -97,7 +98,7 @@ class Security:
         return None
 
     def key_password(self) -> str | None:
-        """Read the TLS key's password now.
+        """Read and return the password of the TLS key; None: none is configured.
 
         Raises:
             AuthenticationFailed: the file cannot be read.
@@ -105,7 +106,7 @@ class Security:
         return None if self.key_password_file is None else _secret(self.key_password_file)
 
     def private_key(self) -> Path | None:
-        """Return the file of the TLS key for the TLS library, after a check that it is private.
+        """Return the TLS key file for the TLS library, after a check that the file is private.
 
         Raises:
             AuthenticationFailed: the file cannot be read, or other users can read it.
@@ -119,10 +120,10 @@ class Security:
 
 
 def parse_security(told: Mapping[str, Any]) -> Security:
-    """Read its fields from a Spark option, where files are names.
+    """Return the settings of a Spark option, in which paths are strings.
 
     Raises:
-        ValueError: it cannot work.
+        ValueError: the settings are invalid.
     """
     fields: dict[str, Any] = {
         name: Path(value) if name in _PATHS and value is not None else value
