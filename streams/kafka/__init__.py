@@ -1,9 +1,10 @@
-"""The Kafka client: one connection with its requests, for brokers and controllers.
+"""The Kafka client for brokers and controllers: one connection and its requests.
 
     connection   TCP, TLS, SASL, version negotiation, time limits; `ask` and `send`
-    framing      frames, bounded and checked by schema before a library decodes them
-    messages     the controllers' requests and replies, and every version that is used
-    node         all requests to one broker or controller; `broker_values` are its replies
+    framing      frames; checks size and schema before a library decodes a frame
+    messages     requests and replies of controllers, and the versions of every API
+    node         all requests to one broker or controller; `broker_values` has the replies
 
-`errors` draws the tree of typed errors: each has the endpoint and what failed, and never a secret.
+`errors` shows the tree of typed errors. Each error names the endpoint and the failure, and never
+contains a secret.
 """

@@ -1,4 +1,7 @@
-"""The brokers' requests and replies as plain values: METADATA, DESCRIBE_LOG_DIRS, LIST_OFFSETS."""
+"""Requests to brokers, and their replies as plain values.
+
+The APIs are METADATA, DESCRIBE_LOG_DIRS and LIST_OFFSETS.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -23,7 +26,7 @@ _VOLUMES_SINCE: Final = 4
 
 
 def metadata_request(version: int, *, topics: bool) -> Any:  # noqa: ANN401
-    """Build a METADATA of all topics, or of none; it creates no topic."""
+    """Build a METADATA request for all topics, or for none; it never creates a topic."""
     return entity(METADATA, version, "Request")(
         topics=None if topics else (),
         allow_auto_topic_creation=False,
@@ -32,7 +35,7 @@ def metadata_request(version: int, *, topics: bool) -> Any:  # noqa: ANN401
 
 
 def read_metadata(reply: Any) -> ClusterView:  # noqa: ANN401
-    """Turn kio's MetadataResponse into a value."""
+    """Convert kio's MetadataResponse to a value."""
     return ClusterView(
         cluster_id=reply.cluster_id,
         brokers={
@@ -56,12 +59,12 @@ def read_metadata(reply: Any) -> ClusterView:  # noqa: ANN401
 
 
 def log_dirs_request(version: int) -> Any:  # noqa: ANN401
-    """Build a DESCRIBE_LOG_DIRS of all replicas."""
+    """Build a DESCRIBE_LOG_DIRS request for all replicas."""
     return entity(DESCRIBE_LOG_DIRS, version, "Request")(topics=None)
 
 
 def read_log_dirs(reply: Any) -> tuple[LogDirAnswer, ...]:  # noqa: ANN401
-    """Turn kio's DescribeLogDirsResponse, which has no error, into values."""
+    """Convert kio's DescribeLogDirsResponse, which must have no error, to values."""
     return tuple(_log_dir(each, reply.__version__) for each in reply.results)
 
 
@@ -104,7 +107,7 @@ def _known(number: int) -> int | None:
 
 
 def offsets_request(version: int, wanted: Sequence[TopicPartition], which: int) -> Any:  # noqa: ANN401
-    """Build a LIST_OFFSETS of an offset (LATEST or EARLIEST) of each partition, as a consumer."""
+    """Build a LIST_OFFSETS request of a consumer: LATEST or EARLIEST of each partition."""
     topic_kind = entity(LIST_OFFSETS, version, "ListOffsetsTopic")
     partition_kind = entity(LIST_OFFSETS, version, "ListOffsetsPartition")
     by_topic: defaultdict[str, list[int]] = defaultdict(list)
@@ -126,7 +129,7 @@ def offsets_request(version: int, wanted: Sequence[TopicPartition], which: int) 
 
 
 def read_offsets(reply: Any) -> Iterator[PartitionOffset]:  # noqa: ANN401
-    """Turn kio's ListOffsetsResponse into values."""
+    """Convert kio's ListOffsetsResponse to values."""
     for topic in reply.topics:
         for each in topic.partitions:
             yield PartitionOffset(

@@ -1,4 +1,4 @@
-"""What brokers answer, as plain values: "absent" is None instead of -1 or a zero UUID."""
+"""Replies of brokers as plain values: an absent value is None instead of -1 or a zero UUID."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,7 +12,7 @@ TopicPartition: TypeAlias = tuple[str, int]
 
 
 class BrokerAddress(NamedTuple):
-    """A broker as METADATA lists it, by the listener that was asked."""
+    """A broker as METADATA lists it: its address on the listener that received the request."""
 
     id: int
     host: str
@@ -20,12 +20,12 @@ class BrokerAddress(NamedTuple):
 
 
 class PartitionView(NamedTuple):
-    """A partition as a broker's metadata cache has it.
+    """A partition in the metadata cache of a broker.
 
     Attributes:
-        topic_id: 32 hexadecimal digits; None where the cluster knows no topic ids.
-        leader: None while there is none.
-        leader_epoch: of that leader.
+        topic_id: 32 hexadecimal digits; None if the cluster has no topic ids.
+        leader: None while the partition has no leader.
+        leader_epoch: the epoch of that leader.
     """
 
     topic: str
@@ -38,16 +38,16 @@ class PartitionView(NamedTuple):
 
 
 class ClusterView(NamedTuple):
-    """A METADATA reply of one broker: its own view, which may lag behind the controller's.
+    """A METADATA reply of one broker: the broker's view, which can lag behind the controller's.
 
     Attributes:
-        cluster_id: None when the broker does not know it yet.
-        brokers: those that are up, by id; a broker that has just started may know none.
-        partitions: of all topics that the principal may describe.
-        errors: Kafka's error code by topic, of topics that are listed with one.
-        controller: the broker that controls, or, under a KRaft controller, any that is alive; None
-            while there is none.
-        racks: of the brokers that have one.
+        cluster_id: None if the broker does not know it yet.
+        brokers: the live brokers by id; a broker that has just started may list none.
+        partitions: the partitions of all topics that the principal may describe.
+        errors: Kafka's error code by topic, for topics that the reply lists with an error.
+        controller: the active controller in ZooKeeper mode; with a KRaft controller, any live
+            broker; None while there is none.
+        racks: the rack by broker id, for brokers that have a rack.
     """
 
     cluster_id: str | None
@@ -58,11 +58,11 @@ class ClusterView(NamedTuple):
     racks: Mapping[int, str] = _NO_RACKS
 
     def hosted_by(self, broker: int) -> tuple[PartitionView, ...]:
-        """The partitions with a replica on the broker."""
+        """Return the partitions that have a replica on the broker."""
         return tuple(each for each in self.partitions.values() if broker in each.replicas)
 
     def led_by(self, broker: int) -> tuple[TopicPartition, ...]:
-        """The partitions whose leader the broker is."""
+        """Return the partitions that the broker leads."""
         return tuple(key for key, each in self.partitions.items() if each.leader == broker)
 
 
@@ -70,10 +70,10 @@ class ReplicaPlace(NamedTuple):
     """A replica in a log directory.
 
     Attributes:
-        bytes: the size of its segments.
-        lag: of a current replica behind its high watermark, of a future one behind the current
-            one; in messages, -1 when the broker does not know.
-        future: whether it is a future replica, which a move between directories fills.
+        bytes: the total size of its segments.
+        lag: of a current replica, its lag behind its high watermark; of a future replica, its lag
+            behind the current replica; in messages; -1 if the broker does not know it.
+        future: whether it is a future replica, the target of a move between directories.
     """
 
     topic: str
@@ -88,8 +88,8 @@ class LogDirAnswer(NamedTuple):
 
     Attributes:
         error: 0, or Kafka's error code; 56 for an offline directory.
-        total_bytes: of the volume; None when the broker does not tell (before v4).
-        usable_bytes: the same of what is free.
+        total_bytes: the size of the volume; None if the reply has none (before v4).
+        usable_bytes: the free space of the volume; None if the reply has none (before v4).
     """
 
     path: str
@@ -100,12 +100,12 @@ class LogDirAnswer(NamedTuple):
 
 
 class PartitionOffset(NamedTuple):
-    """One partition's offset, as its leader tells it.
+    """The offset of one partition, from its leader.
 
     Attributes:
-        error: 0, or Kafka's error code; the offset means nothing then.
-        offset: for LATEST the high watermark, since that is what a consumer may read.
-        leader_epoch: for LATEST the leader's current one; None when the broker does not tell.
+        error: 0, or Kafka's error code; the offset is invalid if there is an error.
+        offset: for LATEST the high watermark, because a consumer may read up to it.
+        leader_epoch: for LATEST the leader's current epoch; None if the reply has none.
     """
 
     topic: str
@@ -116,11 +116,14 @@ class PartitionOffset(NamedTuple):
 
 
 class PartitionEnd(NamedTuple):
-    """Where a partition's log ends, from its leader, with the topic's id before and after.
+    """The end of a partition's log, from its leader, with the topic's id from METADATA.
+
+    LIST_OFFSETS addresses a topic by name, so the offsets belong to the id only if the id was the
+    same before and after the request (`streams.log_dirs.log_ends.confirmed`).
 
     Attributes:
-        start: the log start offset; None when it was not asked for.
-        broker: the leader that tells so.
+        start: the log start offset; None if it was not requested.
+        broker: the leader that returned the offsets.
     """
 
     topic: str

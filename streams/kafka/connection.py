@@ -1,8 +1,9 @@
 """One connection to one broker or controller: it sends a request and returns the reply.
 
-kafka-python's KafkaConnection does ApiVersions, TLS and every SASL mechanism. `framing.py` lets it
-carry kio's requests too, and checks every reply before kio or kafka-python decodes it. Each call is
-bounded in time and in bytes. Errors of both libraries are converted to `errors.py`'s.
+kafka-python's KafkaConnection handles ApiVersions, TLS and every SASL mechanism. `framing.py` lets
+it send the requests of kio too, and checks every reply before kio or kafka-python decodes it. Each
+call has a limit in time and in bytes. Errors of both libraries are converted to those of
+`errors.py`.
 """
 
 import logging
@@ -29,28 +30,28 @@ from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
 
 REPLY_BYTES_MAX: Final = 64 * 1024 * 1024
-"""A broker describes about a million replicas in it."""
+"""A DESCRIBE_LOG_DIRS reply of this size holds about a million replicas."""
 _READ_BYTES: Final = 64 * 1024
 _READ_BYTES_MAX: Final = 1024 * 1024
 _GRACE_MS: Final = 3000
-"""How much longer than a long poll its reply may take."""
+"""The time that a reply may take in addition to the wait of a long poll."""
 
 
 class Connection:
-    """A connected and authenticated connection. Not thread-safe, except for `interrupt`.
+    """An open and authenticated connection. Not thread-safe, except for `interrupt`.
 
-    The caller's own thread drives kafka-python's event loop while it waits for a reply.
+    The thread of the caller runs kafka-python's event loop while it waits for a reply.
     """
 
     def __init__(
         self, endpoint: Endpoint, security: Security, *, connect_timeout_ms: int = 3000
     ) -> None:
-        """Connect, agree on versions and authenticate, all within `connect_timeout_ms`.
+        """Connect, negotiate versions and authenticate, all within `connect_timeout_ms`.
 
         Raises:
             ConnectionFailed: refused, timed out, TLS failed, or no version in common.
-            ReplyDamaged: what listens there does not speak Kafka.
-            AuthenticationFailed: the SASL exchange was refused, or a secret cannot be read.
+            ReplyDamaged: the endpoint does not speak the Kafka protocol.
+            AuthenticationFailed: the SASL exchange was rejected, or a secret cannot be read.
         """
         _quiet_library_logs()
         self.endpoint = endpoint
@@ -71,7 +72,7 @@ class Connection:
         except BaseException:
             sock.close()
             raise
-        # From here on closing the KafkaConnection closes the transport and its socket.
+        # From here, closing the KafkaConnection also closes the transport and its socket.
         self._kafka.connection_made(transport)
         self._kafka.parser = Frames()
         transport.pause_reading()
@@ -82,10 +83,10 @@ class Connection:
         self._kafka.parser.reply_bytes_max = REPLY_BYTES_MAX
 
     def version(self, api_key: int) -> int:
-        """Return the highest version of `api_key` that both sides speak.
+        """Return the highest version of `api_key` that both sides support.
 
         Raises:
-            RequestRefused: there is none.
+            RequestRefused: both sides have no version in common.
         """
         ours = messages.VERSIONS[api_key]
         theirs = self._kafka.broker_version_data.api_versions.get(api_key, (0, -1))
@@ -101,12 +102,12 @@ class Connection:
         """Send a kio request and return the kio reply.
 
         Args:
-            request: The entity; its version must be one that `version` returned.
-            wait_ms: How long the node may take before the 3 s of grace begin (a long poll).
+            request: The entity; its version must be the one that `version` returned.
+            wait_ms: How long the node may hold the request (a long poll); 3 s of grace are added.
             bytes_max: The largest reply that is accepted.
 
         Raises:
-            ConnectionFailed: the connection broke, or no reply came in time.
+            ConnectionFailed: the connection broke, or no reply arrived in time.
             ReplyDamaged: the reply does not decode, or is too large.
         """
         body = self.send(RequestFrame(request), wait_ms=wait_ms, bytes_max=bytes_max)
@@ -126,10 +127,10 @@ class Connection:
         wait_ms: int,
         bytes_max: int = REPLY_BYTES_MAX,
     ) -> Any:  # noqa: ANN401
-        """Send a message of kafka-python's kind and return its reply; arguments as `ask`'s.
+        """Send a message of kafka-python and return its reply; the arguments are those of `ask`.
 
         Raises:
-            ConnectionFailed: the connection broke, or no reply came in time.
+            ConnectionFailed: the connection broke, or no reply arrived in time.
             ReplyDamaged: the reply does not decode, or is too large.
         """
         if self._kafka is None or not self._kafka.connected:
@@ -147,13 +148,13 @@ class Connection:
         deadline: float,
         opening: Security | None = None,
     ) -> Any:  # noqa: ANN401
-        """Run the event loop in this thread until the coroutine is done or the time is up.
+        """Run the event loop in this thread until the coroutine is done or the deadline passes.
 
-        `opening`: how the connection is secured, while it is being opened.
+        `opening`: the security settings, only while the connection is being opened.
         """
         future = self._net.call_soon_with_future(coroutine)
         try:
-            # A little later than kafka-python's own timers, whose messages are better.
+            # 50 ms later than kafka-python's own timers, which give better messages.
             self._net.poll((deadline - time.monotonic()) * 1000 + 50, future)
         except (OSError, RuntimeError, ValueError) as error:
             raise ConnectionFailed(f"{self.endpoint} {error}") from error
@@ -164,23 +165,23 @@ class Connection:
         return future.value
 
     def interrupt(self) -> None:
-        """Close from another thread: a waiting `ask` raises ConnectionFailed at once."""
+        """Close the connection from another thread: a pending `ask` raises ConnectionFailed."""
         try:
             self._net.call_soon_threadsafe(self._close_kafka)
         except (OSError, RuntimeError):
             return  # closed already
 
     def close(self) -> None:
-        """Close; a second time does nothing."""
+        """Close the connection; a second call does nothing."""
         self._close_kafka()
         self._net.close()
 
     def __enter__(self) -> Self:
-        """Use as a context manager; closes at the end."""
+        """Return the connection; the end of the block closes it."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Call `close`."""
         self.close()
 
     def _close_kafka(self) -> None:
@@ -189,7 +190,7 @@ class Connection:
 
 
 class _FileToken(AbstractTokenProvider):  # type: ignore[misc] # kafka-python has no types
-    """An OAUTHBEARER token that is read from its file (or variable) whenever one is needed."""
+    """An OAUTHBEARER token, read from its file (or variable) each time kafka-python needs it."""
 
     def __init__(self, security: Security) -> None:
         super().__init__()
@@ -207,7 +208,7 @@ def _dial(endpoint: Endpoint, deadline: float) -> socket.socket:
     try:
         sock = socket.create_connection((endpoint.host, endpoint.port), timeout=timeout)
     except (ValueError, OverflowError) as error:
-        # A name that no resolver takes, or a port beyond 65535: replies may name either.
+        # A host name that no resolver accepts, or a port above 65535: a reply can have both.
         raise ConnectionFailed(f"{endpoint} is no address: {error}") from error
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -216,12 +217,12 @@ def _dial(endpoint: Endpoint, deadline: float) -> socket.socket:
 
 
 class _BoundedReads:
-    """Returns to the event loop after 1 MB: kafka-python reads for as long as bytes arrive."""
+    """Returns to the event loop after 1 MB: kafka-python alone reads until no bytes arrive."""
 
     _sock: Any
 
     def _sock_recv(self) -> tuple[bytes, Exception | None]:
-        """Return what is there, or the error that ends the connection."""
+        """Return the bytes that have arrived, or the error that ends the connection."""
         read: list[bytes] = []
         try:
             while len(read) * _READ_BYTES < _READ_BYTES_MAX and (
@@ -231,18 +232,18 @@ class _BoundedReads:
         except (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             return b"".join(read), None
         except OSError as error:
-            # What came before the error is read first; the next call finds the error again.
+            # Return the bytes before the error first; the next call gets the error again.
             return b"".join(read), None if read else kafka_errors.KafkaConnectionError(error)
         closed = None if read else kafka_errors.KafkaConnectionError("socket disconnected")
         return b"".join(read), closed
 
 
 class _TCPTransport(_BoundedReads, KafkaTCPTransport):  # type: ignore[misc]
-    """kafka-python's transport, with bounded reads."""
+    """kafka-python's TCP transport, with bounded reads."""
 
 
 class _SSLTransport(_BoundedReads, KafkaSSLTransport):  # type: ignore[misc]
-    """kafka-python's transport, with bounded reads."""
+    """kafka-python's TLS transport, with bounded reads."""
 
 
 def _transport(
@@ -287,7 +288,7 @@ _AUTHENTICATION: Final = (
 
 
 def _typed(endpoint: Endpoint, error: BaseException, opening: Security | None) -> LiveError:
-    """Say what happened in an operator's words: refused, timed out, not found, ..."""
+    """Return the typed error for an error of a library, with a message for the operator."""
     if isinstance(error, LiveError):
         return error
     if isinstance(error, BadFrame):
@@ -300,7 +301,7 @@ def _typed(endpoint: Endpoint, error: BaseException, opening: Security | None) -
     if isinstance(error, kafka_errors.KafkaConnectionError):
         return ConnectionFailed(f"{endpoint} {_closed(opening)}")
     if isinstance(error, LookupError | TypeError | ValueError):
-        # kafka-python's SASL mechanisms take the server's tokens apart without checks.
+        # kafka-python's SASL mechanisms parse the tokens of the server without checks.
         return ReplyDamaged(f"{endpoint} sent a SASL token that cannot be read: {error!r}")
     return ConnectionFailed(f"{endpoint} {str(error) or type(error).__name__}")
 
@@ -308,7 +309,7 @@ def _typed(endpoint: Endpoint, error: BaseException, opening: Security | None) -
 def _not_authenticated(
     endpoint: Endpoint, security: Security | None, error: BaseException
 ) -> AuthenticationFailed:
-    """Say who was not let in, by which mechanism, and which key of the configuration says so."""
+    """Return the error that names the user, the mechanism and the configuration key."""
     if security is None:
         return AuthenticationFailed(f"{endpoint}: authentication failed: {_sasl_words(error)}")
     who = f"user {security.username}" if security.username else "the client"
@@ -319,7 +320,7 @@ def _not_authenticated(
 
 
 def _sasl_words(error: BaseException) -> str:
-    """What the listener said, without kafka-python's names for it."""
+    """Return the error text of the listener, without the class names of kafka-python."""
     if isinstance(error, kafka_errors.UnsupportedSaslMechanismError):
         return "the listener does not offer this mechanism"
     said = str(error.args[0] if error.args else error)
@@ -327,7 +328,7 @@ def _sasl_words(error: BaseException) -> str:
 
 
 def _closed(opening: Security | None) -> str:
-    """Guess why a listener hangs up at once: it mostly speaks something else."""
+    """Return the probable cause: mostly, a listener that closes at once speaks another protocol."""
     if opening is None:
         return "closed the connection"
     spoken = f"{opening.protocol} with {opening.sasl_mechanism}"
@@ -347,10 +348,10 @@ _WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (
 
 
 def _quiet_library_logs() -> None:
-    """Keep kafka-python from logging every lost connection, and secrets at DEBUG.
+    """Prevent kafka-python from logging every lost connection, and secrets at DEBUG.
 
-    Its connection logs whole SASL requests and its parser every byte at DEBUG. What happens to a
-    connection is reported by our typed errors, and by the follower's status.
+    At DEBUG its connection logs whole SASL requests and its parser every byte. The typed errors and
+    the status of the follower report the state of a connection.
     """
     for name, level in (("kafka.net", logging.CRITICAL), ("kafka.protocol", logging.WARNING)):
         logger = logging.getLogger(name)

@@ -26,17 +26,17 @@ ELSEWHERE = frozenset(
         Code.UNKNOWN_LEADER_EPOCH,
     }
 )
-"""This controller does not lead, or not in the epoch asked for (validateLeaderOnlyRequest)."""
+"""This controller is not the leader, or not in the requested epoch (validateLeaderOnlyRequest)."""
 
 SNAPSHOT_GONE = frozenset({Code.SNAPSHOT_NOT_FOUND, Code.POSITION_OUT_OF_RANGE})
-"""The leader deleted the snapshot while it was fetched, or has another one of that name."""
+"""The leader deleted the snapshot during the fetch, or has another snapshot with that name."""
 
 NOT_A_CONTROLLER = frozenset({Code.UNKNOWN_TOPIC_OR_PARTITION, Code.UNKNOWN_TOPIC_ID})
 """A broker does not serve the metadata log (KafkaApis.handleFetchRequest)."""
 
 
 def name(code: int) -> str:
-    """Name a code; one that is not acted on by its number."""
+    """Return the name of a code of `Code`; for any other code, `error code NUMBER`."""
     try:
         return Code(code).name
     except ValueError:

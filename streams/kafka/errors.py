@@ -1,15 +1,15 @@
-"""What can go wrong while a controller or a broker is asked.
+"""Errors of requests to a controller or broker.
 
     LiveError (`streams.net.errors`)
-    |-- AuthenticationFailed   (`streams.net.errors`) refused until credentials change
-    |-- ConnectionFailed       transient: the node did not answer; another one may be asked
-    |-- ReplyDamaged           transient: a reply, or a fetched snapshot, is not what Kafka writes
-    |-- NotAuthorized          refused until the ACL is granted; tried again slowly
+    |-- AuthenticationFailed   (`streams.net.errors`) rejected until the credentials change
+    |-- ConnectionFailed       transient: the node did not answer; another node may answer
+    |-- ReplyDamaged           transient: a reply or a fetched snapshot is invalid
+    |-- NotAuthorized          rejected until the ACL is granted; retried slowly
     |-- RequestRefused         the node answered with another error, or is too old for the request
-    `-- WrongCluster           refused: the nodes, or what is stored, belong to another cluster
+    `-- WrongCluster           rejected: the nodes or the stored data belong to another cluster
 
-Each names what failed, where and, where there is one, the fix. Errors of kafka-python, kio and the
-operating system are chained below them and never leak.
+Each error names the failure, the endpoint and, if there is one, the fix. Errors of kafka-python,
+kio and the operating system are chained as the cause and never leak.
 """
 
 from streams.net.errors import LiveError
@@ -28,8 +28,8 @@ class NotAuthorized(LiveError):
 
 
 class RequestRefused(LiveError):
-    """The node answered with an error that no ACL fixes, or is too old for the request."""
+    """The node returned an error that no ACL fixes, or is too old for the request."""
 
 
 class WrongCluster(LiveError):
-    """The cluster id differs from the configured one, or from the one of the stored data."""
+    """The cluster id differs from the configured one, or from that of the stored data."""

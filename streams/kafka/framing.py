@@ -1,9 +1,9 @@
-"""kio's requests and replies behind the object interface of kafka-python, and the frames of both.
+"""Adapts requests and replies of kio to the object interface of kafka-python; reads all frames.
 
-KafkaConnection calls exactly what is defined here: of a request `API_KEY`, `API_VERSION`,
-`expect_response`, `with_header`, `header`, `encode`; of its reply's class `decode`; and a
-KafkaProtocol that `Frames` replaces. A test holds this against a real controller, as kafka-python
-promises none of it.
+KafkaConnection uses exactly the members that are defined here: `API_KEY`, `API_VERSION`,
+`expect_response`, `with_header`, `header` and `encode` of a request; `decode` of the class of its
+reply; and a KafkaProtocol, which `Frames` replaces. kafka-python documents none of them as stable,
+so a test checks them against a real controller.
 """
 
 import io
@@ -23,7 +23,7 @@ from streams.wire.replies import body_of
 
 CLIENT_ID: Final = "kraftgate"
 HANDSHAKE_BYTES_MAX: Final = 1024 * 1024
-"""A reply to ApiVersions has about 1 kB, the largest SASL token 64 kB."""
+"""An ApiVersions reply has about 1 kB, the largest SASL token 64 kB."""
 _API_VERSIONS: Final = 18
 _LENGTH_BYTES: Final = 4
 _SHOWN_BYTES: Final = 16
@@ -31,10 +31,10 @@ _ERROR_CODE: Final = slice(4, 6)
 
 
 class BadFrame(KafkaProtocolError):  # type: ignore[misc] # kafka-python has no types
-    """What came is no reply to what was asked; kafka-python then closes the connection.
+    """The bytes are not a reply to the pending request; kafka-python then closes the connection.
 
     Attributes:
-        reason: What is wrong with it, a clause.
+        reason: The flaw, as a clause.
     """
 
     def __init__(self, reason: str) -> None:
@@ -43,7 +43,7 @@ class BadFrame(KafkaProtocolError):  # type: ignore[misc] # kafka-python has no 
 
 
 class RequestFrame:
-    """A kio request behind the interface of kafka-python's ApiMessage (KafkaProtocol uses it)."""
+    """A kio request with the interface of kafka-python's ApiMessage, which KafkaProtocol uses."""
 
     def __init__(self, entity: Any) -> None:  # noqa: ANN401
         self.API_KEY = int(entity.__api_key__)
@@ -53,16 +53,20 @@ class RequestFrame:
         self._client_id = CLIENT_ID
 
     def expect_response(self) -> bool:
-        """Say that a reply follows."""
+        """Return True: every request has a reply."""
         return True
 
     def with_header(self, correlation_id: int = 0, client_id: str = CLIENT_ID) -> None:
-        """Take the id that the reply will carry."""
+        """Set the correlation id, which the reply repeats."""
         self.header = _Header(correlation_id, self.API_KEY, self.API_VERSION)
         self._client_id = client_id
 
     def encode(self, *, framed: bool, header: bool) -> bytes:
-        """Return the bytes to send: length, header, request."""
+        """Return the bytes to send: length, header, request.
+
+        Raises:
+            ValueError: `with_header` was not called, or only a part is wanted.
+        """
         if self.header is None or not (framed and header):
             raise ValueError("a request is sent framed and with its header")
         with io.BytesIO() as buffer:
@@ -80,12 +84,12 @@ class RequestFrame:
         return len(payload).to_bytes(4, "big") + payload
 
     def __str__(self) -> str:
-        """Print without content, for kafka-python's log."""
+        """Return API key and version without the content, for kafka-python's log."""
         return f"API {self.API_KEY} v{self.API_VERSION}"
 
 
 class _Header:
-    """What KafkaProtocol keeps of a request until its reply comes."""
+    """The part of a request that KafkaProtocol stores until the reply arrives."""
 
     def __init__(self, correlation_id: int, api_key: int, api_version: int) -> None:
         self.correlation_id = correlation_id
@@ -93,28 +97,28 @@ class _Header:
         self.request_api_version = api_version
 
     def get_response_class(self) -> "type[ReplyFrame]":
-        """Return the class that takes the reply's bytes."""
+        """Return the class whose `decode` receives the bytes of the reply."""
         return ReplyFrame
 
 
 class ReplyFrame:
-    """A reply: it stays bytes inside the event loop; kio decodes them outside of it."""
+    """A reply: it stays bytes inside the event loop; kio decodes it outside the loop."""
 
     @staticmethod
     def decode(buffer: io.BytesIO) -> bytes:
-        """Return the body as it is."""
+        """Return the body without decoding it."""
         return buffer.read()
 
 
 class Frames(KafkaProtocol):  # type: ignore[misc] # kafka-python has no types
-    """kafka-python's protocol, with its reading replaced.
+    """kafka-python's protocol with a replaced reader.
 
-    A frame's size is bounded before anything is kept of it, memory grows with what arrives, not
-    with what is announced, and every reply is checked against kio's schema before it is decoded,
-    by kio or by kafka-python.
+    The size of a frame is checked before the frame is buffered. Memory grows with the bytes that
+    arrive, not with the announced size. Every reply is checked against kio's schema before kio or
+    kafka-python decodes it.
 
     Attributes:
-        reply_bytes_max: The largest reply that is taken.
+        reply_bytes_max: The largest reply that is accepted.
     """
 
     def __init__(self) -> None:
@@ -123,10 +127,11 @@ class Frames(KafkaProtocol):  # type: ignore[misc] # kafka-python has no types
         self._received = bytearray()
 
     def receive_bytes(self, data: bytes) -> list[tuple[int, Any]]:
-        """Take what arrived; return the correlation ids and replies that are complete.
+        """Buffer the received bytes; return the correlation id and body of each complete reply.
 
         Raises:
-            BadFrame: it is no reply, too large, or not the one that is awaited.
+            BadFrame: the bytes are not a reply, the reply is too large, or it is not the pending
+                one.
         """
         self._received += data
         replies = []
@@ -156,11 +161,12 @@ class Frames(KafkaProtocol):  # type: ignore[misc] # kafka-python has no types
             raise BadFrame(f"sent a reply of {len(frame)} bytes that was not requested")
         header = self.in_flight_requests.popleft()
         if isinstance(header, SaslBytesResponse):
-            # SASL before Kafka 1.0: tokens without headers, which the mechanism checks.
+            # SASL before Kafka 1.0: tokens without headers; the mechanism checks them.
             return header.correlation_id, header.decode(io.BytesIO(frame))
         key, version = header.request_api_key, header.request_api_version
         if key == _API_VERSIONS and any(frame[_ERROR_CODE]):
-            # So that any client can read it (ApiVersionsRequest.getErrorResponse).
+            # An error reply has version 0, which any client can read
+            # (ApiVersionsRequest.getErrorResponse).
             version = 0
         try:
             body = body_of(frame, load_response_schema(key, version), header.correlation_id)

@@ -1,8 +1,9 @@
-"""The controllers' requests and replies as plain values; versions and classes of every API.
+"""Requests to controllers and their replies as plain values; versions and classes of every API.
 
-In: what the cursor wants. Out: kio entities to send; and back from kio entities, `FetchReply`,
-`SnapshotReply` and `ClusterReply`, in which "absent" is None instead of -1.
-Rules of the exchange: KafkaRaftClient.handleFetchRequest and handleFetchSnapshotRequest (3.9).
+In: the parameters of a request from the cursor. Out: the kio entities to send, and from kio's
+replies `FetchReply`, `SnapshotReply` and `ClusterReply`, in which an absent value is None instead
+of -1. Rules of the exchange: KafkaRaftClient.handleFetchRequest and handleFetchSnapshotRequest
+(3.9).
 """
 
 import datetime
@@ -31,9 +32,9 @@ VERSIONS: Final = {
     LIST_OFFSETS: (7, 7),
     DESCRIBE_LOG_DIRS: (3, 4),
 }
-"""Versions that are used, lowest and highest, by API key.
+"""The lowest and highest version that Kraftgate uses, by API key.
 
-DESCRIBE_LOG_DIRS before v3 has no error code: without authorization it is merely empty.
+DESCRIBE_LOG_DIRS before v3 has no error code: without authorization the reply is only empty.
 """
 _CONTROLLER: Final = "a KRaft controller of Kafka 3.3 or later"
 _BROKER: Final = "a broker of Kafka 3.2 or later"
@@ -61,7 +62,7 @@ _REPLICA_STATE_SINCE: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class OffsetAndEpoch:
-    """A snapshot's name, or where an epoch ends: the offset after its last record."""
+    """The name of a snapshot, or the end of an epoch: the offset after its last record."""
 
     end_offset: int
     epoch: int
@@ -69,7 +70,7 @@ class OffsetAndEpoch:
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """The leader as a node sees it; `node` is None while it knows of none."""
+    """The leader that a node reports; `node` is None while it knows no leader."""
 
     node: int | None
     epoch: int
@@ -80,14 +81,14 @@ class FetchReply:
     """A FETCH reply for the one metadata partition.
 
     Attributes:
-        error: Kafka's error code; 0 is none.
-        leader: The tagged CurrentLeader, when sent.
-        endpoints: Where nodes listen, by node id, as far as told (v16 on).
+        error: Kafka's error code; 0 is no error.
+        leader: The tagged CurrentLeader, if the reply has it.
+        endpoints: Endpoints by node id, as far as the reply has them (v16 and later).
         high_watermark: First offset that is not committed; None while the leader knows none.
         log_start: First offset of the leader's log.
         diverging: The tagged DivergingEpoch: the follower's last epoch is not the leader's.
-        snapshot: The tagged SnapshotId: fetch this instead of the log.
-        records: Batches as on the leader's disk, possibly with a cut one at the end.
+        snapshot: The tagged SnapshotId: fetch this snapshot instead of the log.
+        records: Batches as on the leader's disk; the last one may be cut.
     """
 
     error: int = 0
@@ -114,7 +115,7 @@ class SnapshotReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterReply:
-    """A DESCRIBE_CLUSTER reply, as far as the principal may see it (ALTER on CLUSTER in 3.9)."""
+    """A DESCRIBE_CLUSTER reply, as far as the principal may read it (ALTER on CLUSTER in 3.9)."""
 
     error: int = 0
     cluster_id: str | None = None
@@ -122,7 +123,10 @@ class ClusterReply:
 
 
 def entity(api_key: int, version: int, name: str) -> Any:  # noqa: ANN401 generated kio classes
-    """Return the kio class `name` of a request's or reply's module, such as `FetchPartition`."""
+    """Return the kio class `name` from the module of a request or reply.
+
+    `name`: such as `FetchPartition`; `Request` and `Response` name the message itself.
+    """
     module, prefix = _MODULES[api_key]
     kind = "response" if name.startswith("Response") else "request"
     source = importlib.import_module(f"kio.schema.{module}.v{version}.{kind}")
@@ -140,7 +144,7 @@ def fetch_request(
     max_wait_ms: int,
     max_bytes: int,
 ) -> Any:  # noqa: ANN401
-    """Build a FETCH of the metadata partition by topic id, as replica -1."""
+    """Build a FETCH request for the metadata partition by topic id, as replica -1."""
     partition = entity(FETCH, version, "FetchPartition")(
         partition=0,
         current_leader_epoch=leader_epoch,
@@ -151,7 +155,7 @@ def fetch_request(
     topic = entity(FETCH, version, "FetchTopic")(
         topic_id=METADATA_TOPIC_ID, partitions=(partition,)
     )
-    # From v15 on the replica id sits in the tagged ReplicaState, whose default is -1.
+    # In v15 and later the replica id is in the tagged ReplicaState, whose default is -1.
     replica = {} if version >= _REPLICA_STATE_SINCE else {"replica_id": _CONSUMER}
     return entity(FETCH, version, "Request")(
         **replica,
@@ -173,7 +177,7 @@ def snapshot_request(
     position: int,
     max_bytes: int,
 ) -> Any:  # noqa: ANN401
-    """Build a FETCH_SNAPSHOT, from byte `position` on, as replica -1."""
+    """Build a FETCH_SNAPSHOT request from byte `position`, as replica -1."""
     partition = entity(FETCH_SNAPSHOT, version, "PartitionSnapshot")(
         partition=0,
         current_leader_epoch=leader_epoch,
@@ -191,17 +195,17 @@ def snapshot_request(
 
 
 def cluster_request(version: int) -> Any:  # noqa: ANN401
-    """Build a DESCRIBE_CLUSTER of the controllers (KIP-919)."""
+    """Build a DESCRIBE_CLUSTER request for the controllers (KIP-919)."""
     return entity(DESCRIBE_CLUSTER, version, "Request")(
         include_cluster_authorized_operations=False, endpoint_type=_CONTROLLERS
     )
 
 
 def read_fetch(reply: Any) -> FetchReply:  # noqa: ANN401
-    """Turn kio's FetchResponse into a value.
+    """Convert kio's FetchResponse to a value.
 
     Raises:
-        ReplyDamaged: it holds other than the one partition asked for.
+        ReplyDamaged: the reply does not have exactly one partition.
     """
     endpoints = _endpoints(reply)
     if reply.error_code.value != 0:
@@ -220,10 +224,10 @@ def read_fetch(reply: Any) -> FetchReply:  # noqa: ANN401
 
 
 def read_snapshot(reply: Any) -> SnapshotReply:  # noqa: ANN401
-    """Turn kio's FetchSnapshotResponse into a value.
+    """Convert kio's FetchSnapshotResponse to a value.
 
     Raises:
-        ReplyDamaged: it holds other than the one partition asked for.
+        ReplyDamaged: the reply does not have exactly one partition.
     """
     endpoints = _endpoints(reply)
     if reply.error_code.value != 0:
@@ -240,7 +244,7 @@ def read_snapshot(reply: Any) -> SnapshotReply:  # noqa: ANN401
 
 
 def read_cluster(reply: Any) -> ClusterReply:  # noqa: ANN401
-    """Turn kio's DescribeClusterResponse into a value."""
+    """Convert kio's DescribeClusterResponse to a value; an error reply has no cluster id."""
     if reply.error_code.value != 0:
         return ClusterReply(error=reply.error_code.value)
     nodes = {node.broker_id: Endpoint(node.host, node.port) for node in reply.brokers}

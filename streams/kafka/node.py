@@ -1,12 +1,12 @@
-"""All requests to one broker or controller, except the follower's own.
+"""All requests to one broker or controller, except those of the follower.
 
     with Node(Endpoint("b1", 9092), Security()) as broker:
         view = broker.metadata()
         log_dirs = broker.log_dirs()
         ends = broker.offsets(view.led_by(1), LATEST)
 
-Requests that only preflight and the probes need are kafka-python's, which support every version:
-they must also read a cluster that is too old to be migrated.
+Requests that only preflight and the probes need use the classes of kafka-python, which support
+every version: they must also read a cluster that is too old for a migration.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,9 +40,9 @@ _TOPIC: Final = 2
 _NODE: Final = 4
 _DEFAULT_CONFIG: Final = 5
 _TOPICS_MAX: Final = 500
-"""In one DESCRIBE_CONFIGS request."""
+"""The most topics in one DESCRIBE_CONFIGS request."""
 _PARTITIONS_MAX: Final = 5000
-"""In one LIST_OFFSETS request."""
+"""The most partitions in one LIST_OFFSETS request."""
 _API_VERSIONS_WITH_FEATURES: Final = 3
 _DENIED: Final = frozenset(
     {
@@ -55,11 +55,11 @@ _METADATA_VERSION: Final = "metadata.version"
 
 
 class Features(NamedTuple):
-    """The features in a node's ApiVersions reply.
+    """The features in the ApiVersions reply of a node.
 
     Attributes:
-        supported: the highest metadata.version that it supports; None when it reports none.
-        finalized: the one in force; None while there is none.
+        supported: the highest metadata.version that the node supports; None if it reports none.
+        finalized: the finalized metadata.version; None while there is none.
         migration_ready: whether a controller reports that it is configured for the migration.
     """
 
@@ -71,8 +71,8 @@ class Features(NamedTuple):
 class Node(Connection):
     """A connected and authenticated broker or controller. Not thread-safe.
 
-    Every call raises ConnectionFailed when no reply arrives in time, and ReplyDamaged when the
-    reply does not decode.
+    Every call raises ConnectionFailed if no reply arrives in time, and ReplyDamaged if the reply
+    does not decode.
     """
 
     def __init__(
@@ -83,24 +83,24 @@ class Node(Connection):
         connect_timeout_ms: int = 3000,
         reply_timeout_ms: int = 5000,
     ) -> None:
-        """Connect, agree on versions and authenticate.
+        """Connect, negotiate versions and authenticate.
 
         Args:
-            endpoint: Where the node listens.
-            security: How that listener is secured.
-            connect_timeout_ms: For connecting, TLS and SASL together.
-            reply_timeout_ms: For each reply, with 3 s of grace added.
+            endpoint: The listener of the node.
+            security: The security settings of that listener.
+            connect_timeout_ms: The limit for connecting, TLS and SASL together.
+            reply_timeout_ms: The limit for each reply; 3 s of grace are added.
 
         Raises:
             ConnectionFailed: refused, timed out, TLS failed, or no version in common.
-            ReplyDamaged: what listens there does not speak Kafka.
-            AuthenticationFailed: the SASL exchange was refused, or a secret cannot be read.
+            ReplyDamaged: the endpoint does not speak the Kafka protocol.
+            AuthenticationFailed: the SASL exchange was rejected, or a secret cannot be read.
         """
         super().__init__(endpoint, security, connect_timeout_ms=connect_timeout_ms)
         self._reply_timeout_ms = reply_timeout_ms
 
     def metadata(self, *, topics: bool = True) -> ClusterView:
-        """Return the cluster with all topics, or without any, as this broker sees it.
+        """Return this broker's view of the cluster, with all topics or without topics.
 
         Raises:
             RequestRefused: the broker does not support the version.
@@ -111,7 +111,7 @@ class Node(Connection):
         )
 
     def log_dirs(self) -> tuple[LogDirAnswer, ...]:
-        """Return this broker's own log directories, with all replicas in them.
+        """Return the log directories of this broker, with all replicas in them.
 
         Raises:
             NotAuthorized: DESCRIBE on CLUSTER is missing (KafkaApis.handleDescribeLogDirs).
@@ -125,10 +125,10 @@ class Node(Connection):
     def offsets(
         self, partitions: Iterable[TopicPartition], which: int
     ) -> tuple[PartitionOffset, ...]:
-        """Return an offset of each partition; one that this broker does not lead has an error.
+        """Return an offset or an error for each partition; one led elsewhere has an error.
 
         Args:
-            partitions: (topic, partition) of each.
+            partitions: (topic, partition) pairs.
             which: LATEST or EARLIEST.
 
         Raises:
@@ -145,11 +145,11 @@ class Node(Connection):
 
     @property
     def release(self) -> tuple[int, ...]:
-        """The release that offers the APIs that this node offers, such as (3, 9)."""
+        """The release that the API versions of this node imply, such as (3, 9)."""
         return tuple(self._kafka.broker_version_data.broker_version[:2])
 
     def features(self) -> Features:
-        """Return its features (ApiVersions)."""
+        """Return the features of this node (ApiVersions)."""
         reply = self._send(
             ApiVersionsRequest(
                 version=_API_VERSIONS_WITH_FEATURES,
@@ -166,11 +166,11 @@ class Node(Connection):
         )
 
     def settings(self, node_id: int, names: Sequence[str]) -> Mapping[str, str]:
-        """Return its server properties of these names; for a secret, only whether it is set.
+        """Return the server properties with these names; of a secret, only whether it is set.
 
         Raises:
             NotAuthorized: DESCRIBE_CONFIGS on CLUSTER is missing.
-            RequestRefused: it returns another error.
+            RequestRefused: the node returns another error.
         """
         (result,) = self._configs([(_NODE, str(node_id))], names)
         self._refuse(result.error_code, "its settings", "DESCRIBE_CONFIGS on CLUSTER")
@@ -186,7 +186,7 @@ class Node(Connection):
         """Return `min.insync.replicas` of every topic.
 
         Raises:
-            NotAuthorized: DESCRIBE_CONFIGS on one of them is missing.
+            NotAuthorized: DESCRIBE_CONFIGS on one of the topics is missing.
             ReplyDamaged: a value is not a number.
         """
         wanted = sorted(topics)
@@ -205,7 +205,7 @@ class Node(Connection):
         return found
 
     def reassignments(self) -> tuple[str, ...] | None:
-        """Return the open reassignments as text; None when this is not the controller.
+        """Return the ongoing reassignments as text; None if this node is not the controller.
 
         Raises:
             NotAuthorized: DESCRIBE on CLUSTER is missing.
@@ -224,7 +224,7 @@ class Node(Connection):
         )
 
     def quorum(self) -> Quorum | None:
-        """Return the quorum; None when this controller does not lead it.
+        """Return the state of the quorum; None if this controller is not its leader.
 
         Raises:
             NotAuthorized: DESCRIBE on CLUSTER is missing.
@@ -289,7 +289,7 @@ def _named(code: int) -> str:
 
 
 def _voter(state: Any) -> Voter:  # noqa: ANN401
-    """Convert a ReplicaState; before version 1 it has no times."""
+    """Convert a ReplicaState; before version 1 it has no timestamps."""
     caught_up = getattr(state, "last_caught_up_timestamp", None)
     return Voter(
         id=state.replica_id,
