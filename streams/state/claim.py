@@ -1,7 +1,7 @@
-"""The claim on a state directory: one process at a time follows with it.
+"""The claim on a state directory: one process at a time uses it.
 
-Claim it before anything else is opened: a second process would otherwise fail at whatever the two
-meet at first (a port, a journal), or take over the first one's audit trail.
+Claim the directory before anything else is opened. Otherwise a second process fails at the first
+resource that both use (a port, a journal), or writes to the audit trail of the first process.
 """
 
 import json
@@ -30,8 +30,8 @@ class Holder:
     """A process that claimed a state directory.
 
     Attributes:
-        created_s: when the process started; with its id it is unique on its host.
-        since: when it claimed the directory.
+        created_s: start time of the process; together with the process id it is unique on a host.
+        since: when the process claimed the directory, as ISO 8601 in UTC.
     """
 
     host: str
@@ -41,11 +41,11 @@ class Holder:
     since: str
 
     def words(self) -> str:
-        """Name the process."""
+        """Return the process, its host, its command and the time of its claim, for a message."""
         return f"process {self.pid} on {self.host} ({self.command}), since {self.since}"
 
     def is_running(self) -> bool | None:
-        """Return whether the process still runs; None: it runs on another host."""
+        """Return whether the process still runs; None: unknown, because it is on another host."""
         if self.host != socket.gethostname():
             return None
         try:
@@ -55,12 +55,12 @@ class Holder:
 
 
 class StateDirInUse(Exception):
-    """Another process follows with this directory; the message names the process."""
+    """Another process uses this directory; the message names the process."""
 
 
 @contextmanager
 def claimed(state_dir: Path) -> Iterator[None]:
-    """Make the directory, and be the only process that follows with it until the block ends.
+    """Create the directory if it is missing, and lock it until the block ends.
 
     Raises:
         StateDirInUse: another process has claimed it.
@@ -85,7 +85,7 @@ def _who(file: FileIO) -> str:
 
 
 def holder(state_dir: Path) -> Holder | None:
-    """Return the process that claimed the directory last; None: unknown, or none ever did.
+    """Return the process that claimed the directory last; None: unknown, or no process did.
 
     Raises:
         OSError: the lock file cannot be read.
@@ -97,7 +97,7 @@ def holder(state_dir: Path) -> Holder | None:
 
 
 def _sign(file: FileIO) -> None:
-    """Leave in the lock file which process has it."""
+    """Write this process to the lock file as its holder."""
     pid = os.getpid()
     me = Holder(
         host=socket.gethostname(),
@@ -112,7 +112,7 @@ def _sign(file: FileIO) -> None:
 
 
 def _parsed(content: bytes) -> Holder | None:
-    """Read what `_sign` wrote; an earlier version wrote nothing, or something else."""
+    """Parse the text of `_sign`; None: an earlier version wrote nothing, or another format."""
     try:
         return Holder(**json.loads(content[:_HOLDER_BYTES_MAX]))
     except (ValueError, TypeError):

@@ -1,7 +1,7 @@
 """The state directory: it holds copies of the cluster's metadata, so only its owner may use it.
 
-`prepare` is called by every process that writes a state directory, before it writes anything:
-directories are 0700 and files 0600 from their creation, those of Spark's JVM and workers too.
+Every process that writes to a state directory calls `prepare` first. Directories are then created
+with mode 0700 and files with mode 0600, also those of Spark's JVM and workers.
 """
 
 import errno
@@ -43,17 +43,17 @@ def _umask() -> int:
 
 
 GIVEN_UMASK: Final = _umask()
-"""The umask that this process was started with: an operator's own command gets it back."""
+"""The umask at the start of this process: commands of the operator run with it."""
 
 
 class UnsafeStateDir(PermissionError):
-    """Other users own a directory of ours or can change it; the message has the command to fix."""
+    """Another user owns the directory or can change it; the message has the command to fix it."""
 
 
 def prepare(path: Path) -> None:
-    """Create the state directory, or check it; whatever this process creates later is private.
+    """Create or check the state directory; all files that this process creates later are private.
 
-    A directory that an earlier release left readable to other users is made private.
+    A directory that an earlier release created readable to other users becomes private.
 
     Raises:
         UnsafeStateDir: another user owns it, can write to it, or can replace it.
@@ -71,7 +71,7 @@ def prepare(path: Path) -> None:
 
 
 def why_unusable(path: Path, error: OSError) -> str:
-    """Return what is wrong with the state directory, and the fix, in one line."""
+    """Return the problem of the state directory and its fix, in one line."""
     if isinstance(error, UnsafeStateDir):
         return str(error)
     fix = _FIXES.get(error.errno or 0, "set another directory").format(user=_name(os.geteuid()))
@@ -79,22 +79,22 @@ def why_unusable(path: Path, error: OSError) -> str:
 
 
 def check_way(path: Path) -> None:
-    """Check that no other user can put something else where a path leads.
+    """Check that no other user can replace a path or one of its parents.
 
     Raises:
-        UnsafeStateDir: another user owns, or can write to, a directory or link on the way.
+        UnsafeStateDir: another user owns, or can write to, a parent directory or a link in it.
     """
     for place in _way(path.absolute()):
         _check_place(place, path)
 
 
 def create_private() -> None:
-    """Let only this user use what this process, and every process that it starts, creates."""
+    """Make new files of this process, and of every process that it starts, private to its user."""
     os.umask(_PRIVATE_UMASK)
 
 
 def _check_ours(path: Path, state_dir: Path, found: os.stat_result) -> None:
-    """Refuse what another user owns or can write to, in the state directory or itself."""
+    """Reject `path`, in the state directory or itself, if another user owns or can write to it."""
     us = _name(os.geteuid())
     if found.st_uid != os.geteuid():
         owner = _name(found.st_uid)
@@ -110,7 +110,7 @@ def _check_ours(path: Path, state_dir: Path, found: os.stat_result) -> None:
 
 
 def _way(path: Path) -> Iterator[Path]:
-    """Every directory and symbolic link that leads to a path, without its last directory."""
+    """Yield each parent directory and symbolic link of a path, without its last directory."""
     links, here, left = 0, Path("/"), deque(path.parts[1:])
     yield here
     while left:
@@ -131,7 +131,7 @@ def _way(path: Path) -> Iterator[Path]:
 
 
 def _check_place(place: Path, path: Path) -> None:
-    """Refuse a directory, or a link, with which another user can replace a path below it."""
+    """Reject a directory or link through which another user can replace a path below it."""
     try:
         found = place.lstat()
     except FileNotFoundError:
@@ -150,7 +150,7 @@ def _check_place(place: Path, path: Path) -> None:
 
 
 def _tighten(path: Path) -> None:
-    """Make a directory private with all that is in it; itself first, which closes the rest."""
+    """Make a directory and its content private; the directory first, which protects the rest."""
     inside = [
         (Path(folder, name), Path(folder, name).lstat())
         for folder, names, files in os.walk(path)

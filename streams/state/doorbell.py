@@ -1,8 +1,8 @@
-"""How one source wakes another one, in another process, that waits on behalf of all.
+"""Wakes the source that waits on behalf of all sources, from another process.
 
-Spark asks the sources of a query for their offsets one after the other. So one of them waits for
-news, and the others, which answer at once, ring when they have some. The bell is a file's time of
-modification.
+Spark queries the sources of a query for their offsets one after the other. Therefore one source
+waits for new data, and the others, which answer at once, ring when they have new data. The bell is
+the modification time of a file.
 """
 
 import os
@@ -24,14 +24,18 @@ class Doorbell:
         self._heard = self._rung()
 
     def ring(self) -> None:
-        """Wake whoever waits."""
-        now = time.time_ns()  # finer than the kernel's own stamp, so that no two are the same
+        """Wake the source that waits."""
+        now = time.time_ns()  # finer than the kernel's own timestamp, so that each ring differs
         os.utime(self._path, ns=(now, now))
 
     def wait(self, news: Callable[[float], bool], timeout_s: float) -> bool:
-        """Wait for `news` of one's own (it waits so many seconds at the most) or for the bell.
+        """Wait for new data of this source or for the bell; return whether `news` was true.
 
-        Whether there are news of one's own. What was rung since the last call counts.
+        A ring since the last call ends the wait.
+
+        Args:
+            news: returns whether this source has new data; waits at most the given seconds for it.
+            timeout_s: the longest wait.
         """
         deadline = time.monotonic() + timeout_s
         while True:

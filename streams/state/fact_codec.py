@@ -1,4 +1,4 @@
-"""Observations as bytes, in the journal and in rows."""
+"""Converts observations to the bytes of journals and rows, and back."""
 
 from typing import Any, Final, cast, get_args
 
@@ -41,16 +41,21 @@ _READERS: Final[dict[str, TypeAdapter[Any]]] = {
 
 
 class FactUnreadable(ValueError):
-    """A stored fact is damaged, or of a later version."""
+    """A stored fact is damaged, or a later version wrote it."""
 
 
 def pack(fact: Observation) -> bytes:
-    """Return a fact as bytes."""
+    """Return a fact as MessagePack bytes.
+
+    Raises:
+        OverflowError: an integer does not fit 64 bits.
+        UnicodeEncodeError: a string contains half of a surrogate pair.
+    """
     return cast(bytes, msgpack.packb((type(fact).__name__, fact)))
 
 
 def keepable(fact: Observation) -> tuple[Observation, bytes]:
-    """Return a fact, or what is kept in place of it, as itself and as bytes."""
+    """Return a fact and its bytes; a FactQuarantined replaces a fact that cannot be packed."""
     try:
         return fact, pack(fact)
     except (OverflowError, UnicodeEncodeError) as error:
@@ -59,10 +64,10 @@ def keepable(fact: Observation) -> tuple[Observation, bytes]:
 
 
 def unpack(packed: bytes) -> Observation:
-    """Return what `pack` packed.
+    """Return the fact that `pack` packed.
 
     Raises:
-        FactUnreadable: the bytes are something else, or a fact of a later version.
+        FactUnreadable: the bytes are not a fact, or a fact of a later version.
     """
     try:
         name, fields = msgpack.unpackb(packed, use_list=False)
@@ -75,13 +80,13 @@ def unpack(packed: bytes) -> Observation:
 
 
 def key(fact: Observation) -> str | None:
-    """What the fact is about: a later one of the same key says all that is still true of it.
+    """Return the key of a fact, its subject: a later fact with the same key supersedes it.
 
-    None: it is an incident, which nothing follows from once it has taken effect.
+    None: the fact is an incident, which has no meaning after it has taken effect.
     """
     match fact:
         case ZnodeSeen() | ZkConfigSeen() | ZnodeGone():
-            # The last of them tells the sequence number that all the earlier ones are below.
+            # The last one has the highest sequence number; all earlier ones are below it.
             return "notifications" if parent(fact.path) == NOTIFICATIONS else fact.path
         case NotificationsMissed():
             return "notifications"

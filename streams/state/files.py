@@ -12,14 +12,14 @@ _LOCK_AGAIN_S: Final = 0.02
 
 
 def open_unbuffered(path: Path) -> FileIO:
-    """Open an existing file for writing, at its end, without a buffer of our own."""
+    """Open an existing file for writing at its end, without a Python buffer."""
     file = FileIO(str(path), "r+")
     file.seek(0, os.SEEK_END)
     return file
 
 
 def write_all(file: FileIO, content: bytes) -> None:
-    """Write every byte; a raw write may take fewer."""
+    """Write all bytes; a single raw write may write only a part of them."""
     view = memoryview(content)
     while view:
         view = view[file.write(view) or 0 :]
@@ -29,8 +29,8 @@ def try_lock(descriptor: int, *, shared: bool = False, wait_s_max: float = 0.0) 
     """Lock an open file until it is closed; False: another process holds the lock.
 
     Args:
-        descriptor: of the file; a process that inherits it holds the lock too.
-        shared: other shared locks are allowed.
+        descriptor: the descriptor of the file; a process that inherits it holds the lock too.
+        shared: allow other shared locks.
         wait_s_max: how long to retry while another process holds the lock.
 
     Raises:
@@ -52,14 +52,14 @@ def try_lock(descriptor: int, *, shared: bool = False, wait_s_max: float = 0.0) 
 def replace_file(
     path: Path, content: str | bytes, *, durable: bool = True, fresh: Path | None = None
 ) -> None:
-    """Replace a file in one step: a reader gets the old content or the new one.
+    """Replace a file atomically: a reader gets the old content or the new one.
 
     Args:
-        path: in an existing directory.
+        path: a file in an existing directory.
         content: text is written as UTF-8.
-        durable: the new content survives a power cut when this returns.
-        fresh: the file to write first, in the same directory; by default a name of this thread,
-            so that several writers do not meet.
+        durable: the new content survives a power cut once this function has returned.
+        fresh: the temporary file, in the same directory; by default its name contains the process
+            and the thread, so that several writers do not collide.
 
     Raises:
         OSError: the disk is full, or the directory is not writable; the old file stays.
@@ -81,7 +81,7 @@ def replace_file(
 
 
 def sync_directory(directory: Path) -> None:
-    """Make names in the directory survive a power cut."""
+    """Fsync a directory, so that its file names survive a power cut."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)

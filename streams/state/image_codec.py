@@ -1,6 +1,6 @@
-"""Images and summaries to bytes and back, by pydantic from their own types.
+"""Converts images and summaries to bytes and back; pydantic derives the format from their types.
 
-The next process to read them may be a later version: named fields, no pickles.
+A later version may read the bytes, so fields have names, and no pickle is used.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _BROKER: Final = TypeAdapter(BrokerSummary)
 
 
 def pack_image(image: ClusterImage) -> bytes:
-    """An image as the store keeps it."""
+    """Return an image as the MessagePack bytes of the store."""
     held_back = [
         (each.offset, each.timestamp_ms, type(each.record).__name__, tuple(each.record))
         for each in image.held_back
@@ -31,7 +31,7 @@ def pack_image(image: ClusterImage) -> bytes:
 
 
 def unpack_image(packed: bytes) -> ClusterImage:
-    """What `pack_image` packed."""
+    """Return the image that `pack_image` packed."""
     fields: dict[str, Any] = msgpack.unpackb(packed, strict_map_key=False, use_list=False)
     held_back = tuple(
         Stamped(offset, timestamp_ms, _record(name, values))
@@ -41,17 +41,17 @@ def unpack_image(packed: bytes) -> ClusterImage:
 
 
 def summary_json(summary: ClusterSummary) -> str:
-    """A cluster's summary without its brokers, which have rows of their own."""
+    """Return a cluster's summary as JSON, without its brokers, which have rows of their own."""
     return _CLUSTER.dump_json(replace(summary, brokers=())).decode()
 
 
 def broker_json(summary: BrokerSummary) -> str:
-    """One broker's summary."""
+    """Return one broker's summary as JSON."""
     return _BROKER.dump_json(summary).decode()
 
 
 def read_summary(cluster: str, brokers: list[str]) -> ClusterSummary:
-    """Both again."""
+    """Return a cluster's summary with its brokers, from the JSON of both."""
     read = tuple(_BROKER.validate_json(each) for each in brokers)
     return replace(_CLUSTER.validate_json(cluster), brokers=read)
 

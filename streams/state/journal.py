@@ -1,8 +1,8 @@
-"""The journal of one source: facts in the order they were seen, durable before they are offered.
+"""The journal of one source: facts in the order of observation, durable before Spark gets them.
 
-What `append` returned survives a power cut (`streams.state.sqlite`). One process appends; the
-workers of the job read. What was committed is compacted as Kafka compacts a topic: the last fact of
-each key stays, since a source that starts again must know what it had reported.
+A fact survives a power cut once `append` has returned (`streams.state.sqlite`). One process
+appends; the workers of the job read. Committed facts are compacted as Kafka compacts a topic: the
+last fact of each key remains, because a source that restarts must know what it reported.
 """
 
 import threading
@@ -39,27 +39,27 @@ DELETE FROM facts WHERE sequence IN (
     AND old.sequence <= :until
 )
 """
-"""Only what came since the last time can supersede anything: a source may keep tens of thousands of
-facts, and this is done several times a second."""
+"""Only facts since the last compaction can supersede another fact. The query relies on this: a
+source may have tens of thousands of facts, and compaction runs several times a second."""
 _SAYS_NOTHING: Final = """
 DELETE FROM facts WHERE sequence > :done AND sequence <= :until AND (key IS NULL OR over)
 """
 
 
 class JournalError(Exception):
-    """The journal cannot be used: its file is damaged, or is not the one the job read before."""
+    """The journal is unusable: its file is damaged, or is not the one that the job read before."""
 
 
 class Journal:
     """One source's journal. Thread-safe."""
 
     def __init__(self, path: Path, doorbell: Doorbell | None = None) -> None:
-        """Open for appending; made if it is not there.
+        """Open the journal for appending; create it if it is missing.
 
         `doorbell`: rung after each append.
 
         Raises:
-            JournalError: the file is no journal, or cannot be made.
+            JournalError: the file is not a journal, or cannot be created.
         """
         self.path = path
         self._doorbell = doorbell
@@ -71,9 +71,9 @@ class Journal:
             self._last = _last(self._db)
 
     def append(self, facts: Sequence[Observation]) -> int:
-        """Keep facts, all or none, and return the sequence number of the last one.
+        """Store all facts or none, and return the sequence number of the last one.
 
-        In place of a fact with a value that cannot be kept, a fact that names it is.
+        A FactQuarantined, which names the fact, replaces a fact with a value that cannot be stored.
 
         Raises:
             JournalError: the disk is full, or the file is not writable.
@@ -101,7 +101,7 @@ class Journal:
             return self._last
 
     def wait_beyond(self, sequence: int, timeout_s: float) -> bool:
-        """Wait for a fact behind `sequence`; False: none came in time."""
+        """Wait for a fact after `sequence`; False: none arrived in time."""
         deadline = time.monotonic() + timeout_s
         with self._news:
             while self._last <= sequence:
@@ -111,7 +111,7 @@ class Journal:
         return True
 
     def kept(self) -> Iterator[Observation]:
-        """All facts that are still there, in order: what the source had told, but for shards'."""
+        """Return the remaining facts in order: the reports of the source, without shard facts."""
         with self._news:
             rows = self._db.execute(
                 "SELECT fact FROM facts WHERE shard IS NULL ORDER BY sequence"
@@ -119,7 +119,9 @@ class Journal:
         return (unpack(packed) for (packed,) in rows)
 
     def compact(self, until: int) -> None:
-        """Drop what was committed, `until` included, but for the last fact of each key.
+        """Delete committed facts up to and including `until`, except the last fact of each key.
+
+        Facts without a key, and facts that end their key, are deleted too.
 
         Raises:
             JournalError: the file is not writable.
@@ -132,16 +134,16 @@ class Journal:
             self._compacted = max(self._compacted, until)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._news:
             self._db.close()
 
 
 def read(path: Path, after: int, until: int) -> list[tuple[int, int | None, bytes]]:
-    """The facts behind `after` up to `until`: sequence number, shard if it is for one, packed.
+    """Return the facts after `after` up to `until`: sequence number, shard or None, packed fact.
 
     Raises:
-        JournalError: they are not all there: the file is not the one that offered them.
+        JournalError: facts are missing: the file is not the one that offered them.
     """
     with _reading(path) as db:
         rows = db.execute(
@@ -158,17 +160,19 @@ def read(path: Path, after: int, until: int) -> list[tuple[int, int | None, byte
 
 
 def last_sequence(path: Path) -> int:
-    """The sequence number of the last fact in a journal; 0 before the first.
+    """Return the sequence number of the last fact in a journal; 0 before the first.
 
     Raises:
-        JournalError: there is none at `path`.
+        JournalError: there is no journal at `path`.
     """
     with _reading(path) as db:
         return _last(db)
 
 
 def first_behind(path: Path, read: int) -> int | None:
-    """When the first fact behind the number `read` was observed; None: there is no such fact.
+    """Return when the first fact after the number `read` was observed, in ms since 1970.
+
+    None: there is no such fact.
 
     Raises:
         JournalError: there is no journal at `path`.
@@ -194,13 +198,13 @@ def _reading(path: Path) -> Iterator[Connection]:
 def _last(db: Connection) -> int:
     if "facts" not in schema(db):  # a journal that is being created has no facts yet
         return 0
-    # Not the largest number in the table, whose last row may have been compacted away.
+    # Not max(sequence): compaction may have deleted the last row.
     row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'facts'").fetchone()
     return int(row[0]) if row else 0
 
 
 def _is_over(fact: Observation) -> bool:
-    """Whether nothing is left to know of a key after this: it is as if it had never been seen."""
+    """Whether a fact ends its key: after it the key is in the state of one never observed."""
     if isinstance(fact, ZnodeGone):
         return parent(fact.path) != NOTIFICATIONS
     return isinstance(fact, ReplicasBack)

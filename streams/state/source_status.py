@@ -1,4 +1,4 @@
-"""How a source says how it is: a file beside the store, for whoever judges the data's age."""
+"""Writes the status of a source to a file next to the store, from which its age is evaluated."""
 
 import json
 import logging
@@ -12,21 +12,21 @@ from migration.observed.source_status import SourceStatus, to_json
 from streams.state.files import replace_file
 
 STATUS_FILE: Final = "source.json"
-"""Of the metadata log's source, in the cluster's directory."""
+"""The status file of the metadata log's source, in the directory of the cluster."""
 _EVERY_S: Final = 1.0
 
 _log: Final = logging.getLogger(__name__)
 
 
 def now_ms() -> int:
-    """The wall clock, in ms since the epoch."""
+    """Return the wall clock, in ms since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def write_status(file: Path, status: SourceStatus) -> None:
     """Replace the status file.
 
-    Half of a surrogate pair, as the name of a file can have, is written as `?`: it is no text.
+    Half of a surrogate pair, which a file name can contain, has no UTF-8 form: `?` replaces it.
     """
     text = json.dumps(to_json(status), ensure_ascii=False)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def write_status(file: Path, status: SourceStatus) -> None:
 
 
 class StatusTeller:
-    """Writes a source's status once a second, from a thread: it ages when the process dies."""
+    """Writes a source's status once a second, from a thread; it gets stale if the process dies."""
 
     def __init__(self, file: Path, status: Callable[[], SourceStatus]) -> None:
         self._file = file
@@ -44,7 +44,7 @@ class StatusTeller:
         self._thread.start()
 
     def stop(self) -> None:
-        """Tell no more."""
+        """Stop the thread; the last status remains in the file."""
         self._stopping.set()
         self._thread.join(_EVERY_S * 2)
 
@@ -53,7 +53,7 @@ class StatusTeller:
             try:
                 write_status(self._file, self._status())
             except OSError as error:
-                # The status ages, which is what a reader is to see when it cannot be written.
+                # A status that cannot be written gets stale, and readers report that.
                 _log.warning("the source's status cannot be written: %s", error)
             if self._stopping.wait(_EVERY_S):
                 return

@@ -1,8 +1,8 @@
 """SQLite files of the state directory: opening, pragmas, formats and transactions.
 
-Every file that is written uses write-ahead logging, so that readers never wait for the writer, and
-`synchronous=FULL`, so that a committed transaction survives a power cut. Connections are in
-autocommit mode (a transaction begins where the code says so), and may be passed between threads.
+Every file that is opened for writing uses write-ahead logging, so that readers never wait for the
+writer, and `synchronous=FULL`, so that a committed transaction survives a power cut. Connections
+are in autocommit mode (the code begins each transaction), and may be passed between threads.
 """
 
 import sqlite3
@@ -23,7 +23,7 @@ def connect(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
     """Open a database for writing; create it and its directory if they are missing.
 
     Raises:
-        sqlite3.Error: the file is no database, or cannot be created.
+        sqlite3.Error: the file is not a database, or cannot be created.
         OSError: the directory cannot be created.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def connect_readonly(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
     """Open an existing database for reading.
 
     Raises:
-        sqlite3.Error: there is no such file. Whether it is a database shows the first query.
+        sqlite3.Error: there is no such file. A file that is not a database fails the first query.
     """
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro",
@@ -59,7 +59,7 @@ def connect_memory() -> Connection:
 
 @contextmanager
 def transaction(db: Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-    """Commit the block's statements, or none of them.
+    """Commit all statements of the block; roll all of them back if it raises.
 
     Raises:
         sqlite3.Error: the disk is full, or the file is damaged, read-only or locked for too long.
@@ -105,7 +105,7 @@ def damage(db: Connection) -> str | None:
 
 
 def _write_ahead(db: Connection, deadline_s: float) -> None:
-    """Switch to write-ahead logging; for this SQLite does not wait for another process."""
+    """Switch to write-ahead logging; retry, because SQLite does not wait for a lock here."""
     while True:
         try:
             db.execute("PRAGMA journal_mode=WAL")

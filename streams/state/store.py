@@ -1,4 +1,4 @@
-"""The audit store in SQLite: the job's driver writes it, each screen and command reads it."""
+"""The audit store in SQLite: the driver of the job writes it, screens and commands read it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,17 +30,17 @@ from streams.state.sqlite import (
 )
 
 FORMAT: Final = 3
-"""Of the tables and of what is packed in them."""
+"""The format of the tables and of the values that are packed in them."""
 EVENT: Final = "sequence, metadata_offset, timestamp_ms, kind, broker, fields, source, seen_ms"
 EventRow: TypeAlias = tuple[int, int | None, int | None, str, int | None, str, str, int | None]
 
 
 class StoreError(Exception):
-    """The store is absent, not ours, of another query, damaged or not writable."""
+    """The store is absent, not an audit store, of another query, damaged or not writable."""
 
 
 class StoreNotMade(StoreError):
-    """The file is there, and the first query is just about to make its tables."""
+    """The file exists, but another process has not created its tables yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +53,12 @@ class TransitionFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one batch made of one cluster.
+    """The result of one batch for one cluster.
 
     Attributes:
-        brokers: the summaries that changed.
-        gone: brokers that are no longer there.
-        place: up to where each source was read, by its name.
+        brokers: the broker summaries that changed.
+        gone: ids of the brokers that no longer exist.
+        place: up to where each source was read, by the name of the source.
     """
 
     cluster: str
@@ -72,7 +72,7 @@ class Outcome:
 
 
 class Store:
-    """One audit store. Use `open` to write, `open_readonly` to look."""
+    """One audit store. Use `open` to write and `open_readonly` to read."""
 
     def __init__(self, connection: Connection, path: Path) -> None:
         self._db = connection
@@ -80,10 +80,10 @@ class Store:
 
     @classmethod
     def open(cls, path: Path) -> "Store":
-        """Open for writing; made if it is not there.
+        """Open the store for writing; create it if it is missing.
 
         Raises:
-            StoreError: the file is no database, or cannot be made.
+            StoreError: the file is not a database, has another format, or cannot be created.
         """
         with errors_as(StoreError, f"{path} cannot be opened as the audit store"):
             db = connect(path)
@@ -95,31 +95,31 @@ class Store:
 
     @classmethod
     def open_readonly(cls, path: Path) -> "Store":
-        """Open to read what is there.
+        """Open an existing store for reading.
 
         Raises:
-            StoreError: there is no store at `path`.
-            StoreNotMade: there soon will be.
+            StoreError: there is no store at `path`, or it has another format.
+            StoreNotMade: another process is creating the store.
         """
         return cls(open_to_read(path), path)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     def __enter__(self) -> "Store":
-        """Use as a context manager; closes at the end."""
+        """Return the store; the end of the block closes it."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Call `close`."""
         self.close()
 
     def claim(self, query_id: str) -> None:
-        """Tie the store to one Spark checkpoint: batch numbers mean nothing beside another one.
+        """Bind the store to one Spark checkpoint: batch ids are valid only for that checkpoint.
 
         Raises:
-            StoreError: the store was filled by another query.
+            StoreError: another query filled the store.
         """
         rows = self._rows("SELECT value FROM meta WHERE key = 'query'")
         if not rows:
@@ -132,13 +132,13 @@ class Store:
             )
 
     def applied(self, batch_id: int) -> dict[str, dict[str, int]]:
-        """The place by cluster, for a batch that is in the store; empty: it is not."""
+        """Return the place by cluster of a batch; empty: the batch is not in the store."""
         rows = self._rows("SELECT cluster, place FROM batches WHERE batch_id = ?", (batch_id,))
         return {cluster: json.loads(place) for cluster, place in rows}
 
     def place(self, cluster: str, source: str) -> int:
-        """Up to where a source was read; 0: not at all yet."""
-        with self._failing("read"):  # read row by row: almost always the first has it
+        """Return up to where a source was read; 0: it was not read yet."""
+        with self._failing("read"):  # row by row: almost always the first row has it
             rows = self._db.execute(
                 "SELECT place FROM batches WHERE cluster = ? ORDER BY batch_id DESC", (cluster,)
             )
@@ -146,12 +146,12 @@ class Store:
             return next((int(each[source]) for each in found if source in each), 0)
 
     def image(self, cluster: str) -> ClusterImage:
-        """The latest image, or the empty one."""
+        """Return the latest image of a cluster; an empty image before the first batch."""
         rows = self._rows("SELECT image FROM clusters WHERE cluster = ?", (cluster,))
         return unpack_image(rows[0][0]) if rows else ClusterImage()
 
     def commit(self, batch_id: int, outcomes: Sequence[Outcome], now_ms: int) -> None:
-        """Write a batch of all clusters in one transaction.
+        """Write the outcomes of a batch for all clusters in one transaction.
 
         Raises:
             StoreError: the disk is full, or the file is not writable.
@@ -159,15 +159,15 @@ class Store:
         with errors_as(StoreError, f"batch {batch_id} cannot be written"), transaction(self._db):
             for outcome in outcomes:
                 self._write(batch_id, outcome, now_ms)
-            # Only the newest batch can come again; a few more are kept for inspection.
+            # Spark repeats only the newest batch; 1000 more remain for inspection.
             self._db.execute("DELETE FROM batches WHERE batch_id < ?", (batch_id - 1000,))
 
     def clusters(self) -> list[str]:
-        """The names of all clusters that were followed."""
+        """Return the names of all clusters in the store."""
         return [row[0] for row in self._rows("SELECT cluster FROM clusters ORDER BY cluster")]
 
     def summary(self, cluster: str) -> ClusterSummary | None:
-        """The cluster as of its last committed batch; None before the first."""
+        """Return the cluster as of its last committed batch; None before the first batch."""
         with self._failing("read"), transaction(self._db, "BEGIN"):
             rows = self._rows("SELECT summary FROM clusters WHERE cluster = ?", (cluster,))
             brokers = self._rows(
@@ -178,9 +178,13 @@ class Store:
     def events(
         self, cluster: str, after: int = 0, limit: int | None = None, *, newest: bool = False
     ) -> list[tuple[int, Event]]:
-        """Events with their sequence numbers, oldest first.
+        """Return events with their sequence numbers, oldest first.
 
-        `after`: only those behind that number; `limit`: so many of the oldest, or of the newest.
+        Args:
+            cluster: the name of the cluster.
+            after: only events with a higher sequence number.
+            limit: the most events to return; None: all.
+            newest: return the newest events up to the limit, instead of the oldest.
         """
         order = "DESC" if newest else "ASC"
         rows = self._rows(
@@ -191,9 +195,9 @@ class Store:
         return [(int(row[0]), read_event(row)) for row in sorted(rows, key=lambda row: int(row[0]))]
 
     def counts(self, cluster: str, after: int = 0) -> tuple[int, dict[str, int]]:
-        """The last event's sequence number, and how many there are of each kind.
+        """Return the sequence number of the last event, and the number of events by kind.
 
-        `after`: only of those behind that number; it comes back when there is none.
+        `after`: count only events with a higher sequence number; returned if there is none.
         """
         rows = self._rows(
             "SELECT kind, count(*), max(sequence) FROM events "
@@ -204,7 +208,7 @@ class Store:
         return last, {kind: count for kind, count, _ in rows}
 
     def newest(self, cluster: str, kind: str) -> Event | None:
-        """The newest event of one kind; None: there is none."""
+        """Return the newest event of one kind; None: there is none."""
         rows = self._rows(
             f"SELECT {EVENT} FROM events "  # noqa: S608
             "WHERE cluster = ? AND kind = ? ORDER BY sequence DESC LIMIT 1",
@@ -213,7 +217,7 @@ class Store:
         return read_event(rows[0]) if rows else None
 
     def transition_files(self, cluster: str) -> list[TransitionFile]:
-        """The Parquet files that count, in the order they were written."""
+        """Return the Parquet files of committed batches, in the order of batch and path."""
         rows = self._rows(
             "SELECT path, rows FROM transition_files WHERE cluster = ? ORDER BY batch_id, path",
             (cluster,),
@@ -273,8 +277,8 @@ def open_to_read(path: Path) -> Connection:
     """Open the file for reading, as `Store.open_readonly` does.
 
     Raises:
-        StoreError: there is no store at `path`.
-        StoreNotMade: there soon will be.
+        StoreError: there is no store at `path`, or it has another format.
+        StoreNotMade: another process is creating the store.
     """
     if not path.is_file():
         raise StoreError(f"{path} does not exist: nothing has been followed with this state yet")
@@ -288,7 +292,7 @@ def open_to_read(path: Path) -> Connection:
 
 
 def read_event(row: EventRow) -> Event:
-    """Read a row of the columns `EVENT`."""
+    """Return the event of a row with the columns `EVENT`."""
     _, offset, timestamp_ms, kind, broker, fields, source, seen_ms = row
     return Event(
         offset=offset,

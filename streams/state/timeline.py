@@ -1,6 +1,6 @@
-"""Parts of the events by the time they happened: counts for an axis, and pages for a list.
+"""Queries events by their time: counts for the axis of a timeline, and pages for a list.
 
-Tens of thousands of events stay in the file; what is read grows with what is asked for.
+Tens of thousands of events stay in the file; the cost of a query grows with its result.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from streams.state.sqlite import errors_as
 from streams.state.store import EVENT, StoreError, open_to_read, read_event
 
 STORE_ORIGIN: Final = 0
-"""Events of one moment: those of the store come before whatever is merged with them."""
+"""Among events of the same moment, those of the store sort before events of other origins."""
 _MOMENT: Final = "coalesce(timestamp_ms, seen_ms)"
 _WITHIN: Final = (
     f"cluster = :cluster AND {_MOMENT} >= :from_ms AND {_MOMENT} < :to_ms"
@@ -22,7 +22,7 @@ _WITHIN: Final = (
 
 
 class Place(NamedTuple):
-    """Where something stands on the axis: what is at one moment has an order still."""
+    """The position of an event on the axis; origin and sequence order events of one moment."""
 
     moment_ms: int
     origin: int
@@ -30,7 +30,11 @@ class Place(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """So many events of a kind in the stretch of this number."""
+    """The number of events of one kind in one interval (`stretch`, from 0) and lane.
+
+    Attributes:
+        lane: for events of the store, the name of their source.
+    """
 
     stretch: int
     lane: str
@@ -40,7 +44,7 @@ class Counted(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """What is asked for: from_ms <= moment < to_ms; None: of every kind, of every broker."""
+    """A filter for events: from_ms <= moment < to_ms; None selects every kind or broker."""
 
     cluster: str
     from_ms: int
@@ -49,7 +53,7 @@ class Window:
     broker: int | None = None
 
     def parameters(self) -> dict[str, object]:
-        """As SQL takes them."""
+        """Return the named parameters of the SQL query."""
         return {
             "cluster": self.cluster,
             "from_ms": self.from_ms,
@@ -60,10 +64,10 @@ class Window:
 
 
 class EventTimeline:
-    """Reads one store. Every method raises StoreError when the file cannot be read."""
+    """Reads one store. Every method raises StoreError if the file cannot be read."""
 
     def __init__(self, path: Path) -> None:
-        """Open.
+        """Open the store for reading.
 
         Raises:
             StoreError: there is no store at `path`, or it cannot be read.
@@ -72,11 +76,11 @@ class EventTimeline:
         self._db = open_to_read(path)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     def span(self, cluster: str) -> tuple[int, int] | None:
-        """The moments of the first and the last event; None: there is none."""
+        """Return the moments of the first and the last event, ms since 1970; None: no events."""
         ((first, last),) = self._rows(
             f"SELECT min({_MOMENT}), max({_MOMENT}) FROM events WHERE cluster = :cluster",  # noqa: S608
             {"cluster": cluster},
@@ -84,7 +88,7 @@ class EventTimeline:
         return None if first is None else (first, last)
 
     def counts(self, window: Window, stretch_ms: int, sources: set[Source]) -> Iterator[Counted]:
-        """Count by stretches of that length, source and kind."""
+        """Yield the number of events by interval of `stretch_ms`, source and kind."""
         asked = window.parameters() | {"stretch": stretch_ms}
         query = (
             f"SELECT ({_MOMENT} - :from_ms) / :stretch, source, kind, count(*) FROM events"  # noqa: S608
@@ -101,7 +105,7 @@ class EventTimeline:
         newest: bool,
         behind: Place | None = None,
     ) -> list[tuple[Place, Event]]:
-        """So many events in order, behind a place if one is given."""
+        """Return at most `limit` events in order, after the place `behind` if it is given."""
         asked = window.parameters() | {"limit": limit}
         beyond = ""
         if behind is not None:
@@ -125,6 +129,6 @@ def _placed(sequence: int, event: Event) -> tuple[Place, Event]:
 
 
 def _of(sources: set[Source]) -> str:
-    """Only names of our own get into the query."""
+    """Return the SQL condition; only names of `Source` get into it."""
     named = ", ".join(f"'{Source(each)}'" for each in sorted(sources))
     return f"source IN ({named})"
