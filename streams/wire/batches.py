@@ -1,12 +1,12 @@
-"""One reader of record batches, for segments, `.checkpoint` files and fetched bytes alike.
+"""The one reader of record batches: for segments, `.checkpoint` files and fetched bytes.
 
-In: bytes that start at a batch. Out: `Batch`es, each checked (magic 2, CRC-32C, lengths, offsets
-that go on where the last batch ended) before it is handed out, and decoded only when asked: a
-walk over the headers alone is this same iteration. Three outcomes: a batch, a `DamagedBatch`
-error that names file and byte, or the end.
+In: bytes that start at a batch. Out: `Batch`es. Each batch is checked (magic 2, CRC-32C, lengths,
+offsets without a gap to the batch before) before it is returned; its records are decoded only on
+request, so the same iteration also serves to read only the headers. There are three outcomes: a
+batch, a `DamagedBatch` error that names file and byte, or the end.
 
 Layout: org.apache.kafka.common.record.DefaultRecordBatch. The CRC does not cover the base offset,
-the length, the magic and the leader epoch, so those are held against the batch before.
+the length, the magic and the leader epoch, so these are compared with the batch before.
 """
 
 import struct
@@ -27,35 +27,35 @@ timestamp, producer id and epoch, base sequence, record count."""
 MAGIC: Final = 2
 MAGIC_AT: Final = 16
 CRC_START: Final = 21
-"""The CRC covers the bytes from here, the attributes, to the end of the batch."""
+"""The CRC covers the bytes from here (the attributes) to the end of the batch."""
 CONTROL_BIT: Final = 0x20
 LENGTH_END: Final = 12
-"""The length counts the bytes from here on."""
+"""The length counts the bytes from here."""
 _LENGTH_MIN: Final = HEADER.size - LENGTH_END
 _FIELDS: Final = struct.Struct(">qiibIhi8xq14xi")
-"""Of `HEADER` what a reader needs: base offset, length, leader epoch, magic, CRC, attributes, last
-offset delta, max timestamp, record count."""
+"""The fields of `HEADER` that a reader needs: base offset, length, leader epoch, magic, CRC,
+attributes, last offset delta, max timestamp, record count."""
 _COMPRESSION_MASK: Final = 0x07
 _CODECS: Final = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 _BASE_TIMESTAMP_AT: Final = 27
 _OFFSET_MAX: Final = 2**63 - 2
-"""The offset behind it must fit 64 bits too."""
+"""The next offset must fit 64 bits too."""
 
 
 class Batch:
-    """One record batch whose header and CRC were checked; its records are read when asked for.
+    """One record batch whose header and CRC were checked; its records are decoded on request.
 
     Attributes:
-        file: Where it was read from, for messages.
+        file: The origin of the bytes, for messages.
         position: Byte position of the batch in `file`.
-        size: Bytes of the whole batch, header included; the next one is at `position + size`.
+        size: Bytes of the whole batch with its header; the next batch is at `position + size`.
         base_offset: Metadata offset of the first record. In a checkpoint: a count from 0.
         last_offset: Metadata offset of the last record.
-        leader_epoch: The KRaft leader epoch that wrote it.
-        max_timestamp: The latest record's timestamp, ms since 1970.
-        count: How many records the header announces.
-        compression: The codec's number; `read_batches` hands out no batch with one, 0 is none.
-        is_control: Whether it holds control records (`control_records`) instead of data.
+        leader_epoch: The KRaft leader epoch in which the batch was written.
+        max_timestamp: The latest timestamp of its records, ms since 1970.
+        count: Number of records that the header announces.
+        compression: Number of the codec; 0, none, in every batch that `read_batches` yields.
+        is_control: Whether it holds control records (`control_records`) instead of data records.
     """
 
     __slots__ = (
@@ -76,7 +76,7 @@ class Batch:
     def __init__(
         self, file: str, position: int, buffer: bytes, start: int, header: tuple[int, ...]
     ) -> None:
-        """Take what `_FIELDS` found at `start` of the buffer."""
+        """Create the batch from the fields that `_FIELDS` unpacked at `start` of the buffer."""
         base_offset, length, self.leader_epoch, _, _, attributes, last_delta = header[:7]
         self.max_timestamp, self.count = header[7:]
         self.file = file
@@ -90,40 +90,41 @@ class Batch:
         self._start = start
 
     def __repr__(self) -> str:
-        """Print what a message needs: kind, offsets, place."""
+        """Return the kind, offsets and place of the batch, for messages."""
         kind = "control batch" if self.is_control else "batch"
         offsets = f"{self.base_offset}..{self.last_offset}"
         return f"<{kind} {offsets} of {self.file}, byte {self.position}>"
 
     def raw(self) -> bytes:
-        """Copy the batch's own bytes."""
+        """Return a copy of the bytes of the batch."""
         return self._buffer[self._start : self._start + self.size]
 
     def mentions(self, api_key: int, version: int = 0) -> bool:
-        """Whether a record of this type and version may be inside: cheap, and never a false no.
+        """Whether the batch may contain a record of this type and version.
 
-        For a planner that looks for transaction marks.
+        The check is cheap and has no false negatives. The planner uses it to find transaction
+        marks.
         """
         frame = bytes((1, api_key, version))
         records, end = self._start + HEADER.size, self._start + self.size
         return self._buffer.find(frame, records, end) >= 0
 
     def records(self) -> list[tuple[int, int, bytes]]:
-        """Read the data records: metadata offset, timestamp in ms, value. None of a control batch.
+        """Return the data records, [] for a control batch: metadata offset, timestamp in ms, value.
 
-        The whole batch or an error, never half of it.
+        Returns all records or raises; never a part of them.
 
         Raises:
-            DamagedBatch: the records do not add up although the CRC is right.
+            DamagedBatch: the records are inconsistent although the CRC is correct.
         """
         return self.decode(bytes)
 
     def decode(self, reader: Callable[[bytes], T]) -> list[tuple[int, int, T]]:
-        """Read the data records as `records` does, each value through a reader.
+        """Return the data records as `records` does, with each value decoded by `reader`.
 
         Raises:
-            DamagedBatch: the records do not add up although the CRC is right.
-            WireError: the reader's own, with this batch's place and the record's offset added.
+            DamagedBatch: the records are inconsistent although the CRC is correct.
+            WireError: an error of `reader`, with the place of the batch and the record's offset.
         """
         if self.is_control:
             return []
@@ -131,7 +132,7 @@ class Batch:
         try:
             for offset, timestamp, key, value in self._entries():
                 if value is None or key is not None:
-                    # raft's RecordsIterator refuses the same two.
+                    # Kafka's RecordsIterator (raft) rejects both, too.
                     raise DamagedBatch("a record has a key or no value, unlike metadata records")
                 found.append((offset, timestamp, reader(value)))
         except WireError as error:
@@ -139,10 +140,10 @@ class Batch:
         return found
 
     def control_records(self) -> list[tuple[int, int, ControlRecord]]:
-        """Read the control records: metadata offset, timestamp in ms, record. None of a data batch.
+        """Return the control records, [] for a data batch: metadata offset, timestamp ms, record.
 
         Raises:
-            DamagedBatch: the records do not add up although the CRC is right.
+            DamagedBatch: the records are inconsistent although the CRC is correct.
             DamagedValue: a control record does not decode.
             UnsupportedRecordVersion: a control record is newer than Kafka 3.9's.
         """
@@ -166,7 +167,7 @@ class Batch:
         )
 
     def _located(self, error: WireError, done: int) -> WireError:
-        """Add this batch's place, and the offset behind the first `done` records, to an error."""
+        """Add this batch's place, and the offset after its first `done` records, to an error."""
         error.locate(file=self.file, position=self.position, offset=self.base_offset + done)
         return error
 
@@ -174,21 +175,21 @@ class Batch:
 def read_batches(
     buffer: bytes, *, file: str, position: int = 0, allow_partial_tail: bool = False
 ) -> Iterator[Batch]:
-    """Read the batches one after the other; each is a view of the buffer, not a copy.
+    """Yield the batches of a buffer in order; each is a view of the buffer, not a copy.
 
     Args:
-        buffer: Bytes that start at a batch's first byte.
-        file: What to call their origin in messages.
-        position: Where in `file` the buffer starts.
-        allow_partial_tail: End quietly before a last batch that is cut, as FETCH replies and the
-            chunks of FETCH_SNAPSHOT have one; the rest starts at the last batch's
-            `position + size`.
+        buffer: Bytes that start at the first byte of a batch.
+        file: The name of their origin in messages.
+        position: Byte position in `file` at which the buffer starts.
+        allow_partial_tail: End without an error before a last batch that is cut, as in FETCH
+            replies and the chunks of FETCH_SNAPSHOT; the rest starts at `position + size` of the
+            last batch.
 
     Yields:
         Checked batches, in the order of their offsets.
 
     Raises:
-        DamagedBatch: after the good batches before it.
+        DamagedBatch: a batch is damaged; the batches before it were yielded.
     """
     view = memoryview(buffer)
     start = 0
@@ -220,7 +221,7 @@ def read_batches(
 
 
 def _flaw_of_frame(head: bytes, left: int) -> str | None:
-    """Tell what is wrong with magic and length, as far as they are there; None: it is cut."""
+    """Return the flaw of the magic or the length, as far as present; None: the batch is cut."""
     if left > MAGIC_AT and head[MAGIC_AT] != MAGIC:
         return f"not a record batch: magic {head[MAGIC_AT]}, Kafka's metadata log has {MAGIC}"
     length = int.from_bytes(head[8:LENGTH_END], signed=True)
@@ -231,13 +232,13 @@ def _flaw_of_frame(head: bytes, left: int) -> str | None:
 
 
 def _flaw(before: Batch | None, batch: Batch) -> str | None:
-    """Tell what is wrong in a header, or between two: no gaps, and epochs never go back."""
+    """Return the flaw of a header, or None; offsets have no gaps, and epochs never decrease."""
     first, last = batch.base_offset, batch.last_offset
     if first < 0 or last > _OFFSET_MAX or not 0 < last - first + 1 == batch.count:
         return f"offsets {first} to {last} for {batch.count} records"
     if batch.compression:
-        # KafkaRaftClient and RecordsSnapshotWriter use CompressionType.NONE. A batch of 1 MB can
-        # hold 1 GB, and no honest controller writes one.
+        # KafkaRaftClient and RecordsSnapshotWriter use CompressionType.NONE. A compressed batch of
+        # 1 MB can expand to 1 GB, and no real controller writes one.
         name = _CODECS.get(batch.compression, "unknown to Kafka")
         return f"the batch is compressed (codec {batch.compression}, {name}); KRaft never does that"
     if before is not None:

@@ -26,7 +26,7 @@ def _write(
     records: Sequence[tuple[bytes | None, bytes]],
     attributes: int,
 ) -> bytes:
-    """Build with aiokafka, then set what a client's builder leaves to the broker."""
+    """Build a batch with aiokafka, then set the fields that a producer leaves to the broker."""
     room = sum(len(key or b"") + len(value) + _RECORD_OVERHEAD_BYTES_MAX for key, value in records)
     builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, HEADER.size + room)
     for delta, (key, value) in enumerate(records):
@@ -43,14 +43,14 @@ def _write(
 def write_batch(
     base_offset: int, leader_epoch: int, timestamp_ms: int, values: Sequence[bytes]
 ) -> bytes:
-    """Write a batch of data records, at least one, all with one timestamp (ms since 1970)."""
+    """Return a batch of at least one data record, all with one timestamp (ms since 1970)."""
     return _write(base_offset, leader_epoch, timestamp_ms, [(None, one) for one in values], 0)
 
 
 def write_control_batch(
     base_offset: int, leader_epoch: int, timestamp_ms: int, records: Sequence[KnownControl]
 ) -> bytes:
-    """Write a batch of control records, at least one."""
+    """Return a batch of at least one control record."""
     entries = [write_control(one) for one in records]
     return _write(base_offset, leader_epoch, timestamp_ms, entries, CONTROL_BIT)
 
@@ -62,7 +62,10 @@ def write_leader_change(
     leader_id: int,
     voters: Sequence[int] = (),
 ) -> bytes:
-    """Write the batch with which a new leader opens its epoch (LeaderState.appendLeaderChange)."""
+    """Return the batch that a new leader writes first (LeaderState.appendLeaderChange).
+
+    `voters`: ids of all voters; by default the leader alone.
+    """
     ids = tuple(Voter(voter_id=i32(one)) for one in voters or (leader_id,))
     message = LeaderChangeMessage(
         version=i16(0), leader_id=BrokerId(leader_id), voters=ids, granting_voters=ids
@@ -73,9 +76,9 @@ def write_leader_change(
 def write_checkpoint(
     leader_epoch: int, timestamp_ms: int, batches: Sequence[Sequence[bytes]]
 ) -> bytes:
-    """Write a `.checkpoint`: header, the batches of values, footer; offsets count from 0.
+    """Return a `.checkpoint`: header, the batches of values, footer; offsets count from 0.
 
-    Shape: org.apache.kafka.snapshot.RecordsSnapshotWriter.
+    Layout: org.apache.kafka.snapshot.RecordsSnapshotWriter.
     """
     header = SnapshotHeaderRecord(version=i16(0), last_contained_log_timestamp=i64(timestamp_ms))
     written = [write_control_batch(0, leader_epoch, timestamp_ms, [header])]

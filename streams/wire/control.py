@@ -1,6 +1,6 @@
-"""Control records: who leads, and where a snapshot begins and ends.
+"""Control records: leader changes, and the header and footer of a snapshot.
 
-In: key and value of a record of a control batch. Out: kio's own entities, by the key's type
+In: key and value of a record of a control batch. Out: an entity of kio, by the type in the key
 (org.apache.kafka.common.record.ControlRecordType, ControlRecordUtils).
 """
 
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class UnknownControl(NamedTuple):
-    """A control record of a type that Kafka 3.9's metadata log does not have."""
+    """A control record of a type that the metadata log of Kafka 3.9 does not have."""
 
     control_type: int
 
@@ -64,13 +64,13 @@ _TYPE_OF: Final = {kind: number for number, kinds in _TYPES.items() for kind in 
 
 
 def read_control(key: bytes, value: bytes) -> ControlRecord:
-    """Read one control record.
+    """Decode one control record.
 
-    Each message begins with its own version, which picks the schema.
+    Each message begins with its version, which selects the schema.
 
     Raises:
         DamagedValue: key or value do not decode.
-        UnsupportedRecordVersion: the message's version is newer than Kafka 3.9's.
+        UnsupportedRecordVersion: the version of the message is newer than Kafka 3.9's.
     """
     if len(key) < _KEY.size or len(value) < 2:
         raise DamagedValue("a control record's key or value is too short")
@@ -91,7 +91,7 @@ def read_control(key: bytes, value: bytes) -> ControlRecord:
 
 
 def write_control(record: KnownControl) -> tuple[bytes, bytes]:
-    """Write a control record's key and value."""
+    """Return the key and the value of a control record."""
     value = BytesIO()
     entity_writer(type(record))(value, record)
     return _KEY.pack(0, _TYPE_OF[type(record)]), value.getvalue()

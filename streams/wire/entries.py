@@ -1,9 +1,9 @@
 """The records inside one batch: timestamp, key and value of each.
 
 Layout: org.apache.kafka.common.record.DefaultRecord, read by the rules of
-org.apache.kafka.raft.internals.RecordsIterator: a record has the offset that follows its
-predecessor's, ends where its length says, and has no headers. Every length is compared with the
-bytes that are left before anything is read by it.
+org.apache.kafka.raft.internals.RecordsIterator: the offset of a record is that of the record before
+plus 1, its length is exact, and it has no headers. Every length is compared with the remaining
+bytes before it is used.
 """
 
 from collections.abc import Iterator
@@ -17,35 +17,35 @@ Entry: TypeAlias = tuple[int, int, bytes | None, bytes | None]
 """Metadata offset, timestamp in ms, key, value."""
 
 _ONE_BYTE: Final = 0x80
-"""Varints below are one byte long."""
+"""Varints below this value are one byte long."""
 _TWO_BYTES: Final = 0x3FFF
 """The largest number that a varint of two bytes holds."""
 _VARLONG_BYTES_MAX: Final = 10
 _NULL: Final = 1
 """A zigzag varint of -1, the length of an absent key or value."""
 _ATTRIBUTES_BYTES: Final = 1
-"""Kafka writes 0 and reads nothing from them."""
+"""Kafka writes 0 and ignores the value."""
 _PLAIN_MAX: Final = 10_000
-"""Records that a controller writes into one batch at most (QuorumController)."""
+"""The most records that a controller writes into one batch (QuorumController)."""
 _INT64_MAX: Final = 2**63 - 1
 
 
 def read_entries(
     records: bytes, *, base_offset: int, base_timestamp: int, count: int
 ) -> Iterator[Entry]:
-    """Read the records of a batch that is not compressed.
+    """Yield the records of a batch that is not compressed.
 
     Args:
-        records: All bytes behind the batch's header.
-        base_offset: The first record's offset.
-        base_timestamp: What the records' timestamp deltas are added to, ms since 1970.
-        count: How many records the header announces.
+        records: All bytes after the header of the batch.
+        base_offset: The offset of the first record.
+        base_timestamp: The base of the records' timestamp deltas, ms since 1970.
+        count: Number of records that the header announces.
 
     Raises:
-        DamagedBatch: after the good records before it.
+        DamagedBatch: a record is damaged; the records before it were yielded.
     """
     position, offset = 0, base_offset
-    for plain, position in _read_plain(records, count):  # noqa: B007 used behind the loop
+    for plain, position in _read_plain(records, count):  # noqa: B007 used after the loop
         yield offset, base_timestamp, None, plain
         offset += 1
     for index in range(offset - base_offset, count):
@@ -58,10 +58,10 @@ def read_entries(
 
 
 def _read_plain(records: bytes, count: int) -> Iterator[tuple[bytes, int]]:
-    """Read the records up to the first one that is unusual: each value, and the record's end.
+    """Yield the value and the end of each record, up to the first record that is not plain.
 
-    Nearly all are plain: no key, no timestamp delta, lengths of one or two bytes. `_read_entry`
-    reads any record, and is the one that decides what is damaged.
+    Nearly all records are plain: no key, no timestamp delta, lengths of one or two bytes.
+    `_read_entry` reads any record, and only it reports damage.
     """
     position, size = 0, len(records)
     begins = records.startswith
@@ -75,7 +75,7 @@ def _read_plain(records: bytes, count: int) -> Iterator[tuple[bytes, int]]:
             position += 1
         end = position + (length >> 1)
         start = position + len(head)
-        # Behind the head there are at least a length and the number of headers.
+        # After the head there are at least a length and the number of headers.
         if length > _TWO_BYTES or end > size or start + 1 >= end or not begins(head, position):
             return
         length = records[start]
@@ -84,7 +84,7 @@ def _read_plain(records: bytes, count: int) -> Iterator[tuple[bytes, int]]:
             length = length & 0x7F | records[start] << 7
             start += 1
         stop = start + (length >> 1)
-        # An odd length is negative; behind the value there is only the number of headers.
+        # An odd length is negative; after the value there is only the number of headers.
         if length > _TWO_BYTES or stop + 1 != end or length & 1 or records[stop]:
             return
         yield records[start:stop], end
@@ -93,7 +93,7 @@ def _read_plain(records: bytes, count: int) -> Iterator[tuple[bytes, int]]:
 
 @cache
 def _plain_heads() -> tuple[bytes, ...]:
-    """What is between the length and the value of each plain record, by its place in the batch."""
+    """Return the bytes between length and value of each plain record, by its index in the batch."""
     return tuple(
         b"\0\0" + write_uvarint(index << 1) + bytes((_NULL,)) for index in range(_PLAIN_MAX)
     )
@@ -102,10 +102,10 @@ def _plain_heads() -> tuple[bytes, ...]:
 def _read_entry(
     records: bytes, position: int, index: int
 ) -> tuple[tuple[int, bytes | None, bytes | None], int]:
-    """Read any record: timestamp delta, key and value, and the position behind it.
+    """Return timestamp delta, key and value of any record, and the position after it.
 
     Raises:
-        DamagedBatch: it does not add up, or is not the one that belongs to this place.
+        DamagedBatch: the record is inconsistent, or its offset delta is not `index`.
     """
     try:
         size, position = _varint(records, position)
@@ -127,7 +127,7 @@ def _read_entry(
 
 
 def _read_bytes(records: bytes, position: int, end: int) -> tuple[bytes | None, int]:
-    """Read a key or a value of a record that ends there."""
+    """Return a key or a value, and the position after it; `end`: where its record ends."""
     size, position = _varint(records, position)
     if size == -1:
         return None, position
@@ -137,14 +137,14 @@ def _read_bytes(records: bytes, position: int, end: int) -> tuple[bytes | None, 
 
 
 def _varint(records: bytes, position: int) -> tuple[int, int]:
-    """Read a zigzag varint of 32 bits (ByteUtils.readVarint)."""
+    """Return a zigzag varint of 32 bits and the position after it (ByteUtils.readVarint)."""
     number, position = read_uvarint(records, position)
     number &= 0xFFFFFFFF
     return number >> 1 ^ -(number & 1), position
 
 
 def _varlong(records: bytes, position: int) -> tuple[int, int]:
-    """Read a zigzag varint of 64 bits (ByteUtils.readVarlong)."""
+    """Return a zigzag varint of 64 bits and the position after it (ByteUtils.readVarlong)."""
     number = 0
     for index in range(_VARLONG_BYTES_MAX):
         byte = records[position + index]

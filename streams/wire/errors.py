@@ -1,29 +1,28 @@
-"""What can be wrong with bytes that should be a metadata log.
+"""Errors of bytes that are not a valid metadata log.
 
     WireError
-    |-- DamagedBatch              a batch is cut or compressed, fails its CRC, or does not add up
+    |-- DamagedBatch              a batch is cut or compressed, fails its CRC, or is inconsistent
     |-- DamagedValue              a record's value ends too early, too late, or does not decode
     |-- UnknownFrameVersion       a record's value has a frame other than version 1
     `-- UnsupportedRecordVersion  a known record type in a version newer than Kafka 3.9's
 
-Every error says what is wrong, where, and what to do about it. A record type that Kafka 3.9 does
-not have is not an error: it is read as `migration.metadata.records.Unknown` and counted by the
-caller.
+Every error names the flaw, the place and the fix. A record type that Kafka 3.9 does not have is not
+an error: it is read as `migration.metadata.records.Unknown`, and the caller counts it.
 """
 
 
 class WireError(Exception):
-    """The bytes are not what Kafka 3.9 writes.
+    """The bytes are not a metadata log that Kafka 3.9 writes.
 
     Attributes:
-        reason: What is wrong, a clause without a full stop.
-        mend: What the operator can do, a sentence.
-        file: The file or the reply that held the bytes; None while that is not known.
-        position: Byte position of the batch in `file`; None while that is not known.
-        offset: Metadata offset of the record, or the batch's base offset; None if not known.
+        reason: The flaw, as a clause without a full stop.
+        file: The file or the reply that held the bytes; None while unknown.
+        position: Byte position of the batch in `file`; None while unknown.
+        offset: Metadata offset of the record, or the base offset of the batch; None if unknown.
     """
 
     mend = "Read an undamaged copy: another controller's or broker's, or a later snapshot."
+    """The fix, as an instruction to the operator; subclasses replace it."""
 
     def __init__(
         self,
@@ -40,15 +39,15 @@ class WireError(Exception):
         self.offset = offset
 
     def locate(self, *, file: str, position: int, offset: int | None) -> None:
-        """Add the place to an error that was raised by someone who saw only a value."""
+        """Add the place to an error; the code that raised it knew only a value."""
         self.file, self.position, self.offset = file, position, offset
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel between Spark's processes with all attributes."""
+        """Pickle all attributes, for the transfer between Spark's processes."""
         return _restore, (type(self), self.reason, self.file, self.position, self.offset)
 
     def __str__(self) -> str:
-        """One line: where, what, and how to mend it."""
+        """Return the place, the flaw and the fix in one line."""
         where = self.file or ""
         if self.position is not None:
             where += f", byte {self.position}"
@@ -68,7 +67,7 @@ def _restore(
 
 
 class DamagedBatch(WireError):
-    """A record batch is cut or compressed, fails its CRC, or does not add up."""
+    """A record batch is cut or compressed, fails its CRC, or is inconsistent."""
 
 
 class DamagedValue(WireError):
@@ -82,6 +81,6 @@ class UnknownFrameVersion(WireError):
 
 
 class UnsupportedRecordVersion(WireError):
-    """A known record type in a version newer than Kafka 3.9's: guessing would be failing open."""
+    """A known record type in a version newer than Kafka 3.9's: guessing would fail open."""
 
     mend = "Follow this cluster with a Kraftgate that knows its metadata.version."

@@ -1,11 +1,11 @@
-"""PartitionRecord and PartitionChangeRecord, straight from bytes to `migration.metadata.records`.
+"""Decodes PartitionRecord and PartitionChangeRecord directly to `migration.metadata.records`.
 
-Nearly all of a large metadata log is these two types, and nearly all of them have one of a few
-shapes: no replicas being added or removed, lists shorter than 127 elements, no tag that is new.
-A shape has fixed places, so one prepared `struct` reads such a value whole; shapes are learned as
-they are met. Whatever has another shape goes to `read_in_full`, the reader through kio: these
-readers never guess, and it is their twin that decides what is damaged. A property test holds both
-to the same answers.
+Nearly all records of a large metadata log have these two types, and nearly all of them have one of
+a few shapes: no replicas being added or removed, lists shorter than 127 elements, no unknown tag.
+A shape has fields at fixed positions, so one prepared `struct` reads the whole value. A shape is
+computed for the first value that has it, then reused. Values of any other shape go to
+`read_in_full`, the reader through kio: the readers here never guess, and only `read_in_full`
+reports damage. A property test requires equal results of both.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,21 +19,21 @@ from streams.wire.project import read_in_full
 Reader: TypeAlias = Callable[[bytes], Record]
 
 _FIRST_LENGTH_AT: Final = 23
-"""Behind the frame (3 bytes), the partition id (4) and the topic id (16)."""
+"""After the frame (3 bytes), the partition id (4) and the topic id (16)."""
 _ONE_BYTE: Final = 0x80
-"""Varints below are one byte long."""
+"""Varints below this value are one byte long."""
 _SHAPES_MAX: Final = 4096
-"""A log has a few dozen shapes; what would learn more of them is not worth the memory."""
+"""A log has a few dozen shapes; storing more than this is not worth the memory."""
 
 
 class _Shape(NamedTuple):
-    """How to read the values of one shape.
+    """The functions that read the values of one shape.
 
     Attributes:
-        unpack: Reads all numbers and ids of a value.
-        lengths_of: Picks the bytes of a value that must be as the shape says.
-        lengths: What they must be.
-        pick: Picks the record's fields, from what was unpacked and the defaults behind it.
+        unpack: Returns all numbers and ids of a value.
+        lengths_of: Returns the bytes of a value that the shape fixes.
+        lengths: The required value of these bytes.
+        pick: Returns the fields of the record, from the unpacked values followed by the defaults.
     """
 
     unpack: Callable[[bytes], tuple[Any, ...]]
@@ -47,7 +47,7 @@ _PARTITION_DEFAULTS: Final = ((), 0, None)
 
 
 def _partition_reader(version: int) -> Reader:
-    """Make a reader of PartitionRecords that have no tags and move no replicas."""
+    """Return a reader of PartitionRecords that have no tags and move no replicas."""
     shapes: dict[tuple[int, int, int], _Shape] = {}
 
     def read_partition(value: bytes) -> Record:
@@ -71,13 +71,13 @@ def _partition_reader(version: int) -> Reader:
 
 
 def _partition_shape(version: int, size: int, replicas: int, isr: int) -> _Shape | None:
-    """Work out the shape of values of this size, if it is one.
+    """Return the shape of values of this size; None: they have no fixed shape.
 
     Args:
-        version: The record's version.
+        version: The version of the record.
         size: Bytes of the value.
-        replicas: How many replicas, plus one, as on the wire.
-        isr: How many of them are in sync, plus one.
+        replicas: Number of replicas plus one, as on the wire.
+        isr: Number of in-sync replicas plus one, as on the wire.
     """
     if not (0 < replicas < _ONE_BYTE and 0 < isr < _ONE_BYTE):
         return None
@@ -114,7 +114,7 @@ def _partition_shape(version: int, size: int, replicas: int, isr: int) -> _Shape
 
 
 _NO_CHANGE: Final = (None, -2, None, None, None, -1, None)
-"""From isr to directories: the defaults, which say that a field did not change."""
+"""The defaults of the fields from isr to directories: the field did not change."""
 _CHANGE_TAGS: Final[Mapping[int, tuple[int, str]]] = {
     0: (0, "i"),
     1: (1, "i"),
@@ -124,14 +124,14 @@ _CHANGE_TAGS: Final[Mapping[int, tuple[int, str]]] = {
     5: (5, "b"),
     8: (6, "16s"),
 }
-"""By tag: the field's place in `_NO_CHANGE`, and the struct code of its elements."""
+"""By tag: the index of the field in `_NO_CHANGE`, and the struct code of its elements."""
 _DIRECTORIES_TAG: Final = 8
 _SINGLE: Final = (1, 5)
-"""Tags whose field is one number, not an array."""
+"""The tags of fields that are one number instead of an array."""
 
 
 def _change_reader(version: int) -> Reader:
-    """Make a reader of PartitionChangeRecords whose tags and lengths have one byte each."""
+    """Return a reader of PartitionChangeRecords whose tags and lengths have one byte each."""
     shapes: dict[bytes, _Shape] = {}
 
     def read_change(value: bytes) -> Record:
@@ -158,11 +158,11 @@ def _change_reader(version: int) -> Reader:
 
 
 def _change_shape(version: int, heads: bytes) -> _Shape | None:
-    """Work out the shape of values with these tags, if it is one.
+    """Return the shape of values with these tags; None: they have no fixed shape.
 
     Args:
-        version: The record's version.
-        heads: How many tags, then tag and size of each.
+        version: The version of the record.
+        heads: The number of tags, then tag and size of each.
     """
     tags, sizes = heads[1::2], heads[2::2]
     if heads[0] != len(tags) or len(tags) != len(set(tags)) or max(sizes) >= _ONE_BYTE:
@@ -179,7 +179,7 @@ def _change_shape(version: int, heads: bytes) -> _Shape | None:
         if odd or count < 0 or (not own and count != 1):
             return None
         layout += "x" * (2 + own) + code * count
-        # A number has no length of its own; its size stands for it.
+        # A number has no length field; the size of its tag is checked instead.
         places.append(position + 1 + own)
         lengths.append(count + 1 if own else size)
         fields[field] = slice(index, index + count) if own else index
@@ -195,4 +195,4 @@ FAST_READERS: Final[Mapping[bytes, Reader]] = {
     for api_key, make in ((3, _partition_reader), (5, _change_reader))
     for version in range(3)
 }
-"""By a value's first three bytes: frame version, api key, version."""
+"""Readers by the first three bytes of a value: frame version, api key, version."""

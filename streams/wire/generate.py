@@ -3,9 +3,9 @@
     python -m streams.wire.generate --jar kafka-metadata-3.9.1.jar [--into DIRECTORY]
 
 In: `common/metadata/*.json` of the jar (Kafka's generator input, apache/kafka `generator/`).
-Out: one module per record type, holding each version as a dataclass in kio's style; a field that
-a version lacks is not there. Nothing is imported from the generated modules, so a broken set can
-always be written anew. Needs ruff, for the last touch of form.
+Out: one module for each record type, with a dataclass in kio's style for each version; a class has
+no field that its version lacks. The generator imports nothing from the generated modules, so it can
+always replace a broken set. It needs ruff to format the modules.
 """
 
 import argparse
@@ -48,19 +48,19 @@ by `python -m streams.wire.generate`; do not edit.
 
 
 class SchemaNotUnderstood(ValueError):
-    """The jar holds a schema that this generator cannot turn into a dataclass."""
+    """The jar has no schemas, or one that this generator cannot convert to a dataclass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """A range of versions as Kafka writes it: "0", "0-2", "1+", "none"."""
+    """A range of versions, which Kafka writes as "0", "0-2", "1+" or "none"."""
 
     first: int
     last: int
 
     @classmethod
     def parse(cls, text: str | None) -> "Versions":
-        """Read a range; absent or "none" is the empty one."""
+        """Parse a range; None or "none" is the empty range."""
         if text is None or text == "none":
             return cls(1, 0)
         if text.endswith("+"):
@@ -69,20 +69,20 @@ class Versions:
         return cls(int(first), int(last or first))
 
     def __contains__(self, version: int) -> bool:
-        """Whether the version lies in the range."""
+        """Whether the version is in the range."""
         return self.first <= version <= self.last
 
 
 @dataclass(frozen=True, slots=True)
 class RecordSchema:
-    """One of the 25 files.
+    """One of the 25 schema files.
 
     Attributes:
         name: Kafka's name of the record, such as PartitionRecord.
-        source: The file's name in the jar.
-        api_key: The record type's number.
+        source: The name of the file in the jar.
+        api_key: The number of the record type.
         versions: The versions that exist.
-        fields: Kafka's description of the fields, as read.
+        fields: Kafka's description of the fields, as parsed JSON.
     """
 
     name: str
@@ -93,25 +93,25 @@ class RecordSchema:
 
     @property
     def module(self) -> str:
-        """The generated module's name."""
+        """The name of the generated module."""
         return snake(self.name)
 
     @property
     def classes(self) -> list[str]:
-        """The generated record classes, by version."""
+        """The names of the generated record classes, in the order of versions."""
         return [f"{self.name}V{v}" for v in range(self.versions.first, self.versions.last + 1)]
 
 
 def snake(name: str) -> str:
-    """Turn IsMigratingZkBroker into is_migrating_zk_broker."""
+    """Convert a name such as IsMigratingZkBroker to is_migrating_zk_broker."""
     return _HUMP.sub("_", name).lower()
 
 
 def read_schemas(jar: Path) -> list[RecordSchema]:
-    """Read every metadata record schema of the jar, ordered by api key.
+    """Return every metadata record schema of the jar, ordered by api key.
 
     Raises:
-        SchemaNotUnderstood: the jar has none, or one is not a flexible metadata record.
+        SchemaNotUnderstood: the jar has no schemas, or one is not a flexible metadata record.
     """
     with zipfile.ZipFile(jar) as archive:
         schemas = [
@@ -138,7 +138,7 @@ def _parse(source: str, text: str) -> RecordSchema:
 
 
 def render(schema: RecordSchema) -> str:
-    """Write one record type's module, not yet formatted."""
+    """Return the module of one record type, not yet formatted."""
     body = "".join(
         _render_class(schema, schema.name, schema.fields, version, nested=False)
         for version in range(schema.versions.first, schema.versions.last + 1)
@@ -148,7 +148,7 @@ def render(schema: RecordSchema) -> str:
 
 
 def render_index(schemas: list[RecordSchema]) -> str:
-    """Write `__init__.py`: every class, by api key and version."""
+    """Return `__init__.py`, not yet formatted: every class, by api key and version."""
     lines = [
         _HEAD.format(
             title="The 25 metadata record types, every version.", source="kafka-metadata jar"
@@ -173,7 +173,7 @@ def render_index(schemas: list[RecordSchema]) -> str:
 
 
 def _case_order(name: str) -> tuple[bool, str]:
-    """Put constants before classes, as ruff keeps `__all__`."""
+    """Return the sort key of `__all__` that ruff requires: constants before classes."""
     return not name.isupper(), name
 
 
@@ -223,7 +223,11 @@ def _render_field(one: JsonObject, version: int) -> Iterator[str]:
 
 
 def _default(one: JsonObject, inner: str, *, is_array: bool) -> str:
-    """Give the schema's default, or Kafka's own where it names none (FieldSpec.fieldDefault)."""
+    """Return the default of the schema, or Kafka's default if it has none (FieldSpec.fieldDefault).
+
+    Raises:
+        SchemaNotUnderstood: the type of the field has no known default.
+    """
     text = one.get("default")
     if text == "null":
         return "None"
@@ -241,7 +245,7 @@ def _element(kafka_type: str) -> str:
 
 
 def _imports(body: str) -> str:
-    """Import what the body uses, in the order that ruff keeps."""
+    """Return the imports that the body needs, in the order that ruff requires."""
 
     def used(*names: str) -> str:
         return ", ".join(name for name in names if re.search(rf"\b{name}\b", body))
@@ -263,13 +267,10 @@ def _format(source: str) -> str:
 
 
 def generate(jar: Path) -> dict[str, str]:
-    """Write every module from the jar.
-
-    Returns:
-        The modules' text by file name, `__init__.py` among them.
+    """Return the text of every module by file name, including `__init__.py`.
 
     Raises:
-        SchemaNotUnderstood: a schema cannot be turned into a dataclass.
+        SchemaNotUnderstood: a schema cannot be converted to a dataclass.
     """
     schemas = read_schemas(jar)
     modules = {f"{schema.module}.py": render(schema) for schema in schemas}
@@ -278,7 +279,7 @@ def generate(jar: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the modules that `generate` makes."""
+    """Write the modules of `generate` to the directory `--into`."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--jar", type=Path, required=True, help="kafka-metadata-3.9.1.jar")
     parser.add_argument("--into", type=Path, default=Path(__file__).parent / "schema")

@@ -1,9 +1,8 @@
-"""From the full value of a record to what `migration` works with.
+"""Converts the full value of a record to the named tuple that `migration` uses.
 
 In: a dataclass of `streams.wire.schema`. Out: the named tuple of `migration.metadata.records`. A
-field that a version lacks takes the schema's default; ids become 16 raw bytes, and kio's None (the
-zero uuid)
-becomes what it is in Kafka: MIGRATING for a directory.
+field that a version lacks gets the schema's default. Ids become 16 raw bytes. kio's None for the
+zero UUID becomes the value that Kafka gives it: MIGRATING for a directory, otherwise zero.
 """
 
 import uuid
@@ -132,7 +131,7 @@ def _client_quota(entity: schema.ClientQuotaRecordV0) -> records.Config:
     )
 
 
-# Each function takes only the classes of its own key, which no annotation can say.
+# Each function accepts only the classes of its own key, which no annotation can express.
 _PROJECTIONS: Final[Mapping[int, Callable[[Any], records.Record]]] = {
     0: _register_broker,
     1: lambda one: records.UnregisterBroker(one.broker_id, one.broker_epoch),
@@ -154,21 +153,21 @@ _PROJECTIONS: Final[Mapping[int, Callable[[Any], records.Record]]] = {
     27: _register_controller,
 }
 PROJECTED: Final = frozenset(_PROJECTIONS)
-"""The api keys of the records that say something about replicas, brokers or the migration."""
+"""The api keys of the records that concern replicas, brokers or the migration."""
 
 
 def project(entity: MetadataRecord) -> records.Record:
-    """Turn a record's full value into `migration`'s; `Unrelated` when that has no such record."""
+    """Convert a record's full value; `Unrelated` if `migration` does not use its type."""
     projection = _PROJECTIONS.get(entity.__api_key__)
     return projection(entity) if projection else records.Unrelated(entity.__api_key__)
 
 
 def read_in_full(value: bytes) -> records.Record:
-    """Read a record's value through kio, all of it: what every shorter way must equal.
+    """Decode the whole value of a record through kio: the reference for all faster readers.
 
     Raises:
         UnknownFrameVersion: the frame is not of version 1.
-        UnsupportedRecordVersion: the type is known, in older versions only.
+        UnsupportedRecordVersion: the type is known only in older versions.
         DamagedValue: the value is cut, has bytes left, or does not decode.
     """
     entity = read_value(value)

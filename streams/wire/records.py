@@ -1,7 +1,7 @@
-"""From a record's bytes to the named tuple that `migration` works with.
+"""Decodes a record's bytes to the named tuple that `migration` uses.
 
-In: the value of a data record, or a whole batch. Out: `migration.metadata.records`. PartitionRecord
-and PartitionChangeRecord, nearly all of a log, go through `streams.wire.fast`.
+In: the value of a data record, or a whole batch. Out: `migration.metadata.records`.
+`streams.wire.fast` decodes PartitionRecord and PartitionChangeRecord, nearly all records of a log.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,14 +29,15 @@ _NO_OP: Final = b"\x01\x14\x00\x00"
 
 
 def read_record(value: bytes) -> Record:
-    """Read the value of one data record.
+    """Decode the value of one data record.
 
-    A record type that `migration` has no use for comes back as `Unrelated`, and only its frame was
-    looked at; `read_value` reads those in full. One that Kafka 3.9 does not have is `Unknown`.
+    A record of a type that `migration` does not use becomes `Unrelated`, and only its frame is
+    checked; `read_value` decodes such a record in full. A type that Kafka 3.9 does not have becomes
+    `Unknown`.
 
     Raises:
         UnknownFrameVersion: the frame is not of version 1.
-        UnsupportedRecordVersion: the type is known, in older versions only.
+        UnsupportedRecordVersion: the type is known only in older versions.
         DamagedValue: the value is cut, has bytes left, or does not decode.
     """
     if value == _NO_OP:
@@ -46,7 +47,7 @@ def read_record(value: bytes) -> Record:
 
 
 def _read_unusual(value: bytes) -> Record:
-    """Read a value whose first three bytes are no known type and version."""
+    """Decode a value whose first three bytes are not a known type and version."""
     api_key, version, _ = read_frame(value)
     if not known(api_key, version):
         return Unknown(api_key)
@@ -54,15 +55,14 @@ def _read_unusual(value: bytes) -> Record:
 
 
 def read_records(batch: Batch) -> list[tuple[int, int, Record]]:
-    """Read a whole batch: metadata offset, timestamp in ms, record.
+    """Return the records of a whole batch: metadata offset, timestamp in ms, record.
 
-    A control batch gives its LeaderChange; the other control records (where a snapshot begins and
-    ends, the voters) say nothing that `migration` uses and are left out. `Batch.control_records`
-    has them all.
+    Of a control batch, only LeaderChange is returned: `migration` does not use the other control
+    records (header and footer of a snapshot, the voters). `Batch.control_records` returns all.
 
     Raises:
-        DamagedBatch: the records do not add up although the CRC is right.
-        WireError: a value's, with the batch's place and the record's offset.
+        DamagedBatch: the records are inconsistent although the CRC is correct.
+        WireError: an error of a value, with the place of the batch and the record's offset.
     """
     if not batch.is_control:
         return batch.decode(read_record)

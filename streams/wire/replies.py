@@ -1,7 +1,7 @@
-"""Check a reply before anything decodes it: its header, and its structure by kio's schema.
+"""Checks a reply before it is decoded: its header, and its structure by kio's schema.
 
-In: a frame as it came, without its length. Out: the body, of which kio and kafka-python alike read
-no more than is there. Tags that are newer than the schema are cut, as Kafka skips them.
+In: a received frame without its length. Out: the body; kio and kafka-python cannot read beyond its
+end. Tags that are newer than the schema are removed, because Kafka skips them.
 """
 
 from typing import Any, Final
@@ -13,15 +13,15 @@ _CORRELATION_BYTES: Final = 4
 
 
 def body_of(frame: bytes, kind: Any, correlation_id: int) -> bytes:  # noqa: ANN401 kio's classes
-    """Return a reply's body: a whole value of `kind`, as kio reads it.
+    """Return the body of a reply: a whole value of `kind` that kio can decode.
 
     Args:
         frame: Header and body.
         kind: kio's class of the reply.
-        correlation_id: The request's.
+        correlation_id: The correlation id of the request.
 
     Raises:
-        DamagedValue: the frame is too short, answers another request, or is not such a reply.
+        DamagedValue: the frame is too short, answers another request, or is not a reply of `kind`.
     """
     if len(frame) < _CORRELATION_BYTES:
         raise DamagedValue(f"a reply of {len(frame)} bytes has no header")

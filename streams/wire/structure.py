@@ -1,11 +1,12 @@
-"""Walk a value by its schema before kio reads it: lengths first, contents after.
+"""Checks the structure of a value by its schema before kio decodes the value.
 
-kio 0.6.5 trusts what it reads. An absurd array length aborts the whole process (its allocation
-fails in Rust), a tag that the schema lacks is a KeyError, a null in a tagged field is refused, and
-the size that a tag announces is ignored. kafka-python takes a text that is cut for a shorter one.
-Kafka skips unknown tags and takes nulls, so a walk goes first: it proves that all lengths stay
-inside the value, and cuts what kio cannot read although Kafka can. Schemas are kio's own and ours
-alike: any dataclass in kio's style, flexible (varint lengths, tags) or of before (KIP-482).
+kio 0.6.5 trusts its input. An absurd array length aborts the whole process (its allocation fails in
+Rust), a tag that the schema lacks raises KeyError, a null in a tagged field is rejected, and the
+announced size of a tag is ignored. kafka-python decodes a string that is cut as a shorter string.
+Kafka skips unknown tags and accepts nulls. Therefore this module first traverses the value: it
+proves that all lengths stay inside the value, and removes the parts that Kafka can read but kio
+cannot. It accepts the schemas of kio and of this project: any dataclass in kio's style, flexible
+(varint lengths, tags) or not (before KIP-482).
 """
 
 import dataclasses
@@ -17,9 +18,9 @@ from typing import Any, Final, TypeAlias, get_args, get_origin
 from streams.wire.errors import DamagedValue
 
 Edit: TypeAlias = tuple[int, int, bytes]
-"""Replace value[start:end] by these bytes."""
+"""Start, end and the bytes that replace value[start:end]."""
 Walk: TypeAlias = Callable[[bytes, int, list[Edit]], int]
-"""Step over one field at a position, noting edits; returns the position behind it."""
+"""Traverses one field at a position and appends its edits; returns the position after it."""
 
 _SIZES: Final[Mapping[str, int]] = {
     "bool": 1,
@@ -41,13 +42,13 @@ _UVARINT_MAX: Final = 2**32 - 1
 
 
 def read_uvarint(value: bytes, position: int) -> tuple[int, int]:
-    """Read an unsigned varint of at most 32 bits (ByteUtils.readUnsignedVarint).
+    """Decode an unsigned varint of at most 32 bits (ByteUtils.readUnsignedVarint).
 
     Returns:
-        The number and the position behind it.
+        The number and the position after it.
 
     Raises:
-        DamagedValue: the value ends inside it, or it has more than 32 bits.
+        DamagedValue: the value ends inside the varint, or the varint has more than 32 bits.
     """
     number = 0
     for index in range(_UVARINT_BYTES_MAX):
@@ -63,7 +64,7 @@ def read_uvarint(value: bytes, position: int) -> tuple[int, int]:
 
 
 def write_uvarint(number: int) -> bytes:
-    """Write an unsigned varint (ByteUtils.writeUnsignedVarint)."""
+    """Encode an unsigned varint (ByteUtils.writeUnsignedVarint)."""
     written = bytearray()
     while number > 0x7F:
         written.append(number & 0x7F | 0x80)
@@ -73,23 +74,23 @@ def write_uvarint(number: int) -> bytes:
 
 
 def normalize(entity_type: type, value: bytes, start: int) -> bytes:
-    """Check the structure of a whole value, and cut the tags that kio cannot read.
+    """Check the structure of a whole value, and remove the tags that kio cannot read.
 
     Args:
         entity_type: A dataclass in kio's style.
-        value: The bytes; the entity starts at `start` and goes to the end.
-        start: Bytes before the entity, kept as they are.
+        value: The bytes; the entity extends from `start` to the end.
+        start: Number of bytes before the entity, which do not change.
 
     Returns:
         `value` itself, or a copy without unknown tags and tagged nulls.
 
     Raises:
-        DamagedValue: a length leads out of the value, a tag's size is wrong, or bytes are left.
+        DamagedValue: a length exceeds the value, the size of a tag is wrong, or bytes are left.
     """
     edits: list[Edit] = []
     end = _measure(entity_type, value, start, edits)
     if end != len(value):
-        # Kafka's AbstractApiMessageSerde calls them garbage, and refuses too.
+        # Kafka's AbstractApiMessageSerde rejects them too ("garbage").
         raise DamagedValue(f"{len(value) - end} bytes are left behind the last field at byte {end}")
     if not edits:
         return value
@@ -101,10 +102,10 @@ def normalize(entity_type: type, value: bytes, start: int) -> bytes:
 
 
 def measure(entity_type: type, value: bytes, start: int) -> int:
-    """Return the position behind an entity that other bytes follow, such as a header.
+    """Return the position after an entity that other bytes follow, such as a header.
 
     Raises:
-        DamagedValue: it leads out of the value, or a tag's size is wrong.
+        DamagedValue: the entity exceeds the value, or the size of a tag is wrong.
     """
     return _measure(entity_type, value, start, [])
 
@@ -121,10 +122,10 @@ def _measure(entity_type: type, value: bytes, start: int, edits: list[Edit]) -> 
 
 @cache
 def _walk(entity_type: type) -> Walk:
-    """Make the walk over an entity: its fields in order, then its tags.
+    """Return the function that traverses an entity: its fields in order, then its tags.
 
-    Neighbours of fixed size are one step. Only what has a length is held against the value's end:
-    the other steps may lead behind it, where the next one finds nothing.
+    Adjacent fields of fixed size are one step. Only fields with a length are compared with the end
+    of the value: another step may pass the end, and the next read there fails.
     """
     flexible: bool = getattr(entity_type, "__flexible__", True)
     steps: list[Walk | int] = []
@@ -152,7 +153,7 @@ def _walk(entity_type: type) -> Walk:
 
 
 def _as_walk(step: Walk | int) -> Walk:
-    """Make a walk of a number of bytes."""
+    """Return the traversal of a step; a number is the count of bytes to skip."""
     if not isinstance(step, int):
         return step
     return lambda _, position, __: position + step
@@ -189,7 +190,7 @@ def _walk_tags(
 
 
 def _step(field: "dataclasses.Field[Any]", *, flexible: bool) -> tuple[bool, Walk | int]:
-    """Tell whether a field may be null, and make the walk over it, or say its fixed size."""
+    """Return whether a field may be null, and its traversal or its fixed size in bytes."""
     annotation: Any = field.type
     is_union = get_origin(annotation) is UnionType
     members = [one for one in get_args(annotation) if one is not NoneType] if is_union else []
@@ -200,7 +201,7 @@ def _step(field: "dataclasses.Field[Any]", *, flexible: bool) -> tuple[bool, Wal
     if kafka_type is None:
         return False, _walk(inner)
     if (size := _SIZES.get(kafka_type)) is not None:
-        # A uuid is None when it is zero; on the wire it always has its 16 bytes.
+        # None represents a zero UUID; on the wire a UUID always has 16 bytes.
         return False, size
     if flexible:
         return is_union, _compact(field.name, 1, is_union)
@@ -229,7 +230,7 @@ def _array_of(
 
 
 def _compact(name: str, size: int, nullable: bool) -> Walk:
-    """Make the walk over a compact string, or an array of elements of one size."""
+    """Return the traversal of a compact string, or of a compact array of fixed-size elements."""
 
     def walk(value: bytes, position: int, _: list[Edit]) -> int:
         length = value[position]
@@ -245,7 +246,7 @@ def _compact(name: str, size: int, nullable: bool) -> Walk:
 
 
 def _legacy(name: str, length_bytes: int, size: int, nullable: bool) -> Walk:
-    """Make the walk over a string or array whose length is a number of fixed size, or -1."""
+    """Return the traversal of a string or array whose length has a fixed size; -1 is null."""
 
     def walk(value: bytes, position: int, _: list[Edit]) -> int:
         length = int.from_bytes(value[position : position + length_bytes], signed=True)
@@ -271,7 +272,7 @@ def _behind(name: str, value: bytes, position: int, needed: int) -> int:
 
 
 def _read_count(value: bytes, position: int) -> tuple[int, int]:
-    """Read an array's length as `read_uvarint` does a compact one: 0 is null, 1 is empty."""
+    """Return an array length in the encoding of compact arrays: 0 is null, 1 is empty."""
     behind = position + _LEGACY_COUNT_BYTES
     return int.from_bytes(value[position:behind], signed=True) + 1, behind
 
@@ -282,7 +283,7 @@ def _array(
     nullable: bool,
     read_length: Callable[[bytes, int], tuple[int, int]],
 ) -> Walk:
-    """Make the walk over an array of elements that have sizes of their own."""
+    """Return the traversal of an array of elements whose sizes vary."""
 
     def walk(value: bytes, position: int, edits: list[Edit]) -> int:
         length, position = read_length(value, position)

@@ -1,8 +1,8 @@
-"""The full value of any metadata record: all 25 types of Kafka 3.9, every version.
+"""Decodes the full value of any metadata record: all 25 types of Kafka 3.9, every version.
 
-In: a record's value as the batch holds it. Out: the dataclass of `streams.wire.schema`, field for
-field what the controller wrote. The frame around it (frame version, api key, version, each an
-unsigned varint) is org.apache.kafka.server.common.serialization.AbstractApiMessageSerde.
+In: a record's value from a batch. Out: the dataclass of `streams.wire.schema` with every field that
+the controller wrote. The frame before the message (frame version, api key, version, each an
+unsigned varint) is that of org.apache.kafka.server.common.serialization.AbstractApiMessageSerde.
 """
 
 from io import BytesIO
@@ -20,21 +20,21 @@ FRAME_VERSION: Final = 1
 _FRAME_BYTES_MIN: Final = 3
 _INT16_MAX: Final = 2**15 - 1
 API_KEYS: Final = frozenset(api_key for api_key, _ in RECORDS)
-"""The 25 record types."""
+"""The api keys of the 25 record types."""
 _VERSION_LAST: Final = dict(sorted(RECORDS))
 _READERS: Final = {key: entity_reader(kind) for key, kind in RECORDS.items()}
 
 
 def read_frame(value: bytes) -> tuple[int, int, int]:
-    """Read what stands before the message.
+    """Decode the frame before the message.
 
     Returns:
-        Api key, version, and the position of the message's first byte.
+        Api key, version, and the position of the first byte of the message.
 
     Raises:
         UnknownFrameVersion: the frame is not of version 1.
-        DamagedValue: the value ends inside the frame, or a number in it is too large, or is longer
-            than it needs to be: Kafka writes none like that, and the planner would not find it.
+        DamagedValue: the value ends inside the frame, or a number in it is too large or has an
+            encoding that is too long: Kafka never writes one, and the planner would not find it.
     """
     frame_version, position = read_uvarint(value, 0)
     if frame_version != FRAME_VERSION:
@@ -58,7 +58,7 @@ def known(api_key: int, version: int) -> bool:
     """Whether this record type exists in Kafka 3.9.
 
     Raises:
-        UnsupportedRecordVersion: it does, but not in this version.
+        UnsupportedRecordVersion: the type exists, but not in this version.
     """
     last = _VERSION_LAST.get(api_key)
     if last is not None and version > last:
@@ -69,11 +69,11 @@ def known(api_key: int, version: int) -> bool:
 
 
 def read_value(value: bytes) -> MetadataRecord | Unknown:
-    """Read a record's value in full, or `Unknown` when Kafka 3.9 has no such type.
+    """Decode a record's value in full; `Unknown` if Kafka 3.9 does not have its type.
 
     Raises:
         UnknownFrameVersion: the frame is not of version 1.
-        UnsupportedRecordVersion: the type is known, in older versions only.
+        UnsupportedRecordVersion: the type is known only in older versions.
         DamagedValue: the value is cut, has bytes left, or does not decode.
     """
     api_key, version, start = read_frame(value)
@@ -87,7 +87,7 @@ def read_value(value: bytes) -> MetadataRecord | Unknown:
 
 
 def write_value(record: MetadataRecord) -> bytes:
-    """Write a record's value, frame included, as the controller does."""
+    """Encode a record's value with its frame, as the controller does."""
     value = BytesIO()
     value.write(_frame(record.__api_key__, record.__version__))
     entity_writer(type(record))(value, record)
