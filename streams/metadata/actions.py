@@ -1,4 +1,4 @@
-"""What the cursor says: what to do next (`Action`), what a reply does to the spool (`Effect`)."""
+"""The results of the cursor: the next `Action`, and the `Effect` of a reply on the spool."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from streams.net.errors import LiveError
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """A named reason: a stable name for alerts and metrics, and a sentence for a person."""
+    """A reason: a stable name for alerts and metrics, and a sentence for the operator."""
 
     name: str
     detail: str
@@ -44,7 +44,7 @@ class FetchSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Do nothing until then (monotonic seconds); `why` is None for pauses of the normal course."""
+    """Do nothing until `until` (monotonic seconds); `why` is None for a pause that is normal."""
 
     until: float
     why: Why | None
@@ -52,7 +52,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Tell this error and do nothing until then; None: until a person mends it."""
+    """Report this error and do nothing until `until`; None: until an operator fixes the cause."""
 
     error: LiveError
     until: float | None
@@ -63,7 +63,7 @@ Action = Connect | Fetch | FetchSnapshot | Wait | Refuse
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Append these batches to the spool, which then ends at `position`."""
+    """Append these batches to the spool; `position` is its end afterwards."""
 
     records: bytes
     position: Position
@@ -78,7 +78,7 @@ class BeginSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPart:
-    """Append this to the snapshot; when `complete`, that was the last of it."""
+    """Append `content` to the snapshot; `complete`: this is its last part."""
 
     content: bytes
     complete: bool
@@ -86,14 +86,14 @@ class SnapshotPart:
 
 @dataclass(frozen=True, slots=True)
 class KeepHead:
-    """Remember in the spool how the log begins."""
+    """Store in the spool the mark of the log's beginning."""
 
     head: Mark
 
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Begin another log in the spool: the quorum's is not the one that was followed."""
+    """Begin another log in the spool: the quorum's log is not the one that was followed."""
 
     head: Mark
 

@@ -1,7 +1,7 @@
-"""What to keep of the bytes that came: the committed batches of a reply, the whole ones of a file.
+"""Finds the batches to store: the committed batches of a reply, the whole batches of a file.
 
-In: bytes of the log, from a reply or a segment. Out: a `Cut` or a `Survey`. The batches are read
-by `streams.wire`, which checks each one; their records are not decoded here.
+In: bytes of the log, from a reply or a segment. Out: a `Cut` or a `Survey`. `streams.wire` reads
+and checks each batch; this module does not decode records.
 """
 
 import contextlib
@@ -25,12 +25,12 @@ class Cut:
     """The committed part of a reply: a slice of its records, on batch boundaries.
 
     Attributes:
-        records: The batches, byte for byte; empty when there is nothing new.
-        next_offset: Metadata offset after them; the position asked for when they are empty.
-        epoch: Leader epoch of the last batch; None when they are empty.
-        head: The mark of the log's beginning, when it is among them.
-        tail: The mark of the last batch; None when they are empty.
-        busy_until: Metadata offset after the last batch that is more than a no-op; None: none is.
+        records: The batches, byte for byte; empty if there is nothing new.
+        next_offset: Metadata offset after them; the requested position if they are empty.
+        epoch: Leader epoch of the last batch; None if there is no batch.
+        head: The mark of the log's beginning; None if the batches do not contain it.
+        tail: The mark of the last batch; None if there is no batch.
+        busy_until: Metadata offset after the last batch that is not a no-op; None: all are no-ops.
     """
 
     records: bytes
@@ -43,14 +43,14 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What some bytes of a log hold, up to the first batch that is cut or damaged.
+    """A summary of some bytes of a log, up to the first batch that is cut or damaged.
 
     Attributes:
         whole_bytes: Size of the whole batches.
-        next_offset: Metadata offset after them; None when there are none.
-        epoch: Leader epoch of the last one; None when there are none.
-        no_op_only: Whether none holds anything but a NoOpRecord.
-        tail: The mark of the last one; None when there are none.
+        next_offset: Metadata offset after them; None if there is no whole batch.
+        epoch: Leader epoch of the last whole batch; None if there is none.
+        no_op_only: Whether every whole batch holds only a NoOpRecord.
+        tail: The mark of the last whole batch; None if there is none.
     """
 
     whole_bytes: int
@@ -61,13 +61,13 @@ class Survey:
 
 
 def committed(records: bytes, position: int, high_watermark: int) -> Cut:
-    """Cut a reply to the batches that end after `position` and at or below `high_watermark`.
+    """Return the batches of a reply that end after `position` and at or below `high_watermark`.
 
     A reply may start with a batch before the position (KafkaMetadataLog.read returns whole
-    batches) and may end with a cut one or with ones that are not committed.
+    batches), and may end with a cut batch or with batches that are not committed.
 
     Raises:
-        DamagedBatch: a batch fails its check, or offsets do not go on without a gap.
+        DamagedBatch: a batch fails its check, or there is a gap in the offsets.
     """
     first: Batch | None = None
     last: Batch | None = None
@@ -94,7 +94,7 @@ def committed(records: bytes, position: int, high_watermark: int) -> Cut:
 
 
 def survey(content: bytes, file: str) -> Survey:
-    """Walk over the batches up to the first one that is cut or damaged."""
+    """Summarize the batches up to the first one that is cut or damaged."""
     last: Batch | None = None
     no_op_only = True
     with contextlib.suppress(DamagedBatch):
@@ -108,12 +108,12 @@ def survey(content: bytes, file: str) -> Survey:
 
 
 def is_no_op(batch: Batch) -> bool:
-    """Whether the batch is the one that an idle controller writes: a single NoOpRecord."""
+    """Whether the batch is that of an idle controller: a single NoOpRecord."""
     return batch.size == _NO_OP_BYTES and batch.raw().endswith(_NO_OP_RECORD)
 
 
 def starts_with_no_op(path: Path) -> bool:
-    """Whether a segment's first batch is a no-op: a cheap look before reading all of it."""
+    """Whether the first batch of a segment is a no-op: a cheap check before reading the file."""
     with path.open("rb") as file:
         first = survey(file.read(_NO_OP_BYTES), str(path))
     return first.no_op_only and first.whole_bytes == _NO_OP_BYTES

@@ -1,9 +1,10 @@
-"""Whether the log that a controller tells is still the one that the spool holds.
+"""Determines whether the log of a controller is the log in the spool.
 
-Offsets and epochs alone cannot say: when a migration was rolled back and begun again, the cluster's
-next log reaches the same ones. So each connection is asked first for the batch that the spool ends
-with. Where that is another one, or none, the leader's log either lost committed records, or is
-another log: the two are told apart by the log's beginning (`log_marks.py`).
+Offsets and epochs alone do not identify a log: if a migration was rolled back and restarted, the
+next log of the cluster reaches the same ones. Therefore the first FETCH on each connection requests
+the last batch of the spool. If the controller returns another batch or none, the leader's log
+either lost committed records or is another log; the beginning of the log distinguishes the two
+(`log_marks.py`).
 """
 
 import enum
@@ -15,7 +16,7 @@ from streams.metadata.spool import Position
 
 
 class Asking(enum.Enum):
-    """What a FETCH is for."""
+    """The purpose of a FETCH."""
 
     RECORDS = "what comes next"
     TAIL = "the batch that the spool ends with, and what comes next"
@@ -23,7 +24,7 @@ class Asking(enum.Enum):
 
 
 class Found(enum.Enum):
-    """What a reply says of the log."""
+    """The conclusion from a reply about the leader's log."""
 
     SAME = "it is the spool's"
     NOTHING_YET = "what was asked for is not there yet"
@@ -33,11 +34,11 @@ class Found(enum.Enum):
 
 
 class Continuity:
-    """What was found out on the present connection.
+    """The state of the check on the current connection.
 
     Attributes:
-        asking: What the last question was for.
-        doubt: Why the leader's log may be another one; None: nothing speaks for it.
+        asking: The purpose of the last FETCH.
+        doubt: Why the leader's log may be another one; None: there is no such evidence.
     """
 
     def __init__(self) -> None:
@@ -47,17 +48,18 @@ class Continuity:
         self._asked_for_head = False
 
     def connected(self) -> None:
-        """Begin with a controller of which nothing is known."""
+        """Reset the state for a new controller, whose log is not confirmed."""
         self._confirmed = self._asked_for_head = False
 
     def confirm(self) -> None:
-        """Take it that this controller's log is the spool's."""
+        """Record that this controller's log is the log in the spool."""
         self._confirmed = True
 
     def question(self, here: Position, leader_epoch: int) -> tuple[int, int] | None:
-        """Return what to ask before anything else: offset and last epoch; None: go on.
+        """Return offset and last fetched epoch of the check to send; None: no check is needed.
 
-        At the beginning the leader's own epoch is claimed: it covers its whole log.
+        For the log's beginning, the request claims the leader's own epoch, which covers its whole
+        log.
         """
         head = HEAD_OFFSET, leader_epoch
         self.asking = Asking.HEAD
@@ -72,9 +74,10 @@ class Continuity:
         return None
 
     def tail_told(self, reply: FetchReply, here: Position) -> Found:
-        """Judge the reply to a question for the spool's last batch.
+        """Evaluate the reply to the request for the last batch of the spool.
 
-        That is the batch as it was fetched, or as it was spooled: without its secrets.
+        The mark of the spool is that of the batch as it was fetched, or as it was spooled: without
+        its secrets.
 
         Raises:
             DamagedBatch: the reply's records are damaged.
@@ -91,10 +94,10 @@ class Continuity:
         return Found.SAME
 
     def head_told(self, reply: FetchReply, here: Position) -> tuple[Found, Mark | None]:
-        """Judge the reply to a question for the log's beginning, and return that.
+        """Evaluate the reply to the request for the log's beginning; return also the found mark.
 
-        A log that begins otherwise is another one. One that lost its beginning, or where that of
-        the spool was never seen, cannot be told from the spool's.
+        A log with another beginning is another log. If the log lost its beginning, or the spool
+        does not have its own, the two logs cannot be distinguished.
 
         Raises:
             DamagedBatch: the reply's records are damaged.

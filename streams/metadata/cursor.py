@@ -1,15 +1,15 @@
-"""Who is asked next, and what: the follower's state machine, without I/O and without a clock.
+"""The state machine of the follower: the next request and its receiver, without I/O or a clock.
 
-In: replies and failures, and "now" (monotonic seconds). Out: the next `Action`, and for a reply
-the `Effect` it has on the spool. The rules are those of a Raft follower towards its leader
-(KafkaRaftClient.handleFetchResponse, handleFetchSnapshotResponse), with one difference: all that
-was spooled was committed, so nothing is ever truncated. A leader that lacks it either lost it,
-which is refused, or has another log altogether, which is followed from its beginning: the
-controllers were provisioned anew. Each connection is asked first for the batch that the spool ends
-with, for offsets and epochs alone may fit another log, too (`log_marks.py`).
+In: replies and failures, and "now" (monotonic seconds). Out: the next `Action`, and the `Effect` of
+a reply on the spool. The rules are those of a Raft follower (KafkaRaftClient.handleFetchResponse,
+handleFetchSnapshotResponse), with one difference: all records in the spool were committed, so the
+spool is never truncated. A leader that lacks these records either lost them, which is an error, or
+has another log because the controllers were provisioned again; the cursor then follows that log
+from its beginning. The first FETCH on each connection requests the last batch of the spool, because
+offsets and epochs alone may also match another log (`log_marks.py`).
 
-Why it cannot spin: a bad reply counts towards the end of a round (`rounds.py`), and a good reply
-that brings nothing new, sooner than a long poll would, ends in a pause that grows.
+The cursor cannot spin: a bad reply counts towards the end of a round (`rounds.py`), and a good
+reply without new data, earlier than the end of a long poll, causes a pause that grows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,22 +45,22 @@ from streams.wire.errors import DamagedBatch
 
 REFUSED_RETRY_S: Final = 10.0
 COMMIT_POLL_S: Final = 0.003
-"""Pause before asking again for records that are appended but not yet committed."""
+"""The pause before a retry for records that are appended but not yet committed."""
 COMMIT_POLL_MAX_S: Final = 0.25
 _QUICK_POLLS: Final = 10
 _DOUBLINGS_MAX: Final = 16
 
 
 class Cursor:
-    """The state of following one quorum.
+    """The state of the follower of one quorum.
 
     Attributes:
-        position: Where the spool ends once the effects told so far are carried out.
-        epoch: Highest leader epoch heard of.
-        leader: The leader's node id, if known.
-        connected_to: The controller that is connected, None while there is none.
-        leader_endpoint: The same, once it has answered as the leader.
-        high_watermark: The last one told.
+        position: The end of the spool after all effects that were returned so far.
+        epoch: The highest leader epoch received.
+        leader: The leader's node id; None while unknown.
+        connected_to: The connected controller; None while there is none.
+        leader_endpoint: The connected controller once it has answered as the leader; else None.
+        high_watermark: The last one received; None while the leader knows none.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class Cursor:
         max_wait_s: float,
         jitter: Callable[[], float],
     ) -> None:
-        """Start unconnected.
+        """Start without a connection.
 
         Args:
-            bootstrap: Controllers to ask; at least one.
-            position: Where the spool ends.
-            max_wait_s: How long the leader holds a FETCH that finds nothing.
-            jitter: Gives numbers from 0 to 1; spreads the retries of many followers.
+            bootstrap: The controllers to contact first; at least one.
+            position: The end of the spool.
+            max_wait_s: How long the leader holds a FETCH without new records.
+            jitter: Returns numbers from 0 to 1, which spread the retries of many followers.
         """
         self.position = position
         self.epoch = position.epoch or 0
@@ -92,10 +92,10 @@ class Cursor:
         self._waiting: Wait | Refuse | None = None
         self._continuity = Continuity()
 
-    # What to do
+    # The next action
 
     def next_action(self, now: float) -> Action:
-        """Return what to do now; asked twice without news, it says the same."""
+        """Return the next action; repeated calls without a report return the same action."""
         if self._waiting is not None:
             if self._waiting.until is None or now < self._waiting.until:
                 return self._waiting
@@ -104,7 +104,8 @@ class Cursor:
             return Connect(self._rounds.candidate())
         here = self.position
         if self._continuity.doubt is None:
-            # A leader refuses a last epoch above its own (INVALID_REQUEST), so ours is never below.
+            # A leader rejects a last fetched epoch above its own (INVALID_REQUEST), so `self.epoch`
+            # is never below it.
             self.epoch = max(self.epoch, here.epoch or 0)
         if self._snapshot is not None:
             snapshot, position = self._snapshot
@@ -114,23 +115,23 @@ class Cursor:
             return Fetch(self.epoch, *question)
         if here.epoch is not None:
             return Fetch(self.epoch, here.next_offset, here.epoch)
-        # At 0, epoch 0 is right (ReplicatedLog.validateOffsetAndEpoch); elsewhere an unknown
-        # epoch goes unchecked by claiming the leader's own, which covers its whole log.
+        # At offset 0, epoch 0 is valid (ReplicatedLog.validateOffsetAndEpoch). At other offsets an
+        # unknown epoch is replaced by the leader's own, which covers its whole log.
         return Fetch(self.epoch, here.next_offset, 0 if here.next_offset == 0 else self.epoch)
 
-    # What happened
+    # Reports of results
 
     def connected(self, endpoint: Endpoint) -> None:
-        """Take note that the connection asked for stands."""
+        """Record that the requested connection is open."""
         self.connected_to = endpoint
         self._continuity.connected()
 
     def learned(self, nodes: Mapping[int, Endpoint]) -> None:
-        """Take note of where controllers listen."""
+        """Record the endpoints of controllers by node id."""
         self._rounds.learn(nodes)
 
     def failed(self, error: LiveError, endpoint: Endpoint, now: float) -> None:
-        """Take note that a connection or an exchange failed; the connection is closed."""
+        """Record that a connection or an exchange failed; the connection is closed."""
         self._leave()
         if isinstance(
             error, AuthenticationFailed | CommittedLogDiverged | SpoolDamaged | WrongCluster
@@ -140,7 +141,7 @@ class Cursor:
             self._end_round(self._rounds.turn_away(endpoint, Refusal(str(error)), now))
 
     def resume(self, position: Position, now: float, why: Why | None = None) -> None:
-        """Go back to where the spool really ends, after an effect could not be carried out."""
+        """Reset to the actual end of the spool after an effect failed."""
         self.position = position
         self._snapshot = None
         self._continuity.connected()
@@ -148,10 +149,10 @@ class Cursor:
             self._waiting = self._rounds.wait(why, now)
 
     def fetched(self, reply: FetchReply, now: float, took_s: float) -> Effect:
-        """Take note of a FETCH reply, `took_s` after it was asked for.
+        """Process a FETCH reply, which arrived `took_s` seconds after its request.
 
         Raises:
-            ReplyDamaged: its records are not sound; call `failed` with it.
+            ReplyDamaged: the records of the reply are damaged; pass the error to `failed`.
         """
         self._rounds.learn(reply.endpoints)
         if reply.error:
@@ -187,7 +188,7 @@ class Cursor:
             self._continuity.confirm()
             return Append(cut.records, self.position)
         if self._continuity.asking is Asking.TAIL:
-            return None  # it has what the spool ends with, and nothing more yet
+            return None  # the log has the last batch of the spool, and no further records yet
         if reply.records or took_s < self._max_wait_s / 2:
             self._pause(now, f"offset {here.next_offset} is not committed yet")
         else:
@@ -195,7 +196,7 @@ class Cursor:
         return None
 
     def snapshot_fetched(self, reply: SnapshotReply, now: float) -> Effect:
-        """Take note of a FETCH_SNAPSHOT reply."""
+        """Process a FETCH_SNAPSHOT reply."""
         self._rounds.learn(reply.endpoints)
         if reply.error in SNAPSHOT_GONE:
             self._snapshot = None
@@ -230,12 +231,12 @@ class Cursor:
         self._rounds.prefer(self.connected_to)
 
     def _went_well(self) -> None:
-        """Begin anew: only what moves the log on, or a long poll that was held, is progress."""
+        """Reset the backoff; only new records, or a long poll that was held, count as progress."""
         self._nothing_new = 0
         self._rounds.went_well(self.connected_to)
 
     def _pause(self, now: float, detail: str) -> None:
-        """Wait for a commit: some quick polls, then slower and slower."""
+        """Wait for a commit: a few quick polls, then polls at growing intervals."""
         self._nothing_new += 1
         doublings = min(max(0, self._nothing_new - _QUICK_POLLS), _DOUBLINGS_MAX)
         delay = min(COMMIT_POLL_S * 2**doublings, COMMIT_POLL_MAX_S)
@@ -246,7 +247,7 @@ class Cursor:
     # Another log?
 
     def _diverged(self, diverging: OffsetAndEpoch, now: float) -> Effect:
-        """Judge a DivergingEpoch: recoverable only while our last epoch was a guess."""
+        """Evaluate a DivergingEpoch: recoverable only while the spool's last epoch is unknown."""
         here = self.position
         if here.epoch is not None or diverging.end_offset < here.next_offset:
             self._doubts(f"its epoch {diverging.epoch} ends at offset {diverging.end_offset}")
@@ -255,13 +256,13 @@ class Cursor:
         return None
 
     def _sent_to_snapshot(self, snapshot: OffsetAndEpoch, now: float) -> Effect:
-        """Judge a SnapshotId: it must lead onwards, never back."""
+        """Evaluate a SnapshotId: it must lead forward, never back."""
         here = self.position
         if snapshot.end_offset > here.next_offset:
             self._snapshot = (snapshot, 0)
             return BeginSnapshot(snapshot)
         if self._continuity.asking is Asking.TAIL:
-            # Its log begins behind that batch, perhaps just where the spool ends.
+            # The leader's log begins after that batch, perhaps exactly at the end of the spool.
             self._continuity.confirm()
         elif here.epoch is None and snapshot.end_offset == here.next_offset:
             self._adopt(snapshot.epoch, now)
@@ -274,12 +275,12 @@ class Cursor:
         self._pause(now, f"trying epoch {epoch} for offset {self.position.next_offset}")
 
     def _doubts(self, what: str) -> None:
-        """Find out next whether this log begins as the spool's does."""
+        """Check next whether this log has the same beginning as the spool's."""
         self._continuity.doubt = what
         self._snapshot = None
 
     def _head_told(self, reply: FetchReply, now: float) -> Effect:
-        """Learn how the leader's log begins, or follow it from there: it is another one."""
+        """Store the mark of the log's beginning, or follow the log from there if it is another."""
         doubt = self._continuity.doubt
         found, head = self._continuity.head_told(reply, self.position)
         if found is Found.NOTHING_YET:
@@ -323,7 +324,7 @@ class Cursor:
             self._turn_away(now, f"answers {name(code)}")
 
     def _look_elsewhere(self, code: int, leader: Leader, now: float) -> None:
-        """Follow the CurrentLeader of an error reply, if it is news."""
+        """Follow the CurrentLeader of an error reply if its epoch is not stale."""
         if leader.epoch < self.epoch:
             text = (
                 f"answers {name(code)}, being at epoch {leader.epoch} where {self.epoch} was seen"
@@ -336,7 +337,7 @@ class Cursor:
         leads = self._rounds.where(leader.node)
         self._rounds.prefer(leads)
         if news and code == Code.FENCED_LEADER_EPOCH and leads in {None, self.connected_to}:
-            # Perhaps only our epoch was old: ask the same one again.
+            # Perhaps only the follower's epoch was stale: retry with the same controller.
             self._end_round(self._rounds.spend(now))
             return
         knows = "knows no leader" if leader.node is None else f"says that {leader.node} leads"
@@ -355,8 +356,8 @@ class Cursor:
         self._waiting = over.wait
         if over.epoch is None or over.epoch >= self.epoch:
             return
-        # Everyone told a lower epoch than ours: it was never one of this quorum's, unless records
-        # of it are committed in the spool.
+        # Every controller reported a lower epoch than the cursor's: that epoch was never one of
+        # this quorum, unless the spool has committed records of it.
         if self.position.epoch is not None and over.epoch < self.position.epoch:
             why = over.wait.why
             self._doubts(f"every controller is at an earlier epoch ({why.detail if why else ''})")

@@ -1,17 +1,17 @@
-"""What can go wrong while following a live quorum, beside the errors of the connection.
+"""Errors of the follower of a live quorum, in addition to those of the connection.
 
 LiveError (`streams.net.errors`)
-|-- CommittedLogDiverged   refused for good: the cluster lost records that it had committed
+|-- CommittedLogDiverged   permanent: the cluster lost records that it had committed
 |-- SpoolDamaged           a file in the spool is neither whole nor merely cut at its end
 |-- SpoolInUse             another process writes the spool
-`-- FollowerCrashed        the follower's thread died of an error nobody foresaw
+`-- FollowerCrashed        the follower's thread ended with an unexpected error
 """
 
 from streams.net.errors import LiveError
 
 
 class CommittedLogDiverged(LiveError):
-    """The leader lacks records that lie committed in the spool: the quorum lost them."""
+    """The leader lacks committed records that the spool has: the quorum lost them."""
 
 
 class SpoolDamaged(LiveError):

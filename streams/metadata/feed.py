@@ -1,6 +1,6 @@
-"""What brings a log to the source: files that are all there is, or a follower of a live log.
+"""Feeds a metadata log to the Spark source: from finished files, or from a follower.
 
-Either also says how it is (`streams.state.source_status`). `AbsentFeed` brings nothing: the
+Both write a status file (`streams.state.source_status`). `AbsentFeed` provides no new data: the
 configuration names no controllers.
 """
 
@@ -16,36 +16,36 @@ Damage = WireError | IllegalTransaction | None
 
 
 class Reach(NamedTuple):
-    """Up to where everything may be read: a log's number, counted from 1, and an offset in it."""
+    """The end of the readable data: the number of a log, counted from 1, and an offset in it."""
 
     log: int
     offset: int
 
 
 class Feed(Protocol):
-    """Brings bytes into the logs' directories."""
+    """Adds data to the directories of the logs."""
 
     def available(self) -> Reach | None:
-        """Before which everything may be read, earlier logs whole; None: whatever is there."""
+        """Return the end of the readable data, with earlier logs whole; None: all that exists."""
 
     def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:
-        """Wait until more than that is available; False: it is not, after the time-out."""
+        """Wait until data after `reach` is available; False: none arrived in time."""
 
     def began_ms(self, log: int) -> int:
-        """When a log began, by its own clock; 0: that is not known."""
+        """Return when a log began, by its own timestamps, in ms since 1970; 0: unknown."""
 
     def retain(self, reach: Reach) -> None:
-        """What lies before it is not needed again."""
+        """Allow the feed to delete data before `reach`: Spark has committed it."""
 
     def note_damage(self, damage: Damage) -> None:
-        """Say that the log cannot be read any further."""
+        """Report that the log cannot be read further; None: there is no damage."""
 
     def stop(self) -> None:
-        """Let go of everything."""
+        """Stop all threads and close all files."""
 
 
 class FileFeed:
-    """Files that are all there is."""
+    """A finished log: its files do not change."""
 
     def __init__(self, state: Path) -> None:
         self._file = state / STATUS_FILE
@@ -53,50 +53,50 @@ class FileFeed:
         write_status(self._file, SourceStatus(observed_ms=now_ms(), finished=True))
 
     def available(self) -> Reach | None:
-        """Whatever is there."""
+        """Return None: all data in the files."""
         return None
 
     def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:  # noqa: ARG002
-        """Nothing will come."""
+        """Return False: no data will arrive."""
         return False
 
     def began_ms(self, log: int) -> int:  # noqa: ARG002
-        """There is only one log, and nothing to date it by."""
+        """Return 0: there is only one log, and its beginning is unknown."""
         return 0
 
     def retain(self, reach: Reach) -> None:
-        """The files are not ours to remove."""
+        """Do nothing: the files belong to the operator."""
 
     def note_damage(self, damage: Damage) -> None:
-        """Keep the first damage in the status."""
+        """Write the first damage to the status file."""
         if damage is not None and self._said is None:
             self._said = str(damage)
             status = SourceStatus(observed_ms=now_ms(), error=self._said, finished=True)
             write_status(self._file, status)
 
     def stop(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is open."""
 
 
 class AbsentFeed:
-    """The spool without controllers: nothing arrives, a batch that was begun is still read."""
+    """A spool without controllers: no data arrives, but a started batch can still be read."""
 
     def __init__(self, spool: Path) -> None:
         self._spool = spool
 
     def available(self) -> Reach | None:
-        """All that is in the spool."""
+        """Return None: all data in the spool."""
         return None
 
     def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:  # noqa: ARG002
-        """Nothing arrives."""
+        """Return False: no data arrives."""
         return False
 
     def began_ms(self, log: int) -> int:
-        """When a log of the spool began, as `Spool.began_ms`.
+        """Return when a log of the spool began, as `Spool.began_ms`.
 
         Raises:
-            SpoolDamaged: the spool does not say legibly which logs it has.
+            SpoolDamaged: `spool.json` cannot be read.
         """
         from streams.metadata.spool_info import load
 
@@ -104,10 +104,10 @@ class AbsentFeed:
         return 0 if head is None else head.timestamp_ms
 
     def retain(self, reach: Reach) -> None:
-        """Keep everything until there are controllers again."""
+        """Do nothing: all data stays until there are controllers again."""
 
     def note_damage(self, damage: Damage) -> None:
-        """Nothing is read beyond what was read before."""
+        """Do nothing: only data that was read before is read."""
 
     def stop(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is open."""

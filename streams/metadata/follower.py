@@ -1,9 +1,9 @@
-"""The follower: a thread that asks the quorum what the cursor says and spools what it answers.
+"""The follower: a thread that sends the cursor's requests to the quorum and spools the replies.
 
 In: a configuration and an open spool. Out: a growing spool, `position` (what Spark may read), and
-`status` (how it stands, for gates and screens). Whatever the quorum does, the thread goes on:
-a wait has a named reason, a refusal an error, both in the status. Only an error that nobody
-foresaw ends it, and that one is raised to whoever calls next.
+`status` (for gates and screens). No behaviour of the quorum ends the thread: the status then has
+the reason of a wait, or an error. Only an unexpected error ends the thread; the next call of the
+owner raises it.
 """
 
 import logging
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 def _nobody(_position: Position) -> None:
-    """Take no interest in progress."""
+    """Ignore progress."""
 
 
 class Follower(Running):
@@ -51,16 +51,15 @@ class Follower(Running):
         spool: Spool,
         on_progress: Callable[[Position], None] = _nobody,
     ) -> None:
-        """Prepare; nothing is opened or sent before `start`.
+        """Prepare the follower; it opens and sends nothing before `start`.
 
         Args:
-            config: What to follow.
-            spool: An open spool; it stays the caller's to close, after `stop`.
-            on_progress: Called by the thread after each move of `position`; must not block.
+            config: The quorum to follow.
+            spool: An open spool; the caller closes it, after `stop`.
+            on_progress: The thread calls it after each change of `position`; it must not block.
 
         Raises:
             WrongCluster: the spool was made from another cluster than the configured one.
-            SpoolDamaged: the spool does not say legibly which cluster it was made from.
         """
         self._config = config
         self._spool = spool
@@ -84,10 +83,14 @@ class Follower(Running):
             next_offset=spool.position.next_offset,
         )
 
-    # What the owner calls
+    # The interface for the owner
 
     def start(self) -> Self:
-        """Start following; once only."""
+        """Start the thread.
+
+        Raises:
+            RuntimeError: the follower was started before.
+        """
         if self._thread is not None:
             raise RuntimeError("a follower is started once")
         self._thread = threading.Thread(target=self._run, name="kraft-follower", daemon=True)
@@ -95,7 +98,7 @@ class Follower(Running):
         return self
 
     def stop(self) -> None:
-        """End the thread, at once even from within a long poll. A second time does nothing."""
+        """Stop the thread, at once even during a long poll; a second call does nothing."""
         self._stopping.set()
         connection = self._connection
         if connection is not None:
@@ -107,21 +110,21 @@ class Follower(Running):
 
     @property
     def position(self) -> Position:
-        """Where the spool ends: up to here Spark may read.
+        """The end of the spool, up to which Spark may read.
 
         Raises:
-            FollowerCrashed: the thread died.
+            FollowerCrashed: the thread ended with an unexpected error.
         """
         self._raise_crash()
         return self._spool.position
 
     def wait_for(self, beyond_offset: int, timeout_s: float, log: int = 1) -> bool:
-        """Block until the spool ends beyond the offset of that log; tell whether it does.
+        """Wait until the spool ends after an offset of a log; return whether it does.
 
-        Returns early, with False, when the follower stops.
+        Returns False early if the follower stops.
 
         Raises:
-            FollowerCrashed: the thread died.
+            FollowerCrashed: the thread ended with an unexpected error.
         """
         beyond = (log, beyond_offset)
         with self._moved:
@@ -137,7 +140,7 @@ class Follower(Running):
         return self._spool.position.reach > beyond
 
     def status(self) -> FollowerStatus:
-        """Say how it stands now. Never raises: a crash is in `error`."""
+        """Return the current status. Never raises: `error` has a crash."""
         with self._moved:
             return replace(self._status, observed_at_ms=wall_ms())
 
@@ -151,7 +154,7 @@ class Follower(Running):
         try:
             while not self._stopping.is_set():
                 self._step()
-        except BaseException as error:  # noqa: BLE001 told in the status and to the next caller
+        except BaseException as error:  # noqa: BLE001 reported in the status and to the next caller
             _log.exception("the follower of %s ended", self._config.controllers)
             self._crash = error
             self._tell(error=do.Why("FollowerCrashed", repr(error)))
@@ -203,15 +206,15 @@ class Follower(Running):
             self._cursor.failed(error, endpoint, time.monotonic())
 
     def _identify(self, connection: Connection) -> None:
-        """Find out the cluster id, if nobody told it: needs ALTER on CLUSTER, so it may fail."""
+        """Request the cluster id if it is unknown; this needs ALTER on CLUSTER, so it may fail."""
         if self._cluster_id is not None:
-            return  # every FETCH carries it, and the controller compares
+            return  # every FETCH contains it, and the controller compares it with its own
         told = _described(connection)
         self._cursor.learned(told.endpoints)
         self._cluster_id = told.cluster_id
 
     def _wrong_cluster(self, connection: Connection) -> WrongCluster:
-        """Name both ids, if the controller tells its own."""
+        """Return the error with both ids, as far as the controller reports its own."""
         theirs = _described(connection).cluster_id or _NOT_TOLD
         if self._status.last_reply_ms is None:
             self._foreign_id = theirs
@@ -237,7 +240,7 @@ class Follower(Running):
                 self._cursor.resume(self._spool.position, time.monotonic())
                 self._cursor.failed(error, endpoint, time.monotonic())
         except OSError as error:
-            # Errors of the network are ConnectionFailed by now: this is the disk.
+            # Network errors have become ConnectionFailed, so this is an error of the disk.
             why = do.Why("spool_not_writable", f"{self._spool.directory}: {error}")
             self._cursor.resume(self._spool.position, time.monotonic(), why)
         else:
@@ -262,7 +265,7 @@ class Follower(Running):
         effect = self._cursor.fetched(reply, now, now - asked)
         if not reply.error:
             if self._cluster_id is not None:
-                # Before anything is spooled, but not before a controller agreed with the id.
+                # Before the first append, but after a controller accepted the id.
                 self._spool.bind(self._cluster_id)
             self._tell(answered=True)
         return effect
@@ -286,7 +289,7 @@ class Follower(Running):
         read: Callable[[Any], T],
         wait_ms: int = 0,
     ) -> T:
-        """Send a request for at most `max_bytes`, which a controller exceeds by one batch."""
+        """Send a request for at most `max_bytes`; a controller may exceed it by one batch."""
         bytes_max = self._config.max_bytes + _BATCH_BYTES_MAX
         reply = connection.ask(request, wait_ms=wait_ms, bytes_max=bytes_max)
         try:
@@ -295,7 +298,7 @@ class Follower(Running):
             raise ReplyDamaged(f"{connection.endpoint} sent {error}") from error
 
     def _carry_out(self, effect: do.Effect) -> bool:
-        """Do to the spool what a reply demands; tell whether its end moved."""
+        """Apply the effect of a reply to the spool; return whether the end of the spool moved."""
         match effect:
             case None:
                 return False
@@ -341,7 +344,7 @@ class Follower(Running):
         waiting: do.Why | None = None,
         error: do.Why | None = None,
     ) -> None:
-        """Put the status together anew. A good answer clears waits and errors; else they stay."""
+        """Rebuild the status. A good reply clears `waiting` and `error`; otherwise they stay."""
         now, position = wall_ms(), self._spool.position
         with self._moved:
             was = self._status
@@ -364,16 +367,20 @@ class Follower(Running):
 
 
 def _described(connection: Connection) -> ClusterReply:
-    """Ask for the cluster id and the controllers; empty: this controller does not tell."""
+    """Request the cluster id and the controllers; empty: the controller does not report them."""
     try:
         version = connection.version(messages.DESCRIBE_CLUSTER)
     except RequestRefused:
-        return ClusterReply()  # before 3.7 a controller does not answer it
+        return ClusterReply()  # before 3.7 a controller does not support the request
     return messages.read_cluster(connection.ask(messages.cluster_request(version)))
 
 
 def _agreed(config: FollowerConfig, spool: Spool) -> str | None:
-    """Return the cluster id that the configuration or the spool demands."""
+    """Return the cluster id that the configuration or the spool requires; None: any is accepted.
+
+    Raises:
+        WrongCluster: the two differ.
+    """
     made_from = spool.cluster_id
     if made_from is not None and config.cluster_id not in {None, made_from}:
         raise WrongCluster(

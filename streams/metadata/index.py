@@ -1,8 +1,8 @@
-"""Where each record batch of a log lies, whether it is whole, which transaction is open there.
+"""The index of a log: the place of each whole record batch, and the transaction open after it.
 
-The planner's knowledge, built by reading headers and CRCs once. It grows with what is not yet
-committed: `forget` drops the rest, and runs of batches that hold nothing but no-op records are
-kept as one entry.
+The planner uses the index, which is built by reading headers and CRCs once. Its size grows with the
+part of the log that Spark has not committed: `forget` drops committed entries, and a run of batches
+with only no-op records is one entry.
 """
 
 from collections.abc import Iterator
@@ -23,11 +23,12 @@ _TRANSACTION_MARKS: Final = (23, 24, 25)
 
 
 class Entry(NamedTuple):
-    """One batch, or a run of idle ones, and the stream offset behind it.
+    """One batch, or a run of idle batches, and the stream offset after it.
 
     Attributes:
-        idle: nothing but no-op records inside.
-        timestamp_ms: the latest record's timestamp.
+        next: the stream offset after the entry.
+        timestamp_ms: the latest timestamp of its records, ms since 1970.
+        idle: whether it holds only no-op records.
     """
 
     path: Path
@@ -40,7 +41,7 @@ class Entry(NamedTuple):
 
 
 class _Growing:
-    """One segment file, read up to `position`."""
+    """One segment file that was read up to `position`."""
 
     __slots__ = ("path", "position")
 
@@ -50,9 +51,9 @@ class _Growing:
 
 
 class LogIndex:
-    """The batches of one log from a stream offset on.
+    """The batches of one log, from a stream offset.
 
-    `damage` is the first thing found that makes the rest unreadable; the index ends before it.
+    `damage` is the first error that makes the rest of the log unreadable; the index ends before it.
     """
 
     def __init__(self, path: Path, start: StreamOffset) -> None:
@@ -65,22 +66,26 @@ class LogIndex:
 
     @property
     def entries(self) -> list[Entry]:
-        """In the order of offsets, without overlaps; a gap is where a checkpoint must help."""
+        """Entries in the order of offsets, without overlaps; only a checkpoint can fill a gap."""
         return self._entries
 
     def checkpoint_for(self, offset: int) -> Checkpoint | None:
-        """The earliest checkpoint that carries beyond `offset` and on which the log goes on."""
+        """Return the earliest checkpoint that ends after `offset` and from which the log continues.
+
+        If the log continues from none of them, return the latest one; None: no checkpoint ends
+        after `offset`.
+        """
         files = list_log(self._path)
         behind = [each for each in files.checkpoints if each.end_offset > offset]
         if not behind:
             return None
         bases = [segment.base_offset for segment in files.segments]
         usable = [each for each in behind if not bases or any(b <= each.end_offset for b in bases)]
-        # A later one is right as well; the earliest leaves the most of the story to be read.
+        # A later one is correct as well; the earliest leaves the most records to read.
         return min(usable or behind[-1:], key=lambda each: each.end_offset)
 
     def refresh(self, below: int | None = None) -> None:
-        """Take up what was appended; `below`: only batches before this offset (None: all)."""
+        """Add the appended batches; `below`: only those before this offset (None: all)."""
         if self.damage is not None:
             return
         files = list_log(self._path)
@@ -98,13 +103,13 @@ class LogIndex:
                 return
 
     def forget(self, before: int) -> None:
-        """Drop what lies wholly before the offset, which is committed."""
+        """Drop the entries that end at or before the committed offset `before`."""
         self._entries = [each for each in self._entries if each.next.offset > before]
         present = {segment.base_offset for segment in list_log(self._path).segments}
         self._growing = {base: each for base, each in self._growing.items() if base in present}
 
     def from_offset(self, offset: int) -> Iterator[Entry]:
-        """The entries from `offset` on, up to the first gap."""
+        """Yield the entries from `offset` to the first gap."""
         at = offset
         for entry in self._entries:
             if entry.next.offset <= at:
@@ -122,7 +127,7 @@ class LogIndex:
         return growing
 
     def _skip(self, idle: Idle) -> None:
-        """Take a stretch that was let go for what it was: no-op records and nothing else."""
+        """Add a deleted range, which held only no-op records."""
         last = self._entries[-1].next if self._entries else self._start
         if idle.from_offset <= last.offset < idle.to_offset:
             end = last._replace(offset=idle.to_offset)
@@ -165,7 +170,12 @@ class LogIndex:
             self._entries.append(entry)
 
     def _scan(self, batch: Batch) -> bool:
-        """Follow the transactions through the batch; whether it is idle."""
+        """Track the transactions in the batch; return whether the batch is idle.
+
+        Raises:
+            IllegalTransaction: a transaction mark is not allowed in the current state.
+            WireError: the records cannot be decoded.
+        """
         if batch.is_control:
             return False
         if any(batch.mentions(mark) for mark in _TRANSACTION_MARKS):

@@ -1,6 +1,6 @@
-"""The live feed: a follower of the controllers that mirrors their log into the spool.
+"""The live feed: a follower of the controllers that copies their log into the spool.
 
-Only what is in the spool, and on disk, is offered to Spark.
+Spark is offered only data that is durable in the spool.
 """
 
 import threading
@@ -20,9 +20,9 @@ _LOOK_EVERY_S: Final = 1.0
 
 
 class LiveFeed:
-    """One cluster's follower, its spool, and its status file.
+    """The follower of one cluster, its spool and its status file.
 
-    `bell`: rung at each news, for the source that waits on behalf of this one.
+    `bell`: rung when new data arrives, for the source that waits on behalf of this one.
     """
 
     def __init__(self, controllers: str, spool: Path, state: Path, bell: Path | None) -> None:
@@ -44,29 +44,29 @@ class LiveFeed:
             ringer.start()
 
     def available(self) -> Reach | None:
-        """What is durably in the spool."""
+        """Return the end of the spool."""
         return Reach(*self._follower.position.reach)
 
     def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:
-        """Wait for the follower."""
+        """Wait until the spool ends after `reach`; False: it does not after the timeout."""
         log, offset = reach or Reach(1, 0)
         return self._follower.wait_for(offset, timeout_s, log)
 
     def began_ms(self, log: int) -> int:
-        """When the spool has that log from."""
+        """Return when a log of the spool began, as `Spool.began_ms`."""
         return self._spool.began_ms(log)
 
     def retain(self, reach: Reach) -> None:
-        """Let the spool drop what is committed."""
+        """Delete the committed part of the spool, up to `reach`."""
         self._spool.retain(reach.offset, reach.log)
 
     def note_damage(self, damage: Damage) -> None:
-        """Keep the first damage in the status."""
+        """Report the first damage in the status file."""
         if damage is not None and self._damage is None:
             self._damage = str(damage)
 
     def stop(self) -> None:
-        """Stop following."""
+        """Stop the follower and the status, and close the spool."""
         self._stopping.set()
         self._follower.stop()
         self._teller.stop()

@@ -1,4 +1,4 @@
-"""What a metadata log on disk consists of: a directory, Kafka's or our spool's, or one file."""
+"""The files of a metadata log on disk: a directory of Kafka, a spool directory, or one file."""
 
 from pathlib import Path
 from typing import Final
@@ -27,12 +27,12 @@ class NotAMetadataLog(Exception):
 
 
 def list_log(path: Path) -> Listing:
-    """Name the files of a `__cluster_metadata-0` directory, of one segment, or of one checkpoint.
+    """Return the files of a `__cluster_metadata-0` directory, or one segment, or one checkpoint.
 
-    A directory may be empty: a live log begins so.
+    A directory may be empty, as that of a live log is at first.
 
     Raises:
-        NotAMetadataLog: `path` is neither.
+        NotAMetadataLog: `path` is none of these.
     """
     if path.is_dir():
         return listing(path)
@@ -49,10 +49,10 @@ def list_log(path: Path) -> Listing:
 
 
 def require_log(path: Path) -> None:
-    """Check that there is something to read.
+    """Check that a path has at least one segment or checkpoint.
 
     Raises:
-        NotAMetadataLog: `path` is none, or a directory without a segment and a checkpoint.
+        NotAMetadataLog: `path` is not a log, or a directory with neither segment nor checkpoint.
         OSError: the directory cannot be listed.
     """
     found = list_log(path)
@@ -64,7 +64,7 @@ def require_log(path: Path) -> None:
 
 
 def read_bytes(path: Path, position: int, size: int | None = None) -> bytes:
-    """The bytes of a file from `position` on, `size` of them or all that are there."""
+    """Return at most `size` bytes of a file from `position`; None: all to its end."""
     with path.open("rb") as file:
         file.seek(position)
         return file.read(-1 if size is None else size)

@@ -1,21 +1,20 @@
-"""The stream offset: how far a query has read a cluster's metadata log."""
+"""The stream offset: the position of a query in a cluster's metadata log."""
 
 from typing import Any, NamedTuple
 
 NONE = -1
-"""In JSON, where Spark's offsets know no null: no transaction is open."""
+"""No transaction is open. The offsets of Spark are JSON without null, hence a number."""
 
 
 class StreamOffset(NamedTuple):
-    """A place between two record batches.
+    """A position between two record batches.
 
     Attributes:
-        log: which of the cluster's metadata logs it is in, counted from 1
-        (`streams.metadata.spool_info`).
-        epoch: leader epoch of the last batch before it.
+        log: number of the cluster's metadata log, counted from 1 (`streams.metadata.spool_info`).
+        epoch: leader epoch of the last batch before the position.
         offset: metadata offset of the next record to read.
-        transaction: offset of the BeginTransactionRecord that is open there, or NONE: a reader
-            that starts here must know that what it reads does not count yet.
+        transaction: offset of the BeginTransactionRecord that is open at the position, or NONE. A
+            reader that starts here must know that the next records are not effective yet.
     """
 
     log: int
@@ -24,17 +23,17 @@ class StreamOffset(NamedTuple):
     transaction: int
 
     def to_json(self) -> dict[str, int]:
-        """As Spark keeps it in the checkpoint."""
+        """Return the JSON object that Spark stores in the checkpoint."""
         return self._asdict()
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "StreamOffset":
-        """As Spark gives it back."""
+        """Return the offset of a JSON object from Spark."""
         return cls(*(int(data[name]) for name in cls._fields))
 
 
 def beginning(log: int) -> StreamOffset:
-    """Where a log begins."""
+    """Return the first position of a log."""
     return StreamOffset(log, 0, 0, NONE)
 
 

@@ -1,7 +1,7 @@
-"""Which bytes make one micro-batch: the end that is offered to Spark, and the slices to read.
+"""Plans micro-batches: the end offset that is offered to Spark, and the slices to read.
 
-The same start and end give the same slices whenever they are asked for, since that is how Spark
-repeats a batch whose outcome it does not know.
+The same start and end always give the same slices, because Spark repeats a batch whose outcome it
+does not know.
 """
 
 from pathlib import Path
@@ -12,25 +12,25 @@ from streams.metadata.log_files import Checkpoint
 from streams.metadata.offsets import NONE, StreamOffset
 
 SLICE_BYTES: Final = 16 * 2**20
-"""From this size on a batch is read by more than one task."""
+"""The size above which more than one task reads a batch."""
 IDLE_RECORDS: Final = 20
-"""So many no-op records (10 s of an idle controller) make a batch of their own, and no fewer."""
+"""The fewest no-op records that make a batch of their own: 10 s of an idle controller."""
 
 
 class LogGap(Exception):
-    """The log does not reach back to where the query stands, and no checkpoint fills the gap."""
+    """The log begins after the offset of the query, and no checkpoint fills the gap."""
 
 
 class Slice(NamedTuple):
     """A run of whole batches in one file, for one task.
 
     Attributes:
-        start: stream offset of its first record; for a snapshot, of the whole batch.
-        end: stream offset behind its last record; for a snapshot, the snapshot's.
-        timestamp_ms: the last record's timestamp, where it is known.
-        snapshot: the bytes are a checkpoint's, whose own offsets are mere counts; or there are none
-            and another log begins, of which nothing is known yet.
-        ordinal: place among the batch's slices.
+        start: stream offset of its first record; for a snapshot, the start of the micro-batch.
+        end: stream offset after its last record; for a snapshot, the end of the snapshot.
+        timestamp_ms: timestamp of the last record; 0 if unknown.
+        snapshot: the bytes are those of a checkpoint, in which offsets are only counts; or there
+            are no bytes, and another log begins, whose content is unknown.
+        ordinal: index among the slices of the micro-batch.
     """
 
     path: Path
@@ -44,7 +44,10 @@ class Slice(NamedTuple):
 
 
 class Planner:
-    """Plans over one log, live (`finite` False) or to its end."""
+    """Plans the batches of one log, which is live (`finite` is False) or finished.
+
+    `until`: plan no further than this metadata offset; None: no limit.
+    """
 
     def __init__(self, index: LogIndex, *, finite: bool, until: int | None = None) -> None:
         self._index = index
@@ -52,13 +55,14 @@ class Planner:
         self._until = until
 
     def latest(self, start: StreamOffset, max_bytes: int) -> StreamOffset:
-        """The end of the next batch from `start`: `start` itself when there is nothing to do.
+        """Return the end of the next batch from `start`; `start` itself if there is no new data.
 
-        A log that goes on at `start` is followed, else the earliest checkpoint beyond it is
-        loaded, alone. No-op records at the end are left for later while the log is live.
+        If the log has the records from `start`, the batch consists of them; otherwise of the
+        earliest checkpoint after it, alone. While the log is live, no-op records at the end stay
+        for a later batch.
 
         Raises:
-            LogGap: neither is there, although later records are.
+            LogGap: there are only later records, and no checkpoint.
         """
         entries = list(self._index.from_offset(start.offset))
         if not entries:
@@ -76,10 +80,10 @@ class Planner:
         return end
 
     def slices(self, start: StreamOffset, end: StreamOffset) -> list[Slice]:
-        """The slices of the batch between two offsets that `latest` gave.
+        """Return the slices of the batch between two offsets that `latest` returned.
 
         Raises:
-            LogGap: the bytes are not there any more.
+            LogGap: the log no longer has the bytes.
         """
         if start == end:
             return []
@@ -89,7 +93,7 @@ class Planner:
             if entry.base_offset < end.offset
         ]
         if entries and entries[-1].idle and entries[-1].next.offset > end.offset:
-            # A run of idle batches may have grown since its end was offered.
+            # A run of idle batches may have grown since `latest` returned its end.
             entries[-1] = entries[-1]._replace(next=end)
         if entries and entries[-1].next.offset == end.offset:
             return _runs(entries, start)
@@ -124,12 +128,12 @@ def _whole(checkpoint: Checkpoint, start: StreamOffset) -> Slice:
 
 
 def restart(path: Path, start: StreamOffset, end: StreamOffset, began_ms: int) -> Slice:
-    """The step from where a log ended to the beginning of the next; `path`: any file there is."""
+    """Return the slice from the end of a log to the start of the next; `path`: an existing file."""
     return Slice(path, 0, 0, start, end, began_ms, snapshot=True, ordinal=0)
 
 
 def _runs(entries: list[Entry], start: StreamOffset) -> list[Slice]:
-    """Join neighbouring entries of one file up to SLICE_BYTES; of idle ones only the end counts."""
+    """Join adjacent entries of one file up to SLICE_BYTES; idle entries only move the end."""
     slices: list[Slice] = []
     at = start
     for entry in entries:
@@ -143,7 +147,7 @@ def _runs(entries: list[Entry], start: StreamOffset) -> list[Slice]:
             and last.path == entry.path
             and entry.position + entry.size - last.position <= SLICE_BYTES
         ):
-            # Idle batches in between are read along: one slice costs more than they do.
+            # Idle batches in between are read too: another slice would cost more.
             slices[-1] = last._replace(
                 size=entry.position + entry.size - last.position,
                 end=entry.next,

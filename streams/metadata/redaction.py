@@ -1,9 +1,10 @@
 """Overwrites the secrets of the metadata log before it is written to the spool.
 
-Secret is what Kafka's own RecordRedactor conceals: the keys of UserScramCredentialRecord, and the
-value of a ConfigRecord whose name says so (`migration.values.secret_settings`). A
-DelegationTokenRecord holds no key of its token. Lengths stay, so a batch differs in the secret's
-bytes and in its CRC only; offsets, timestamps and byte positions are those of the controllers.
+Secrets are the values that Kafka's own RecordRedactor conceals: the keys of
+UserScramCredentialRecord, and the value of a ConfigRecord with a sensitive name
+(`migration.values.secret_settings`). A DelegationTokenRecord has no key of its token. Lengths do
+not change, so a batch differs only in the bytes of the secret and in its CRC; offsets, timestamps
+and byte positions are those of the controllers.
 """
 
 from collections.abc import Iterator
@@ -23,9 +24,9 @@ _IN_BYTES: Final = b"\0"
 
 
 def redacted(records: bytes) -> bytes:
-    """Return the batches with every secret overwritten; the same object when there is none.
+    """Return the batches with every secret overwritten; the same object if there is no secret.
 
-    What follows the last whole batch stays as it is. Doing it twice changes nothing.
+    Bytes after the last whole batch do not change. The function is idempotent.
 
     Raises:
         DamagedBatch: a batch fails its check.
@@ -50,9 +51,9 @@ def _overwrite(content: bytearray, batch: Batch, secrets: list[tuple[int, int, b
 
 
 def _secrets(content: bytes, batch: Batch) -> Iterator[tuple[int, int, bytes]]:
-    """Yield where a batch has a secret, from and to, and the byte that overwrites it.
+    """Yield start, end and the overwriting byte of each secret in a batch.
 
-    A value that does not decode is left: the job refuses it by its place.
+    A value that does not decode is not changed: the job reports it as damage, with its place.
     """
     if batch.is_control or batch.compression or not _may_have(content, batch):
         return
@@ -63,7 +64,7 @@ def _secrets(content: bytes, batch: Batch) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _may_have(content: bytes, batch: Batch) -> bool:
-    """Whether a secret seems to be in a batch: cheap, and never a false no."""
+    """Whether a batch may contain a secret; the check is cheap and has no false negatives."""
     start, end = batch.position + HEADER.size, batch.position + batch.size
     for frame in (_CONFIG, _SCRAM):
         at = content.find(frame, start, end)
@@ -75,14 +76,14 @@ def _may_have(content: bytes, batch: Batch) -> bool:
 
 
 def _values(content: bytes, batch: Batch) -> Iterator[tuple[int, int]]:
-    """Yield where each record's value begins and ends (DefaultRecord.writeTo)."""
+    """Yield start and end of the value of each record (DefaultRecord.writeTo)."""
     at, end = batch.position + HEADER.size, batch.position + batch.size
     for _ in range(batch.count):
         try:
             length, at = _varint(content, at)
             following = at + length
-            _, at = _varint(content, at + 1)  # behind the attributes: the timestamp's delta
-            _, at = _varint(content, at)  # the offset's
+            _, at = _varint(content, at + 1)  # after the attributes: the timestamp delta
+            _, at = _varint(content, at)  # the offset delta
             key, at = _varint(content, at)
             size, at = _varint(content, at + max(key, 0))
         except (IndexError, ValueError):
@@ -103,7 +104,7 @@ def _secrets_of_value(content: bytes, at: int) -> list[tuple[int, int, bytes]]:
 def _parts_of_value(content: bytes, at: int) -> Iterator[tuple[int, int, bytes]]:
     frame, at = content[at : at + len(_CONFIG)], at + len(_CONFIG)
     if frame == _CONFIG:
-        _, at = _sized(content, at + 1)  # behind the type of the resource: its name
+        _, at = _sized(content, at + 1)  # after the resource type: the resource name
         name, at = _sized(content, at)
         value, end = _sized(content, at)
         if is_sensitive(content[name:at].decode()):
@@ -117,13 +118,13 @@ def _parts_of_value(content: bytes, at: int) -> Iterator[tuple[int, int, bytes]]
 
 
 def _sized(content: bytes, at: int) -> tuple[int, int]:
-    """Return where a compact string, or bytes, begin and end; null is empty."""
+    """Return start and end of a compact string or compact bytes; null is empty."""
     size, start = _unsigned(content, at)
     return start, start + max(size - 1, 0)
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """Read a signed number (zigzag), and return it with the place behind it."""
+    """Return a zigzag varint and the position after it."""
     number, at = _unsigned(content, at)
     return (number >> 1) ^ -(number & 1), at
 

@@ -1,8 +1,8 @@
-"""Whom to ask next, and when to stop asking for a while.
+"""Selects the controller to contact next, and the pause between rounds.
 
-In: controllers that were no use. Out: the next candidate, or the end of the round: a `Wait` that
-grows from round to round and says what each controller answered. A round ends when all were tried
-or when too many steps in a row were useless, so following leaders around never spins.
+In: controllers that failed. Out: the next candidate, or the end of the round: a `Wait` that grows
+from round to round and has the answer of each controller. A round ends when all controllers were
+tried, or after too many failed steps in a row, so the follower never spins between leaders.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,13 +15,13 @@ from streams.net.endpoint import Endpoint
 BACKOFF_S: Final = 0.1
 BACKOFF_MAX_S: Final = 5.0
 ELECTION_BACKOFF_MAX_S: Final = 0.5
-"""Controllers that answer cost little to ask again, and an election is soon over."""
+"""Shorter, because a retry with controllers that answer is cheap, and an election is short."""
 _DOUBLINGS_MAX: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a controller was no use in this round, and the leader epoch it told, if it did."""
+    """Why a controller failed in this round, and the leader epoch that it reported, if any."""
 
     text: str
     epoch: int | None = None
@@ -32,8 +32,8 @@ class RoundOver:
     """The end of a round.
 
     Attributes:
-        wait: How long to leave it, and why.
-        epoch: The highest leader epoch told, if every controller that was tried told one.
+        wait: The pause and its reason.
+        epoch: The highest leader epoch reported; None unless every tried controller reported one.
     """
 
     wait: Wait
@@ -41,7 +41,7 @@ class RoundOver:
 
 
 class Rounds:
-    """The controllers that are known, and which of them were tried since something went well."""
+    """The known controllers, and those that were tried since the last success."""
 
     def __init__(self, bootstrap: Sequence[Endpoint], jitter: Callable[[], float]) -> None:
         self._bootstrap = tuple(bootstrap)
@@ -53,42 +53,42 @@ class Rounds:
         self._lost_rounds = 0
 
     def learn(self, nodes: Mapping[int, Endpoint]) -> None:
-        """Take note of where controllers listen, by node id."""
+        """Record the endpoints of controllers by node id."""
         self._nodes.update(nodes)
 
     def where(self, node: int | None) -> Endpoint | None:
-        """Return where a node listens, if it is known."""
+        """Return the endpoint of a node; None: unknown."""
         return None if node is None else self._nodes.get(node)
 
     def prefer(self, endpoint: Endpoint | None) -> None:
-        """Ask this one first."""
+        """Prefer this controller as the next candidate; None: no preference."""
         self._preferred = endpoint
 
     def candidate(self) -> Endpoint:
-        """Return the controller to ask next."""
+        """Return the controller to contact next."""
         if self._preferred is not None and self._preferred not in self._tried:
             return self._preferred
         untried = (e for e in self._endpoints() if e not in self._tried)
         return next(untried, self._bootstrap[0])
 
     def went_well(self, endpoint: Endpoint | None) -> None:
-        """Begin anew: this controller was of use."""
+        """Record a success of this controller: it is preferred, and the backoff is reset."""
         self._preferred = endpoint
         self.forget()
         self._lost_rounds = 0
 
     def forget(self) -> None:
-        """Give every controller another chance."""
+        """Clear the failures of this round, so that every controller is tried again."""
         self._tried.clear()
         self._useless = 0
 
     def turn_away(self, endpoint: Endpoint, refusal: Refusal, now: float) -> RoundOver | None:
-        """Take note that a controller was no use; say so when that ends the round."""
+        """Record that a controller failed; return the end of the round, or None if it continues."""
         self._tried[endpoint] = refusal
         return self.spend(now)
 
     def spend(self, now: float) -> RoundOver | None:
-        """Count a useless step; say so when that ends the round."""
+        """Count a failed step; return the end of the round, or None if it continues."""
         self._useless += 1
         endpoints = set(self._endpoints())
         if self._useless <= 2 * len(endpoints) and not self._tried.keys() >= endpoints:
@@ -98,7 +98,7 @@ class Rounds:
         return self._over(refusals, now)
 
     def wait(self, why: Why, now: float) -> Wait:
-        """Count a lost round that has its own reason."""
+        """Count a failed round with a reason of its own; return the pause."""
         self._lost_rounds += 1
         return Wait(now + self._backoff(BACKOFF_MAX_S), why)
 

@@ -1,12 +1,13 @@
-"""The spool: what was seen of the committed log, on the local disk, in Kafka's layout.
+"""The spool: the local copy of the committed metadata log, in Kafka's layout.
 
 In: committed batches and snapshots, in order. Out: files (`spool_files.py`) that stay readable
-after kill -9 and power cuts, and a `position` that never runs ahead of what is fsynced. When the
-controllers were provisioned anew another log begins, in a directory of its own; what is there of
-the one before stays (`spool_info.py`).
+after kill -9 and power cuts, and a `position` that is never ahead of the fsynced data. If the
+controllers were provisioned again, another log begins in a directory of its own; the files of the
+log before stay (`spool_info.py`).
 
-One process writes a spool, under a lock; any number read its files, without one. A reader that
-finds a listed file gone lists again: `retain` or a stretch of no-ops let go came in between.
+One process writes a spool and holds its lock; any number of processes read its files without a
+lock. If a listed file no longer exists, the reader lists the files again: `retain` or the deletion
+of a range of no-op records removed it in the meantime.
 """
 
 import itertools
@@ -39,17 +40,17 @@ SEGMENT_BYTES: Final = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where the spool ends.
+    """The end of the spool.
 
     Attributes:
-        next_offset: First metadata offset that is not in the spool; everything below it is
+        next_offset: First metadata offset that is not in the spool; all records below it are
             committed, and fsynced or covered by a checkpoint.
-        epoch: Leader epoch of the record before it; None when that is not known (nothing yet).
-        log: Which of the cluster's metadata logs it is in, counted from 1.
-        head: The mark of that log's beginning; None while it was not seen.
-        tail: The mark of the batch before it; None when that is not in the spool.
-        busy_until: From here up to `next_offset` there is nothing but no-op records; None: of none
-            before it is that known.
+        epoch: Leader epoch of the record before it; None while unknown (no record yet).
+        log: Number of the cluster's metadata log, counted from 1.
+        head: The mark of that log's beginning; None while unknown.
+        tail: The mark of the batch before `next_offset`; None if that is not in the spool.
+        busy_until: From this offset to `next_offset` there are only no-op records; None: not known
+            for any record.
     """
 
     next_offset: int
@@ -61,18 +62,19 @@ class Position:
 
     @property
     def reach(self) -> tuple[int, int]:
-        """Log and offset: what lies beyond what."""
+        """Log and offset, by which positions are ordered."""
         return self.log, self.next_offset
 
 
 class Spool:
-    """A directory that mirrors a committed metadata log. Any thread may call its methods."""
+    """A directory with a copy of a committed metadata log. Thread-safe."""
 
     def __init__(self, directory: Path, *, segment_bytes: int = SEGMENT_BYTES) -> None:
-        """Open or create the spool, lock it, and mend what a crash left (`recover`).
+        """Open or create the spool, lock it, and repair it after a crash (`recover`).
 
         Raises:
             SpoolInUse: another process has it open.
+            SpoolDamaged: `spool.json` cannot be read.
             OSError: the directory cannot be written.
         """
         self.directory = directory
@@ -101,17 +103,17 @@ class Spool:
 
     @property
     def position(self) -> Position:
-        """Where the spool ends: up to here Spark may read."""
+        """The end of the spool, up to which Spark may read."""
         with self._mutex:
             return self._position
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster this spool was made from; None while nobody could tell."""
+        """The id of the cluster of this spool; None while unknown."""
         return self._about.cluster_id
 
     def bind(self, cluster_id: str) -> None:
-        """Remember the cluster, the first time; afterwards refuse any other.
+        """Store the cluster id at the first call; later, reject any other id.
 
         Raises:
             WrongCluster: the spool was made from another cluster.
@@ -120,16 +122,16 @@ class Spool:
             self._tell(self._about.bound(cluster_id, self.directory))
 
     def keep_head(self, head: Mark) -> None:
-        """Remember how the present log begins."""
+        """Store the mark of the current log's beginning."""
         with self._mutex:
             self._tell(self._about.headed(head))
             self._position = replace(self._position, head=head)
 
     def restart(self, head: Mark) -> Position:
-        """Leave the present log as it is, and begin the next one, at offset 0.
+        """Begin the next log at offset 0; the files of the current log stay.
 
         Raises:
-            CommittedLogDiverged: the one that begins so was left behind before.
+            CommittedLogDiverged: the log with this beginning is an earlier log of the spool.
         """
         with self._mutex:
             if self._torn:
@@ -144,14 +146,14 @@ class Spool:
             return self._position
 
     def began_ms(self, log: int) -> int:
-        """When a log began, by its own clock, ms since 1970; 0: its beginning was not seen."""
+        """Return when a log began, by its own timestamps, ms since 1970; 0: unknown."""
         with self._mutex:
             head = self._about.heads[log - 1]
         return 0 if head is None else head.timestamp_ms
 
     @property
     def _home(self) -> Path:
-        """Where the present log's files are."""
+        """The directory of the current log's files."""
         return spool_files.log_directory(self.directory, self._about.log)
 
     def _tell(self, told: About) -> None:
@@ -160,13 +162,14 @@ class Spool:
             self._about = told
 
     def recover(self) -> Position:
-        """Make the files whole again and find where they end.
+        """Repair the files after a crash, and return the end of the spool.
 
-        A half-fetched snapshot is dropped. The newest segment may end in a torn batch: it is cut
-        before the first one that fails its check. What a crash tore was never offered; if it was
-        offered (a bad disk), the follower fetches it again, and when the cluster has trimmed it
-        meanwhile a gap without a certificate is left, which a reader refuses.
-        Stretches of no-ops that were not let go before the crash are let go now.
+        A partly fetched snapshot is deleted. The newest segment may end in a torn batch: the
+        segment is truncated before the first batch that fails its check. A batch that a crash tore
+        was never offered to Spark. If it was offered (a faulty disk), the follower fetches it
+        again; if the cluster has deleted it meanwhile, a gap without a certificate remains, which a
+        reader rejects. Segments of only no-op records that were not deleted before the crash are
+        deleted now.
         """
         with self._mutex:
             self._torn = False
@@ -204,11 +207,11 @@ class Spool:
         if epoch is None and len(segments) > 1 and before.next_offset < ends:
             older = _survey(
                 segments[-2]
-            )  # a crash came between opening a segment and its first batch
+            )  # the process crashed after it opened a segment, before its first batch
             epoch = older.epoch if older.next_offset == ends else None
         if ends < before.next_offset:
-            # The checkpoint is ahead: a crash came before the segment behind it was opened. What
-            # comes next does not go on from this segment's last batch.
+            # The checkpoint is ahead: the process crashed before it opened the segment after the
+            # checkpoint. The next records do not continue this segment's last batch.
             self._close_segment()
             return before
         if (ends, read.whole_bytes) == (before.next_offset, 0):
@@ -219,15 +222,16 @@ class Spool:
         return Position(next_offset, epoch, self._about.log, self._about.heads[-1], tail)
 
     def append(self, records: bytes, position: Position) -> None:
-        """Add whole committed batches and fsync them; only then does `position` move.
+        """Append whole committed batches and fsync them; only then `position` moves.
 
         Args:
-            records: Batches that go on where the spool ends, as fetched; secrets are overwritten.
-            position: Where they end.
+            records: Batches from the end of the spool on, as fetched; secrets are overwritten.
+            position: The end of the batches.
 
         Raises:
-            ValueError: `position` does not lie beyond the present one.
-            OSError: the disk is full or failing. `position` stays; the next call mends the file.
+            ValueError: `position` is not after the current one.
+            OSError: the disk is full or failing. `position` does not change; the next call repairs
+                the file.
         """
         with self._mutex:
             if self._torn:
@@ -266,11 +270,11 @@ class Spool:
         return self._segment
 
     def _let_go(self, sealed: Segment, ends: int) -> None:
-        """Delete a sealed segment of nothing but no-ops, leaving a certificate in its place.
+        """Replace a sealed segment of only no-op records by a certificate.
 
-        An idle cluster writes two NoOpRecords a second for ever (13 MB a day), and Spark commits
-        nothing meanwhile. The certificate is on disk before the segment goes; one that adjoins an
-        older one replaces it, so that their number grows with the data, not with time.
+        An idle cluster writes two NoOpRecords a second (13 MB a day), and Spark commits nothing
+        meanwhile. The certificate is on disk before the segment is deleted. A certificate that
+        adjoins an older one replaces it, so that their number grows with the data, not with time.
         """
         certified = spool_files.listing(self._home).idle
         adjoining = [idle for idle in certified if idle.to_offset == sealed.base_offset]
@@ -281,7 +285,7 @@ class Spool:
             path.unlink(missing_ok=True)
 
     def begin_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """Start to write the snapshot; one begun before and not completed is dropped."""
+        """Start to write a snapshot; an earlier incomplete one is deleted."""
         with self._mutex:
             self.drop_snapshot()
             name = spool_files.checkpoint_path(self._home, snapshot.end_offset, snapshot.epoch).name
@@ -290,12 +294,13 @@ class Spool:
             self._part = (snapshot, open_unbuffered(path))
 
     def append_snapshot(self, content: bytes) -> int:
-        """Add the next bytes of the snapshot that was begun; return its size so far.
+        """Append bytes to the snapshot that was begun; return its size so far.
 
-        Only whole batches are written, without their secrets; the rest waits for more bytes.
+        Only whole batches are written, without their secrets; the rest is buffered.
 
         Raises:
-            ReplyDamaged: a batch is damaged; the snapshot is dropped.
+            ReplyDamaged: a batch is damaged; the snapshot is deleted.
+            ValueError: no snapshot was begun.
         """
         with self._mutex:
             _, file = self._begun()
@@ -306,7 +311,7 @@ class Spool:
             return file.tell() + len(self._part_rest)
 
     def _whole_bytes(self, content: bytes, position: int) -> int:
-        """Return the size of the whole batches that a part of the snapshot begins with."""
+        """Return the size of the whole batches at the start of a part of the snapshot."""
         whole = 0
         try:
             for batch in read_batches(content, file="the snapshot", allow_partial_tail=True):
@@ -319,10 +324,11 @@ class Spool:
         return whole
 
     def complete_snapshot(self) -> Position:
-        """Check the snapshot, fsync it, give it its name, and go on behind it.
+        """Check the snapshot, fsync it, rename it, and move the end of the spool to its end.
 
         Raises:
-            ReplyDamaged: it is not a sequence of whole batches; it is dropped.
+            ReplyDamaged: it is not a sequence of whole batches; it is deleted.
+            ValueError: no snapshot was begun.
         """
         with self._mutex:
             snapshot, file = self._begun()
@@ -343,7 +349,7 @@ class Spool:
             return self._position
 
     def drop_snapshot(self) -> None:
-        """Forget a snapshot that was begun."""
+        """Delete a snapshot that was begun and not completed."""
         with self._mutex:
             if self._part is not None:
                 _, file = self._part
@@ -363,11 +369,11 @@ class Spool:
         return self._part
 
     def retain(self, below_offset: int, log: int = 1) -> None:
-        """Delete what lies wholly below an offset of a log that Spark has committed.
+        """Delete the files that are wholly below an offset of a log that Spark has committed.
 
-        Of a log that was left behind everything stays that is there still. The newest segment stays
-        whatever its age. A checkpoint stays as long as the log right behind it does: the two are
-        one whole, from which everything can be built anew.
+        Files of earlier logs stay. The newest segment stays regardless of its age. A checkpoint
+        stays as long as the log directly after it: from the two together the whole state can be
+        rebuilt.
         """
         with self._mutex:
             if log != self._about.log:
@@ -389,14 +395,14 @@ class Spool:
                     idle.path.unlink()
 
     def close(self) -> None:
-        """Close the files and let the lock go."""
+        """Delete an incomplete snapshot, close the files and release the lock."""
         with self._mutex:
             self.drop_snapshot()
             self._close_segment()
             self._lock.close()
 
     def __enter__(self) -> Self:
-        """Return itself; `close` follows."""
+        """Return the spool; the end of the block closes it."""
         return self
 
     def __exit__(
@@ -405,12 +411,12 @@ class Spool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close."""
+        """Call `close`."""
         self.close()
 
 
 def _below(checkpoints: tuple[Checkpoint, ...], floor: int) -> list[Checkpoint]:
-    """Pick the checkpoints that end below `floor`: the kept log does not go on from them."""
+    """Return the checkpoints that end below `floor`: the remaining log does not continue them."""
     return [checkpoint for checkpoint in checkpoints if checkpoint.end_offset < floor]
 
 

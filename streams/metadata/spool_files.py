@@ -1,9 +1,9 @@
-"""The spool's file names: Kafka's own, so that every reader of a metadata directory reads a spool.
+"""The file names of a spool: those of Kafka, so that readers of a metadata directory can read it.
 
 `%020d.log` segments start at the named offset; `%020d-%010d.checkpoint` snapshots are named
-endOffset-epoch (org.apache.kafka.snapshot.Snapshots). One kind is ours: an empty
-`%020d-%020d.idle` certifies that [from, to) held nothing but NoOpRecords, so that a reader can
-tell a stretch that was let go from one that was lost.
+endOffset-epoch (org.apache.kafka.snapshot.Snapshots). One kind is specific to the spool: an empty
+`%020d-%020d.idle` file certifies that [from, to) held only NoOpRecords, so that a reader can
+distinguish a range that was deleted on purpose from one that was lost.
 """
 
 import re
@@ -20,7 +20,7 @@ _NAME: Final = re.compile(r"(\d{20})(?:-(\d{10,20}))?\.(log|checkpoint|idle)")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Segment:
-    """A log segment: the offset its name starts at, and its file."""
+    """A log segment: the offset of its first record, from its name, and its file."""
 
     base_offset: int
     path: Path
@@ -28,7 +28,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Checkpoint:
-    """A snapshot of everything below `end_offset`, whose last record has `epoch`."""
+    """A snapshot of the log below `end_offset`, whose last record has the leader epoch `epoch`."""
 
     end_offset: int
     epoch: int
@@ -37,7 +37,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Idle:
-    """A stretch [from_offset, to_offset) of NoOpRecords that is no longer on disk."""
+    """A range [from_offset, to_offset) of NoOpRecords that is no longer on disk."""
 
     from_offset: int
     to_offset: int
@@ -54,27 +54,27 @@ class Listing:
 
 
 def log_directory(directory: Path, log: int) -> Path:
-    """Name where a spool keeps the files of one of its logs (`spool_info.py`)."""
+    """Return the directory of the files of one of the logs of a spool (`spool_info.py`)."""
     return directory if log == 1 else directory / f"log-{log}"
 
 
 def segment_path(directory: Path, base_offset: int) -> Path:
-    """Name the segment that starts at `base_offset`."""
+    """Return the path of the segment that starts at `base_offset`."""
     return directory / f"{base_offset:020d}.log"
 
 
 def checkpoint_path(directory: Path, end_offset: int, epoch: int) -> Path:
-    """Name the snapshot endOffset-epoch."""
+    """Return the path of the snapshot endOffset-epoch."""
     return directory / f"{end_offset:020d}-{epoch:010d}.checkpoint"
 
 
 def idle_path(directory: Path, from_offset: int, to_offset: int) -> Path:
-    """Name the certificate for a stretch of NoOpRecords that was let go."""
+    """Return the path of the certificate for a deleted range of NoOpRecords."""
     return directory / f"{from_offset:020d}-{to_offset:020d}.idle"
 
 
 def listing(directory: Path) -> Listing:
-    """List a spool's files; a file that is not the spool's is passed over."""
+    """Return the files of a spool; files with other names are ignored."""
     found = list(_files(directory))
     return Listing(
         segments=tuple(sorted(f for f in found if isinstance(f, Segment))),

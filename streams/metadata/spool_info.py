@@ -1,9 +1,9 @@
-"""`spool.json`: the cluster that a spool was made from, and the metadata logs it has seen of it.
+"""`spool.json`: the cluster id of a spool, and the metadata logs of that cluster.
 
-A cluster has more than one when a migration was rolled back and begun again: the controllers were
-provisioned anew, and their log begins at offset 0 again (`marks`). The logs are numbered from 1;
-the last one is the one that is followed. The first lies in the spool's own directory, each later
-one in a directory below, so that no file ever moves.
+A cluster has more than one log if a migration was rolled back and restarted: the controllers were
+provisioned again, and their log begins at offset 0 again (`log_marks`). The logs are numbered from
+1; the follower follows the last one. The files of the first log are in the directory of the spool,
+those of each later log in a subdirectory, so that no file ever moves.
 """
 
 import json
@@ -25,11 +25,11 @@ _VERSION: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a spool says of itself.
+    """The content of `spool.json`.
 
     Attributes:
-        cluster_id: The cluster it was made from; None while nobody could tell.
-        heads: Of each log, the mark of its beginning; None: it was not seen yet.
+        cluster_id: The id of the cluster; None while unknown.
+        heads: The mark of the beginning of each log; None while unknown.
     """
 
     cluster_id: str | None = None
@@ -37,11 +37,11 @@ class About:
 
     @property
     def log(self) -> int:
-        """The number of the log that is followed."""
+        """The number of the current log, which the follower follows."""
         return len(self.heads)
 
     def bound(self, cluster_id: str, directory: Path) -> "About":
-        """Belong to a cluster, the first time; afterwards refuse any other.
+        """Return the content with a cluster id; it can be set only once.
 
         Raises:
             WrongCluster: the spool was made from another cluster.
@@ -54,14 +54,14 @@ class About:
         return replace(self, cluster_id=cluster_id)
 
     def headed(self, head: Mark) -> "About":
-        """Know how the present log begins."""
+        """Return the content with the mark of the current log's beginning."""
         return replace(self, heads=(*self.heads[:-1], head))
 
     def restarted(self, head: Mark, directory: Path) -> "About":
-        """Begin the next log.
+        """Return the content with the next log added.
 
         Raises:
-            CommittedLogDiverged: it is one of those that were left behind.
+            CommittedLogDiverged: the mark is that of a log of this spool.
         """
         if head in self.heads:
             raise CommittedLogDiverged(
@@ -74,10 +74,10 @@ class About:
 
 
 def load(directory: Path) -> About:
-    """Read it; an absent file is that of a new spool.
+    """Return the content of `spool.json`; without the file, that of a new spool.
 
     Raises:
-        SpoolDamaged: it is not legible.
+        SpoolDamaged: the file cannot be read, or has another format.
     """
     path = directory / spool_files.ABOUT_NAME
     try:
@@ -95,7 +95,7 @@ def load(directory: Path) -> About:
 
 
 def save(directory: Path, about: About) -> None:
-    """Replace it, durably: a reader sees the old one or the new one.
+    """Replace `spool.json` atomically and durably: a reader gets the old content or the new one.
 
     Raises:
         OSError: the disk is full or failing.
@@ -103,7 +103,7 @@ def save(directory: Path, about: About) -> None:
     part = directory / (spool_files.ABOUT_NAME + spool_files.PART_SUFFIX)
     logs = [None if each is None else _told(each) for each in about.heads]
     told = json.dumps({"version": _VERSION, "cluster_id": about.cluster_id, "logs": logs})
-    # The spool removes parts that a crash left.
+    # `Spool.recover` deletes the temporary file after a crash.
     replace_file(directory / spool_files.ABOUT_NAME, told, fresh=part)
 
 

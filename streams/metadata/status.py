@@ -1,4 +1,4 @@
-"""What a follower is told, and what it tells: its configuration and its status, plain values."""
+"""The configuration and the status of a follower, as plain values."""
 
 import time
 from dataclasses import dataclass, field
@@ -10,15 +10,16 @@ from streams.net.security import Security
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowerConfig:
-    """What to follow, and how.
+    """The configuration of a follower.
 
     Attributes:
-        controllers: Where to ask first; any of the quorum's controllers leads to the leader.
-        cluster_id: The only cluster to accept; None takes the spool's, or else what it finds.
-        security: How the controllers' listener is secured.
-        max_wait_ms: How long the leader may hold a FETCH that finds nothing.
-        max_bytes: Bytes wanted in one reply.
-        connect_timeout_ms: For connecting, TLS and SASL together, for each controller.
+        controllers: The controllers to contact first; any controller of the quorum leads to the
+            leader.
+        cluster_id: The only cluster id to accept; None takes the spool's id, or else the quorum's.
+        security: The security settings of the controllers' listener.
+        max_wait_ms: How long the leader may hold a FETCH without new records.
+        max_bytes: The requested size of one reply.
+        connect_timeout_ms: The limit for connecting, TLS and SASL together, for each controller.
     """
 
     controllers: tuple[Endpoint, ...]
@@ -29,10 +30,10 @@ class FollowerConfig:
     connect_timeout_ms: int = 3000
 
     def __post_init__(self) -> None:
-        """Refuse what could only fail later.
+        """Reject an empty list of controllers.
 
         Raises:
-            ValueError: no controller is named.
+            ValueError: there is no controller.
         """
         if not self.controllers:
             raise ValueError("no controller is named: there is nobody to ask first")
@@ -40,13 +41,14 @@ class FollowerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why nothing arrives, or may be asked for.
+    """Why no data arrives, or why the follower may not request it.
 
     Attributes:
-        name: Stable, for alerts: `no_controller_reachable`, `no_leader`, `waiting_for_quorum`,
-            `snapshot_vanished`, `fetching_snapshot`, `spool_not_writable`; for an error, its class.
+        name: A stable name for alerts: `no_controller_reachable`, `no_leader`,
+            `waiting_for_quorum`, `snapshot_vanished`, `fetching_snapshot`, `spool_not_writable`;
+            for an error, its class.
         detail: A sentence for the operator.
-        since_ms: Wall clock, ms since 1970, when this name began.
+        since_ms: Wall clock, ms since 1970, since which the reason has this name.
     """
 
     name: str
@@ -56,22 +58,22 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowerStatus:
-    """How it stands. Times are wall clock in ms since 1970.
+    """The status of a follower. Times are wall clock in ms since 1970.
 
     Attributes:
-        observed_at_ms: When this was put together.
-        last_reply_ms: When the leader last answered a FETCH without an error; None: never yet.
-            While this is recent and `next_offset` is the `high_watermark`, the spool is up to date.
-        log: Which of the cluster's metadata logs is followed, counted from 1.
-        next_offset: First offset not in the spool.
-        busy_until: From here up to `next_offset` there are only no-op records; None: not known.
-        high_watermark: First offset not committed, as last told; None while unknown.
-        leader_id: Node id of the leader, None while unknown.
-        leader_epoch: The highest leader epoch heard of.
-        leader_endpoint: Where the leader listens, None while not connected to it.
-        cluster_id: The cluster followed, as configured, remembered or found out.
-        waiting: Why nothing arrives although all may be well soon.
-        error: What a person has to mend.
+        observed_at_ms: When the status was created.
+        last_reply_ms: When the leader last answered a FETCH without an error; None: never. While
+            this is recent and `next_offset` equals `high_watermark`, the spool is current.
+        log: Number of the metadata log that is followed, counted from 1.
+        next_offset: First offset that is not in the spool.
+        busy_until: From here to `next_offset` there are only no-op records; None: unknown.
+        high_watermark: First offset that is not committed, from the last reply; None while unknown.
+        leader_id: Node id of the leader; None while unknown.
+        leader_epoch: The highest leader epoch received.
+        leader_endpoint: Endpoint of the leader; None while not connected to it.
+        cluster_id: The cluster id: configured, stored in the spool, or reported by a controller.
+        waiting: Why no data arrives, if the cause is temporary.
+        error: The cause that an operator must fix.
     """
 
     observed_at_ms: int
@@ -89,11 +91,11 @@ class FollowerStatus:
 
 
 def reason(why: Why, before: Reason | None, now_ms: int) -> Reason:
-    """Date a reason: it began when its name did, although its words may change."""
+    """Return a reason with its start time, which changes with its name but not with its detail."""
     since = before.since_ms if before is not None and before.name == why.name else now_ms
     return Reason(why.name, why.detail, since)
 
 
 def wall_ms() -> int:
-    """Return the wall clock, ms since 1970."""
+    """Return the wall clock in ms since 1970."""
     return time.time_ns() // 1_000_000
