@@ -11,16 +11,16 @@ from migration.observed.znode_codec import MIGRATION_OFFSET, fields_of
 from migration.values.foreign import Unreadable
 
 COALESCE_MS: Final = 5000
-"""Longest that a beat is held back."""
+"""Maximum time for which a beat is delayed."""
 
 _BEATING: Final = frozenset({MIGRATION_OFFSET, "kraft_metadata_epoch", "kraft_controller_epoch"})
 
 
 def is_beat(before: bytes, now: bytes) -> bool:
-    """Whether the change tells no more than that a controller still writes.
+    """Return whether the change shows only that a controller still writes.
 
-    The first move of the offset above 0 tells that the copy is complete, and so is no beat; nor is
-    anything that cannot be read.
+    The first change of the offset to a value above 0 shows that the copy is complete, so it is not
+    a beat; neither is data that cannot be parsed.
     """
     was, is_ = _fields(before), _fields(now)
     if was is None or is_ is None or was.keys() != is_.keys():
@@ -39,4 +39,4 @@ def _fields(data: bytes) -> Mapping[str, Any] | None:
     try:
         return fields_of(data)
     except Unreadable:
-        return None  # the caller emits such data at once
+        return None  # the caller emits such data immediately

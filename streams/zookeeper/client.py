@@ -1,10 +1,10 @@
-"""Where every client of ZooKeeper is made: kazoo's, with what that lacks.
+"""Creates every client of ZooKeeper: kazoo's, with two features that kazoo lacks.
 
-That is a user whose password is read again at each connection, and a watch on a path and everything
-below it. ZooKeeper has such watches since 3.6 (ZOOKEEPER-1416: AddWatchRequest,
-PERSISTENT_RECURSIVE), kazoo 2.11 has not: python-zk/kazoo pull request 715 is open since 2023. They
-stay until their connection is lost, and then kazoo sets none again, nor does this: whoever set one
-does, and reads everything.
+They are a user whose password is read again at each connection, and a watch on a path and
+everything below it. ZooKeeper has such watches since 3.6 (ZOOKEEPER-1416: AddWatchRequest,
+PERSISTENT_RECURSIVE); kazoo 2.11 does not: python-zk/kazoo pull request 715 is open since 2023. The
+watches last until their connection is lost. Neither kazoo nor this client sets them again: the
+caller does, and reads everything.
 """
 
 import logging
@@ -27,8 +27,8 @@ from streams.net.security import Security
 from streams.zookeeper.dialing import Handler
 from streams.zookeeper.ensemble import Ensemble
 
-# Lost connections are expected; what matters of them is told by whoever asked. On the level DEBUG
-# kazoo would print requests, and so passwords.
+# Lost connections are expected, and the caller reports those that matter. On the level DEBUG kazoo
+# would print requests, and so passwords.
 _LOG: Final = logging.getLogger("kraftgate.zookeeper.kazoo")
 _LOG.setLevel(logging.CRITICAL)
 
@@ -45,22 +45,25 @@ Heard: TypeAlias = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class _AddWatch:
-    """A request in the shape of kazoo's own."""
+    """An AddWatchRequest in the form of kazoo's own requests."""
 
     type: ClassVar[int] = _ADD_WATCH
     path: str
 
     def serialize(self) -> bytes:
-        """The request's body."""
+        """Return the request's body."""
         return bytes(write_string(self.path) + int_struct.pack(_PERSISTENT_RECURSIVE))
 
     @classmethod
     def deserialize(cls, _answer: bytes, _offset: int) -> None:
-        """There is nothing in an answer without an error."""
+        """Do nothing: an answer without an error is empty."""
 
 
 class _Connection(ConnectionHandler):  # type: ignore[misc] # kazoo is not typed
-    """Authenticates anew, and hands the events of recursive watches on, which kazoo would drop."""
+    """Authenticates again at each connection, and forwards events of recursive watches.
+
+    kazoo would drop those events.
+    """
 
     def _connect(self, host: str, hostip: str, port: int) -> tuple[float, float]:
         try:
@@ -84,15 +87,15 @@ class _Connection(ConnectionHandler):  # type: ignore[misc] # kazoo is not typed
 
 
 class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
-    """kazoo's client, secured, and with watches on whole branches.
+    """kazoo's client with `Security`, and with watches on whole branches.
 
     Attributes:
-        security: how servers are reached, and who asks.
-        handler: what became of the attempts to connect.
-        heard_at: when the connection's last event came, monotonic; of whatever watch.
-        has_branches: whether the server knows such watches; None: it was not asked yet.
-        session_timeout_s: as the server last granted it, which need not be what was asked for;
-            None: no server granted a session yet. kazoo keeps only what was asked for.
+        security: how to connect to servers, and the user.
+        handler: the results of the attempts to connect.
+        heard_at: when the connection received its last event, of any watch; monotonic.
+        has_branches: whether the server supports recursive watches; None: not yet asked.
+        session_timeout_s: as the server last granted it, which may differ from the requested one;
+            None: no server has granted a session yet. kazoo stores only the requested one.
     """
 
     handler: Handler
@@ -103,12 +106,12 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
         *,
         retry: KazooRetry | None = None,
     ) -> None:
-        """Prepare; nothing is opened before one of kazoo's `start`.
+        """Prepare the client; kazoo's `start` opens the first connection.
 
         Args:
-            ensemble: Which ZooKeeper; its chroot is what paths begin at.
-            retry: How long to go on trying to connect; None: for ever, every two seconds at least:
-                kazoo's own way grows to a minute between two attempts.
+            ensemble: The ZooKeeper; paths are relative to its chroot.
+            retry: How long to retry to connect; None: for ever, at least every two seconds: with
+                kazoo's default the time between two attempts grows to a minute.
         """
         self.security = ensemble.security
         super().__init__(
@@ -128,12 +131,12 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
         self.session_timeout_s: float | None = None
 
     def watch_below_async(self, path: str, heard: Heard) -> IAsyncResult:
-        """Have every creation, deletion and change of data at or below `path` told.
+        """Set a watch that reports each creation, deletion and change of data at or below `path`.
 
-        ZooKeeper tells nothing of a znode that this session may not read. One before 3.6 answers
-        UnimplementedError and ends the connection; and it does so before it answers what was asked
-        earlier (UnimplementedRequestProcessor), which kazoo does not survive. So as long as
-        `has_branches` is None, ask only when nothing else is open.
+        ZooKeeper reports nothing about a znode that this session may not read. A server before 3.6
+        answers UnimplementedError and closes the connection; it does so before it answers earlier
+        requests (UnimplementedRequestProcessor), which kazoo does not survive. So while
+        `has_branches` is None, call this only when no other request is open.
 
         Args:
             path: It need not exist.
@@ -153,7 +156,7 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
             self.has_branches = False
 
     def hear(self, event: Watch) -> None:
-        """Take an event from the connection."""
+        """Process an event of the connection."""
         self.heard_at = time.monotonic()
         path, kind = self.unchroot(event.path), EVENT_TYPE_MAP.get(event.type)
         for branch, heard in self._branches.items():
@@ -162,7 +165,7 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
 
 
 def _digest_of(security: Security) -> set[tuple[str, str]]:
-    """Whom to say that we are, as kazoo takes it; nobody without a user name."""
+    """Return the user's credentials in kazoo's form; empty without a user name."""
     if security.username is None:
         return set()
     return {("digest", f"{security.username}:{security.password() or ''}")}

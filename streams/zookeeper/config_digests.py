@@ -1,4 +1,4 @@
-"""Configurations and quotas of znodes as digests of their values, which may be secrets. Pure."""
+"""Digests of the configurations and quotas of znodes; their values may be secrets. Pure."""
 
 from migration.comparison import quotas
 from migration.observed.znode_codec import config_entries_of
@@ -7,20 +7,20 @@ from migration.values.secret_settings import setting_digest
 
 
 def config_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
-    """Read a configuration as digests of its values, ordered by key (ConfigEntityZNode).
+    """Return a configuration as digests of its values, ordered by key (ConfigEntityZNode).
 
     Raises:
-        Unreadable: it is something else.
+        Unreadable: the data is not a configuration.
     """
     entries = config_entries_of(data)
     return tuple((name, _digest_of(name, value)) for name, value in sorted(entries.items()))
 
 
 def quotas_of(data: bytes | None) -> tuple[tuple[str, bytes], ...]:
-    """Read quotas as digests of their values, ordered by key; nothing is taken of credentials.
+    """Return quotas as digests of their values, ordered by key; credentials are ignored.
 
     Raises:
-        Unreadable: it is something else.
+        Unreadable: the data is not a configuration.
     """
     entries = config_entries_of(data)
     found = sorted((name, value) for name, value in entries.items() if name in quotas.KEYS)

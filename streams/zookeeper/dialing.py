@@ -1,6 +1,6 @@
-"""How a connection to a ZooKeeper server is made, in TLS or not, and what became of each attempt.
+"""Opens connections to ZooKeeper servers, with TLS or without, and records each attempt's result.
 
-kazoo's own TLS trusts the system's authorities beside the given ones, and leaves a socket behind
+kazoo's own TLS trusts the system's authorities in addition to the given ones, and leaks a socket
 when a server is not trusted. Files are read again at every connection.
 """
 
@@ -21,8 +21,8 @@ class Handler(SequentialThreadingHandler):  # type: ignore[misc] # kazoo is not 
     """kazoo's handler, which connects as configured.
 
     Attributes:
-        tried: By server (host:port), how the last attempt to connect ended.
-        server: host:port that was connected last; None before the first.
+        tried: By server (host:port), the result of the last attempt to connect.
+        server: host:port of the last connection; None before the first.
     """
 
     def __init__(self, security: Security) -> None:
@@ -32,10 +32,10 @@ class Handler(SequentialThreadingHandler):  # type: ignore[misc] # kazoo is not 
         self.server: str | None = None
 
     def create_connection(self, **asked: Any) -> socket.socket:  # noqa: ANN401 kazoo's
-        """Connect.
+        """Open a connection, and record the result in `tried`.
 
         Raises:
-            OSError: it did not come to that; `tried` says why.
+            OSError: the connection failed; `tried` has the reason.
         """
         (ip, port), host = asked["address"], asked["hostname"]
         server = f"{host}:{port}"
@@ -49,7 +49,7 @@ class Handler(SequentialThreadingHandler):  # type: ignore[misc] # kazoo is not 
         return made
 
     def select(self, *asked: Any) -> tuple[list[Any], list[Any], list[Any]]:  # noqa: ANN401 kazoo's
-        """Wait as kazoo does, but not for what TLS has read from the socket already."""
+        """Wait as kazoo does, but not for data that TLS has already read from the socket."""
         if not any(isinstance(each, ssl.SSLSocket) and each.pending() for each in asked[0]):
             found: tuple[list[Any], list[Any], list[Any]] = super().select(*asked)
             return found
@@ -66,11 +66,11 @@ def dial(
     Args:
         security: PLAINTEXT or SSL.
         address: IP address and port.
-        host: What the server's certificate must name.
-        timeout_s: For each of its steps.
+        host: The name that the server's certificate must contain.
+        timeout_s: For each step.
 
     Raises:
-        OSError: the server is not there, or not the one that is trusted, or a file is missing.
+        OSError: the server is unreachable or not trusted, or a file is missing.
     """
     context = _tls(security) if security.tls else None
     made = socket.create_connection(address, timeout_s)
@@ -102,14 +102,14 @@ def _tls(security: Security) -> ssl.SSLContext:
 
 
 def _key(security: Security) -> tuple[Path | None, str | None]:
-    """Return the file of our key, and what decrypts it."""
+    """Return the file of the client's private key, and its password."""
     try:
         return security.private_key(), security.key_password()
     except AuthenticationFailed as error:
         raise OSError(str(error)) from error
 
 
-def _read(what: str, file: Any, load: Any) -> None:  # noqa: ANN401 a path, and what takes it
+def _read(what: str, file: Any, load: Any) -> None:  # noqa: ANN401 a path, and its consumer
     try:
         load(file)
     except (OSError, ValueError) as error:  # ssl.SSLError is the first
@@ -118,7 +118,7 @@ def _read(what: str, file: Any, load: Any) -> None:  # noqa: ANN401 a path, and 
 
 
 def reason(error: Exception) -> str:
-    """Say in an operator's words why a connection did not come to be."""
+    """Return why a connection failed, as a phrase for an operator."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):

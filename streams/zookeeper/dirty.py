@@ -1,7 +1,7 @@
-"""Which topics' content is to be read again: soon, and once more when a difference may count.
+"""The topics whose content is to be read again: soon, and later to confirm a difference.
 
-A topic that was touched is read a moment later, so that what belongs together is read together, and
-again after that reading once a difference that it found may count
+A changed topic is read a second later, so that changes that belong together are read together. It
+is read again when a difference that this reading found may count
 (`migration.comparison.differences`).
 """
 
@@ -26,7 +26,7 @@ class Dirty:
         self._all = False
 
     def touch(self, names: Names, now_s: float) -> None:
-        """Have topics read soon; None, or too many: all of them, at the next opportunity."""
+        """Schedule topics to be read soon; None, or too many: all of them, at the next poll."""
         with self._lock:
             if names is None or len(self._soon) + len(names) > NAMES_MAX:
                 self._all = True
@@ -36,7 +36,7 @@ class Dirty:
                     self._soon.setdefault(name, now_s + SOON_S)
 
     def take(self, now_s: float, *, whole: bool = False) -> tuple[Names, frozenset[str]]:
-        """Return what is to be read now, and which of that once more (`read`).
+        """Return the topics to read now, and those of them to read once more (`read`).
 
         Args:
             now_s: The time.
@@ -53,15 +53,15 @@ class Dirty:
             return (None if whole else soon | again), soon
 
     def read(self, names: Iterable[str], now_s: float) -> None:
-        """Have topics that were read now read once more; the latest reading counts."""
+        """Schedule topics that were just read for another reading; the latest reading counts."""
         with self._lock:
             self._again.update(dict.fromkeys(names, now_s + AGAIN_S))
             if len(self._again) > NAMES_MAX:
-                # The whole readings find what lasts, too; later.
+                # The full readings find lasting differences too, but later.
                 self._again.clear()
 
     def forget(self) -> None:
-        """Nothing is to be read."""
+        """Discard all scheduled readings."""
         self.take(0.0, whole=True)
         with self._lock:
             self._again.clear()

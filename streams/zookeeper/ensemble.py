@@ -1,4 +1,4 @@
-"""Which ZooKeeper, and how it is reached."""
+"""The configuration of a ZooKeeper ensemble, and of the connections to it."""
 
 import json
 from dataclasses import dataclass, field
@@ -13,14 +13,15 @@ _SESSION_TIMEOUT_MS_MIN: Final = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ensemble:
-    """A ZooKeeper of one server or several.
+    """A ZooKeeper of one server or more.
 
     Attributes:
-        connect: As Kafka's `zookeeper.connect`: hosts, comma separated, and perhaps a chroot behind
-            the last one (`zk1:2181,zk2:2181/kafka`).
+        connect: As Kafka's `zookeeper.connect`: hosts, separated by commas, and optionally a chroot
+            after the last one (`zk1:2181,zk2:2181/kafka`).
         security: PLAINTEXT or SSL, without SASL. A user name and its password are those of the
-            scheme `digest`; with a certificate of its own the client is who that names (`x509`).
-        session_timeout_ms: What is asked for; ZooKeeper keeps it between 2 and 20 of its ticks.
+            scheme `digest`; a client with a certificate is the user that it names (`x509`).
+        session_timeout_ms: The requested timeout; ZooKeeper limits it to between 2 and 20 of its
+            ticks.
     """
 
     connect: str
@@ -28,11 +29,11 @@ class Ensemble:
     session_timeout_ms: int = 6000
 
     def __post_init__(self) -> None:
-        """Refuse what could only fail later.
+        """Validate the configuration.
 
         Raises:
-            ValueError: no host is named, a port is no port, the session timeout is too short, or
-                ZooKeeper cannot be reached like that.
+            ValueError: no host is named, a port is invalid, the session timeout is too short, or
+                the security protocol is not one of ZooKeeper's.
         """
         try:
             collect_hosts(self.connect)
@@ -58,16 +59,16 @@ class Ensemble:
 
     @property
     def chroot(self) -> str:
-        """Where Kafka lives, as `/kafka`; empty for ZooKeeper's root."""
+        """Kafka's chroot, such as `/kafka`; empty for ZooKeeper's root."""
         path = self.connect.partition("/")[2].strip("/")
         return f"/{path}" if path else ""
 
 
 def parse_ensemble(option: str) -> Ensemble:
-    """Read what `streams.spark.settings` wrote.
+    """Return the ensemble that `streams.spark.settings` serialized.
 
     Raises:
-        ValueError: it cannot work.
+        ValueError: it is not valid.
     """
     told = json.loads(option)
     return Ensemble(connect=told["connect"], security=parse_security(told["security"]))

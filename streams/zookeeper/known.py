@@ -1,4 +1,4 @@
-"""What the facts so far add up to: the state a watcher begins from. Pure."""
+"""The state that results from the facts so far, from which a watcher resumes. Pure."""
 
 from collections.abc import Iterable
 from typing import Self, TypeAlias
@@ -17,20 +17,21 @@ from migration.observed.znodes import NOTIFICATIONS, parent
 from streams.zookeeper.sequence import notification_number
 
 Znode: TypeAlias = ZnodeSeen | ZkConfigSeen
-"""What is kept of a znode: its data, or only digests of them."""
+"""The stored state of a znode: its data, or only digests of them."""
 
 
 class Known:
-    """The last state of every znode, and up to where notifications are accounted for.
+    """The last state of every znode, and the next notification number to account for.
 
-    `facts` gives a short list of facts that adds up to the same, for a journal's snapshot. So does
-    the last fact of each kind of subject alone: of each path; of the session; of the topics; and of
-    notifications, of which the last one, of whatever type, tells by its number that all before it
-    are counted.
+    `facts` returns a short list of facts with the same result, for a journal's snapshot. The last
+    fact of each kind of subject alone also has the same result: of each path; of the session; of
+    the topics; and of notifications, where the number of the last one, of any type, shows that all
+    before it are counted.
     """
 
     def __init__(self, facts: Iterable[Observation] = ()) -> None:
-        # By parent: there may be tens of thousands of topics, and only their own listing asks.
+        # By parent: there may be tens of thousands of topics, and only their own listing reads
+        # them.
         self._znodes: dict[str, dict[str, Znode]] = {}
         self._next: int | None = None
         self._seen: ZooKeeperSeen | None = None
@@ -41,7 +42,7 @@ class Known:
             self.take(fact)
 
     def take(self, fact: Observation) -> Self:
-        """Add a fact, in the order of emission; those of other sources change nothing."""
+        """Apply a fact, in the order of emission; those of other sources change nothing."""
         match fact:
             case ZnodeSeen() | ZkConfigSeen():
                 self._znodes.setdefault(parent(fact.path), {})[fact.path] = fact
@@ -50,11 +51,11 @@ class Known:
                 self._znodes.get(parent(fact.path), {}).pop(fact.path, None)
                 self._account_for(fact.path)
                 if fact.path == NOTIFICATIONS:
-                    # A parent that is made anew counts its children from 0.
+                    # A parent that is created again counts its children from 0.
                     self._next = 0
             case NotificationsMissed():
                 if fact.number == 0:
-                    # None missed: it only says where the counting stands.
+                    # None missed: the fact only records the next number.
                     self._next = fact.first
                 self._account_up_to(fact.first + fact.number)
             case ZooKeeperBlind():
@@ -64,7 +65,7 @@ class Known:
             case ZkTopicsFound():
                 self._topics = fact
             case _ if isinstance(fact, ZkTopicFact):
-                pass  # what happened to a topic; the znodes' facts tell how it stands
+                pass  # a change of a topic; the facts of its znodes have its state
             case _:
                 return self
         self._latest_ms = max(fact.seen_ms, self._latest_ms or fact.seen_ms)
@@ -79,16 +80,16 @@ class Known:
         self._next = number if self._next is None else max(number, self._next)
 
     def kept(self, path: str) -> Znode | None:
-        """Return what was emitted of a znode last; None when nothing was, or it is gone."""
+        """Return the last emitted state of a znode; None: none was emitted, or it is gone."""
         return self._znodes.get(parent(path), {}).get(path)
 
     def znode(self, path: str) -> ZnodeSeen | None:
-        """Return a znode as it was emitted last, with its data; None likewise."""
+        """Return the last emitted state of a znode with its data, or None as `kept` does."""
         kept = self.kept(path)
         return kept if isinstance(kept, ZnodeSeen) else None
 
     def below(self, path: str) -> set[str]:
-        """Return the paths of the znodes directly below, as far as they were emitted."""
+        """Return the paths of the znodes directly below that were emitted."""
         return set(self._znodes.get(path, ()))
 
     @property
@@ -98,22 +99,22 @@ class Known:
 
     @property
     def next_notification(self) -> int | None:
-        """The first sequence number not accounted for; None before notifications were ever read."""
+        """The first number not accounted for; None before notifications were ever read."""
         return self._next
 
     @property
     def sees(self) -> bool:
-        """Whether, as told, every change is being seen."""
+        """Whether, according to the facts, the watcher receives every change."""
         return self._seen is not None and self._blind is None
 
     @property
     def sees_since_ms(self) -> int | None:
-        """Since when every change is being seen without a break; None while it is not."""
+        """Since when it receives every change without a break; None while it does not."""
         return self._seen.seen_ms if self._seen is not None and self._blind is None else None
 
     @property
     def blind_since_ms(self) -> int | None:
-        """When the view was lost; None while it holds, or when there never was one."""
+        """When the view was lost; None while it is current, or when there never was one."""
         return None if self._blind is None else self._blind.seen_ms
 
     @property
@@ -122,7 +123,7 @@ class Known:
         return self._latest_ms
 
     def facts(self) -> tuple[ZooKeeperFact, ...]:
-        """Return as few facts as add up to this state."""
+        """Return the fewest facts that result in this state."""
         counted = () if self._next is None else (self._counted(self._next),)
         said = (self._seen, self._blind, self._topics)
         znodes = [znode for below in self._znodes.values() for znode in below.values()]
@@ -136,7 +137,7 @@ class Known:
         return NotificationsMissed(seen_ms=self._latest_ms or 0, first=number, number=0)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both would make a watcher do the same."""
+        """Return whether a watcher behaves the same with both."""
         return isinstance(other, Known) and self.facts() == other.facts()
 
     __hash__ = None  # type: ignore[assignment] # it changes

@@ -1,4 +1,4 @@
-"""The ledger: what was emitted, and so what is left to emit when a znode is read again."""
+"""`Ledger`: the emitted facts, and so which facts to emit when a znode is read again."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
@@ -13,25 +13,25 @@ from streams.zookeeper.known import Known, Znode
 from streams.zookeeper.sequence import notification_number
 
 Clock: TypeAlias = Callable[[], int]
-"""Gives Kraftgate's time, ms since the epoch."""
+"""Returns Kraftgate's time, ms since the epoch."""
 
 
 class Write(Protocol):
-    """Takes facts on, in the order of the calls; does not block."""
+    """Accepts facts, in the order of the calls; does not block."""
 
     def __call__(self, facts: Sequence[ZooKeeperFact], /) -> object:
-        """Take them."""
+        """Accept the facts."""
 
 
 class Ledger:
-    """Turns what is read into facts: only what differs from what was emitted last."""
+    """Turns readings of znodes into facts: only differences from the last emitted ones."""
 
     def __init__(self, known: Known, write: Write, clock: Clock) -> None:
-        """Begin.
+        """Resume from a state.
 
         Args:
-            known: What was emitted so far; kept up to date from here on.
-            write: Takes each fact once.
+            known: The state emitted so far; `Ledger` updates it.
+            write: Called with each fact once.
             clock: Dates the facts.
         """
         self.known = known
@@ -42,7 +42,7 @@ class Ledger:
         self._held: ZnodeSeen | None = None
 
     def say(self, *facts: ZooKeeperFact) -> None:
-        """Emit facts; those of one call stay together."""
+        """Emit facts; those of one call remain together."""
         for fact in facts:
             self.known.take(fact)
             match fact:
@@ -56,7 +56,7 @@ class Ledger:
             self._write(facts)
 
     def znode(self, path: str, data: bytes | None, stat: ZnodeStat) -> ZnodeSeen:
-        """Put what was read of a znode together."""
+        """Return the fact of a znode that was read."""
         return ZnodeSeen(
             seen_ms=self.clock(),
             path=path,
@@ -68,7 +68,7 @@ class Ledger:
         )
 
     def found(self, path: str, data: bytes | None, stat: ZnodeStat) -> None:
-        """Emit a znode if it differs; if it is another one than the last, that one's end first."""
+        """Emit a znode if it differs; if it was created again, first the end of the last one."""
         last, now = self.known.kept(path), self._to_keep(path, data, stat)
         if path == MIGRATION:
             self._held = None
@@ -81,12 +81,12 @@ class Ledger:
             self._held = now
             return
         told = topic_changes.change(last, now, data, stat)
-        # What there was when topics were first read is no news, unless it says nothing.
+        # Topics of the first reading are not changes, unless they cannot be parsed.
         is_news = told is not None and (last or told.why or self.known.topics_found)
         self.say(*ended, now, *([told] if told is not None and is_news else []))
 
     def gone(self, *paths: str) -> None:
-        """Emit that znodes are not there any more, if they were emitted."""
+        """Emit that znodes no longer exist, if they were emitted."""
         now = self.clock()
         if MIGRATION in paths:
             self._held = None
@@ -94,19 +94,19 @@ class Ledger:
         self.say(*(fact for last in known for fact in _end(last, now)))
 
     def _to_keep(self, path: str, data: bytes | None, stat: ZnodeStat) -> Znode:
-        """Put together what is emitted: of settings only digests, as they may be secrets."""
+        """Return the fact to emit: for settings only digests, as they may be secrets."""
         if parent(path) == TOPIC_CONFIGS:
             return topic_changes.config_kept(path, data, stat, self.clock())
         return self.znode(path, data, stat)
 
     def tick(self) -> None:
-        """Emit the beat that was held back, once it was held long enough."""
+        """Emit the delayed beat, if its delay is over."""
         last = self.known.znode(MIGRATION)
         if self._held is not None and not self._may_wait(last, self._held):
             self.flush()
 
     def flush(self) -> None:
-        """Emit the beat that was held back."""
+        """Emit the delayed beat."""
         held, self._held = self._held, None
         if held is not None:
             self.say(held._replace(seen_ms=self.clock()))
@@ -126,9 +126,9 @@ def _end(last: Znode, now_ms: int) -> list[ZooKeeperFact]:
 
 
 def is_another(last: Znode, stat: ZnodeStat) -> bool:
-    """Whether the znode at this path is not the one that was emitted, but was created since.
+    """Return whether the znode at this path was created again since it was emitted.
 
-    A znode is created before it is modified: one created later than the last modification that was
-    seen is another. One modified earlier than that lives in a ZooKeeper that lost its data.
+    A znode is created before it is modified: one created after the last known modification is
+    another one. One modified before that is in a ZooKeeper that lost its data.
     """
     return bool(stat.czxid > last.mzxid or stat.mzxid < last.mzxid)

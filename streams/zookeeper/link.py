@@ -1,9 +1,9 @@
-"""The link: one kazoo client, and what became of its attempts to connect.
+"""One kazoo client, and the results of its attempts to connect.
 
 kazoo reconnects by itself, with back-off, within one session and from an expired one to the next.
-One thing it cannot: it tells every server the last transaction that it saw, and a ZooKeeper that
-lost its data refuses such a client for ever (python-zk/kazoo issue 42). So who uses a link gives
-it up after a while and makes a new one.
+It has one limit: it sends every server the last transaction that it received, and a ZooKeeper that
+lost its data refuses such a client for ever (python-zk/kazoo issue 42). So the user of a link
+closes it after a while and creates a new one.
 """
 
 import logging
@@ -19,37 +19,37 @@ _log: Final = logging.getLogger(__name__)
 
 
 class Link:
-    """A client that connects, and goes on connecting, until it is closed."""
+    """A client that connects, and retries until it is closed."""
 
     def __init__(self, config: Ensemble, on_state: Callable[["Link", str, str], None]) -> None:
-        """Prepare; nothing is opened before `open`.
+        """Prepare the link; `open` opens the first connection.
 
         Args:
-            config: Where ZooKeeper is.
-            on_state: Told each new KazooState of this link, and of which server (host:port), by
-                kazoo's thread; must not block.
+            config: The ZooKeeper.
+            on_state: Called by kazoo's thread with each new KazooState of this link, and the server
+                (host:port); must not block.
         """
         self._config = config
         self.client = Client(config)
-        # The server now: by the time that somebody takes this up, kazoo tries the next one.
+        # The server now: when the receiver processes this, kazoo may already try the next one.
         self.client.add_listener(lambda state: on_state(self, state, self.server or config.hosts))
 
     def open(self) -> None:
-        """Begin to connect; `on_state` tells of success."""
+        """Begin to connect; `on_state` reports success."""
         self.client.start_async()
 
     def close(self) -> None:
-        """End the session and the threads; up to a session timeout while a server hangs."""
+        """End the session and the threads; takes up to a session timeout if a server hangs."""
         try:
             self.client.stop()
             self.client.close()
         except (KazooException, OSError) as error:
-            # The client is given up; its session ends by itself.
+            # The client is discarded; its session expires by itself.
             _log.debug("kazoo did not stop in order: %r", error)
 
     @property
     def server(self) -> str | None:
-        """host:port that was connected, or tried, last; None before the first."""
+        """host:port of the last connection or attempt; None before the first."""
         return self.client.handler.server
 
     @property
@@ -60,7 +60,7 @@ class Link:
 
     @property
     def session_timeout_s(self) -> float:
-        """The session timeout that the server granted; before it did, the one to ask for."""
+        """The session timeout that the server granted; before that, the requested one."""
         granted = self.client.session_timeout_s
         return self._config.session_timeout_ms / 1000 if granted is None else granted
 
@@ -70,7 +70,7 @@ class Link:
         return int(self.client.last_zxid)
 
     def why_not(self) -> str:
-        """Say why there is no connection."""
+        """Return why there is no connection."""
         tried = dict(self.client.handler.tried)
         if not tried:
             return f"no ZooKeeper reachable: {self._config.hosts} not connected yet"

@@ -1,7 +1,8 @@
-"""What the recursive watches heard since it was last asked: names and counts, never single events.
+"""The events of the recursive watches since they were last taken: names and counts only.
 
-While a broker restarts, thousands of partitions change in a second. kazoo's thread only marks here;
-what is kept grows with the topics, and no further than `NAMES_MAX` of them: more are all of them.
+While a broker restarts, thousands of partitions change in a second. kazoo's thread only adds marks
+here; their number grows with the topics, and at most to `NAMES_MAX` of them: more count as all
+topics.
 """
 
 import threading
@@ -17,17 +18,17 @@ _OF_TOPIC: Final = len(f"{TOPICS}/t".split("/"))
 _OF_STATE: Final = len(f"{TOPICS}/t/partitions/0/state".split("/"))
 
 Names: TypeAlias = frozenset[str] | None
-"""Of topics; None: all of them."""
+"""Names of topics; None: all of them."""
 NONE: Final[frozenset[str]] = frozenset()
 
 
 class Marked(NamedTuple):
-    """What changed.
+    """The changes.
 
     Attributes:
-        topics: whose own znode did.
-        configs: whose settings did.
-        touched: of which anything did, those above included.
+        topics: topics whose own znode changed.
+        configs: topics whose settings changed.
+        touched: topics of which anything changed, including those above.
     """
 
     topics: Names
@@ -36,7 +37,7 @@ class Marked(NamedTuple):
 
 
 class States(NamedTuple):
-    """How often partitions' states were written (`ZkStatesChanged`)."""
+    """Number of writes of partitions' states (`ZkStatesChanged`)."""
 
     since_ms: int
     changes: int
@@ -47,10 +48,10 @@ class Marks:
     """Written by kazoo's thread, read by the watcher's."""
 
     def __init__(self, clock: Clock) -> None:
-        """Begin with nothing.
+        """Begin without marks.
 
         Args:
-            clock: Gives Kraftgate's time, ms since the epoch.
+            clock: Returns Kraftgate's time, ms since the epoch.
         """
         self._clock = clock
         self._lock = threading.Lock()
@@ -59,7 +60,7 @@ class Marks:
         self._states_since_ms = 0
 
     def hear(self, kind: str, path: str) -> None:
-        """Take an event; does not wait for anything but the lock."""
+        """Record an event; waits for nothing except the lock."""
         parts = path.split("/")
         name = parts[_OF_TOPIC - 1] if len(parts) >= _OF_TOPIC else None
         with self._lock:
@@ -75,12 +76,12 @@ class Marks:
                 self._written.add(name)
 
     def take(self) -> Marked:
-        """Return what was marked, and begin anew."""
+        """Return the marks, and clear them."""
         with self._lock:
             return Marked(self._topics.take(), self._configs.take(), self._touched.take())
 
     def take_states(self, before_ms: int) -> States | None:
-        """Return the count that was begun before then, and begin anew; None: there is none."""
+        """Return the count that began before `before_ms`, and reset it; None: there is none."""
         with self._lock:
             if not self._states or self._states_since_ms > before_ms:
                 return None
@@ -107,7 +108,7 @@ class _Bounded:
             self._names.clear()
 
     def take(self) -> Names:
-        """Return them, and begin anew."""
+        """Return the names, and clear them."""
         taken = None if self._all else frozenset(self._names)
         self._names.clear()
         self._all = False

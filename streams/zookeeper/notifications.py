@@ -1,11 +1,11 @@
-"""Log directory notifications: each one read, or counted as missed, exactly once.
+"""Log directory notifications: each one is read, or counted as missed, exactly once.
 
-The active ZooKeeper controller deletes a notification some 20 ms after its creation. So the
-parent is listed at once on every change, what is new is read in one go, and the parent's count of
-creations (`sequence`) tells how many there were that nobody could read any more.
+The active ZooKeeper controller deletes a notification some 20 ms after its creation. So the parent
+is listed immediately on every change, all new notifications are requested together, and the
+parent's number of creations (`sequence`) shows how many were deleted before they could be read.
 
-Where the counting stands is what was emitted (`Known.next_notification`), in the order of the
-numbers; a reading that ends before it was emitted is simply done again.
+The position of the count is the last emitted one (`Known.next_notification`), in the order of the
+numbers; a reading that ends before its facts are emitted is repeated.
 """
 
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ from streams.zookeeper.tree import await_creation
 
 @dataclass(slots=True)
 class _Reading:
-    """One listing and the reads that it led to.
+    """One listing and the reads that follow from it.
 
     Attributes:
         end: The parent's creations so far.
-        paths: By number, the notifications listed that are not accounted for yet.
-        open: How many reads are not answered yet.
-        parent: The parent's znode, if it has to be emitted.
-        found: By number, what was read.
+        paths: By number, the listed notifications that are not accounted for yet.
+        open: Number of reads without an answer.
+        parent: The parent's znode, if it must be emitted.
+        found: By number, the notifications that were read.
     """
 
     end: int
@@ -41,15 +41,10 @@ class _Reading:
 
 
 class Notifications:
-    """Reads the notifications of one session into the ledger."""
+    """Reads the notifications of one session into the `Ledger`."""
 
     def __init__(self, session: Session, ledger: Ledger) -> None:
-        """Prepare.
-
-        Args:
-            session: To ask.
-            ledger: Told of every notification.
-        """
+        """Prepare: `session` sends the requests, `ledger` receives every notification."""
         self._session = session
         self._client = session.client
         self._ledger = ledger
@@ -57,7 +52,7 @@ class Notifications:
         self._again = False
 
     def look(self) -> None:
-        """List and read what is new; while that is being done, again when it is done."""
+        """List and read new notifications; during a reading, schedule another one after it."""
         if self._looking:
             self._again = True
             return
@@ -84,7 +79,7 @@ class Notifications:
         there = {f"{NOTIFICATIONS}/{name}" for name in names}
         self._gone(known.below(NOTIFICATIONS) - there)
         start = known.next_notification or 0
-        # A name beyond the count was given by hand, not by ZooKeeper.
+        # A znode with a number beyond the count was named by a client, not by ZooKeeper.
         numbered = ((notification_number(path), path) for path in there)
         new = {n: path for n, path in numbered if n is not None and start <= n < end}
         reading = _Reading(end, new)
@@ -100,14 +95,14 @@ class Notifications:
         )
 
     def _parent_gone(self) -> None:
-        """Emit that the parent is gone, with all below: the next one's children count from 0."""
+        """Emit that the parent and its children are gone: the next one's children count from 0."""
         known = self._ledger.known
         if known.znode(NOTIFICATIONS) is not None or known.next_notification != 0:
             self._ledger.gone(*sorted(known.below(NOTIFICATIONS)), NOTIFICATIONS)
             self._ledger.say(self._missed(0, 0))
 
     def _gone(self, paths: set[str]) -> None:
-        """Emit that notifications are gone, so that the last fact tells where counting stands."""
+        """Emit that notifications are gone; the last fact must have the position of the count."""
         known = self._ledger.known
         self._ledger.gone(*sorted(paths))
         end = known.next_notification
@@ -154,7 +149,7 @@ class Notifications:
                 seen = reading.found.get(run.first)
                 yield seen if seen is not None else self._missed(run.first, run.number)
         if start is None:
-            # The first reading ever: what came and went before it is nobody's miss.
+            # The first reading: notifications deleted before it do not count as missed.
             yield self._missed(reading.end, 0)
 
     def _missed(self, first: int, number: int) -> NotificationsMissed:

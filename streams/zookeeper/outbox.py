@@ -1,4 +1,4 @@
-"""The way of the facts to whoever keeps them: a thread, so that no reading waits for a disk."""
+"""Passes facts to their store in a thread, so that no reading waits for a disk."""
 
 import logging
 import queue
@@ -15,13 +15,13 @@ _log: Final = logging.getLogger(__name__)
 
 
 class Outbox:
-    """Hands facts over in order, each once; what is refused is offered again until it is taken."""
+    """Passes facts on in order, each once; retries rejected ones until they are stored."""
 
     def __init__(self, append: Callable[[Sequence[ZooKeeperFact]], object]) -> None:
-        """Prepare; nothing is handed over before `start`.
+        """Prepare the outbox; `start` starts its thread.
 
         Args:
-            append: Takes facts; they are kept when it returns, and not kept when it raises.
+            append: Stores facts; they are stored when it returns, and not stored when it raises.
         """
         self._append = append
         self._waiting: queue.SimpleQueue[Sequence[ZooKeeperFact] | None] = queue.SimpleQueue()
@@ -30,17 +30,17 @@ class Outbox:
         self.error: str | None = None
 
     def start(self) -> None:
-        """Start handing over; once only."""
+        """Start the thread; only once."""
         self._thread.start()
 
     def put(self, facts: Sequence[ZooKeeperFact]) -> None:
-        """Take facts on; does not block."""
+        """Queue facts; does not block."""
         self._waiting.put(facts)
 
     def close(self) -> None:
-        """Hand over what was put, unless it is refused even now, and end the thread.
+        """Pass on the queued facts with one last attempt, and end the thread.
 
-        What is not handed over is not lost to the next watcher: it begins from what was kept.
+        Facts that cannot be stored are not lost: the next watcher resumes from the stored state.
         """
         self._stopping.set()
         self._waiting.put(None)
@@ -56,7 +56,7 @@ class Outbox:
                     return
 
     def _take(self) -> tuple[list[ZooKeeperFact], bool]:
-        """Wait for facts and return all there are; True when they are the last."""
+        """Wait for facts and return all queued ones; True: they are the last."""
         batch: list[ZooKeeperFact] = []
         facts = self._waiting.get()
         while facts is not None:
@@ -69,7 +69,7 @@ class Outbox:
     def _kept(self, batch: Sequence[ZooKeeperFact]) -> bool:
         try:
             self._append(batch)
-        except Exception as error:  # noqa: BLE001 whatever it is, the facts are not kept
+        except Exception as error:  # noqa: BLE001 after any error the facts are not stored
             if self.error is None:
                 _log.warning("facts of ZooKeeper cannot be kept: %r", error)
             self.error = f"what ZooKeeper shows cannot be kept: {error!r}"

@@ -1,4 +1,4 @@
-"""Many requests through one session, a bounded number at a time."""
+"""Many requests through one session, with a limit on those in flight."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -10,7 +10,7 @@ from streams.zookeeper.session import Session
 
 
 class Request(NamedTuple):
-    """A request that is still to be sent; the arguments of `Session.ask`."""
+    """A request to send; the arguments of `Session.ask`."""
 
     request: Callable[..., IAsyncResult]
     path: str
@@ -19,10 +19,10 @@ class Request(NamedTuple):
 
 
 class Pipeline:
-    """Sends requests through a session, so many at once.
+    """Sends requests through a session, at most `in_flight_max` at a time.
 
-    Of those that wait only the rule is kept by which they are made. What was added last is sent
-    first.
+    Pending requests are generated only when they are sent. The requests that were added last are
+    sent first.
     """
 
     def __init__(self, session: Session, in_flight_max: int) -> None:
@@ -33,11 +33,11 @@ class Pipeline:
 
     @property
     def idle(self) -> bool:
-        """Whether everything was answered."""
+        """Whether every request was answered."""
         return not self._in_flight and not self._waiting
 
     def add(self, requests: Iterable[Request]) -> None:
-        """Send these, before those that wait already."""
+        """Send requests, before the pending ones."""
         self._waiting.append(iter(requests))
         self._send()
 

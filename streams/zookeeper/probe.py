@@ -1,4 +1,4 @@
-"""What ZooKeeper tells, by one session that only reads: get, children, ACLs. No watch, no write."""
+"""Reads Kafka's znodes in one session: get, children, ACLs. No watch, no write."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ _REFUSED: Final = "reading it is refused (NoAuth)"
 
 
 def ask_zookeeper(ensemble: Ensemble) -> Maybe[ZooKeeper]:
-    """Read Kafka's znodes."""
+    """Return the content of Kafka's znodes."""
     connect = ensemble.connect
     client = Client(ensemble, retry=KazooRetry(max_tries=-1, deadline=_CONNECT_S_MAX))
     try:
@@ -59,7 +59,7 @@ def ask_zookeeper(ensemble: Ensemble) -> Maybe[ZooKeeper]:
 
 
 class _Refused(Exception):
-    """A znode that the checks cannot do without may not be read."""
+    """A znode that the checks require may not be read."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -68,7 +68,7 @@ class _Refused(Exception):
 
 @dataclass(slots=True)
 class _Reading:
-    """One pass over the tree; everything is asked for at once and waited for until `deadline_s`."""
+    """One pass over the tree: sends requests in parallel, and waits until `deadline_s`."""
 
     client: Any
     deadline_s: float
@@ -99,12 +99,12 @@ class _Reading:
             notifications=tuple(sorted(self.children("/log_dir_event_notification"))),
             dynamic_keys=dict(self._dynamic_keys()),
             restricted=tuple(self._restricted()),
-            closed=tuple(self.closed),  # last, as the next: the readings above add to them
+            closed=tuple(self.closed),  # last, as the next one: the readings above add to them
             unreadable=tuple(self.unreadable),
         )
 
     def data(self, path: str) -> bytes | None:
-        """Return a znode's data: b"" when it has none, None when there is no such znode."""
+        """Return a znode's data: b"" when it has none, None when the znode does not exist."""
         ((_, found),) = self._results([path], self.client.get_async)
         if isinstance(found, NoNodeError):
             return None
@@ -113,7 +113,7 @@ class _Reading:
         return found[0] or b""
 
     def children(self, path: str) -> Sequence[str]:
-        """Return the names below a znode; none when there is no such znode."""
+        """Return the names below a znode; none when the znode does not exist."""
         ((_, found),) = self._results([path], self.client.get_children_async)
         if isinstance(found, NoNodeError):
             return ()
@@ -122,7 +122,7 @@ class _Reading:
         return list(found)
 
     def _results(self, paths: Iterable[str], ask: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
-        """Ask for many znodes, a bounded number at a time; a missing right or node is a result."""
+        """Request many znodes, a bounded number at a time; NoNode and NoAuth errors are results."""
         wanted = list(paths)
         for start in range(0, len(wanted), _IN_FLIGHT_MAX):
             asked = [(path, ask(path)) for path in wanted[start : start + _IN_FLIGHT_MAX]]
@@ -134,10 +134,10 @@ class _Reading:
                     yield path, error
 
     def _json(self, paths: Iterable[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield what is a JSON object; what is not goes to `unreadable`."""
+        """Yield each JSON object; other content goes to `unreadable`."""
         for path, found in self._results(paths, self.client.get_async):
             if isinstance(found, NoNodeError):
-                continue  # it went away meanwhile
+                continue  # it was deleted meanwhile
             if isinstance(found, NoAuthError):
                 closed = path.startswith(_BROKER_CONFIGS)
                 (self.closed if closed else self.unreadable).append((path, _REFUSED))
@@ -152,7 +152,7 @@ class _Reading:
             pass
 
     def _assignments(self, topics: Sequence[str]) -> Iterator[tuple[str, frozenset[int]]]:
-        """Yield every topic's replicas; of a topic that cannot be read, none."""
+        """Yield every topic's replicas; none for a topic that cannot be read."""
         read = dict.fromkeys(topics, frozenset[int]())
         for path, value in self._json(f"{_TOPICS}/{topic}" for topic in topics):
             try:
@@ -171,9 +171,10 @@ class _Reading:
                 self.unreadable.append((f"{_IDS}/{name}", str(error)))
 
     def _dynamic_keys(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the names of the keys; the values may be secrets and stay where they are.
+        """Yield the names of the keys; the values may be secrets and are not returned.
 
-        Kafka closes them to others with zookeeper.set.acl: what may not be read goes to `closed`.
+        Kafka closes them to others with zookeeper.set.acl: znodes that may not be read go to
+        `closed`.
         """
         try:
             names = self.children(_BROKER_CONFIGS)

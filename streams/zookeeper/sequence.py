@@ -2,8 +2,8 @@
 
 ZooKeeper names a sequential znode by its parent's count of creations so far, ten digits long
 (PrepRequestProcessor.pRequest2TxnCreate: `String.format("%010d", parentCVersion)`), and counts
-every creation, sequential or not (DataTree.createNode). What it shows as `cversion` is another
-number, from which the count comes back exactly: DataNode.copyStat sets it to
+every creation, sequential or not (DataTree.createNode). The `cversion` that it returns is another
+number, from which the count can be computed exactly: DataNode.copyStat sets it to
 `2 * creations - numChildren`, that is, creations plus deletions.
 """
 
@@ -17,11 +17,11 @@ _NAME: Final = re.compile(r"log_dir_event_([0-9]{10})")
 
 
 class Run(NamedTuple):
-    """Successive sequence numbers that all were read, or all were not.
+    """Successive sequence numbers that were all read, or all not read.
 
     Attributes:
-        first: The first of them.
-        number: How many; at least 1.
+        first: The first number.
+        number: Their count; at least 1.
         read: Whether their znodes were read.
     """
 
@@ -36,7 +36,7 @@ def creations(cversion: int, children: int) -> int:
 
 
 def notification_number(path: str) -> int | None:
-    """Return a notification's sequence number, or None when the path is no notification's."""
+    """Return a notification's sequence number, or None for any other path."""
     if parent(path) != NOTIFICATIONS:
         return None
     match = _NAME.fullmatch(path.rpartition("/")[2])
@@ -44,12 +44,12 @@ def notification_number(path: str) -> int | None:
 
 
 def runs(first: int, end: int, read: Iterable[int]) -> Iterator[Run]:
-    """Part the numbers from `first` up to, without, `end` into runs, in order.
+    """Yield the runs of the numbers from `first` up to `end`, exclusive, in order.
 
     Args:
         first: The first number to account for.
         end: The first number not to account for.
-        read: Numbers whose znodes were read; those outside the range are left aside.
+        read: Numbers whose znodes were read; those outside the range are ignored.
     """
     at = first
     for number in sorted({number for number in read if first <= number < end}):

@@ -1,4 +1,4 @@
-"""Each server of a ZooKeeper ensemble by itself, with the four letters `srvr`."""
+"""Queries each server of a ZooKeeper ensemble with the four-letter command `srvr`."""
 
 import re
 import time
@@ -22,7 +22,7 @@ _MODE: Final = re.compile(r"^Mode: (\S+)", re.MULTILINE)
 
 
 def ask_ensemble(ensemble: Ensemble) -> tuple[ZooKeeperServer, ...]:
-    """Ask every server that the connect string names."""
+    """Return the answer of every server of the connection string."""
     hosts, _ = collect_hosts(ensemble.connect)
     addresses: Sequence[tuple[str, int]] = sorted({(host, int(port)) for host, port in hosts})
     with ThreadPoolExecutor(_AT_ONCE_MAX) as pool:

@@ -1,7 +1,7 @@
-"""One connected stretch: what is asked of ZooKeeper in it, and when everything was read once.
+"""One connected period: its requests to ZooKeeper, and when everything was read once.
 
-Requests are asynchronous. Their answers and the watches are handed to the watcher's thread by
-`post`, in the order in which ZooKeeper gave them; kazoo's threads do no more than that.
+Requests are asynchronous. Their answers and the watches are passed to the watcher's thread by
+`post`, in ZooKeeper's order; kazoo's threads do nothing else.
 """
 
 import math
@@ -33,15 +33,19 @@ _CONNECTION_ERRORS: Final = (
 )
 
 IN_FLIGHT_MAX: Final = 100
-"""kazoo wakes its thread by a byte for each request, through a socket pair that holds 278 bytes on
-Linux and is not emptied when the connection is lost: whoever asks on, or stops the client, would be
-blocked for ever. As many again as are in flight may be asked before the loss is heard of."""
+"""The maximum number of open requests.
+
+kazoo wakes its thread by a byte for each request, through a socket pair that holds 278 bytes on
+Linux and is not emptied when the connection is lost: a thread that sends further requests, or stops
+the client, would then block for ever. As many requests again as are in flight may be sent before
+the loss is noticed.
+"""
 
 Action: TypeAlias = Callable[[], None]
 
 
 class Session:
-    """Asks, watches, and counts what is still to be answered."""
+    """Sends requests, sets watches, and counts the open requests."""
 
     def __init__(
         self,
@@ -50,12 +54,12 @@ class Session:
         on_complete: Callable[["Session"], None],
         on_broken: Callable[[str], None],
     ) -> None:
-        """Prepare; nothing is asked before `begin`.
+        """Prepare the session; `begin` sends the first request.
 
         Args:
             client: A connected client.
-            post: Called by kazoo's threads: has the action done by the watcher's.
-            on_complete: Called once, when all that `begin` asked for was answered.
+            post: Called by kazoo's threads: passes the action to the watcher's thread.
+            on_complete: Called once, when all requests of `begin` were answered.
             on_broken: Called with the reason when the connection fails a request.
         """
         self.client = client
@@ -74,14 +78,15 @@ class Session:
         self.refusals: dict[str, str] = {}
 
     def begin(self, *readings: Action) -> None:
-        """Read everything, of the leader's present state."""
+        """Run the readings on the leader's current state."""
 
         def synced(_path: object) -> None:
             for reading in readings:
                 reading()
 
         self._reading = True
-        # Without it a server that lags behind could show a state older than what was emitted.
+        # Without the sync a server that lags behind could return a state older than the emitted
+        # one.
         self.ask(self.client.sync_async, "/", synced)
         self._reading = False
 
@@ -93,14 +98,15 @@ class Session:
         refused: Callable[[BaseException], bool] = lambda _: False,
         **options: Any,  # noqa: ANN401 each of kazoo's requests has its own
     ) -> None:
-        """Send a request, as soon as fewer than `IN_FLIGHT_MAX` are open.
+        """Send a request as soon as fewer than `IN_FLIGHT_MAX` are open.
 
         Args:
-            request: A method of the client, one that ends in `_async`.
+            request: A method of the client that ends in `_async`.
             path: Its path.
-            answered: Called with the answer by the watcher's thread; with None for no such znode.
-            refused: Called with ZooKeeper's refusal likewise; says whether it is provided for. One
-                that is not is named in `refusals`.
+            answered: Called with the answer by the watcher's thread; with None if the znode does
+                not exist.
+            refused: Called likewise with ZooKeeper's refusal; returns whether it handles the
+                refusal. A refusal that is not handled is added to `refusals`.
             **options: Its further arguments.
         """
         self._requests += 1
@@ -121,10 +127,11 @@ class Session:
             send()
 
     def watch(self, path: str, look: Action) -> Callable[[WatchedEvent], None]:
-        """Return the watch for a path, always the same one, so that kazoo keeps it once."""
+        """Return the watch for a path, always the same one, so that kazoo stores it once."""
 
         def fired(event: WatchedEvent) -> None:
-            # kazoo fires every watch with NONE when the connection is lost: no news of the znode.
+            # kazoo fires every watch with NONE when the connection is lost: the znode did not
+            # change.
             if event.type != EventType.NONE:
                 self._post(self, look)
 
@@ -132,13 +139,13 @@ class Session:
 
     @property
     def open(self) -> int:
-        """How many requests were not answered yet."""
+        """The number of requests without an answer."""
         return len(self._asked_at) + len(self._waiting)
 
     def unanswered_s(self) -> float:
-        """For how long an open request has been waiting and nothing was heard, seconds.
+        """Return for how many seconds a request has been open without any message from the server.
 
-        Answers come behind the events that came first, which may be a hundred thousand.
+        Answers follow all earlier events, which may be a hundred thousand.
         """
         now = time.monotonic()
         return now - max(self.client.heard_at, min(self._asked_at.values(), default=now))

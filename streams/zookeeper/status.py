@@ -1,4 +1,4 @@
-"""What the watcher says of itself: plain values, and where they are kept."""
+"""The watcher's status: plain values, and their store."""
 
 import threading
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from migration.observed.source_status import SourceStatus
 
 
 class Reason(NamedTuple):
-    """Why nothing can be said of the present, or what a person has to mend.
+    """Why the current state is unknown, or which problem an operator must fix.
 
     Attributes:
         name: Stable, for alerts. Waits: `starting`, `no_zookeeper_reachable`, `reading`,
-            `chroot_missing`; of the content (`content.py`) also `not_in_dual_write`. Errors:
+            `chroot_missing`; of the content (`content/reader.py`) also `not_in_dual_write`. Errors:
             `refused`, `facts_not_kept`, `unexpected`; of the content also those of `Abandoned`.
         detail: A sentence for the operator.
         since_ms: Kraftgate's clock, ms since the epoch, when this name began.
@@ -26,21 +26,22 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatcherStatus:
-    """How it stands. Times are Kraftgate's clock in ms since the epoch.
+    """The watcher's status. Times are Kraftgate's clock in ms since the epoch.
 
     Attributes:
-        observed_ms: When this was put together.
+        observed_ms: When this status was made.
         last_reply_ms: When ZooKeeper last answered; None before the first answer.
-        server: host:port that is connected; None while none is.
+        server: host:port of the connected server; None while not connected.
         session: The session's id; None while there is none.
-        sees: Whether every change is being seen.
-        sees_since_ms: Since when, without a break; None while it is not.
-        blind_since_ms: When the view was lost; None while it holds, or when there never was one.
+        sees: Whether the watcher receives every change.
+        sees_since_ms: Since when, without a break; None while it does not.
+        blind_since_ms: When the view was lost; None while it is current, or when there never was
+            one.
         notifications_seen: Log directory notifications read since the start.
-        notifications_missed: Those that came and went unread, likewise.
-        waiting: Why nothing is seen although all may be well soon.
-        error: What a person has to mend.
-        limits: What is not seen here although everything works, in words.
+        notifications_missed: Those since the start that were deleted unread.
+        waiting: Why the view is not current although there may be no error.
+        error: The problem that an operator must fix.
+        limits: Facts that this watcher cannot observe even without an error, as sentences.
     """
 
     observed_ms: int
@@ -58,9 +59,9 @@ class WatcherStatus:
 
 
 def source_status(said: WatcherStatus) -> SourceStatus:
-    """Say it as every source does; what only a metadata log has stays None.
+    """Return the status in the form common to all sources; fields of a metadata log stay None.
 
-    While not everything is seen, nothing that was taken in so far is known to be the present.
+    While the view is not complete, no received data is known to be current.
     """
     return SourceStatus(
         observed_ms=said.observed_ms,
@@ -74,13 +75,13 @@ def source_status(said: WatcherStatus) -> SourceStatus:
 
 
 class StatusBoard:
-    """Where the watcher's thread writes its status, and anyone reads it."""
+    """Holds the status: the watcher's thread writes it, any thread reads it."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
-        """Begin.
+        """Begin with a status that waits for the watcher's start.
 
         Args:
-            clock: Gives Kraftgate's time, ms since the epoch.
+            clock: Returns Kraftgate's time, ms since the epoch.
         """
         self._clock = clock
         self._lock = threading.Lock()
@@ -90,10 +91,10 @@ class StatusBoard:
         self._unkept: Reason | None = None
 
     def read(self, unkept: str | None = None) -> WatcherStatus:
-        """Return the status as of now.
+        """Return the current status.
 
         Args:
-            unkept: Why facts cannot be kept at present, which is then the error.
+            unkept: Why facts cannot be stored at present, which is then the error.
         """
         now = self._clock()
         with self._lock:
@@ -103,10 +104,10 @@ class StatusBoard:
             return replace(self._status, observed_ms=now, error=error)
 
     def settle(self, waiting: tuple[str, str] | None) -> None:
-        """Say that all is read: whatever was waited for, and any error, is over.
+        """Record that everything was read, which ends any wait and any error.
 
         Args:
-            waiting: Name and words of what is waited for even so.
+            waiting: Name and detail of a wait that continues even so.
         """
         now = self._clock()
         with self._lock:
@@ -121,12 +122,12 @@ class StatusBoard:
         error: tuple[str, str] | None,
         **fields: Any,  # noqa: ANN401 WatcherStatus names and types them
     ) -> None:
-        """Write the status anew; a wait or an error that is not told stays.
+        """Update the status; a wait or an error that is not given remains.
 
         Args:
             answered: Whether ZooKeeper answered just now.
-            waiting: Name and words of what is waited for.
-            error: Name and words of what has to be mended.
+            waiting: Name and detail of a wait.
+            error: Name and detail of a problem to fix.
             **fields: The status' other fields.
         """
         now = self._clock()
@@ -142,11 +143,11 @@ class StatusBoard:
 
 
 def dated(words: tuple[str, str], before: Reason | None, now_ms: int) -> Reason:
-    """Date a reason: it began when its name did, although its words may change.
+    """Return a reason dated from when its name began, although its detail may change.
 
     Args:
         words: Its name and detail.
-        before: What was told before.
+        before: The previous reason.
         now_ms: Kraftgate's clock.
     """
     name, detail = words

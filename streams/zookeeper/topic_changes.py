@@ -1,4 +1,4 @@
-"""What a topic's znode, or that of its settings, says otherwise than it did. Pure."""
+"""Changes between two states of a topic's znode, or of its settings' znode. Pure."""
 
 from typing import Final
 
@@ -19,11 +19,11 @@ from streams.zookeeper.config_digests import config_of
 from streams.zookeeper.known import Znode
 
 NAMED_MAX: Final = 20
-"""So many moved partitions of a topic are named; all are counted."""
+"""The number of a topic's moved partitions that are named; all are counted."""
 
 
 def config_kept(path: str, data: bytes | None, stat: ZnodeStat, seen_ms: int) -> ZkConfigSeen:
-    """Put together what is kept of a topic's settings; none when they say nothing."""
+    """Return the fact of a topic's settings; without entries if they cannot be parsed."""
     try:
         entries = config_of(data)
     except Unreadable:
@@ -34,13 +34,13 @@ def config_kept(path: str, data: bytes | None, stat: ZnodeStat, seen_ms: int) ->
 def change(
     last: Znode | None, now: Znode, data: bytes | None, stat: ZnodeStat
 ) -> ZkTopicChanged | ZkConfigChanged | None:
-    """Tell what happened to a topic; None: nothing, or the znode is not about topics.
+    """Return the change of a topic; None: no change, or the znode is not about topics.
 
     Args:
-        last: what was known of it; None: it was not there.
-        now: how it stands.
-        data: as it is stored.
-        stat: the znode's.
+        last: The last known state; None: the znode did not exist.
+        now: The current state.
+        data: The znode's data.
+        stat: The znode's stat.
     """
     at_ms = stat.ctime if last is None else stat.mtime
     match now:
@@ -53,7 +53,7 @@ def change(
 
 
 def end(last: Znode, now_ms: int) -> ZkTopicFact | None:
-    """Tell that a topic, or its settings, are gone; None: there is nothing to tell."""
+    """Return the deletion of a topic, or of its settings; None: there is nothing to report."""
     name = last.path.rpartition("/")[2]
     match last:
         case ZkConfigSeen():

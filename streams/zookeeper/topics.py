@@ -1,7 +1,7 @@
-"""Topics and their settings, below recursive watches, read into the ledger for one session.
+"""Topics and their settings, below recursive watches, read into the `Ledger` for one session.
 
-The watch is there before the first reading, and what it marks meanwhile is read again. A ZooKeeper
-without such watches (before 3.6) is read whole now and then instead.
+The watch is set before the first reading, and topics that it marks meanwhile are read again. A
+ZooKeeper without such watches (before 3.6) is polled instead: everything is read every `POLL_S`.
 """
 
 import math
@@ -23,29 +23,26 @@ from streams.zookeeper.pipeline import Pipeline, Request
 from streams.zookeeper.session import IN_FLIGHT_MAX, Action, Session
 
 POLL_S: Final = 30.0
-"""From the beginning of one whole reading to the next where there is no watch."""
+"""From the beginning of one full reading to the next if there is no watch."""
 STATES_EVERY_MS: Final = 10_000
-"""For so long writes of partitions' states are counted before the count is told."""
+"""The period over which writes of partitions' states are counted before the count is emitted."""
 _STATES_NAMED_MAX: Final = 5
 _BRANCHES: Final = (TOPICS, TOPIC_CONFIGS)
 _IN_FLIGHT_MAX: Final = IN_FLIGHT_MAX // 2
-"""The other half is left to what vanishes while it waits (`notifications`)."""
+"""The other half is for znodes that may be deleted before they are read (`notifications`)."""
 
 Touched: TypeAlias = Callable[[Names], object]
-"""Told which topics changed in whatever way; None: all. Called by the watcher's thread."""
+"""Called by the watcher's thread with the topics of which anything changed; None: all."""
 
 
 class Topics:
-    """Reads what the watches mark."""
+    """Reads the topics that the watches mark."""
 
     def __init__(self, session: Session, ledger: Ledger, marks: Marks, touched: Touched) -> None:
-        """Prepare.
+        """Prepare: `session` sends the requests, `ledger` receives each znode found or gone.
 
-        Args:
-            session: To ask.
-            ledger: Told of everything that is found or gone.
-            marks: Where the watches' events are.
-            touched: Told of topics whose content is to be compared anew.
+        `marks` has the watches' events; `touched` receives the topics whose content must be
+        compared again.
         """
         self._session = session
         self._client = session.client
@@ -56,9 +53,9 @@ class Topics:
         self._read_at = -math.inf
 
     def watch(self, then: Action, branches: Sequence[str] = _BRANCHES) -> None:
-        """Set the watches, one after the other, where the server has them; then go on.
+        """Set the watches, one after the other, if the server supports them; then call `then`.
 
-        To be called while nothing else is open (`Client.watch_below_async`).
+        Call it while no other request is open (`Client.watch_below_async`).
         """
         if not branches or self._client.has_branches is False:
             then()
@@ -75,7 +72,7 @@ class Topics:
     def _is_unknown(self, then: Action, why: BaseException) -> bool:
         if not isinstance(why, UnimplementedError):
             return False
-        then()  # as the server ends the connection, this fails, and is begun again in the next one
+        then()  # the server closes the connection: `then` fails, and begins again in the next one
         return True
 
     def read(self) -> None:
@@ -86,7 +83,7 @@ class Topics:
             self._list(branch)
 
     def complete(self) -> None:
-        """Say what there is, when all of it was read for the first time."""
+        """Emit the number of topics, when all were read for the first time."""
         if self._ledger.known.topics_found:
             return
         found = [self._ledger.known.znode(path) for path in self._ledger.known.below(TOPICS)]
@@ -94,7 +91,7 @@ class Topics:
         self._ledger.say(ZkTopicsFound(self._ledger.clock(), len(found), partitions))
 
     def follow(self) -> None:
-        """Read what was marked since, once everything asked for before was answered."""
+        """Read the marked topics, once all earlier requests were answered."""
         self.tell_states(self._ledger.clock() - STATES_EVERY_MS)
         if not self._pipeline.idle:
             return
@@ -109,7 +106,7 @@ class Topics:
             self._touched(touched)
 
     def tell_states(self, before_ms: int) -> None:
-        """Tell how often partitions' states were written, if that was counted since before then."""
+        """Emit the count of writes of partitions' states, if it began before `before_ms`."""
         states = self._marks.take_states(before_ms)
         if states is None:
             return

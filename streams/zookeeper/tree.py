@@ -1,7 +1,7 @@
-"""The znodes that are watched for their data, and the branches for their children.
+"""Watches single znodes for their data, and branches for their children.
 
-Every read leaves its watch, and every watch that fires reads again, so nothing changes between a
-read and its watch. A path that is not there is watched for its creation.
+Every read sets its watch, and every watch that fires causes a read, so no change falls between a
+read and its watch. A path that does not exist is watched for its creation.
 """
 
 from collections.abc import Sequence
@@ -13,18 +13,15 @@ from streams.zookeeper.session import Action, Session
 
 
 class Tree:
-    """Reads paths for one session and keeps the ledger up to date with them."""
+    """Reads paths for one session and updates the `Ledger`."""
 
     def __init__(
         self, session: Session, ledger: Ledger, data: Sequence[str], branches: Sequence[str]
     ) -> None:
-        """Prepare.
+        """Prepare: `session` sends the requests, `ledger` receives each znode found or gone.
 
-        Args:
-            session: To ask.
-            ledger: Told of everything that is found or gone.
-            data: Paths of znodes.
-            branches: Paths of znodes whose children are wanted, each with its data.
+        `data` has paths of znodes; `branches` has paths of znodes whose children are read, each
+        with its data.
         """
         self._session = session
         self._client = session.client
@@ -75,7 +72,7 @@ class Tree:
         )
 
     def _read_child(self, path: str) -> None:
-        """Read a child. While it is not there only its branch is watched."""
+        """Read a child. While it does not exist only its branch is watched."""
 
         def answered(found: tuple[bytes | None, ZnodeStat] | None) -> None:
             if found is None:
@@ -94,9 +91,9 @@ class Tree:
 
 
 def await_creation(session: Session, path: str, look: Action) -> None:
-    """Watch a path that is not there; look at once if it is by now.
+    """Watch a path that did not exist; call `look` immediately if it exists by now.
 
-    A watch stays on an absent znode only by `exists` (DataTree.getData and getChildren leave none).
+    Only `exists` sets a watch on an absent znode (DataTree.getData and getChildren set none).
     """
 
     def answered(stat: ZnodeStat | None) -> None:

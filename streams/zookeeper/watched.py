@@ -1,4 +1,4 @@
-"""All that is watched, in one session: read whole first, then wherever something changed."""
+"""Everything that is watched in one session: first a full reading, then the changes."""
 
 import time
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from streams.zookeeper.tree import Tree
 
 
 class Everything:
-    """Reads all znodes through one session into the ledger."""
+    """Reads all znodes through one session into the `Ledger`."""
 
     def __init__(
         self,
@@ -27,15 +27,12 @@ class Everything:
         *,
         chroot: str,
     ) -> None:
-        """Prepare; nothing is asked before `begin`.
+        """Prepare the readers; `begin` sends the first request.
 
-        Args:
-            session: To ask.
-            ledger: Told of everything that is found or gone.
-            marks: Where the recursive watches' events are.
-            touched: Told which topics' content is to be compared anew.
-            on_chroot: Called when it turned out whether the chroot exists.
-            chroot: Kafka's, which may not exist; empty for the root.
+        `session` sends the requests, and `ledger` receives each znode found or gone. `marks` has
+        the events of the recursive watches; `touched` receives the topics whose content must be
+        compared again. `on_chroot` is called when it is known whether `chroot` exists: Kafka's
+        chroot, empty for the root.
         """
         self.session = session
         self.topics = Topics(session, ledger, marks, touched)
@@ -47,22 +44,22 @@ class Everything:
         self._notifications = Notifications(session, ledger)
 
     def begin(self) -> None:
-        """Read everything; `session` tells when that is done."""
+        """Read everything; the session's `on_complete` reports the end."""
         self.session.begin(lambda: self.topics.watch(then=self._read))
 
     def _read(self) -> None:
-        # Notifications first: nothing else vanishes while it is waiting to be read.
+        # Notifications first: no other znode is deleted while it waits to be read.
         self._notifications.look()
         self._tree.read()
         self._look_for_chroot()
         self.topics.read()
 
     def complete(self, link: Link, server: str) -> bool:
-        """Say that everything was read; False: the connection was lost just now.
+        """Emit that everything was read; False: the connection was lost just now.
 
         Args:
-            link: The session's.
-            server: What to call it.
+            link: The session's link.
+            server: The server's name for the fact.
         """
         identity, known = link.session, self._ledger.known
         if identity is None:
@@ -82,17 +79,17 @@ class Everything:
         return True
 
     def follow(self, quiet_s: float) -> None:
-        """Read what was marked; when nothing was heard for so long, ask, so that there is."""
+        """Read the marked topics; if the server was silent for `quiet_s`, send a request."""
         self.topics.follow()
         if not self.session.open and time.monotonic() - self.session.heard_at > quiet_s:
             self._notifications.look()
 
     def end(self) -> None:
-        """Say what is held back: the session is given up."""
+        """Emit the pending counts: the session is discarded."""
         self.topics.tell_states(self._ledger.clock())
 
     def _look_for_chroot(self) -> None:
-        """Find out whether the chroot exists: without it every znode below just seems absent."""
+        """Read whether the chroot exists: without it every znode below seems absent."""
         if not self._chroot:
             return
 

@@ -1,11 +1,12 @@
-"""The watcher: a thread that keeps what is known of ZooKeeper up to date, and says what changes.
+"""The watcher: a thread that updates the known state of ZooKeeper, and emits changes.
 
-In: a configuration, what is known, and where facts go. Out: facts, and `status`. Whatever
-ZooKeeper does, the thread goes on: a wait has a named reason, a refusal an error, both in the
-status; an error that nobody foresaw too, and then everything is begun again.
+Input: a configuration, the known state, and where to append facts. Output: facts, and `status`. The
+thread continues whatever ZooKeeper does: a wait has a named reason, a refusal is an error, both in
+the status; so is an unexpected error, after which everything is read again.
 
-kazoo's threads only put work on a queue. The watcher's thread takes it from there, asks without
-waiting, and hands facts to a third thread (`outbox`), so that a slow disk costs no notification.
+kazoo's threads only put work into a queue. The watcher's thread takes it from there, sends requests
+without waiting, and passes facts to a third thread (`outbox`), so that a slow disk causes no missed
+notification.
 """
 
 import logging
@@ -32,7 +33,7 @@ from streams.zookeeper.watched import Everything
 
 _TICK_S: Final = 0.2
 _AGAIN_S: Final = 3.0
-"""Between attempts after a refusal or an unexpected error."""
+"""Time between attempts after a refusal or an unexpected error."""
 
 _STOP_S: Final = 30.0
 _POLLED: Final = (
@@ -54,15 +55,16 @@ class ZooKeeperWatcher(Running):
         clock: Clock,
         touched: Touched = lambda _: None,
     ) -> None:
-        """Prepare; nothing is opened before `start`.
+        """Prepare the watcher; `start` opens the first connection.
 
         Args:
-            config: What to watch.
-            known: What the facts that were kept so far add up to.
-            append: Keeps facts: they are durable when it returns. It is called by one thread, in
+            config: The ZooKeeper.
+            known: The state that results from the facts stored so far.
+            append: Stores facts: they are durable when it returns. It is called by one thread, in
                 order, and again with the same facts after it raised.
-            clock: Gives Kraftgate's time, ms since the epoch.
-            touched: Told which topics' content is to be compared anew, by the watcher's thread.
+            clock: Returns Kraftgate's time, ms since the epoch.
+            touched: Receives the topics whose content must be compared again; called by the
+                watcher's thread.
         """
         self._config = config
         self._clock = clock
@@ -79,10 +81,10 @@ class ZooKeeperWatcher(Running):
         self._server = config.hosts
         self._board = StatusBoard(clock)
 
-    # What the owner calls
+    # Called by the owner
 
     def start(self) -> Self:
-        """Start watching; once only."""
+        """Start the threads; only once."""
         if self._thread is not None:
             raise RuntimeError("a watcher is started once")
         self._outbox.start()
@@ -91,19 +93,19 @@ class ZooKeeperWatcher(Running):
         return self
 
     def stop(self) -> None:
-        """End the threads, and say that the view ends. A second time does nothing."""
+        """End the threads, and emit that the view ends. A second call does nothing."""
         self._stopping.set()
         self._work.put((None, lambda: None))
         if self._thread is not None:
             self._thread.join(_STOP_S)
 
     def status(self) -> WatcherStatus:
-        """Say how it stands now. Never raises."""
+        """Return the current status. Never raises."""
         return self._board.read(self._outbox.error)
 
     @property
     def known(self) -> Known:
-        """What is known; other threads may ask it for single znodes and whether it `sees`."""
+        """The known state; other threads may read only single znodes and `sees`."""
         return self._ledger.known
 
     # The thread
@@ -113,7 +115,7 @@ class ZooKeeperWatcher(Running):
         while not self._stopping.is_set():
             try:
                 self._follow()
-            except Exception as error:  # noqa: BLE001 told in the status, and begun again
+            except Exception as error:  # noqa: BLE001 reported in the status, and retried
                 _log.exception("watching %s went wrong; begun again", self._config.connect)
                 self._lose(f"unexpected: {error!r}")
                 self._tell(error=("unexpected", repr(error)))
@@ -121,7 +123,7 @@ class ZooKeeperWatcher(Running):
         self._outbox.close()
 
     def _admit_gap(self) -> None:
-        """Say that the view was lost, when the last watcher ended without saying so."""
+        """Emit that the view was lost, if the last watcher ended without emitting that."""
         known = self._ledger.known
         if known.sees and known.latest_ms is not None:
             why = "Kraftgate ended without a word after this; it is started again"
@@ -146,9 +148,9 @@ class ZooKeeperWatcher(Running):
         try:
             owner, action = self._work.get(timeout=_TICK_S)
         except queue.Empty:
-            pass  # nothing happened: only time went on
+            pass  # no event: only time passed
         else:
-            # Of a link or session that was given up, nothing is of interest any more.
+            # Actions of a discarded link or session are ignored.
             if owner is not None and owner in {self._link, self._session}:
                 action()
         self._tick()
@@ -168,8 +170,9 @@ class ZooKeeperWatcher(Running):
         if not session.complete:
             return
         if session.unanswered_s() > self._timeout_s / 2:
-            # kazoo would notice too, but not always within the session timeout: it sends no ping
-            # while requests go out. The new session's first answer tells that the server is back.
+            # kazoo would notice, too, but not always within the session timeout: it sends no ping
+            # while requests are sent. The first answer of the new session shows that the server is
+            # back.
             self._lose(f"{self._server} has not answered for {session.unanswered_s():.1f} s")
             self._begin()
         elif session.refusals:
@@ -194,10 +197,10 @@ class ZooKeeperWatcher(Running):
         return self._config.session_timeout_ms / 1000 if link is None else link.session_timeout_s
 
     def _is_hopeless(self) -> bool:
-        """Whether nothing was heard for two session timeouts, so that no session can be left."""
+        """Return whether the server was silent for two session timeouts: no session can remain."""
         return time.monotonic() - self._heard_at > 2 * self._timeout_s
 
-    # What kazoo tells
+    # Events of kazoo
 
     def _state_changed(self, link: Link, state: str, server: str) -> None:
         self._work.put((link, lambda: self._take_state(state, server)))
@@ -214,7 +217,7 @@ class ZooKeeperWatcher(Running):
             self._lose(f"the session with {self._server} ended")
 
     def _begin(self) -> None:
-        """Read everything, in a new session object; the old one's answers no longer count."""
+        """Read everything, in a new session object; answers of the old one no longer count."""
         link = self._link
         if link is None:
             return
@@ -237,13 +240,13 @@ class ZooKeeperWatcher(Running):
 
     def _completed(self, session: Session) -> None:
         if session.refusals or self._everything is None or self._link is None:
-            return  # not everything was read: `_tick` says so, and tries again
-        self._touched(None)  # whatever happened while nothing was seen
+            return  # not everything was read: `_tick` reports it, and retries
+        self._touched(None)  # there may have been changes while the view was lost
         if self._everything.complete(self._link, self._server):
             self._settle(session)
 
     def _settle(self, session: Session) -> None:
-        """Say that all is read, if it is; without its chroot every znode just seems absent."""
+        """Record that everything was read, if so; without its chroot every znode seems absent."""
         if self._everything is None or not session.complete or session.refusals:
             return
         chroot = self._config.chroot
@@ -252,7 +255,7 @@ class ZooKeeperWatcher(Running):
         self._tell()
 
     def _lose(self, why: str, *, keep: bool = False) -> None:
-        """Give the session up, unless it is to be kept, and say once that the view is lost."""
+        """Discard the session, unless `keep` is set, and emit once that the view is lost."""
         if self._everything is not None:
             self._everything.end()
         if not keep:
@@ -262,7 +265,7 @@ class ZooKeeperWatcher(Running):
             self._ledger.say(ZooKeeperBlind(self._clock(), why))
         self._tell()
 
-    # What is told of it
+    # The status
 
     def _tell(
         self,

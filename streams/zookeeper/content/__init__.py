@@ -1,1 +1,1 @@
-"""Reads the content of ZooKeeper that is compared with the metadata log."""
+"""Reads the content of ZooKeeper for the comparison with the metadata log."""

@@ -1,4 +1,4 @@
-"""Content of ZooKeeper as facts: each shard's part, and a last one if all was read. Pure."""
+"""Facts of ZooKeeper's content: one for each shard, and a last one for a full reading. Pure."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from migration.shard.placement import SHARDS, place_of_name, shard_numbers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What was read, in any order.
+    """The result of one reading, in any order.
 
     Attributes:
-        zxid: what the server had applied when the reading began.
+        zxid: the last transaction that the server had applied when the reading began.
         brokers: ids below /brokers/ids.
-        unreadable: path and reason, of what says nothing.
-        names: of the topics that were looked at; None: everything was read.
-        closed: of `topics`, `brokers` and `quotas`, those that are not shown.
+        unreadable: path and reason of each znode that cannot be parsed.
+        names: of the topics that were read; None: everything was read.
+        closed: of `topics`, `brokers` and `quotas`, those that ZooKeeper does not show.
     """
 
     zxid: int
@@ -28,22 +28,22 @@ class Content:
 
     @property
     def partitions(self) -> int:
-        """How many there are in all topics."""
+        """The number of partitions of all topics."""
         return sum(len(topic.partitions) for topic in self.topics)
 
 
 def topic_place(topic_id: bytes) -> int:
-    """Which of a cluster's shards has the topic: its place in `shard_numbers`."""
+    """Return the shard of a topic, as an index into the cluster's `shard_numbers`."""
     return topic_id[-1] % SHARDS
 
 
 def facts_of(
     content: Content, cluster: str, comparison: int, seen_ms: int
 ) -> tuple[ZkContentSeen | ZkContentRead, ...]:
-    """Deal the content out to the cluster's shards, each in a stable order.
+    """Return the content as facts of the cluster's shards, each in a stable order.
 
     Args:
-        content: What was read.
+        content: The result of a reading.
         cluster: The cluster's name.
         comparison: When the reading began, ms.
         seen_ms: When it ended, Kraftgate's clock.

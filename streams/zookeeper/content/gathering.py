@@ -1,7 +1,7 @@
-"""All requests of one reading: what is asked next, and what the answers come to.
+"""All requests of one reading: the order of the requests, and the result of the answers.
 
-What was found last is asked further first, so that topics become complete one after the other and
-no more payloads are kept than requests are in flight.
+The znodes found last are read first, so that topics become complete one after the other, and memory
+holds no more payloads than requests are in flight.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,9 +36,10 @@ from streams.zookeeper.session import Session
 
 _QUOTAS: Final = ("users", "clients", "ips")
 _SENSITIVE: Final = {BROKER_CONFIGS: "brokers", f"{CONFIGS}/users": "quotas"}
-"""What Kafka closes to others with zookeeper.set.acl (ZkData.SensitiveRootPaths): whose settings.
+"""The paths that Kafka closes to others with zookeeper.set.acl (ZkData.SensitiveRootPaths).
 
-Of quotas the clients' and the IPs' stay open, and are left out with the users' all the same.
+By path: the settings that are then left out. The quotas of clients and of IPs remain open, but are
+left out together with those of users.
 """
 
 T = TypeVar("T")
@@ -70,17 +71,17 @@ class _Topic:
 
 
 class Gathering:
-    """What one reading has found so far."""
+    """The requests of one reading, and their results so far."""
 
     def __init__(
         self, session: Session, in_flight_max: int, names: tuple[str, ...] | None = None
     ) -> None:
-        """Prepare.
+        """Prepare the requests.
 
         Args:
-            session: To ask.
-            in_flight_max: How many requests may be unanswered at once.
-            names: Of the topics to look at; None: everything is read.
+            session: The session that sends them.
+            in_flight_max: The maximum number of unanswered requests.
+            names: Of the topics to read; None: everything is read.
         """
         self._names = names
         self._client = session.client
@@ -92,7 +93,7 @@ class Gathering:
         self._closed: set[str] = set()
 
     def begin(self) -> None:
-        """Ask for everything; to be called as a reading of the session's."""
+        """Request everything; call it as a reading of the session (`Session.begin`)."""
         if self._names is not None:
             self._take_configs(TOPIC_CONFIGS, self._names)
             self._take_topics(TOPICS, self._names)
@@ -108,11 +109,11 @@ class Gathering:
         )
 
     def content(self, zxid: int) -> Content:
-        """Return what was found, once everything was answered."""
+        """Return the result, once everything was answered."""
         return Content(
             zxid=zxid,
             topics=tuple(self._topics),
-            # Some of the brokers' settings would look as if the others had none.
+            # With the settings of only some brokers, the others would seem to have none.
             configs=tuple(each for each in self._configs if each.entity not in self._closed),
             brokers=tuple(self._brokers),
             unreadable=tuple(self._unreadable),
@@ -122,20 +123,20 @@ class Gathering:
 
     def _list(self, path: str, take: Callable[[str, Sequence[str]], None]) -> Request:
         def answered(names: list[str] | None) -> None:
-            # Sorted, so that the same ones are named when there is too much to tell.
+            # Sorted, so that a truncated report always names the same ones.
             take(path, sorted(names or ()))
 
         return Request(self._client.get_children_async, path, answered, self._refused(path))
 
     def _get(self, path: str, take: Callable[[bytes | None, ZnodeStat], None]) -> Request:
         def answered(found: tuple[bytes | None, ZnodeStat] | None) -> None:
-            if found is not None:  # else it is gone since its parent was read
+            if found is not None:  # else it was deleted since its parent was read
                 take(*found)
 
         return Request(self._client.get_async, path, answered, self._refused(path))
 
     def _refused(self, path: str) -> Callable[[BaseException], bool]:
-        """Whether a refusal leaves out some settings, and no more."""
+        """Return a function: whether a refusal only leaves out some settings."""
 
         def refused(why: BaseException) -> bool:
             whose = next((of for branch, of in _SENSITIVE.items() if path.startswith(branch)), None)
@@ -183,7 +184,7 @@ class Gathering:
 
     def _take_quota(self, path: str, data: bytes | None, _stat: ZnodeStat) -> None:
         name = entity_of_path(path.removeprefix(f"{CONFIGS}/"))
-        # Of a user whose clients alone have quotas Kafka leaves the znode empty.
+        # Kafka leaves the znode empty for a user of whom only clients have quotas.
         entries = self._parsed(path, partial(quotas_of, data)) if data else ()
         if name is not None and entries:
             self._configs.append(ZkConfig(entity="quotas", name=name, entries=entries))
@@ -224,7 +225,7 @@ class Gathering:
         if None not in topic.states.values():
             self._topics.append(topic.whole())
             return
-        # A topic without all its states is a new one, or one that was deleted while it was read.
+        # A topic without all its states is new, or was deleted while it was read.
         path = f"{TOPICS}/{topic.name}"
         answered = partial(self._take_if_still_there, topic)
         self._pipeline.add([Request(self._client.exists_async, path, answered)])

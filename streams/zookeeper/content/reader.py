@@ -1,11 +1,11 @@
 """The content reader: a thread that reads ZooKeeper's content while KRaft writes to it.
 
-In: a configuration, when it makes sense, and where facts go. Out: for each comparison one fact for
-every shard, all in one call or not at all; and `status`. A reading that fails is abandoned with a
-named reason, and tried again at the next turn.
+Input: a configuration, whether a comparison is possible, and where to append facts. Output: for
+each comparison one fact for every shard, all in one call or none; and `status`. A reading that
+fails is abandoned with a named reason, and retried at the next poll.
 
-Topics that were touched are read soon (`dirty.py`). Everything is read every half a minute even so:
-no watch tells what KRaft should have written and did not.
+Changed topics are read soon (`dirty.py`). Even so everything is read every half a minute: no watch
+reports a write that KRaft failed to make.
 """
 
 import logging
@@ -28,7 +28,7 @@ from streams.zookeeper.status import Reason, dated
 
 INTERVAL_S: Final = 30.0
 _LOOK_S: Final = 1.0
-"""Between two looks whether there is something to compare, or to read again, by now."""
+"""Time between two polls for something to compare or to read again."""
 _STOP_S: Final = 30.0
 _CLOSED: Final = (
     "{} are not compared: ZooKeeper does not show /config/{} to Kraftgate"
@@ -38,7 +38,7 @@ CLOSED: Final = {
     "brokers": _CLOSED.format("the brokers' settings", "brokers"),
     "quotas": _CLOSED.format("quotas", "users"),
 }
-"""By what was left out (`ZkContentSeen.closed`)."""
+"""The limit by the kind of settings that were left out (`ZkContentSeen.closed`)."""
 
 ContentFact: TypeAlias = ZkContentSeen | ZkContentRead
 
@@ -47,20 +47,20 @@ _log: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentStatus:
-    """How the reading of content stands. Times are Kraftgate's clock in ms since the epoch.
+    """The state of the reading of content. Times are Kraftgate's clock in ms since the epoch.
 
     Attributes:
-        observed_ms: When this was put together.
-        reading_since_ms: When the reading under way began; None between readings.
-        rereadings: How many readings there were of topics that were touched.
-        comparison: When the last whole reading began, which names it; None before the first.
-        took_ms: How long that one took, until its facts were kept.
-        topics: What it found.
-        partitions: What it found.
-        unreadable: How many znodes it found that say nothing.
-        limits: What it could not look at, in words.
-        waiting: Why nothing is read although all may be well.
-        error: Why the last reading was abandoned; None again after a whole one.
+        observed_ms: When this status was made.
+        reading_since_ms: When the current reading began; None between readings.
+        rereadings: Number of readings of changed topics.
+        comparison: When the last full reading began, which identifies it; None before the first.
+        took_ms: Duration of that reading, until its facts were stored.
+        topics: Number of topics that it found.
+        partitions: Number of partitions that it found.
+        unreadable: Number of znodes that it could not parse.
+        limits: The content that it could not read, as sentences.
+        waiting: Why nothing is read although there may be no error.
+        error: Why the last reading was abandoned; None again after a full one.
     """
 
     observed_ms: int
@@ -77,7 +77,7 @@ class ContentStatus:
 
 
 class ContentReader(Running):
-    """Reads all content of one ZooKeeper again and again, in a thread of its own."""
+    """Reads all content of one ZooKeeper repeatedly, in a thread of its own."""
 
     def __init__(
         self,
@@ -89,18 +89,18 @@ class ContentReader(Running):
         dirty: Dirty,
         interval_s: float = INTERVAL_S,
     ) -> None:
-        """Prepare; nothing is opened before `start`.
+        """Prepare the reader; `start` opens the first connection.
 
         Args:
-            config: Where ZooKeeper is.
-            cluster: The cluster's name, which its shards' numbers depend on.
-            append: Keeps facts: all are durable when it returns, none when it raises. Called by
+            config: The ZooKeeper.
+            cluster: The cluster's name, which determines its shards' numbers.
+            append: Stores facts: all are durable when it returns, none when it raises. Called by
                 the reader's thread.
-            clock: Gives Kraftgate's time, ms since the epoch.
-            should_read: Whether a comparison makes sense now. Called by the reader's thread.
-            dirty: Which topics are to be read sooner.
-            interval_s: Seconds from the beginning of one whole reading to the next. A pause is
-                never shorter than the reading before it.
+            clock: Returns Kraftgate's time, ms since the epoch.
+            should_read: Whether a comparison is possible now. Called by the reader's thread.
+            dirty: The topics to read sooner.
+            interval_s: Seconds from the beginning of one full reading to the next. A pause is never
+                shorter than the reading before it.
         """
         self._config = config
         self._cluster = cluster
@@ -120,7 +120,7 @@ class ContentReader(Running):
         self._status = ContentStatus(observed_ms=now, waiting=starting)
 
     def start(self) -> Self:
-        """Start reading; once only.
+        """Start the thread; only once.
 
         Raises:
             RuntimeError: it was started before.
@@ -132,7 +132,7 @@ class ContentReader(Running):
         return self
 
     def stop(self) -> None:
-        """Abandon what is being read, and end the thread. A second time does nothing."""
+        """Abandon the current reading, and end the thread. A second call does nothing."""
         self._stopping.set()
         reading = self._reading
         if reading is not None:
@@ -141,7 +141,7 @@ class ContentReader(Running):
             self._thread.join(_STOP_S)
 
     def status(self) -> ContentStatus:
-        """Say how it stands now. Never raises."""
+        """Return the current status. Never raises."""
         with self._lock:
             return replace(self._status, observed_ms=self._clock())
 
@@ -153,7 +153,7 @@ class ContentReader(Running):
             self._stopping.wait(min(_LOOK_S, max(0.0, self._whole_at - time.monotonic())))
 
     def _turn(self) -> None:
-        """Read what there is to read, if it makes sense."""
+        """Read what is due, if a comparison is possible."""
         if not self._should_read():
             detail = "no KRaft controller is seen to write what it knows to ZooKeeper"
             self._tell(waiting=("not_in_dual_write", detail), limits=())
@@ -171,10 +171,10 @@ class ContentReader(Running):
         try:
             self._compare(names)
         except Abandoned as why:
-            fresh |= names or frozenset()  # to be tried again
+            fresh |= names or frozenset()  # to be retried
             if why.name != "stopped":
                 self._tell(error=(why.name, why.detail))
-        except Exception as error:  # noqa: BLE001 told in the status, and tried again
+        except Exception as error:  # noqa: BLE001 it is reported in the status, and retried
             fresh |= names or frozenset()
             _log.exception("reading the content of %s went wrong", self._config.connect)
             self._tell(error=("unexpected", repr(error)))
@@ -207,7 +207,7 @@ class ContentReader(Running):
         )
 
     def _name(self) -> int:
-        """Name a comparison by the time, although the clock may be set back."""
+        """Return a new comparison's number: the time, increasing even if the clock is set back."""
         self._last_name = max(self._clock(), self._last_name + 1)
         return self._last_name
 
@@ -215,7 +215,7 @@ class ContentReader(Running):
         reading = ContentReading(self._config, names)
         self._reading = reading
         try:
-            # `stop` sets this first, and then cancels the reading that it finds.
+            # `stop` sets this event first, and then cancels the reading that it finds.
             if self._stopping.is_set():
                 raise Abandoned("stopped", "Kraftgate was stopped")
             return reading.run()
@@ -230,7 +230,7 @@ class ContentReader(Running):
         reading_since_ms: int | None = None,
         **found: Any,  # noqa: ANN401 ContentStatus names and types them
     ) -> None:
-        """Write the status anew; an error stays while it is only tried again."""
+        """Update the status; an error remains during its retry."""
         now = self._clock()
         with self._lock:
             was = self._status

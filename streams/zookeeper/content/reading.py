@@ -1,7 +1,7 @@
-"""One reading of all content, through a client of its own: to its end, or abandoned.
+"""One reading of all content, through a client of its own: complete or abandoned.
 
-kazoo's threads only put work on a queue; everything else happens in the thread that calls `run`,
-so that whatever abandons the reading is an exception there.
+kazoo's threads only put work into a queue; everything else happens in the thread that calls `run`,
+so that each reason to abandon the reading is an exception there.
 """
 
 import queue
@@ -20,12 +20,12 @@ _TICK_S: Final = 0.2
 
 
 class Abandoned(Exception):
-    """A reading came to nothing.
+    """A reading was abandoned.
 
     Attributes:
         name: Stable: `no_zookeeper_reachable`, `connection_lost`, `no_answer`, `refused`,
             `facts_not_kept`, `stopped`.
-        detail: In words.
+        detail: The reason as a sentence.
     """
 
     def __init__(self, name: str, detail: str) -> None:
@@ -35,7 +35,7 @@ class Abandoned(Exception):
 
 
 class ContentReading:
-    """Reads everything once, or some topics. It never writes to ZooKeeper."""
+    """Reads everything, or some topics, once. It never writes to ZooKeeper."""
 
     def __init__(
         self,
@@ -43,25 +43,25 @@ class ContentReading:
         names: tuple[str, ...] | None = None,
         in_flight_max: int = IN_FLIGHT_MAX,
     ) -> None:
-        """Prepare; nothing is opened before `run`.
+        """Prepare the reading; `run` opens the connection.
 
         Args:
-            config: Where ZooKeeper is.
-            names: Of the topics to look at; None: everything is read.
-            in_flight_max: How many requests may be unanswered at once.
+            config: The ZooKeeper.
+            names: Of the topics to read; None: everything is read.
+            in_flight_max: The maximum number of unanswered requests.
         """
         self._config = config
         self._names = names
         self._in_flight_max = in_flight_max
         self._work: queue.SimpleQueue[Action] = queue.SimpleQueue()
-        # A link for each reading: it costs one session, and nothing of a lost one is left over.
+        # One link for each reading: it costs one session, and leaves no state of a lost one.
         self.link = Link(config, lambda _link, *told: self._work.put(lambda: self._take(*told)))
         self._server = config.hosts
         self._session: Session | None = None
         self._content: Content | None = None
 
     def run(self) -> Content:
-        """Read; to be called once.
+        """Return the content; call it only once.
 
         Raises:
             Abandoned: ZooKeeper cannot be reached, was lost or refused, or `cancel` was called.
@@ -79,14 +79,14 @@ class ContentReading:
             self.link.close()
 
     def cancel(self) -> None:
-        """Have `run` abandoned; may be called by any thread, at any time."""
+        """Abandon `run`; any thread may call this at any time."""
         self._work.put(lambda: self._abandon("stopped", "Kraftgate was stopped"))
 
     def _abandon(self, name: str, detail: str) -> NoReturn:
         raise Abandoned(name, detail)
 
     def _check(self, began_at: float) -> None:
-        """Give up on a ZooKeeper that says nothing, which kazoo would wait for."""
+        """Abandon the reading if ZooKeeper does not answer; kazoo would wait."""
         timeout_s = self.link.session_timeout_s
         if self._session is None:
             if time.monotonic() - began_at > 2 * timeout_s:
@@ -113,7 +113,8 @@ class ContentReading:
         gathering = Gathering(session, self._in_flight_max, self._names)
         zxid: list[int] = []
         self._session = session
-        # The first reading runs when only the sync was answered: the zxid is the one of its answer.
+        # The first reading runs after the answer to the sync alone: its zxid is that of this
+        # answer.
         session.begin(lambda: zxid.append(self.link.zxid), gathering.begin)
 
     def _complete(self, session: Session, gathering: Gathering, zxid: int) -> None:

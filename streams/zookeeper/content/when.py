@@ -11,14 +11,14 @@ FROZEN_AFTER_MS: Final = 300_000
 
 
 def is_written_by_kraft(known: Known, now_ms: int) -> bool:
-    """Whether a KRaft controller keeps ZooKeeper equal to its metadata log, as far as is seen.
+    """Return whether a KRaft controller copies its metadata log to ZooKeeper, as far as known.
 
-    So from the end of the copy on, and until `/migration` was not seen to be rewritten for 5
-    minutes. Where it was frozen before it was first seen, that is known only 5 minutes later: the
-    clocks of ZooKeeper and Kraftgate are not compared.
+    That is from the end of the copy until `/migration` was not rewritten for 5 minutes. If it was
+    frozen before the first reading, that is known only 5 minutes later: the clocks of ZooKeeper and
+    Kraftgate are not compared.
 
     Args:
-        known: What the watcher knows; only looked at where that is safe beside the watcher's work.
+        known: The watcher's state; only accessed in ways that are safe while the watcher runs.
         now_ms: Kraftgate's clock.
     """
     migration, controller = known.znode(MIGRATION), known.znode(CONTROLLER)
