@@ -1,9 +1,9 @@
-"""The log directories of the brokers, polled: which replicas they hold, which are offline or lost.
+"""Polls the brokers' log directories: the replicas in each, and which are offline or lost.
 
-    requests.db -> poller -> poll (a thread a broker) -> streams.kafka.node -> the broker
+    requests.db -> poller -> poll (a thread per broker) -> streams.kafka.node -> the broker
                      |         `-> local_host: the broker's own host, when it is this one
                      v
-                   compare (pure: what is remembered, a reply -> facts, what to remember)
+                   compare (pure: the stored state, a reply -> facts, the new state)
                      v
                    memory (disks.db, with an outbox) -> append
                      v

@@ -1,11 +1,11 @@
-"""What a broker's answer means beside what is remembered: facts, and what to remember from now on.
+"""Compares a broker's answer with the stored state: the resulting facts, and the new state.
 
-Pure. A directory is **cut off** from when it is offline (error 56), vanishes from the answer, or
-cannot be read on this host any more, until it answers well and is not unreadable. While its broker
-is down, being readable again ends it only where being unreadable was seen before. Errors other
-than 56 say that the broker could not tell, so they change nothing.
+Pure. A directory is **cut off** from when it is offline (error 56), disappears from the answer, or
+becomes unreadable on this host, until it answers without error and is not unreadable. While its
+broker is down, becoming readable ends this only if the directory was unreadable before. Errors
+other than 56 mean that the broker could not answer, so they change nothing.
 
-What lies in a directory that was offline whenever it was looked at is inferred (`unseen`).
+The content of a directory that was offline at every poll is inferred (`unseen`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -32,16 +32,16 @@ from streams.log_dirs.remembered import CutOff, KnownBroker, KnownDir, KnownPart
 
 _FINE: Final = (True, None)
 _VIEW_OLD_MS_MAX: Final = 30_000
-"""A broker's view may be that old, and not know of a topic that was created since."""
+"""The maximum age of a broker's view, which may lack topics created since."""
 _NEVER: Final = KnownDir(0, None, None, 0, None, False, ())
 
 
 class Hosted(NamedTuple):
-    """Who has replicas of what.
+    """The brokers that have replicas of each partition.
 
     Attributes:
         replicas: the brokers of each partition.
-        as_of_ms: when it was so, wall clock.
+        as_of_ms: the time of this state, wall clock.
     """
 
     replicas: Mapping[TopicPartition, Collection[int]]
@@ -49,15 +49,16 @@ class Hosted(NamedTuple):
 
 
 class Around(NamedTuple):
-    """What else is needed to tell of a broker's directories.
+    """The other data that a comparison requires.
 
     Attributes:
         broker: its id.
         now_ms: the wall clock.
-        looks: what lies at its paths, by path; empty on another host.
+        looks: the local state of its paths, by path; empty on another host.
         partitions: for the end offset and the number of replicas.
-        hosted: as a broker that has been up for a while told; None: none did yet.
-        listed: what the broker hosts by the METADATA that it was asked with; None: not known.
+        hosted: as reported by a broker that has been up for a while; None: no report yet.
+        listed: the partitions that the broker hosts according to the METADATA of its poll; None:
+            unknown.
     """
 
     broker: int
@@ -69,14 +70,14 @@ class Around(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """What follows.
+    """The result.
 
     Attributes:
-        disks: what is seen now, whether or not it differs from before.
-        facts: what changed besides.
-        known: what to remember.
-        good: the paths that answered well.
-        whole: whether those are all that the broker has.
+        disks: the current state, whether or not it differs from the last one.
+        facts: other changes.
+        known: the state to store.
+        good: the paths that answered without error.
+        whole: whether those are all paths of the broker.
     """
 
     disks: DisksSeen | DisksUnreachable
@@ -87,7 +88,7 @@ class Compared(NamedTuple):
 
 
 def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], around: Around) -> Compared:
-    """Compare a broker's answer with what is remembered of it."""
+    """Compare a broker's answer with its stored state."""
     change = _Change(known, around)
     good = {each.path for each in answer if each.error == 0 and change.readable(each.path) in _FINE}
     offline = {each.path for each in answer if each.error == KAFKA_STORAGE_ERROR}
@@ -116,7 +117,7 @@ def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], around: Around)
 
 
 def unanswered(known: KnownBroker, why: str, around: Around) -> Compared:
-    """Say what can be said of a broker that does not answer: what this host shows of its disks."""
+    """Return the result for a broker that does not answer, from its disks on this host."""
     change = _Change(known, around)
     seen = []
     for path in sorted(known.log_dirs):
@@ -134,7 +135,7 @@ def unanswered(known: KnownBroker, why: str, around: Around) -> Compared:
 
 
 class _Change:
-    """One comparison under way."""
+    """The state of one comparison."""
 
     def __init__(self, known: KnownBroker, around: Around) -> None:
         self._before = known
@@ -147,7 +148,7 @@ class _Change:
         return Compared(disks, tuple(self._facts), KnownBroker(self._log_dirs, self._cut_off))
 
     def readable(self, path: str) -> bool | None:
-        """None: nothing can be said; never False for a path that was not verified before."""
+        """Return None if this is unknown; never False for a path that was not verified before."""
         look = self._around.looks.get(path)
         if look is None:
             return None
@@ -160,7 +161,7 @@ class _Change:
         return path in self._cut_off and self._cut_off[path].unreadable
 
     def look(self, path: str) -> None:
-        """Take over what this host shows of the path; the last id stays when it shows none."""
+        """Apply this host's state of the path; the last id remains when the host shows none."""
         known, look = self._known(path), self._around.looks.get(path)
         self._log_dirs[path] = known._replace(
             local=look is not None and (look.ours or known.local),
@@ -198,20 +199,20 @@ class _Change:
         )
 
     def cut(self, path: str, lay: Sequence[ReplicaPlace]) -> None:
-        """Cut off what lay there; for a directory that is cut off already, only note how."""
+        """Cut off the given replicas; if the path is cut off already, update only `unreadable`."""
         before = self._cut_off.get(path)
         unreadable = self.readable(path) is False or self.was_unreadable(path)
         told = self._told(path, lay) if before is None else before.told
         self._cut_off[path] = CutOff(told, unreadable)
 
     def is_unseen(self, path: str) -> bool:
-        """Whether it never answered well, so that nothing is known to have lain there."""
+        """Return whether the path never answered without error: its replicas are unknown."""
         return self._known(path).seen_ms == 0 and path not in self._before.cut_off
 
     def infer(self, offline: Collection[str], here: Collection[TopicPartition]) -> None:
-        """Cut off what must lie in the directories that are offline and were never seen well.
+        """Cut off the replicas that must be in directories that were offline at every poll.
 
-        Those that it lies in one of change with the directories that are left to choose from.
+        The set of directories that may contain them changes as others become known.
         """
         unseen_now = sorted(each for each in offline if self.is_unseen(each))
         name = unseen.name(unseen_now)
@@ -232,7 +233,7 @@ class _Change:
             self._facts.append(self._back(path))
 
     def settle(self, elsewhere: Collection[TopicPartition]) -> None:
-        """Leave out what is cut off no more, and say what is new about the rest."""
+        """Drop replicas that are no longer cut off, and add facts for changes of the others."""
         for path, cut in sorted(self._cut_off.items()):
             before = self._before.cut_off.get(path)
             gone = {*elsewhere, *self._not_hosted(cut.told)}
@@ -249,7 +250,7 @@ class _Change:
                 self._facts.append(told)
 
     def forget_all_but(self, paths: Collection[str]) -> None:
-        """Drop what the broker does not name any more, unless its replicas are missed."""
+        """Drop paths that the broker no longer names, unless their replicas are cut off."""
         for path in self._log_dirs.keys() - paths - self._cut_off.keys():
             del self._log_dirs[path]
 
@@ -260,7 +261,7 @@ class _Change:
         return ReplicasBack(self._around.now_ms, self._around.broker, path)
 
     def _not_hosted(self, told: ReplicasCutOff) -> set[TopicPartition]:
-        """What was deleted or moved to other brokers, by a view that must know of the rest."""
+        """Return partitions deleted or moved to other brokers, by a view recent enough to know."""
         hosted = self._around.hosted
         if hosted is None or hosted.as_of_ms - told.seen_ms < _VIEW_OLD_MS_MAX:
             return set()

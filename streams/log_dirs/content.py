@@ -1,8 +1,8 @@
-"""What lies on all disks, dealt out to the cluster's shards as facts. Pure.
+"""The content of all disks as facts of the cluster's shards. Pure.
 
-In: what each reachable broker's latest answer showed. Out: a `DiskContentSeen` for every shard.
-Kafka answers with its current and future logs only: folders named `-delete` or `-stray` are none of
-them, from their renaming on (3.9 `LogManager.allLogs`). The metadata log is no topic's replica.
+Input: each reachable broker's latest answer. Output: a `DiskContentSeen` for every shard. Kafka
+answers with its current and future logs only: folders named `-delete` or `-stray` are excluded as
+soon as they are renamed (3.9 `LogManager.allLogs`). The metadata log is not a topic's replica.
 """
 
 from collections import defaultdict
@@ -16,18 +16,18 @@ from streams.kafka.broker_values import ReplicaPlace, TopicPartition
 
 METADATA_LOG: Final = "__cluster_metadata"
 NO_ID: Final = bytes(16)
-"""Of a topic that METADATA knows no id of."""
+"""The id of a topic for which METADATA has no id."""
 
 TopicIds: TypeAlias = Mapping[str, bytes]
 """By topic name; 16 bytes each."""
 
 
 class BrokerContent(NamedTuple):
-    """What lies on one reachable broker's disks.
+    """The content of one reachable broker's disks.
 
     Attributes:
-        log_dirs: path -> replicas, of the directories that answered well.
-        whole: whether those are all that the broker has.
+        log_dirs: path -> replicas, of the directories that answered without error.
+        whole: whether those are all directories of the broker.
     """
 
     broker: int
@@ -38,15 +38,15 @@ class BrokerContent(NamedTuple):
 def contents(
     cluster: str, brokers: Iterable[BrokerContent], topic_ids: TopicIds, now_ms: int
 ) -> tuple[DiskContentSeen, ...]:
-    """Make a snapshot of all disks, in the order of the shards' places.
+    """Return a snapshot of all disks, in the order of the shards' indexes.
 
-    Equal disks give equal facts: everything in them is sorted.
+    Equal disks result in equal facts: everything in them is sorted.
 
     Args:
-        cluster: its name, which the shards' numbers follow from.
+        cluster: its name, which determines the shards' numbers.
         brokers: those that are reachable, each once.
         topic_ids: of all topics that have one.
-        now_ms: when what the brokers showed was taken together; names the comparison.
+        now_ms: when the brokers' answers were combined; identifies the comparison.
     """
     known = sorted(brokers, key=lambda each: each.broker)
     paths = tuple((each.broker, path) for each in known for path in sorted(each.log_dirs))
@@ -71,22 +71,22 @@ def contents(
 
 
 def place_of(topic_id: bytes, name: str) -> int:
-    """Which shard a topic belongs to, by place; one without an id is dealt out by its name."""
+    """Return the index of a topic's shard; for a topic without an id it depends on the name."""
     return (crc32(name.encode()) if topic_id == NO_ID else topic_id[-1]) % SHARDS
 
 
 def topic_ids_of(ids: Iterable[tuple[TopicPartition, str | None]]) -> TopicIds:
-    """The topics' ids, given as 32 hexadecimal digits with each partition; None: there is none."""
+    """Return the topics' ids; `ids` has 32 hexadecimal digits per partition, None: no id."""
     found = {topic: id_ for (topic, _), id_ in ids if id_ is not None}
     return {topic: bytes.fromhex(id_) for topic, id_ in found.items()}
 
 
 def _by_topic(log_dirs: Iterable[tuple[ReplicaPlace, ...]]) -> dict[str, list[ReplicaOnDisk]]:
-    """All replicas by topic name, of directories in the order of `paths`."""
+    """Return all replicas by topic name; directories are numbered in the order of `paths`."""
     found: defaultdict[str, list[ReplicaOnDisk]] = defaultdict(list)
     for path, replicas in enumerate(log_dirs):
         for topic, partition, _, lag, future in replicas:
-            # How far a current replica lags is no content, and would make every snapshot another.
+            # The lag of a current replica is not content, and would make every snapshot differ.
             found[topic].append(ReplicaOnDisk(partition, path, future, lag if future else 0))
     found.pop(METADATA_LOG, None)
     return found

@@ -1,10 +1,10 @@
-"""When a snapshot of all disks' content is made, of which answers, and who waits for it.
+"""When to make a snapshot of all disks' content, from which answers, and for which requests.
 
-One is due every `content_interval_s`, and at once when a request for it (`CONTENT`) was answered by
-polls: that request counts as answered once the snapshot is appended. None is made while no broker
-has answered since the last one, or no directory can be read, as it would say that all is well.
-Nothing of it is kept here or in the outbox: one that is lost in a crash is made anew. Of the
-poller's thread, but for what `take` hands out.
+A snapshot is due every `content_interval_s`, and immediately when polls answered a request for it
+(`CONTENT`): that request counts as answered once the snapshot is appended. No snapshot is made
+while no broker has answered since the last one, or while no directory is readable, as it would
+report healthy disks. Snapshots are stored neither here nor in the outbox: one that is lost in a
+crash is made again. Used by the poller's thread, except for the result of `take`.
 """
 
 import logging
@@ -20,9 +20,9 @@ from streams.log_dirs.poll_requests import PollRequest
 from streams.process.garbage import without_garbage_collection
 
 CONTENT: Final = "content"
-"""`why` of a request, for all brokers, that waits for a snapshot as well."""
+"""The `why` of a request, for all brokers, that also waits for a snapshot."""
 _FRESH_INTERVALS: Final = 2.0
-"""A broker that answered last longer ago than so many poll intervals does not count."""
+"""A broker whose last answer is older than this many poll intervals does not count."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ Append: TypeAlias = Callable[[Sequence[Observation]], object]
 
 
 class Ended(NamedTuple):
-    """A snapshot came to its end.
+    """The end of a snapshot.
 
     Attributes:
         tickets: the requests that waited for it.
@@ -47,14 +47,14 @@ class _Answer(NamedTuple):
 
 
 class Snapshots:
-    """The turns of snapshots."""
+    """Schedules the snapshots."""
 
     def __init__(self, config: LogDirsConfig, append: Append, clock: Callable[[], int]) -> None:
-        """Start with nothing seen; without `config.cluster` none is ever made.
+        """Start without answers; without `config.cluster` no snapshot is ever made.
 
         Args:
             config: For the intervals and the cluster's name.
-            append: Keeps a snapshot's facts, all or none; called by the thread that makes it.
+            append: Stores a snapshot's facts, all or none; called by the thread that makes it.
             clock: The wall clock, ms since the epoch.
         """
         self._config = config
@@ -73,35 +73,36 @@ class Snapshots:
         return {*self._ready, *(self._making or ())}
 
     def answered(self, broker: int, compared: Compared, now_s: float) -> None:
-        """Take a broker's answer."""
+        """Record a broker's answer."""
         lying = {path: compared.known.log_dirs[path].replicas for path in compared.good}
         self._answers[broker] = _Answer(now_s, BrokerContent(broker, lying, compared.whole))
         self._is_news = True
 
     def unanswered(self, broker: int) -> None:
-        """The broker does not answer: what lies on its disks now is not known."""
+        """Record that the broker does not answer: the content of its disks is unknown now."""
         self._answers.pop(broker, None)
 
     def ask(self, request: PollRequest) -> None:
-        """Note a request that is taken: whether it waits for a snapshot."""
+        """Record whether a request that was accepted waits for a snapshot."""
         wants = request.broker is None and request.why == CONTENT
         if wants and self._config.cluster is not None:
             self._asked.add(request.id)
 
     def hold(self, tickets: Sequence[int]) -> list[int]:
-        """Keep, of requests that polls have answered, those that wait; the others come back."""
+        """Hold the answered requests that wait for a snapshot, and return the others."""
         self._ready += [each for each in tickets if each in self._asked]
         return [each for each in tickets if each not in self._asked]
 
     def take(
         self, now_s: float, view: ClusterView | None, *, all_polled: bool
     ) -> Callable[[], Ended] | None:
-        """What makes a snapshot, to be run by any thread; None: there is none to be made now.
+        """Return a function that makes a snapshot, for any thread; None: none is due.
 
         Args:
             now_s: now, by the monotonic clock.
-            view: the latest; topics have their ids from it.
-            all_polled: whether each broker was asked once: the first snapshot shall not be of one.
+            view: the latest; it has the topics' ids.
+            all_polled: whether each broker was polled once: the first snapshot must not be of one
+                broker.
         """
         due = self._is_news and all_polled and now_s >= self._due_s
         if self._config.cluster is None or self._making is not None or not (due or self._ready):
@@ -120,7 +121,7 @@ class Snapshots:
                 ids = ((key, each.topic_id) for key, each in view.partitions.items())
                 with without_garbage_collection():
                     self._append(contents(cluster, fresh, topic_ids_of(ids), now_ms))
-            except Exception as error:  # noqa: BLE001 the sink is not ours; the next one is due anyway
+            except Exception as error:  # noqa: BLE001 any error; the next one is due anyway
                 _log.warning("a snapshot of the disks cannot be kept: %s", error)
                 return Ended(tickets, f"a snapshot of the disks cannot be kept: {error}")
             return Ended(tickets, None)
@@ -128,7 +129,7 @@ class Snapshots:
         return self._begun(tickets, make)
 
     def end(self, ended: Ended) -> tuple[int, ...]:
-        """Take back what was handed out; the requests that are answered thereby come back."""
+        """Record the end of a snapshot; return the requests that it answers."""
         self._making = None
         self._asked -= set(ended.tickets)
         return () if ended.failure is not None else ended.tickets

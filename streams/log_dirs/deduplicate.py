@@ -1,19 +1,19 @@
-"""Whether what a broker's disks show is worth a fact again. Pure."""
+"""Whether the state of a broker's disks requires a new fact. Pure."""
 
 from typing import Final, TypeAlias
 
 from migration.observed.facts import DisksSeen, DisksUnreachable, LogDirSeen
 
 AGAIN_MS: Final = 60_000
-"""A broker that answers is told of at least this often."""
+"""The maximum time between two facts of a broker that answers."""
 _SMALL: Final = 0.01
-"""A size that changed by less than this share of what it was is not news."""
+"""A change of a size by less than this share is ignored."""
 
 Disks: TypeAlias = DisksSeen | DisksUnreachable
 
 
 def is_news(last: Disks | None, now: Disks) -> bool:
-    """Whether the fact says what the last one of this broker did not."""
+    """Return whether the fact differs from the last one of this broker."""
     match last, now:
         case DisksSeen(), DisksSeen():
             return now.seen_ms - last.seen_ms >= AGAIN_MS or _differ(last.log_dirs, now.log_dirs)

@@ -1,7 +1,7 @@
-"""The broker's own host: whether it is this one, and what lies at its paths.
+"""The broker's own host: whether it is this one, and the state of its paths here.
 
-A path counts as a broker's only when its `meta.properties` names that broker and that cluster:
-another host, or a tunnel's far end, may have the same path.
+A path counts as a broker's only if its `meta.properties` names that broker and that cluster:
+another host, or the remote end of a tunnel, may have the same path.
 """
 
 import os
@@ -26,18 +26,18 @@ _ESCAPED: Final = re.compile(r"\\(.)")
 
 
 def is_own_host(host: str) -> bool:
-    """Whether the name or address is one of this machine's. Blocks as long as DNS does."""
+    """Return whether the name or address is one of this machine's. Blocks as long as DNS does."""
     try:
         found = socket.getaddrinfo(host, None, proto=socket.IPPROTO_TCP)
     except OSError:
-        return False  # a name that is not known here is not ours
+        return False  # a name that cannot be resolved here is not this host's
     own = {each.address for addresses in psutil.net_if_addrs().values() for each in addresses}
     hosts = {str(address[0]) for *_, address in found}
     return any(each in own or ip_address(each.partition("%")[0]).is_loopback for each in hosts)
 
 
 def properties(text: str) -> Mapping[str, str]:
-    """Read the lines of a Java properties file that Kafka writes: no line is continued."""
+    """Return the entries of a Java properties file that Kafka wrote, without continuation lines."""
     found = {}
     for line in text.splitlines():
         key, equals, value = line.strip().partition("=")
@@ -47,7 +47,7 @@ def properties(text: str) -> Mapping[str, str]:
 
 
 def look_at(path: Path, broker: int, cluster_id: str) -> Look:
-    """Say whether the path is this broker's log directory, and its directory id. Blocks."""
+    """Return whether the path is this broker's log directory, and its directory id. Blocks."""
     try:
         with os.scandir(path) as entries:
             next(entries, None)
@@ -63,7 +63,7 @@ def look_at(path: Path, broker: int, cluster_id: str) -> Look:
 
 
 class Looker:
-    """Looks at paths, each within a bound: a dead disk may hold its reader for ever."""
+    """Reads paths, each with a time-out: a dead disk may block its reader for ever."""
 
     def __init__(self, timeout_s: float = _LOOK_S_MAX) -> None:
         self._timeout_s = timeout_s
@@ -71,7 +71,7 @@ class Looker:
         self._lock = threading.Lock()
 
     def look(self, path: str, broker: int, cluster_id: str) -> Look:
-        """Look, unless the last look at this path is still held by its disk."""
+        """Read the path, unless its disk still blocks the last read of it."""
         key = (path, broker)
         with self._lock:
             held = self._held.get(key)

@@ -1,8 +1,8 @@
-"""Where the partitions' logs end, beside where they ended: a fall is acknowledged records lost.
+"""Compares the ends of logs over time: a lower end means that acknowledged records are lost.
 
-Pure. Only a leader's word counts, only with a leader epoch that is not older than the remembered
-one, and only for the same topic id: a topic that was deleted and created again lost nothing.
-Retention and DELETE_RECORDS move a log's start, never its end.
+Pure. Only a leader's answer counts, only with a leader epoch that is not older than the stored one,
+and only for the same topic id: a topic that was deleted and created again lost nothing. Retention
+and DELETE_RECORDS move a log's start, never its end.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -20,17 +20,17 @@ from streams.log_dirs.remembered import KnownPartition
 
 
 class Ends(NamedTuple):
-    """What follows: facts, and the partitions of which something else is to be remembered."""
+    """The result: facts, and the partitions whose stored state changes."""
 
     facts: tuple[OffsetsFell, ...]
     changed: Mapping[TopicPartition, KnownPartition]
 
 
 def told(view: ClusterView, offsets: Iterable[PartitionOffset], broker: int) -> list[PartitionEnd]:
-    """Join a leader's latest offsets with the topic ids; what has an error or no id says nothing.
+    """Join a leader's latest offsets with the topic ids; skip those with an error or without an id.
 
-    NOT_LEADER_OR_FOLLOWER, LEADER_NOT_AVAILABLE and OFFSET_NOT_AVAILABLE are such errors: the
-    last one is a new leader's, until its high watermark has caught up with its epoch's start.
+    NOT_LEADER_OR_FOLLOWER, LEADER_NOT_AVAILABLE and OFFSET_NOT_AVAILABLE are such errors: a new
+    leader returns the last one until its high watermark has reached its epoch's start.
     """
     found = []
     for each in offsets:
@@ -45,7 +45,7 @@ def told(view: ClusterView, offsets: Iterable[PartitionOffset], broker: int) -> 
 
 
 def is_suspect(known: KnownPartition | None, end: PartitionEnd) -> bool:
-    """Whether the end must be confirmed: it is lower, or the topic seems to be another one."""
+    """Return whether the end must be confirmed: it is lower, or the topic id differs."""
     if known is None or known.end_offset is None:
         return False
     return known.topic_id != end.topic_id or (
@@ -60,10 +60,10 @@ def confirmed(
     ends: Iterable[PartitionOffset],
     broker: int,
 ) -> list[PartitionEnd]:
-    """Keep of suspects what is still so, of the same topic id, when it is asked once more.
+    """Return the suspects that a second request confirms with the same topic id.
 
-    Offsets are asked for by topic name: only an id that was the same before and after belongs
-    to what was told in between.
+    Offsets are requested by topic name: only an id that was the same before and after belongs to
+    the answers in between.
     """
     ids = {(each.topic, each.partition): each.topic_id for each in before}
     begin = {(each.topic, each.partition): each.offset for each in starts if not each.error}
@@ -80,7 +80,7 @@ def compare_ends(
     ends: Iterable[PartitionEnd],
     now_ms: int,
 ) -> Ends:
-    """Tell what fell. The lower end is what is remembered after that, so it is told once."""
+    """Return facts of ends that fell. The lower end is then stored: each fall is reported once."""
     facts: list[OffsetsFell] = []
     changed: dict[TopicPartition, KnownPartition] = {}
     for end in ends:
@@ -104,7 +104,7 @@ def compare_ends(
 def count_replicas(
     known: Callable[[TopicPartition], KnownPartition | None], partitions: Iterable[PartitionView]
 ) -> dict[TopicPartition, KnownPartition]:
-    """Remember how many replicas each partition has; what is unchanged is left out."""
+    """Return the partitions with a new number of replicas, with that number."""
     changed = {}
     for each in partitions:
         key = (each.topic, each.partition)

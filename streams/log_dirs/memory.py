@@ -1,13 +1,13 @@
-"""What is remembered of the disks, in SQLite, together with the facts that are still to be told.
+"""Stores the state of the disks in SQLite, together with the facts that are not yet appended.
 
-A poll's outcome and its facts are committed in one transaction, the facts in an outbox; then they
-are appended; then the outbox is emptied. Killed before the commit, the poll never was: the next one
-finds the same change. Killed after it, the very same facts are appended at the next start, at worst
-a second time, which changes nothing: each says what is so, not what to do. (Appending first would
-lose a `ReplicasBack` whose `ReplicasCutOff` was appended and then forgotten.)
+A poll's result and its facts are committed in one transaction, the facts in an outbox; then they
+are appended; then the outbox is emptied. After a kill before the commit, the next poll finds the
+same change. After a later kill, the same facts are appended at the next start, possibly a second
+time, which changes nothing: each describes a state, not an action. (Appending first would lose a
+`ReplicasBack` whose `ReplicasCutOff` was appended and then forgotten.)
 
-`synchronous=FULL`: NORMAL survives kill -9 as well, but after a power cut it may return to a state
-before facts that the journal has kept. It costs two fsyncs a poll.
+`synchronous=FULL`: NORMAL survives kill -9 as well, but after a power loss it may return to a state
+before facts that the journal has stored. FULL costs two fsyncs a poll.
 """
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -28,13 +28,13 @@ _FORGET_MS: Final = 30 * 24 * 3_600_000
 
 
 class Memory:
-    """The memory of one cluster's disks. Not thread-safe, but for `partition`."""
+    """The stored state of one cluster's disks. Not thread-safe, except for `partition`."""
 
     def __init__(self, path: Path) -> None:
-        """Open; made if it is not there.
+        """Open the file; create it if it does not exist.
 
         Raises:
-            MemoryUnusable: the file is no memory, or cannot be made.
+            MemoryUnusable: the file is not a memory, or cannot be created.
         """
         self.path = path
         failed = f"{path} cannot be opened as the disks' memory"
@@ -49,32 +49,32 @@ class Memory:
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster that is remembered; None before the first answer."""
+        """The stored cluster id; None before the first answer."""
         return self._cluster_id
 
     @property
     def addresses(self) -> Mapping[int, BrokerAddress]:
-        """Where every broker that was ever in METADATA was last said to listen."""
+        """The last known address of every broker that was ever in METADATA."""
         return self._addresses
 
     def broker(self, id_: int) -> KnownBroker:
-        """What is remembered of a broker's disks."""
+        """Return the stored state of a broker's disks."""
         return self._brokers.get(id_, NOTHING)
 
     def partition(self, key: TopicPartition) -> KnownPartition | None:
-        """What is remembered of a partition; None: nothing."""
+        """Return the stored state of a partition; None: there is none."""
         return self._partitions.get(key)
 
     @property
     def partitions(self) -> Mapping[TopicPartition, KnownPartition]:
-        """What is remembered of all partitions."""
+        """The stored state of all partitions."""
         return self._partitions
 
     def claim(self, cluster_id: str) -> None:
-        """Tie the memory to a cluster.
+        """Store the cluster id to which this memory belongs.
 
         Raises:
-            WrongCluster: it was filled by another one.
+            WrongCluster: it belongs to another cluster.
             MemoryUnusable: it cannot be written.
         """
         if self._cluster_id is None:
@@ -87,7 +87,7 @@ class Memory:
             )
 
     def keep_addresses(self, found: Mapping[int, BrokerAddress]) -> None:
-        """Remember where brokers listen.
+        """Store the brokers' addresses.
 
         Raises:
             MemoryUnusable: it cannot be written.
@@ -105,7 +105,7 @@ class Memory:
         brokers: Mapping[int, KnownBroker],
         partitions: Mapping[TopicPartition, KnownPartition],
     ) -> None:
-        """Remember what changed and what is to be told of it, all or nothing.
+        """Store the changes and their facts, all or nothing.
 
         Raises:
             MemoryUnusable: it cannot be written; nothing changed then.
@@ -120,7 +120,7 @@ class Memory:
         self._outbox += facts
 
     def deliver(self, append: Callable[[Sequence[Observation]], object]) -> None:
-        """Append what is in the outbox, then empty it.
+        """Append the facts of the outbox, then empty it.
 
         Raises:
             MemoryUnusable: it cannot be emptied: the same facts will be appended once more.
@@ -133,7 +133,7 @@ class Memory:
         self._outbox = []
 
     def prune(self, listed: Container[TopicPartition], now_ms: int) -> None:
-        """Drop the partitions that are not listed any more and whose end is 30 days old.
+        """Drop the partitions that are no longer listed and whose end is 30 days old.
 
         Raises:
             MemoryUnusable: it cannot be written.
@@ -151,7 +151,7 @@ class Memory:
             del self._partitions[key]
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     @contextmanager

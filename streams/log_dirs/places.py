@@ -1,4 +1,4 @@
-"""Where the replicas of a broker lie, by what is remembered of its disks; for who only looks."""
+"""The paths of a broker's replicas according to the stored state; for readers only."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -14,7 +14,7 @@ MEMORY_FILE: Final = Path("disks", "disks.db")
 
 
 def places_of(cluster_home: Path, broker: int) -> Maybe[Mapping[TopicPartition, str]]:
-    """Give the path of each replica as the broker last told; future replicas are none yet.
+    """Return the path of each replica as the broker last reported it, without future replicas.
 
     `cluster_home`: the cluster's directory in the state directory.
     """

@@ -1,6 +1,6 @@
-"""One poll of one broker, from connecting to what lies on this host. Runs in a worker's thread.
+"""One poll of one broker, including the state of its paths on this host. Runs in a worker's thread.
 
-In: a `Question`. Out: a `Reply`; nothing is raised, a failure is part of what was found.
+Input: a `Question`. Output: a `Reply`; nothing is raised, a failure is part of the reply.
 """
 
 import logging
@@ -33,19 +33,20 @@ NO_ADDRESS: Final = "it was never listed in METADATA, so where it listens is not
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirsConfig:
-    """What to poll, and how.
+    """The configuration of the polls.
 
     Attributes:
-        brokers: Where to ask first; any of them leads to all.
-        cluster_id: The only cluster to accept; None takes the memory's, or else what it finds.
-        security: How the brokers' listener is secured.
-        expected: Ids of brokers that are to be there, whether or not METADATA ever lists them.
+        brokers: The brokers to ask first; any of them returns all brokers.
+        cluster_id: The only cluster to accept; None: the memory's, or else the first one found.
+        security: The security of the brokers' listener.
+        expected: Ids of brokers that must exist, whether or not METADATA ever lists them.
         interval_s: Between two polls of a broker.
-        eager_s: Between two polls of one that is down or has just come.
-        eager_for_s: How long one that has just come, or was asked for, is polled so.
-        cluster: The cluster's name, which its shards follow from; None: no snapshots are made.
-        content_interval_s: Between two snapshots of what lies on all disks.
-        parallel: How many brokers are asked at a time.
+        eager_s: Between two polls of a broker that is down or has just started.
+        eager_for_s: How long a broker that has just started, or was requested, is polled that
+            often.
+        cluster: The cluster's name, which determines its shards; None: no snapshots are made.
+        content_interval_s: Between two snapshots of the content of all disks.
+        parallel: The maximum number of brokers that are polled at the same time.
         connect_timeout_ms: For connecting, TLS and SASL together.
         reply_timeout_ms: For each reply, with 3 s of grace added.
     """
@@ -64,7 +65,7 @@ class LogDirsConfig:
     reply_timeout_ms: int = 2000
 
     def __post_init__(self) -> None:
-        """Refuse what could only fail later.
+        """Validate the configuration.
 
         Raises:
             ValueError: no broker is named, or an interval or bound is not positive.
@@ -76,14 +77,14 @@ class LogDirsConfig:
 
 
 class Question(NamedTuple):
-    """What to ask a broker.
+    """The input of one poll.
 
     Attributes:
         broker: its id.
-        address: where it listens; None when nobody ever said.
-        view: the view of the cluster to go by; None: ask this broker for its own.
-        cluster_id: as far as it is known.
-        paths: the log directories that are remembered of it.
+        address: its listener; None when it is unknown.
+        view: the view of the cluster to use; None: request this broker's own.
+        cluster_id: None if it is not known.
+        paths: the stored log directories of this broker.
     """
 
     broker: int
@@ -95,15 +96,15 @@ class Question(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Reply:
-    """What came of it.
+    """The result of one poll.
 
     Attributes:
-        view: the broker's own view, when it was asked for.
+        view: the broker's own view, when it was requested.
         log_dirs: its answer; None when there was none.
-        ends: where the partitions that it leads end; suspects only when they were confirmed.
-        looks: what lies at its paths, when this is its host.
+        ends: the ends of the partitions that it leads; suspects only when they were confirmed.
+        looks: the local state of its paths, when this is its host.
         unlisted: topics on its disks that the view does not list.
-        failure: why something is missing of the above.
+        failure: why some of the above is missing.
     """
 
     question: Question
@@ -115,7 +116,7 @@ class Reply:
     failure: LiveError | None = None
 
     def listed(self) -> frozenset[TopicPartition] | None:
-        """What the broker hosts by the view it was asked with, when a directory is offline."""
+        """Return the partitions that the broker hosts by its view, when a directory is offline."""
         view = self.view if self.view and self.view.brokers else self.question.view
         offline = any(each.error == KAFKA_STORAGE_ERROR for each in self.log_dirs or ())
         if view is None or not offline:
@@ -125,18 +126,18 @@ class Reply:
 
 
 class Asker:
-    """Asks brokers; each call of `ask` has a connection of its own. Thread-safe."""
+    """Polls brokers; each call of `ask` has a connection of its own. Thread-safe."""
 
     def __init__(
         self, config: LogDirsConfig, known: Callable[[TopicPartition], KnownPartition | None]
     ) -> None:
-        """Take the configuration, and how to look a partition up in the memory."""
+        """Prepare; `known` returns a partition's stored state."""
         self._config = config
         self._known = known
         self._looker = Looker()
 
     def ask(self, question: Question) -> Reply:
-        """Ask a broker for everything, within the time-outs."""
+        """Request everything from a broker, within the time-outs."""
         reply = Reply(question=question)
         try:
             try:
@@ -163,7 +164,7 @@ class Asker:
             except LiveError as error:
                 failure = error
                 continue
-            except Exception as error:  # noqa: BLE001 the next broker may do better
+            except Exception as error:  # noqa: BLE001 the next broker may answer
                 _log.exception("%s was asked in vain", endpoint)
                 failure = ConnectionFailed(f"{endpoint}: an unexpected error: {error!r}")
                 continue
@@ -208,7 +209,7 @@ class Asker:
         )
 
     def _look(self, question: Question, reply: Reply) -> dict[str, Look]:
-        """Look at the paths, once it is known which cluster they have to be of."""
+        """Read the paths, once the cluster id that they must have is known."""
         told = reply.view.cluster_id if reply.view else None
         cluster_id = told or question.cluster_id
         if question.address is None or cluster_id is None or not is_own_host(question.address.host):

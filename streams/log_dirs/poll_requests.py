@@ -1,9 +1,10 @@
-"""Requests for a poll at once, from any process: a table in `requests.db` of the state directory.
+"""Requests for an immediate poll, from any process: a table in `requests.db`.
 
-A request is answered when every broker that it is about was asked after it was made, and what
-came of that is appended: a broker that did not answer in time counts, as unreachable. One about all
-brokers whose `why` is "content" waits besides until a snapshot of what lies on all disks, made of
-those answers, is appended; where snapshots are off, or no broker answers, it does not.
+The file is in the state directory. A request is answered when every broker that it concerns was
+polled after the request, and the result is appended: a broker that did not answer in time counts,
+as unreachable. A request for all brokers whose `why` is "content" also waits until a snapshot of
+the content of all disks, made of those answers, is appended; where snapshots are disabled, or no
+broker answers, it does not wait.
 """
 
 import threading
@@ -19,7 +20,7 @@ from streams.state.sqlite import Connection, connect, errors_as
 FILE: Final = "requests.db"
 _LOOK_S: Final = 0.05
 _KEPT_MS: Final = 3_600_000
-"""Answered requests are kept for an hour, to look at."""
+"""Answered requests are stored for an hour, for inspection."""
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS requests (
@@ -31,11 +32,11 @@ CREATE INDEX IF NOT EXISTS requests_pending ON requests (id) WHERE answered_ms I
 
 
 class PollRequest(NamedTuple):
-    """A request that was not answered yet.
+    """A pending request.
 
     Attributes:
-        broker: which one is asked about; None: all of them.
-        why: in words, for whoever looks at the table.
+        broker: its subject; None: all brokers.
+        why: the reason, for readers of the table.
         asked_ms: wall clock.
     """
 
@@ -46,15 +47,15 @@ class PollRequest(NamedTuple):
 
 
 class PollRequests:
-    """The table of requests. Thread-safe; every process opens it for itself."""
+    """The table of requests. Thread-safe; every process opens its own connection."""
 
     def __init__(
         self, path: Path, clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
     ) -> None:
-        """Open; made if it is not there. `clock`: wall clock, ms since the epoch.
+        """Open the file; create it if it does not exist. `clock`: wall clock, ms since the epoch.
 
         Raises:
-            RequestsUnusable: the file is no such table, or cannot be made.
+            RequestsUnusable: the file is not such a table, or cannot be created.
         """
         self.path = path
         self._clock = clock
@@ -64,19 +65,19 @@ class PollRequests:
             self._db.executescript(_SCHEMA)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     def __enter__(self) -> "PollRequests":
-        """Use as a context manager; closes at the end."""
+        """Return itself; the end of the context closes the file."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Close the file."""
         self.close()
 
     def ask(self, broker: int | None, why: str) -> int:
-        """Ask for a poll of one broker, or of all; the request's id comes back.
+        """Request a poll of one broker, or of all; return the request's id.
 
         Raises:
             RequestsUnusable: the file cannot be written.
@@ -91,7 +92,7 @@ class PollRequests:
         return added
 
     def is_answered(self, id_: int) -> bool:
-        """Whether the request was answered; one that was never made was not.
+        """Return whether the request was answered; False for a request that does not exist.
 
         Raises:
             RequestsUnusable: the file cannot be read.
@@ -101,7 +102,7 @@ class PollRequests:
         return row is not None and row[0] is not None
 
     def wait_answered(self, id_: int, timeout_s: float) -> bool:
-        """Wait until the request is answered; False: it is not, after the time-out.
+        """Wait until the request is answered; False: the time-out expired.
 
         Raises:
             RequestsUnusable: the file cannot be read.
@@ -115,7 +116,7 @@ class PollRequests:
         return True
 
     def pending(self) -> tuple[PollRequest, ...]:
-        """The requests without an answer, oldest first.
+        """Return the requests without an answer, oldest first.
 
         Raises:
             RequestsUnusable: the file cannot be read.
@@ -128,7 +129,7 @@ class PollRequests:
         return tuple(PollRequest(*row) for row in found)
 
     def answer(self, ids: Collection[int], now_ms: int) -> None:
-        """Mark requests as answered, and drop those that were answered long ago.
+        """Mark requests as answered, and drop those that were answered over an hour ago.
 
         Raises:
             RequestsUnusable: the file cannot be written.

@@ -1,9 +1,9 @@
-"""The poller: a thread that asks all brokers in turn and appends what their disks show.
+"""The poller: a thread that polls all brokers in turn and appends the state of their disks.
 
-In: a configuration, an open memory, where facts go, a clock. Out: facts, and `status`. Each poll
-runs in a thread of its own, so that a broker that hangs holds nobody else up; all that is decided,
-remembered and appended is done by the poller's one thread, a reply at a time. Only snapshots of the
-content, which are large and need not be remembered, are made and appended by a thread beside it.
+Input: a configuration, an open memory, where to append facts, a clock. Output: facts, and `status`.
+Each poll runs in a thread of its own, so that a broker that hangs delays no other; the poller's
+single thread evaluates, stores and appends the replies, one at a time. Only snapshots of the
+content, which are large and need not be stored, are made and appended by a separate thread.
 """
 
 import logging
@@ -32,13 +32,13 @@ from streams.net.errors import LiveError
 from streams.process.background import Running
 
 _LOOK_S: Final = 0.2
-"""Between two looks at the requests of other processes."""
+"""Time between two reads of the requests of other processes."""
 _STOP_S: Final = 10.0
 
 _log: Final = logging.getLogger(__name__)
 
 _Item: TypeAlias = Reply | ClusterView | Ended | LiveError | None
-"""What other threads put into the inbox; None only wakes."""
+"""An item that another thread puts into the inbox; None only wakes the poller."""
 
 
 class LogDirsPoller(Running):
@@ -51,12 +51,12 @@ class LogDirsPoller(Running):
         append: Callable[[Sequence[Observation]], object],
         clock: Callable[[], int],
     ) -> None:
-        """Prepare; nothing is asked before `start`.
+        """Prepare the poller; `start` starts the polls.
 
         Args:
-            config: What to poll.
-            memory: Open; it stays the caller's to close, after `stop`. `requests.db` lies beside.
-            append: Keeps facts durably, all or none, before it returns; called by two threads.
+            config: The brokers and the intervals.
+            memory: Open; the caller closes it after `stop`. `requests.db` is in the same directory.
+            append: Stores facts durably, all or none, before it returns; called by two threads.
             clock: The wall clock, ms since the epoch.
 
         Raises:
@@ -82,14 +82,14 @@ class LogDirsPoller(Running):
         self._thread: threading.Thread | None = None
 
     def start(self) -> Self:
-        """Begin to poll; a second time does nothing."""
+        """Start the thread; a second call does nothing."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="log-dirs", daemon=True)
             self._thread.start()
         return self
 
     def stop(self) -> None:
-        """Stop polling; polls under way are waited for a few seconds, and what they bring drops."""
+        """Stop polling; wait a few seconds for current polls, and discard their replies."""
         self._stopping.set()
         self._inbox.put(None)
         if self._thread is not None:
@@ -98,20 +98,20 @@ class LogDirsPoller(Running):
         self._requests.close()
 
     def request(self, broker: int | None, why: str) -> int:
-        """Ask for a poll of one broker, or of all, at once; a ticket comes back.
+        """Request an immediate poll of one broker, or of all; return a ticket.
 
         Raises:
-            RequestsUnusable: the request cannot be kept.
+            RequestsUnusable: the request cannot be stored.
         """
         ticket = self._requests.ask(broker, why)
         self._inbox.put(None)
         return ticket
 
     def answered(self, ticket: int) -> bool:
-        """Whether those asked about were asked since, and what came of it is appended.
+        """Return whether the brokers of the request were polled since, and the result is appended.
 
-        Being unreachable is an outcome, too. A broker that is back may not lead its partitions yet:
-        what their offsets show then follows, as it is polled every `eager_s` for a while.
+        Being unreachable is a result, too. A broker that has restarted may not lead its partitions
+        yet: their offsets then follow, as it is polled every `eager_s` for a while.
 
         Raises:
             RequestsUnusable: the requests cannot be read.
@@ -119,7 +119,7 @@ class LogDirsPoller(Running):
         return self._requests.is_answered(ticket)
 
     def status(self) -> SourceStatus:
-        """How it stands. Thread-safe."""
+        """Return the current status. Thread-safe."""
         return self._standing.status(self._clock())
 
     # The thread
@@ -134,7 +134,7 @@ class LogDirsPoller(Running):
             raise
 
     def _round(self) -> None:
-        """Deliver what is left, take requests, ask who is due, and handle what has come."""
+        """Append pending facts, accept requests, poll due brokers, and process replies."""
         now_s = time.monotonic()
         if self._deliver():
             expected = self._config.expected if self._discovered else frozenset[int]()
@@ -171,17 +171,17 @@ class LogDirsPoller(Running):
             self._standing.refused(str(error))
 
     def _deliver(self) -> bool:
-        """Append what is to be told; False: it could not be, and nothing else is asked."""
+        """Append the pending facts; False: that failed, and no broker is polled."""
         try:
             self._memory.deliver(self._append)
-        except Exception as error:  # noqa: BLE001 the sink is not ours; it is tried again and told
+        except Exception as error:  # noqa: BLE001 any error of the sink; it is retried and reported
             _log.warning("what was seen of the disks cannot be kept: %s", error)
             self._standing.refused(f"what was seen of the disks cannot be kept: {error}")
             return False
         return True
 
     def _discover(self, now_s: float) -> None:
-        """Ask the configured brokers when no polled one told of the cluster for a while."""
+        """Ask the configured brokers if no polled one reported the cluster for a while."""
         old_s = min(self._views.age_s(now_s), now_s - self._discovered_s)
         every_s = self._config.interval_s if self._views.latest else self._config.eager_s
         if self._discovering or old_s < every_s * 2:
@@ -251,11 +251,11 @@ class LogDirsPoller(Running):
             if reply.log_dirs is not None:
                 paths = frozenset(each.path for each in reply.log_dirs)
             done = self._turns.finish(broker, time.monotonic(), paths)
-        if delivered:  # else the requests are taken up again
+        if delivered:  # else the requests remain pending
             self._answer(done)
 
     def _keep(self, reply: Reply) -> Disks | None:
-        """Work out what the reply means and commit it; the disks come back when they are news."""
+        """Evaluate the reply and commit the result; return the disks if they changed."""
         broker, now_ms = reply.question.broker, self._clock()
         known = self._memory.broker(broker)
         around = compare.Around(

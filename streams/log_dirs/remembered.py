@@ -1,4 +1,4 @@
-"""What is remembered of the disks: the values that `compare` starts from and `memory` keeps."""
+"""The stored state of the disks: the input of `compare`, which `memory` stores."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,12 +8,12 @@ from streams.kafka.broker_values import ReplicaPlace
 
 
 class Look(NamedTuple):
-    """What was found at a path of this host that a broker uses as a log directory.
+    """The state of a path of this host that a broker uses as a log directory.
 
     Attributes:
         ours: whether it can be listed and its `meta.properties` names that broker and cluster.
         directory_id: 22 characters; None when `meta.properties` has none, or could not be read.
-        trouble: why it is not ours, or what is wrong although it is; in words.
+        trouble: why `ours` is False, or a problem although it is True; a sentence.
     """
 
     ours: bool
@@ -22,15 +22,15 @@ class Look(NamedTuple):
 
 
 class KnownDir(NamedTuple):
-    """A log directory as it was last seen.
+    """The last known state of a log directory.
 
     Attributes:
-        error: what the broker last said of it; 0 or Kafka's error code.
+        error: in the broker's last answer; 0 or Kafka's error code.
         total_bytes: of the volume.
         usable_bytes: of the volume.
-        seen_ms: when it last answered well; the replicas are those of then.
-        directory_id: as last read there.
-        local: whether it was verified to lie on this host.
+        seen_ms: when it last answered without error; the time of `replicas`.
+        directory_id: the last one that was read there.
+        local: whether it was verified to be on this host.
         replicas: current and future ones.
     """
 
@@ -47,9 +47,9 @@ class CutOff(NamedTuple):
     """A directory whose replicas are cut off.
 
     Attributes:
-        told: the fact that says so.
-        unreadable: whether it was, meanwhile, unreadable on this host: only then does its being
-            readable say that it is back. A disk that can be read may still refuse to be written.
+        told: the fact that reports it.
+        unreadable: whether it was unreadable on this host since: only then does being readable show
+            that it is back. A disk that can be read may still reject writes.
     """
 
     told: ReplicasCutOff
@@ -57,25 +57,25 @@ class CutOff(NamedTuple):
 
 
 class KnownBroker(NamedTuple):
-    """What is remembered of one broker's disks, by path."""
+    """The stored state of one broker's disks, by path."""
 
     log_dirs: Mapping[str, KnownDir]
     cut_off: Mapping[str, CutOff]
 
 
 NOTHING = KnownBroker({}, {})
-"""Of a broker that never answered."""
+"""The state of a broker that never answered."""
 
 
 class KnownPartition(NamedTuple):
-    """What is remembered of a partition.
+    """The stored state of a partition.
 
     Attributes:
-        replicas: how many it has.
-        topic_id: of the topic whose end is remembered; None before its leader told one.
-        end_offset: the largest seen since the last fall; None before the leader told one.
-        seen_ms: when it was first seen to be that.
-        leader: who told.
+        replicas: their number.
+        topic_id: of the topic whose end is stored; None before its leader reported one.
+        end_offset: the largest one since the last fall; None before the leader reported one.
+        seen_ms: when this end was first reported.
+        leader: the broker that reported it.
         leader_epoch: that leader's.
     """
 

@@ -1,4 +1,4 @@
-"""The memory's values as rows, written by their difference: a poll mostly changes a few sizes."""
+"""The memory's values as rows. Only differences are written: a poll mostly changes a few sizes."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -39,29 +39,29 @@ CREATE TABLE IF NOT EXISTS outbox (sequence INTEGER PRIMARY KEY, fact BLOB NOT N
 
 
 def read_cluster_id(db: Connection) -> str | None:
-    """The cluster that the memory is of."""
+    """Return the id of the memory's cluster."""
     row = db.execute("SELECT value FROM meta WHERE key = 'cluster_id'").fetchone()
     return None if row is None else row[0]
 
 
 def read_addresses(db: Connection) -> dict[int, BrokerAddress]:
-    """Every broker's address."""
+    """Return every broker's address."""
     return {row[0]: BrokerAddress(*row) for row in db.execute("SELECT id, host, port FROM brokers")}
 
 
 def read_partitions(db: Connection) -> dict[TopicPartition, KnownPartition]:
-    """Every partition."""
+    """Return every partition's state."""
     found = db.execute("SELECT * FROM partitions")
     return {(row[0], row[1]): KnownPartition(*row[2:]) for row in found}
 
 
 def read_outbox(db: Connection) -> list[bytes]:
-    """The facts that are still to be told, in order."""
+    """Return the facts that are not yet appended, in order."""
     return [row[0] for row in db.execute("SELECT fact FROM outbox ORDER BY sequence")]
 
 
 def read_brokers(db: Connection) -> dict[int, KnownBroker]:
-    """Every broker's disks."""
+    """Return the state of every broker's disks."""
     replicas: defaultdict[tuple[int, str], list[ReplicaPlace]] = defaultdict(list)
     for broker, path, *fields, future in db.execute("SELECT * FROM replicas"):
         replicas[broker, path].append(ReplicaPlace._make((*fields, bool(future))))
@@ -80,12 +80,12 @@ def read_brokers(db: Connection) -> dict[int, KnownBroker]:
 
 
 def write_addresses(db: Connection, addresses: Iterable[BrokerAddress]) -> None:
-    """Keep brokers' addresses."""
+    """Store brokers' addresses."""
     db.executemany("INSERT OR REPLACE INTO brokers VALUES (?, ?, ?)", addresses)
 
 
 def write_partitions(db: Connection, changed: Mapping[TopicPartition, KnownPartition]) -> None:
-    """Keep partitions."""
+    """Store the state of partitions."""
     db.executemany(
         "INSERT OR REPLACE INTO partitions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [(*key, *known) for key, known in changed.items()],
@@ -93,17 +93,17 @@ def write_partitions(db: Connection, changed: Mapping[TopicPartition, KnownParti
 
 
 def delete_partitions(db: Connection, gone: Iterable[TopicPartition]) -> None:
-    """Drop partitions."""
+    """Delete partitions."""
     db.executemany("DELETE FROM partitions WHERE topic = ? AND partition = ?", gone)
 
 
 def write_outbox(db: Connection, facts: Sequence[bytes]) -> None:
-    """Add facts that are to be told."""
+    """Add facts that are not yet appended."""
     db.executemany("INSERT INTO outbox (fact) VALUES (?)", [(each,) for each in facts])
 
 
 def write_broker(db: Connection, broker: int, before: KnownBroker, now: KnownBroker) -> None:
-    """Keep a broker's disks, given what is kept of them."""
+    """Store the state of a broker's disks; `before` is the stored one."""
     for path in before.log_dirs.keys() | now.log_dirs.keys():
         was, is_ = before.log_dirs.get(path), now.log_dirs.get(path)
         if was != is_:
@@ -139,7 +139,7 @@ def _write_replicas(
         [(*key, each.topic, each.partition, each.future) for each in was - is_],
     )
     db.executemany(
-        # A broker may name a replica twice: one row of it is kept.
+        # A broker may name a replica twice: one row of it is stored.
         "INSERT OR REPLACE INTO replicas VALUES (?, ?, ?, ?, ?, ?, ?)",
         [(*key, *each) for each in is_ - was],
     )

@@ -1,26 +1,26 @@
-"""Whose turn it is: when each broker is asked next, and which requests that answers. Pure.
+"""Schedules the polls: when each broker is polled next, and which requests that answers. Pure.
 
-Times are of the monotonic clock, in seconds. A broker that is down, has just come, or was asked for
-is asked every `eager_s`; every other one every `interval_s`.
+Times are of the monotonic clock, in seconds. A broker that is down, has just started, or was
+requested is polled every `eager_s`; every other one every `interval_s`.
 """
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 _DOWN_EAGER_S = 600.0
-"""A broker that stays down longer is asked as seldom as any other: it has left."""
+"""A broker that is down for longer is polled as rarely as any other: it has left."""
 
 
 @dataclass(slots=True)
 class Turn:
-    """How one broker stands.
+    """The schedule of one broker.
 
     Attributes:
-        due_s: when it is to be asked.
-        asked: the number of the poll that is under way; None: none is.
-        eager_until_s: until when it is asked often.
+        due_s: when it is to be polled.
+        asked: the number of the current poll; None: none is in progress.
+        eager_until_s: until when it is polled often.
         down_since_s: when it stopped answering; None while it answers, or before any poll.
-        polled: whether any poll came to its end.
+        polled: whether any poll has ended.
         paths: those that it last named.
     """
 
@@ -39,7 +39,7 @@ class _Ticket:
 
 
 class Turns:
-    """The turns of all brokers."""
+    """The schedule of all brokers."""
 
     def __init__(self, interval_s: float, eager_s: float, eager_for_s: float) -> None:
         self._interval_s = interval_s
@@ -51,26 +51,26 @@ class Turns:
 
     @property
     def brokers(self) -> Collection[int]:
-        """All that take turns."""
+        """The scheduled brokers."""
         return self._turns.keys()
 
     @property
     def open_tickets(self) -> Collection[int]:
-        """Requests that were taken and not answered."""
+        """Requests that were accepted and not answered."""
         return self._tickets.keys()
 
     @property
     def all_polled(self) -> bool:
-        """Whether there are any, and each was asked once, whatever came of it."""
+        """Whether there are brokers, and each was polled once, with any result."""
         return bool(self._turns) and all(turn.polled for turn in self._turns.values())
 
     def expect(self, brokers: Iterable[int], now_s: float) -> None:
-        """Let brokers take turns from now on, as far as they do not yet."""
+        """Schedule brokers that are not scheduled yet."""
         for each in brokers:
             self._turns.setdefault(each, Turn(due_s=now_s))
 
     def due(self, now_s: float, at_most: int) -> list[int]:
-        """Who is to be asked now, the longest overdue first; never one that is being asked."""
+        """Return the brokers to poll now, the longest overdue first; none with a current poll."""
         waiting = [
             (turn.due_s, id_)
             for id_, turn in self._turns.items()
@@ -80,12 +80,12 @@ class Turns:
         return [id_ for _, id_ in sorted(waiting)][: max(0, at_most - asked)]
 
     def begin(self, broker: int) -> None:
-        """A poll of the broker starts."""
+        """Record that a poll of the broker starts."""
         self._polls += 1
         self._turns[broker].asked = self._polls
 
     def finish(self, broker: int, now_s: float, paths: frozenset[str] | None) -> list[int]:
-        """A poll of the broker ended and what came of it is appended.
+        """Record that a poll of the broker ended and its result is appended.
 
         Args:
             broker: its id.
@@ -93,7 +93,7 @@ class Turns:
             paths: of its log directories; None when it did not answer.
 
         Returns:
-            The requests that are answered thereby.
+            The requests that this answers.
         """
         turn = self._turns[broker]
         number, turn.asked = turn.asked or 0, None
@@ -109,7 +109,7 @@ class Turns:
         return self._answered(broker, number)
 
     def is_settled(self, broker: int, now_s: float) -> bool:
-        """Whether the broker answers, and has for a while: its view of the cluster is whole."""
+        """Return whether the broker has been answering for a while: its view is complete."""
         turn = self._turns.get(broker)
         return (
             turn is not None
@@ -119,20 +119,20 @@ class Turns:
         )
 
     def is_eager(self, broker: int, now_s: float) -> bool:
-        """Whether its own view of the cluster is wanted: it has just come, or was asked for."""
+        """Return whether its own view is required: it has just started, or was requested."""
         turn = self._turns[broker]
         return turn.down_since_s is not None or not turn.polled or now_s < turn.eager_until_s
 
     def request(
         self, ticket: int, brokers: Iterable[int], now_s: float, *, about: int | None
     ) -> None:
-        """Take a request: it is answered when polls of the brokers that begin now have ended.
+        """Accept a request: it is answered when polls that begin from now on have ended.
 
         Args:
             ticket: its id.
-            brokers: who has to be asked.
+            brokers: the brokers to poll.
             now_s: now.
-            about: the one that is asked eagerly for a while; None: none is.
+            about: the one that is polled eagerly for a while; None: none is.
         """
         needs = {each for each in brokers if each in self._turns}
         self._tickets[ticket] = _Ticket(self._polls, needs)
@@ -143,7 +143,7 @@ class Turns:
                 turn.eager_until_s = max(turn.eager_until_s, now_s + self._eager_for_s)
 
     def take_answered(self) -> list[int]:
-        """The requests that need no poll (any more)."""
+        """Return the requests that require no (further) poll."""
         return self._drop_answered()
 
     def _answered(self, broker: int, number: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""How the poller stands, put together from what each broker's last poll brought. Thread-safe."""
+"""The poller's status, composed of the result of each broker's last poll. Thread-safe."""
 
 import threading
 from typing import Final
@@ -14,7 +14,7 @@ _SHOWN_MAX: Final = 5
 
 
 class Standing:
-    """What `LogDirsPoller.status` says."""
+    """The state behind `LogDirsPoller.status`."""
 
     def __init__(self, cluster_id: str | None) -> None:
         self._lock = threading.Lock()
@@ -25,7 +25,7 @@ class Standing:
         self._errors: dict[int | None, str] = {}
 
     def status(self, now_ms: int) -> SourceStatus:
-        """Put it together; what a person has to mend is an error, all else a wait."""
+        """Return the status; a problem that an operator must fix is an error, any other a wait."""
         with self._lock:
             waits = [each for of_one in self._waits.values() for each in of_one]
             return SourceStatus(
@@ -38,19 +38,19 @@ class Standing:
             )
 
     def seen_cluster(self, view: ClusterView) -> None:
-        """The cluster was told by one of its brokers."""
+        """Record that a broker reported the cluster."""
         with self._lock:
             self._cluster_id = view.cluster_id
             self._waits.pop(None, None)
 
     def foreign(self, cluster_id: str) -> None:
-        """The brokers belong to another cluster; once one was polled, that is only an error."""
+        """Record that the brokers belong to another cluster; after a first poll only an error."""
         with self._lock:
             if self._last_reply_ms is None:
                 self._cluster_id = cluster_id
 
     def undiscovered(self, error: LiveError) -> None:
-        """No configured broker told of the cluster."""
+        """Record that no configured broker reported the cluster."""
         with self._lock:
             if isinstance(error, _FOR_A_PERSON):
                 self._errors[None] = str(error)
@@ -58,12 +58,12 @@ class Standing:
                 self._waits[None] = [str(error)]
 
     def refused(self, why: str) -> None:
-        """Something cannot be kept or accepted; the next reply that is kept ends it."""
+        """Record that facts cannot be stored or accepted; the next stored reply ends this."""
         with self._lock:
             self._errors[None] = why
 
     def replied(self, reply: Reply, now_ms: int) -> None:
-        """A broker's poll was kept."""
+        """Record that a broker's poll was stored."""
         broker, failure = reply.question.broker, reply.failure
         with self._lock:
             for each in (self._waits, self._errors):

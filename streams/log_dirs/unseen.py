@@ -1,8 +1,9 @@
-"""What lies in directories that were offline whenever they were looked at. Pure.
+"""The content of directories that were offline at every poll. Pure.
 
-Nobody saw it, but METADATA says what the broker hosts: what its other directories do not show lies
-in the one that is offline, or nowhere, as when the broker refused to create it (H3). Of several
-directories it cannot be said which one; the fact then names them all in place of a path.
+It was never reported, but METADATA lists the partitions that the broker hosts: those that its other
+directories do not show are in the offline one, or nowhere, as when the broker refused to create
+them (H3). With several such directories it is unknown which one has a replica; the fact then names
+them all in place of a path.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -11,7 +12,7 @@ from streams.kafka.broker_values import TopicPartition
 
 
 def name(paths: Iterable[str]) -> str:
-    """What to call the place that is one of these directories; the path when there is one only."""
+    """Return the name of the place that is one of these directories; for one its path."""
     return " or ".join(sorted(paths))
 
 
@@ -20,12 +21,12 @@ def lying(
     broker: int,
     hosted: Mapping[TopicPartition, Collection[int]] | None,
 ) -> set[TopicPartition]:
-    """What must lie on the broker's disks somewhere.
+    """Return the partitions that must be somewhere on the broker's disks.
 
     Args:
-        listed: what it hosts by METADATA.
+        listed: the partitions that it hosts by METADATA.
         broker: its id.
-        hosted: who had replicas of what some seconds ago: a replica that is new may not lie
-            anywhere yet. None: not known.
+        hosted: the brokers of each partition some seconds ago: a new replica may not be on any disk
+            yet. None: unknown.
     """
     return {each for each in listed if hosted is None or broker in hosted.get(each, ())}

@@ -1,7 +1,7 @@
-"""The cluster as its brokers tell it: which view to go by, how old it is, who hosts what.
+"""The cluster as its brokers report it: the view to use, its age, the brokers of each partition.
 
-A view is one broker's metadata cache, and may lag. It is taken from the broker itself when that has
-just come or was asked for, and from any one broker once an interval for all the others.
+A view is one broker's metadata cache, and may lag. It is requested from the broker itself when that
+has just started or was requested, and once an interval from any one broker for all others.
 """
 
 from streams.kafka.broker_values import ClusterView
@@ -12,10 +12,10 @@ from streams.log_dirs.memory import Memory
 
 
 class Views:
-    """The latest view, and what the memory keeps of all of them. Of the poller's thread."""
+    """The latest view, and the stored data of all views. Used by the poller's thread."""
 
     def __init__(self, memory: Memory, cluster_id: str | None) -> None:
-        """Start without a view; `cluster_id` is the only one to accept, None accepts any first."""
+        """Start without a view; `cluster_id` is the only one to accept, None: any."""
         self._memory = memory
         self._cluster_id = cluster_id
         self._taken_s = float("-inf")
@@ -25,35 +25,35 @@ class Views:
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster that is followed, as far as it is known."""
+        """The cluster id; None while it is unknown."""
         return self._memory.cluster_id or self._cluster_id
 
     def age_s(self, now_s: float) -> float:
-        """How old the latest view is."""
+        """Return the age of the latest view."""
         return now_s - self._taken_s
 
     def expire(self) -> None:
-        """Let the next broker that is asked tell its own."""
+        """Expire the latest view: the next polled broker reports its own."""
         self._taken_s = float("-inf")
 
     def begin(self, broker: int, now_s: float, interval_s: float) -> bool:
-        """Whether this broker, which is about to be asked, is to tell its own view for all."""
+        """Return whether this broker, which is to be polled next, reports its own view for all."""
         if self._asked is not None or self.age_s(now_s) < interval_s:
             return False
         self._asked = broker
         return True
 
     def end(self, broker: int) -> None:
-        """The broker was asked, whatever came of it."""
+        """Record that the poll of the broker ended, with any result."""
         if self._asked == broker:
             self._asked = None
 
     def take(self, view: ClusterView, now_s: float) -> bool:
-        """Go by this view from now on; False: its broker has just started and knows nobody yet.
+        """Use this view from now on; False: its broker has just started and has no cluster yet.
 
         Raises:
             WrongCluster: it is of another cluster.
-            MemoryUnusable: it cannot be kept.
+            MemoryUnusable: it cannot be stored.
         """
         if not view.brokers or not view.cluster_id:
             return False
@@ -70,10 +70,10 @@ class Views:
         return True
 
     def note_hosted(self, view: ClusterView, now_ms: int) -> None:
-        """Keep who hosts what; the view is of a broker that has been up for a while.
+        """Record the brokers of each partition, by the view of a broker that is up for a while.
 
         Raises:
-            MemoryUnusable: what left long ago cannot be dropped from it.
+            MemoryUnusable: old partitions cannot be dropped from it.
         """
         if self.hosted is None:
             self._memory.prune(view.partitions, now_ms)
@@ -81,6 +81,6 @@ class Views:
         self.hosted = Hosted(replicas, now_ms)
 
     def concerned(self, broker: int) -> set[int]:
-        """The broker and the leaders of what it hosts: who tells of its partitions' offsets."""
+        """Return the broker and the leaders of its partitions, which report their offsets."""
         hosted = self.latest.hosted_by(broker) if self.latest else ()
         return {broker, *(each.leader for each in hosted if each.leader is not None)}
