@@ -1,7 +1,8 @@
-"""The JMX numbers that operators collect already, asked for again and again.
+"""Polls the JMX numbers that operators collect already.
 
     poller -> exporters: each node's jmx_exporter      -> http -> exposition -> beans
            `> prometheus: the server that scrapes them -> http ----------------> beans
 
-What is not among a node's metrics, or cannot be recognised there, is not known; it is never zero.
+A number that is absent from a node's metrics, or not recognised there, is unknown; it is never
+zero.
 """

@@ -1,10 +1,10 @@
-"""Which bean a metric is of, whatever rules jmx_exporter was given to name it. Pure.
+"""Maps a metric to its bean, for any naming rules of jmx_exporter. Pure.
 
 The agent's own naming is `domain_type_attribute{name="..."}` (JmxCollector.defaultExport); the
-rules that Apache Kafka, Confluent, Strimzi and Grafana publish fold type and name into the
-metric's name, in lower case or not, and some keep them as labels. All keep the order domain, type,
-name. So letters and digits alone are compared, in lower case, with type and name taken from the
-labels `type` and `name` where the metric's own name does not have them.
+rules that Apache Kafka, Confluent, Strimzi and Grafana publish fold type and name into the metric's
+name, in lower case or not, and some keep them as labels. All keep the order domain, type, name. So
+only letters and digits are compared, in lower case, with type and name taken from the labels `type`
+and `name` if the metric's own name does not have them.
 """
 
 import re
@@ -18,7 +18,7 @@ _WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class Bean(NamedTuple):
-    """Where a number is: `domain:type=...,name=...`, attribute `Value`.
+    """The bean of a number: `domain:type=...,name=...`, attribute `Value`.
 
     Attributes:
         domains: a rule with `kafka.server<type=...` matches in the middle of
@@ -50,7 +50,7 @@ def _squashed(text: str) -> str:
 
 
 class _Form(NamedTuple):
-    """What a metric of a bean is called, and what its labels say."""
+    """The name of a bean's metric, and the values of its labels."""
 
     metric: str
     type: str | None
@@ -77,15 +77,15 @@ _KNOWN: Final = {form: name for bean in _BEANS for form, name in _forms(bean).it
 _ANY_NAME: Final = "|".join(_WORDS.sub("_?", each) for each in JmxName)
 """A regular expression for the names, also in snake case."""
 MAY_BE_KNOWN: Final = re.compile(_ANY_NAME.encode(), re.IGNORECASE)
-"""Finds every line that can be a metric of a bean; of a broker's 100,000 lines it leaves a few."""
+"""Matches every line that may be a metric of a bean, which are few of a broker's 100,000 lines."""
 METRIC_PATTERN: Final = f"(?i).*({_ANY_NAME}).*"
-"""The same for the names of metrics, as PromQL wants it: RE2, anchored."""
+"""The same for the names of metrics, in the syntax of PromQL: RE2, anchored."""
 NAME_PATTERN: Final = f"(?i)({_ANY_NAME})"
 """The same for the label `name`."""
 
 
 def recognise(metric: str, labels: Mapping[str, str]) -> JmxName | None:
-    """Name the bean that a metric is of; None: it is of none that Kraftgate knows."""
+    """Return the name of a metric's bean; None: it is not a bean that Kraftgate knows."""
     said = {_squashed(key): _squashed(value) for key, value in labels.items()}
     squashed, type_, name = _squashed(metric), said.get("type"), said.get("name")
     for form in (

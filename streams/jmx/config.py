@@ -1,4 +1,4 @@
-"""What to ask for JMX numbers, and how; and its form as a Spark option."""
+"""The configuration of the polls for JMX numbers, and its form as a Spark option."""
 
 import json
 from collections.abc import Mapping
@@ -9,15 +9,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """As whom to ask. It holds where secrets are, never what they are.
+    """The credentials of the requests. It has the paths of secrets, never the secrets.
 
-    Secrets are read again at each request, so a rotated one needs no restart.
+    Secrets are read again at each request, so a rotated one requires no restart.
 
     Attributes:
         username: with `password_file`, for HTTP's basic authentication.
         password_file: its first line is the password.
         bearer_token_file: its first line is the token.
-        ca_file: PEM file of trusted authorities; None trusts the system's.
+        ca_file: PEM file of trusted authorities; None: the system's.
     """
 
     username: str | None = None
@@ -31,8 +31,8 @@ class PrometheusServer:
     """A Prometheus that scrapes the nodes.
 
     Attributes:
-        labels: what the series of this cluster have in common.
-        node_label: the label whose value is the node id; None: `instances` tells.
+        labels: the labels that all series of this cluster have.
+        node_label: the label whose value is the node id; None: use `instances`.
         instances: node ids by the label `instance`.
     """
 
@@ -44,14 +44,14 @@ class PrometheusServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JmxConfig:
-    """One cluster's JMX numbers.
+    """The configuration of one cluster's JMX numbers.
 
     Attributes:
-        exporters: address of each node's jmx_exporter, by node id; empty: Prometheus is asked.
-        prometheus: None: the exporters are asked.
+        exporters: address of each node's jmx_exporter, by node id; empty: use `prometheus`.
+        prometheus: None: use `exporters`.
         interval_s: between two polls.
         deadline_s: for one answer, from connecting to its last byte.
-        parallel: how many exporters are asked at a time.
+        parallel: the maximum number of exporters that are polled at the same time.
     """
 
     exporters: Mapping[int, str] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class JmxConfig:
     parallel: int = 64
 
     def __post_init__(self) -> None:
-        """Refuse what could only fail later.
+        """Validate the configuration.
 
         Raises:
             ValueError: neither or both are named, or an interval or bound is not positive.
@@ -74,17 +74,19 @@ class JmxConfig:
 
     @property
     def named(self) -> frozenset[int]:
-        """The nodes that the configuration names; none: Prometheus tells which there are."""
+        """The nodes that the configuration names; empty: Prometheus determines them."""
         if self.prometheus is None:
             return frozenset(self.exporters)
         return frozenset(self.prometheus.instances.values())
 
 
 def parse_jmx(option: str) -> JmxConfig:
-    """Read what `streams.spark.settings` wrote: the keys of `jmx` in kraftgate.yaml, as JSON.
+    """Return the configuration that `streams.spark.settings` serialized.
+
+    It has the keys of `jmx` in kraftgate.yaml, as JSON.
 
     Raises:
-        ValueError: it cannot work.
+        ValueError: it is not valid.
     """
     told: dict[str, Any] = json.loads(option)
     exporters = {int(id_): url for id_, url in (told.get("exporters") or {}).items()}

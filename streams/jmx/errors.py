@@ -1,26 +1,26 @@
-"""What can go wrong while JMX numbers are asked for.
+"""Errors of the requests for JMX numbers.
 
     JmxError
-    |-- Unreachable     transient: refused, timed out, hung up, or a server's own error
-    |-- NotMetrics      what answers is something else: not the text format, no bean, too much of it
-    `-- AccessRefused   refused until a person mends it: 401, 403, a certificate, a secret's file
+    |-- Unreachable     transient: refused, timed out, closed, or a server's own error
+    |-- NotMetrics      the answer is not metrics: not the text format, no bean, too long
+    `-- AccessRefused   until an operator fixes it: 401, 403, a certificate, a secret's file
 
-Every one says what and where. Errors of urllib3, prometheus_client and the operating system are
-chained below them and never leak.
+Each names the failure and the address. Errors of urllib3, prometheus_client and the operating
+system are chained to them, and never raised directly.
 """
 
 
 class JmxError(Exception):
-    """The numbers cannot be had."""
+    """The numbers cannot be read."""
 
 
 class Unreachable(JmxError):
-    """Nobody answered in time."""
+    """There was no answer in time."""
 
 
 class NotMetrics(JmxError):
-    """The answer is not what an exporter, or Prometheus, gives."""
+    """The answer is not one of an exporter, or of Prometheus."""
 
 
 class AccessRefused(JmxError):
-    """The credentials or the certificate are refused, or cannot be read."""
+    """The server rejects the credentials or the certificate, or they cannot be read."""

@@ -1,4 +1,4 @@
-"""A node's metrics in Prometheus' text format, down to the beans' numbers. Pure."""
+"""Parses a node's metrics in Prometheus' text format into the beans' numbers. Pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,14 +10,14 @@ from streams.jmx.errors import NotMetrics
 
 
 def numbers_in(lines: Iterable[bytes], where: str) -> dict[JmxName, int]:
-    """The numbers of the beans that Kraftgate knows, as far as they are there.
+    """Return the numbers of the beans that Kraftgate knows, as far as they exist.
 
     Args:
-        lines: of the text, comments among them.
+        lines: of the text, including comments.
         where: for messages.
 
     Raises:
-        NotMetrics: a line that names a bean is none of the text format, or no line names one.
+        NotMetrics: a line that names a bean is not in the text format, or no line names one.
     """
     of_beans = [each for each in lines if MAY_BE_KNOWN.search(each) and not each.startswith(b"#")]
     text = b"\n".join([*of_beans, b""])
@@ -40,9 +40,9 @@ def numbers_in(lines: Iterable[bytes], where: str) -> dict[JmxName, int]:
 
 
 def settled(samples: Iterable[tuple[JmxName, float]]) -> dict[JmxName, int]:
-    """Return each bean's number; one that cannot be read is left out, and the others are not.
+    """Return each bean's number; invalid ones are left out, the others are not affected.
 
-    Left out is what is no whole number, does not fit the bean's type, or is reported in two ways.
+    A number is invalid if it is not whole, does not fit the bean's type, or has two values.
 
     >>> settled([(JmxName.ZK_MIGRATION_STATE, 1.0), (JmxName.ZK_WRITE_BEHIND_LAG, 1e300)])
     {<JmxName.ZK_MIGRATION_STATE: 'ZkMigrationState'>: 1}
@@ -59,10 +59,10 @@ def settled(samples: Iterable[tuple[JmxName, float]]) -> dict[JmxName, int]:
 
 
 def _fits(name: JmxName, value: float) -> bool:
-    # The first comparison is false for NaN, and for an int that no float holds.
+    # The first comparison is false for NaN, and for an int that no float can represent.
     return -name.largest - 1 <= value <= name.largest and value == int(value)
 
 
 def in_order(numbers: Mapping[JmxName, int]) -> tuple[tuple[str, int], ...]:
-    """The numbers as a fact has them."""
+    """Return the numbers in the form of a fact."""
     return tuple((str(each), numbers[each]) for each in JmxName if each in numbers)

@@ -1,6 +1,6 @@
-"""One HTTP request, bounded in time and size, with credentials that are read when it is made.
+"""One HTTP request, bounded in time and size, with credentials read at the time of the request.
 
-Redirects are not followed: the credentials are for the address that was configured.
+Redirects are not followed: the credentials are for the configured address.
 """
 
 import time
@@ -28,20 +28,20 @@ _REFUSED: Final = (401, 403)
 
 
 class Http:
-    """Asks addresses; thread-safe."""
+    """Sends requests; thread-safe."""
 
     def __init__(self, access: Access, deadline_s: float) -> None:
-        """Prepare; nothing is opened or read yet."""
+        """Prepare; no connection or file is opened yet."""
         self._access = access
         self._deadline_s = deadline_s
         ca_file = None if access.ca_file is None else str(access.ca_file)
         self._pool = urllib3.PoolManager(num_pools=64, maxsize=1, retries=False, ca_certs=ca_file)
 
     def lines(self, url: str) -> Iterator[bytes]:
-        """The lines of an answer in plain text, without their ends.
+        """Yield the lines of an answer in plain text, without their line ends.
 
         Raises:
-            JmxError: there is none, or it is too long, or a line of it.
+            JmxError: there is no answer, or it is too long, or one of its lines.
         """
         rest = b""
         for chunk in self._chunks(url, None, "text/plain;version=0.0.4", LINES_BYTES_MAX):
@@ -53,15 +53,15 @@ class Http:
             yield rest
 
     def body(self, url: str, fields: Mapping[str, str]) -> bytes:
-        """The answer as a whole.
+        """Return the whole answer.
 
         Raises:
-            JmxError: there is none, or it is too long.
+            JmxError: there is no answer, or it is too long.
         """
         return b"".join(self._chunks(url, fields, "application/json", BODY_BYTES_MAX))
 
     def close(self) -> None:
-        """Let go of the connections that are open."""
+        """Close the open connections."""
         self._pool.clear()
 
     def _chunks(
@@ -93,7 +93,7 @@ class Http:
                         )
                     yield chunk
             finally:
-                # Only an answer that was read to its end leaves a connection that can be used.
+                # Only an answer that was read to its end leaves a reusable connection.
                 if response.closed:
                     response.release_conn()
                 else:

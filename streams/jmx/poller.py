@@ -1,7 +1,8 @@
-"""The poller: a thread that asks for all nodes' JMX numbers in turn and appends what is news.
+"""The poller: a thread that requests all nodes' JMX numbers in turn and appends changes.
 
-In: a configuration, where facts go, a clock. Out: facts, and `status`. Each address is asked in a
-thread of a small pool; one that is still being asked is not asked again, and counts as silent.
+Input: a configuration, where to append facts, a clock. Output: facts, and `status`. Each address is
+requested in a thread of a small pool; one whose request is still open is not requested again, and
+counts as silent.
 """
 
 import logging
@@ -32,7 +33,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class _Answer(NamedTuple):
-    """What one address gave, and when, by the wall clock."""
+    """The answer of one address, and its time, by the wall clock."""
 
     at_ms: int
     readings: list[Reading]
@@ -40,7 +41,7 @@ class _Answer(NamedTuple):
 
 @dataclass(slots=True)
 class _Round:
-    """What one round brought; `failures` by node, or None for all of them."""
+    """The result of one round; `failures` by node, or None for all of them."""
 
     answers: list[_Answer] = field(default_factory=list)
     failures: dict[int | None, JmxError] = field(default_factory=dict)
@@ -55,11 +56,11 @@ class JmxPoller(Running):
         append: Callable[[Sequence[JmxFact]], object],
         clock: Callable[[], int],
     ) -> None:
-        """Prepare; nothing is asked before `start`.
+        """Prepare the poller; `start` starts the polls.
 
         Args:
-            config: What to poll.
-            append: Keeps facts durably, all or none, before it returns.
+            config: The addresses and the intervals.
+            append: Stores facts durably, all or none, before it returns.
             clock: The wall clock, ms since the epoch.
         """
         self._config = config
@@ -77,21 +78,21 @@ class JmxPoller(Running):
         self._status = SourceStatus(observed_ms=clock(), waiting="no node was asked yet")
 
     def start(self) -> Self:
-        """Begin to poll; a second time does nothing."""
+        """Start the thread; a second call does nothing."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="jmx", daemon=True)
             self._thread.start()
         return self
 
     def stop(self) -> None:
-        """Stop polling; what is under way is waited for a few seconds, and what it brings drops."""
+        """Stop polling; wait a few seconds for open requests, and discard their answers."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(_STOP_S)
         self._http.close()
 
     def status(self) -> SourceStatus:
-        """How it stands. Thread-safe."""
+        """Return the current status. Thread-safe."""
         with self._lock:
             said = self._status
         ended = self._thread is not None and not self._thread.is_alive()
@@ -112,7 +113,7 @@ class JmxPoller(Running):
             while not self._stopping.is_set():
                 began_s = time.monotonic()
                 self._take(self._round(pool))
-                # From begin to begin: an address that hangs does not make the others' answers old.
+                # From begin to begin: an address that hangs does not delay the polls of the others.
                 took_s = time.monotonic() - began_s
                 self._stopping.wait(max(0.0, self._config.interval_s - took_s))
             pool.shutdown(wait=False, cancel_futures=True)
@@ -134,7 +135,7 @@ class JmxPoller(Running):
                 found.answers.append(future.result())
             except JmxError as error:
                 found.failures[node] = error
-            except Exception as error:  # noqa: BLE001 else it would never be asked again
+            except Exception as error:  # noqa: BLE001 else it would never be requested again
                 _log.exception("JMX numbers were asked for in vain")
                 found.failures[node] = Unreachable(f"an unexpected error: {error!r}")
         return found
@@ -144,7 +145,7 @@ class JmxPoller(Running):
         return _Answer(self._clock(), readings)
 
     def _take(self, found: _Round) -> None:
-        """Append what is news; what cannot be kept is told again by the next round."""
+        """Append the changes; those that cannot be stored are part of the next round again."""
         now_ms = self._clock()
         nodes = self._nodes | {each.node for answer in found.answers for each in answer.readings}
         told = {each.node: each for each in self._facts(found, nodes, now_ms)}
@@ -157,7 +158,7 @@ class JmxPoller(Running):
         try:
             if news:
                 self._append(news)
-        except Exception as error:  # noqa: BLE001 the sink is not ours; it is tried again and told
+        except Exception as error:  # noqa: BLE001 any error of the sink; it is retried and reported
             _log.warning("JMX numbers cannot be kept: %s", error)
             unkept = f"JMX numbers cannot be kept: {error}"
         else:
@@ -198,7 +199,7 @@ class JmxPoller(Running):
 def _jobs(
     config: JmxConfig, http: Http
 ) -> Iterable[tuple[int | None, Callable[[], list[Reading]]]]:
-    """What is asked in a round, by the node it is about; None: about all."""
+    """Yield the requests of a round, by node; None: for all nodes."""
     if config.prometheus is not None:
         yield None, partial(_ask_prometheus, config.prometheus, http)
     for node, url in config.exporters.items():

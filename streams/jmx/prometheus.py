@@ -1,7 +1,7 @@
-"""The nodes' numbers from the Prometheus that scrapes them.
+"""Reads the nodes' numbers from the Prometheus that scrapes them.
 
-Ranges are asked for, not instants: an instant may be a sample of five minutes ago that claims to
-be of now, a range has the samples with the time of their scrape.
+It requests ranges, not instants: an instant may be a sample of five minutes ago with the time of
+the query, a range has the samples with the time of their scrape.
 """
 
 import json
@@ -22,7 +22,7 @@ from streams.jmx.http import BODY_BYTES_MAX, Http
 from streams.jmx.reading import Reading
 
 LOOK_BACK_S: Final = 120
-"""A node that was not scraped for so long is not known."""
+"""A node whose last scrape is older is unknown."""
 _METRIC: Final = "__name__"
 
 
@@ -46,7 +46,7 @@ class _Sample(NamedTuple):
 
 
 def read_prometheus(server: PrometheusServer, http: Http) -> list[Reading]:
-    """Every node's latest numbers, in the order of their ids.
+    """Return every node's latest numbers, in the order of their ids.
 
     Raises:
         JmxError: Prometheus does not answer, refuses, or has none of the beans.
@@ -68,13 +68,13 @@ def read_prometheus(server: PrometheusServer, http: Http) -> list[Reading]:
 
 
 def _readings(found: Iterable[_Sample], now_s: float) -> Iterator[Reading]:
-    """Put together what was read of each node: one scrape gives all its samples one time."""
+    """Yield each node's reading: all samples of one scrape have the same time."""
     by_node: dict[int, list[_Sample]] = {}
     for each in found:
         by_node.setdefault(each.node, []).append(each)
     for node, samples in sorted(by_node.items()):
         newest = max(samples, key=lambda sample: sample.at_s)
-        # A bean that was not among the latest ones is not there any more.
+        # A bean without a sample of the latest time no longer exists.
         latest = [each for each in samples if each.at_s == newest.at_s]
         yield Reading(
             node=node,
@@ -85,7 +85,7 @@ def _readings(found: Iterable[_Sample], now_s: float) -> Iterator[Reading]:
 
 
 def _now_s(server: PrometheusServer, http: Http) -> float:
-    """Prometheus' own time: the samples' ages do not depend on how our clocks compare."""
+    """Return Prometheus' own time, so that the samples' ages are independent of the local clock."""
     data = answer(server.url, http, {"query": "time()"})
     result = data.get("result")
     if not isinstance(result, list) or len(result) != 2 or not isinstance(result[0], float | int):
@@ -111,10 +111,10 @@ def _matrix(server: PrometheusServer, http: Http, pattern: str, now_s: float) ->
 
 
 def answer(url: str, http: Http, query: Mapping[str, str]) -> dict[str, Any]:
-    """What a Prometheus answers to a query: `resultType` and `result`.
+    """Return a Prometheus' answer to a query: `resultType` and `result`.
 
     Raises:
-        JmxError: it does not answer, refuses the query, or is no Prometheus.
+        JmxError: it does not answer, refuses the query, or is not a Prometheus.
     """
     body = http.body(f"{url}/api/v1/query", query)
     try:
@@ -130,7 +130,7 @@ def answer(url: str, http: Http, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _sample(server: PrometheusServer, series: _Series) -> _Sample | None:
-    """The latest sample of a series; None: it is of no bean, or of no node that is known."""
+    """Return the latest sample of a series; None: its bean or its node is unknown."""
     labels = series.metric
     name = recognise(labels.get(_METRIC, ""), labels)
     node = _node(server, labels)
@@ -143,7 +143,7 @@ def _sample(server: PrometheusServer, series: _Series) -> _Sample | None:
 
 
 def _number(value: str) -> float:
-    """Return a sample's number; NaN, which no bean has, for what is none."""
+    """Return a sample's number; NaN, which no bean has, if it is not a number."""
     try:
         return float(value)
     except ValueError:

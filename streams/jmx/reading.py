@@ -1,4 +1,4 @@
-"""What one look at a node's JMX numbers brought."""
+"""The result of one request for a node's JMX numbers."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -11,8 +11,8 @@ class Reading(NamedTuple):
 
     Attributes:
         node: its id.
-        endpoint: who told.
-        age_ms: how long ago they were read out of the node's process.
+        endpoint: the source of the numbers.
+        age_ms: the time since they were read in the node's process.
         numbers: those that are known.
     """
 
