@@ -1,8 +1,8 @@
-"""Where the metadata log has a broker's replicas: the last transition of each, from Parquet.
+"""A broker's replicas in the metadata log: the last transition of each, from Parquet.
 
-The job keeps no replica where it could be asked for (the store's image counts them); what it wrote
-of their transitions adds up to where they are. Only files that the store names count: others are
-remains of batches that were never committed.
+The store has no single replicas (its image counts them); the transitions that the job wrote result
+in their directories. Only files that the store names count: others remain from batches that were
+never committed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,15 +30,15 @@ _COLUMNS: Final = (
 )
 
 Row = tuple[int, int, str, str, int, str | None, str | None]
-"""The `_COLUMNS` of one transition; state and directory are None when the replica went away."""
+"""The `_COLUMNS` of one transition; state and directory are None when the replica was removed."""
 
 
 def assignments(
     store: Path, cluster: str, broker: int
 ) -> Maybe[Mapping[TopicPartition, Assignment]]:
-    """Where the metadata log has each replica of the broker, as of the store's last batch.
+    """Return the assignment of each replica of the broker, as of the store's last batch.
 
-    `store`: the audit store's file; the transitions lie beside it.
+    `store`: the audit store's file; the transitions are in the same directory.
     """
     try:
         with Store.open_readonly(store) as opened:
@@ -49,9 +49,9 @@ def assignments(
 
 
 def latest(rows: Iterable[Row]) -> Mapping[TopicPartition, Assignment]:
-    """Take the last row of each replica; a name that two topics bear at once is left out.
+    """Return the last row of each replica, without names that two topics have at the same time.
 
-    A topic is deleted and made again under its name: the id tells them apart.
+    A topic may be deleted and created again under its name: the id distinguishes them.
     """
     last: dict[tuple[str, str, int], Row] = {}
     for row in sorted(rows, key=lambda each: each[:2]):
@@ -70,7 +70,7 @@ def _rows(files: Sequence[Path], broker: int) -> list[Row]:
 
 
 def _of(file: Path, broker: int) -> Iterator[Row]:
-    # ParquetFile, since read_table takes "cluster=..." in the path for a column of the table.
+    # ParquetFile, since read_table treats "cluster=..." in the path as a column of the table.
     with pq.ParquetFile(file) as opened:
         table = opened.read(columns=[*_COLUMNS, "broker"])
     table = table.filter(pc.equal(table["broker"], broker))

@@ -1,4 +1,4 @@
-"""What the brokers tell: the cluster as they see it, then each of them on its own, at once."""
+"""Queries the brokers: first one for the cluster's metadata, then all of them in parallel."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,14 +29,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What came of asking the brokers; ids of brokers that only ZooKeeper knows are added later."""
+    """The result of querying the brokers; brokers that only ZooKeeper knows are added later."""
 
     topics: Maybe[Topics]
     brokers: tuple[Broker, ...]
 
 
 def ask_brokers(bootstrap: Sequence[Endpoint], security: Security) -> Told:
-    """Ask the cluster, then every broker that it names. Bounded: about 30 s at the worst."""
+    """Query the cluster, then every broker that it names. Takes at most about 30 s."""
     view = first_view(bootstrap, security)
     if isinstance(view, Unknown):
         return Told(topics=view, brokers=())
@@ -51,7 +51,7 @@ def ask_brokers(bootstrap: Sequence[Endpoint], security: Security) -> Told:
 
 
 def with_absent(brokers: Sequence[Broker], ids: set[int] | frozenset[int]) -> list[Broker]:
-    """Add those that nobody could ask, in order of id."""
+    """Add the brokers that could not be queried, in order of id."""
     why = Unknown("no broker names it alive: it is down, or has no listener of this name")
     known = {broker.id for broker in brokers}
     absent = [Broker(id=id_, release=why, settings=why, log_dirs=why) for id_ in ids - known]
@@ -101,7 +101,7 @@ def _topics(
 def _min_isr(
     view: ClusterView, addresses: Sequence[BrokerAddress], security: Security
 ) -> Maybe[Mapping[str, int]]:
-    """Ask the first broker that answers."""
+    """Return the answer of the first broker that answers."""
     topics = {topic for topic, _ in view.partitions}
     found: Maybe[Mapping[str, int]] = Unknown("no broker answers")
     for one in addresses:
@@ -112,7 +112,7 @@ def _min_isr(
 
 
 def asked(one: BrokerAddress, security: Security, call: Callable[[Node], T]) -> Maybe[T]:
-    """Connect to a broker and ask it one thing."""
+    """Connect to a broker and return the result of one query."""
     try:
         with Node(Endpoint(one.host, one.port), security) as node:
             return call(node)
@@ -123,7 +123,7 @@ def asked(one: BrokerAddress, security: Security, call: Callable[[Node], T]) -> 
 def _ask(
     one: BrokerAddress, cluster_id: str | None, security: Security
 ) -> tuple[Broker, Maybe[tuple[str, ...] | None]]:
-    """Ask one broker for all that is its own; with what it says of open reassignments."""
+    """Return the data of one broker, and its answer about ongoing reassignments."""
     endpoint = Endpoint(one.host, one.port)
     try:
         node = Node(endpoint, security)
@@ -177,7 +177,7 @@ def _log_dir(answer: LogDirAnswer) -> LogDir:
 
 
 def _reassignments(told: Sequence[Maybe[tuple[str, ...] | None]]) -> Maybe[tuple[str, ...]]:
-    """Take the controller's word; only it has one."""
+    """Return the controller's answer; the other brokers have none."""
     for one in told:
         if one is not None and not isinstance(one, Unknown):
             return one

@@ -1,4 +1,4 @@
-"""The checks before the window, as a condition sees them."""
+"""The checks before the window, as a condition uses them."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from streams.probe.gather import Target, gather
 
 
 def ask_checks(target: Target, clock_ms: Callable[[], int]) -> Maybe[PreflightSeen]:
-    """Gather all facts and make every check; takes seconds, at most about a minute."""
+    """Gather all facts and run every check; takes seconds, at most about a minute."""
     at_ms = clock_ms()
     facts = gather(target)
     if facts.nothing_reached:

@@ -1,9 +1,10 @@
-"""What the controllers tell, and whether they would let themselves be followed.
+"""Queries the controllers, and whether they permit Kraftgate to follow their metadata log.
 
-Rights are tried without an effect: a FETCH as replica -1 is authorized before anything else is
-looked at (ControllerApis.handleFetch), so any answer but "not authorized" proves the right; a
-controller's log, high watermark and voters know nothing of it. It also carries the cluster id, and
-a controller of another cluster refuses it (INCONSISTENT_CLUSTER_ID), which needs no further right.
+Permissions are tested without an effect: a FETCH as replica -1 is authorized before anything else
+is checked (ControllerApis.handleFetch), so any answer except "not authorized" proves the
+permission; it does not change a controller's log, high watermark or voters. It also contains the
+cluster id, and a controller of another cluster rejects it (INCONSISTENT_CLUSTER_ID), which requires
+no further permission.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +33,7 @@ T = TypeVar("T")
 def ask_controllers(
     bootstrap: Sequence[Endpoint], security: Security, cluster_id: str | None
 ) -> tuple[Controller, ...]:
-    """Ask every controller. `cluster_id`: the one that they should belong to, when known."""
+    """Query every controller. `cluster_id`: the one that they should belong to, when known."""
     if not bootstrap:
         return ()
     with ThreadPoolExecutor(min(_AT_ONCE_MAX, len(bootstrap))) as pool:
@@ -43,7 +44,7 @@ def ask_controllers(
 
 
 class _Told(NamedTuple):
-    """What one controller told; `ids` are those of all controllers, as far as it knows them."""
+    """The result of querying one controller; `ids` are those of all controllers that it knows."""
 
     controller: Controller
     ids: frozenset[int] = frozenset()
@@ -61,9 +62,9 @@ def _ask(endpoint: Endpoint, security: Security, cluster_id: str | None) -> _Tol
 def _identified(
     endpoint: Endpoint, told: _Told, ids: Sequence[int], security: Security
 ) -> Controller:
-    """Find out which of the controllers this is, if it could not tell, by asking for its settings.
+    """Determine the controller's id, if it did not report it, by requesting its settings.
 
-    A controller describes its own configuration and refuses any other id's.
+    A controller describes its own configuration and rejects any other id.
     """
     controller = told.controller
     if controller.unreachable is not None or isinstance(controller.node_id, int) or not ids:
@@ -114,7 +115,7 @@ def _maybe(call: Callable[[], T]) -> Maybe[T]:
 
 
 def _release(features: Maybe[Features]) -> Maybe[tuple[int, ...]]:
-    """Infer the release from the metadata.version that it supports; its APIs are too few."""
+    """Infer the release from the supported metadata.version; the APIs do not determine it."""
     if isinstance(features, Unknown):
         return features
     if features.supported is None:
@@ -134,7 +135,7 @@ def _quorum(node: Node) -> tuple[Maybe[bool], Quorum | None]:
 def _fetch(
     node: Node, cluster_id: str | None, quorum: Quorum | None
 ) -> tuple[Maybe[bool], bool | None]:
-    """Try whether the log may be fetched; with whether the cluster id is right, when told."""
+    """Return whether the log may be fetched, and whether the cluster id is right, when known."""
     try:
         request = messages.fetch_request(
             node.version(messages.FETCH),

@@ -1,7 +1,7 @@
-"""Gathers the facts of one cluster: ZooKeeper and the brokers at once, then the controllers.
+"""Gathers the facts of one cluster: ZooKeeper and the brokers in parallel, then the controllers.
 
-In: where to ask. Out: `Facts`, always; what was not to be had is unknown in them, with its reason.
-Nothing is written anywhere, no znode is created, no watch is left behind.
+Input: the addresses. Output: `Facts`, always; data that could not be read is unknown in them, with
+its reason. Nothing is written anywhere, no znode is created, no watch remains.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _PLAINTEXT: Final = Security()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where to ask; what is not configured is None or empty.
+    """The addresses of one cluster; an address that is not configured is None or empty.
 
     Attributes:
         cluster: its name in the configuration.
@@ -41,7 +41,7 @@ class Target:
 
 
 def gather(target: Target) -> Facts:
-    """Ask everything; takes a few seconds, and at most about a minute when nothing answers."""
+    """Query everything; takes a few seconds, and at most about a minute when nothing answers."""
     with ThreadPoolExecutor(3) as pool:
         asked = pool.submit(ask_brokers, target.brokers, target.brokers_security)
         znodes = pool.submit(_zookeeper, target.zookeeper)

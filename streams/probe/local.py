@@ -1,4 +1,4 @@
-"""`meta.properties` of a broker whose host this is."""
+"""`meta.properties` of a broker that runs on this host."""
 
 import threading
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ _READ_S_MAX = 3.0
 def meta_properties(
     broker: BrokerAddress, paths: Sequence[str], cluster_id: str | None
 ) -> tuple[MetaProperties, ...] | None:
-    """Read the files of a broker's log directories; None when it lives on another host.
+    """Return the files of a broker's log directories; None when it runs on another host.
 
-    An address of this host may be a tunnel's near end: unless one of the files names both the
-    broker and its cluster, nothing here is taken for the broker's. A dead disk holds its reader
-    for ever, so that reading happens in a thread that may be left behind.
+    An address of this host may be the local end of a tunnel: unless one of the files names both the
+    broker and its cluster, no file is attributed to the broker. A dead disk blocks its reader for
+    ever, so a thread that may be abandoned reads the files.
     """
     found: list[MetaProperties] = []
 

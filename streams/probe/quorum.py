@@ -1,4 +1,4 @@
-"""The quorum of controllers: who leads, who follows, and who is not there any more."""
+"""The quorum of controllers: the leader, the followers, and the controllers that are gone."""
 
 import socket
 from collections.abc import Callable, Sequence
@@ -19,13 +19,13 @@ _CONNECT_S_MAX: Final = 3.0
 
 
 class _Told(NamedTuple):
-    """What came of asking one controller.
+    """The result of querying one controller.
 
     Attributes:
-        quorum: None: it does not lead, or did not answer.
+        quorum: None: it is not the leader, or did not answer.
         why: why it did not answer; None: it did.
-        refused: nobody listens there.
-        denied: it answers, and may not tell.
+        refused: the host refuses the connection.
+        denied: it answers, and rejects the request as not authorized.
     """
 
     quorum: Quorum | None = None
@@ -35,7 +35,7 @@ class _Told(NamedTuple):
 
 
 def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]:
-    """Ask every configured controller; only the one that leads describes the quorum."""
+    """Query every configured controller; only the leader describes the quorum."""
     at_ms = clock_ms()
     if not target.controllers:
         return Unknown("the configuration names no controllers")
@@ -85,7 +85,7 @@ def _ask(endpoint: Endpoint, security: Security) -> _Told:
 
 
 def _refuses(endpoint: Endpoint) -> bool:
-    """Whether the host is up, under each of its addresses, and nobody listens."""
+    """Return whether the host is up, at each of its addresses, and refuses the connection."""
     try:
         address = endpoint.host, endpoint.port
         socket.create_connection(address, _CONNECT_S_MAX, all_errors=True).close()

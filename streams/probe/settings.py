@@ -1,4 +1,4 @@
-"""How each broker is configured to take part, by its own word."""
+"""The mode of each broker according to its settings."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ SETTINGS: Final = (_ROLES, _MIGRATION)
 
 
 def ask_settings(target: Target, clock_ms: Callable[[], int]) -> Maybe[SettingsSeen]:
-    """Ask every broker that is up."""
+    """Query every broker that is up."""
     at_ms = clock_ms()
     view = first_view(target.brokers, target.brokers_security, topics=False)
     if isinstance(view, Unknown):
@@ -44,7 +44,7 @@ def _mode(broker: BrokerAddress, security: Security) -> Maybe[Mode]:
 
 
 def mode_of(settings: Mapping[str, str]) -> Maybe[Mode]:
-    """What a broker's settings make of it (KafkaConfig: no roles, then it is ZooKeeper's)."""
+    """Return the mode of a broker with these settings (KafkaConfig: without roles, ZooKeeper)."""
     if settings.get(_ROLES):
         return Mode.KRAFT
     told = settings.get(_MIGRATION)

@@ -1,4 +1,4 @@
-"""What the brokers say of all partitions, in ZooKeeper and in KRaft mode."""
+"""The state of all partitions according to the brokers, in ZooKeeper and in KRaft mode."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -16,9 +16,9 @@ _NAMED_MAX: Final = 20
 
 
 def ask_topics(target: Target, clock_ms: Callable[[], int]) -> Maybe[TopicsSeen]:
-    """Ask the broker that controls, whose view is ahead of all others', or any that answers.
+    """Query the controller, whose view is ahead of all others', or any broker that answers.
 
-    Under a KRaft controller Kafka names any broker as the one that controls, so then it is any.
+    Under a KRaft controller Kafka names any broker as the controller, so then it is any broker.
     """
     at_ms = clock_ms()
     known = first_view(target.brokers, target.brokers_security, topics=False)
@@ -43,7 +43,10 @@ def _first(controller: BrokerAddress | None, target: Target) -> list[Endpoint]:
 
 
 def _reassigning(controller: BrokerAddress | None, target: Target) -> int | None:
-    """Only the controller tells; a broker in KRaft mode asks it for us."""
+    """Return the number of reassignments; only the controller knows it.
+
+    A broker in KRaft mode forwards the request to it.
+    """
     if controller is None:
         return None
     found = asked(controller, target.brokers_security, lambda node: node.reassignments())

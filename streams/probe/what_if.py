@@ -1,4 +1,4 @@
-"""What the brokers tell: the cluster, every broker's disks, and how the one in question is set."""
+"""Queries the brokers: the cluster, every broker's disks, and the settings of one broker."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from streams.probe.brokers import ask_brokers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """What was told.
+    """The results of the queries.
 
     Attributes:
-        brokers: those that are alive by the brokers' word, whether or not they answered us, by id.
+        brokers: those that are alive according to the brokers, whether or not they answered, by id.
         settings: the server properties of the broker in question (`SETTINGS`).
     """
 
@@ -27,7 +27,7 @@ class Gathered:
 
 
 def gather(bootstrap: Sequence[Endpoint], security: Security, broker: int) -> Gathered:
-    """Ask all brokers, then this one for its settings. Bounded: about 45 s at the worst."""
+    """Query all brokers, then this one for its settings. Takes at most about 45 s."""
     told = ask_brokers(bootstrap, security)
     alive = set() if isinstance(told.topics, Unknown) else told.topics.broker_ids
     brokers = {each.id: each for each in told.brokers if each.id in alive}
