@@ -1,7 +1,7 @@
-"""What one row of the source carries: records of one shard, or of the cluster, still as bytes.
+"""The content of one row of the source: records of one shard, or of the cluster, as bytes.
 
-Rows are few and large, since Spark's cost is by the row: the records of a slice travel together
-with their offsets and timestamps, packed by msgpack, and are decoded where they are used.
+Rows are few and large, since Spark's cost is per row: the records of a slice are transferred
+together with their offsets and timestamps, packed by msgpack, and decoded where they are used.
 """
 
 import enum
@@ -16,9 +16,9 @@ from migration.shard.records import Barrier, ShardRecord, TopicName
 from streams.wire.records import read_record
 
 RawValue = bytes | int
-"""A record's bytes; the leader's id stands for the LeaderChange control record."""
+"""A record's bytes; the leader's id represents the LeaderChange control record."""
 RawBarrier = tuple[int, tuple[bytes, ...] | None]
-"""The fields of a `migration.shard.records.Barrier`: for every shard, so it is decoded before."""
+"""The fields of a `migration.shard.records.Barrier`: already decoded, as it is for every shard."""
 RawName = tuple[bytes, str | None]
 """The fields of a `migration.shard.records.TopicName`."""
 RawRecord = tuple[int, int, bytes | RawBarrier | RawName]
@@ -26,7 +26,7 @@ RawRecord = tuple[int, int, bytes | RawBarrier | RawName]
 
 
 class Kind(enum.IntEnum):
-    """What a shard does with the records of a chunk.
+    """The action of a shard on the records of a chunk.
 
     SEEN: they are facts of a journal. RESTART: there are none, and another log begins.
     """
@@ -41,9 +41,9 @@ class Kind(enum.IntEnum):
 
 
 class ShardChunk(NamedTuple):
-    """Records of one shard from one slice; `until`: the offset behind that part of the log.
+    """Records of one shard from one slice; `until`: the offset after that part of the log.
 
-    `log`: which of the cluster's metadata logs; 0: the records are facts of a journal.
+    `log`: the number of the cluster's metadata log; 0: the records are facts of a journal.
     """
 
     kind: Kind
@@ -53,24 +53,24 @@ class ShardChunk(NamedTuple):
     records: list[RawRecord]
 
     def pack(self) -> bytes:
-        """As it travels."""
+        """Return the chunk as bytes."""
         return cast(bytes, msgpack.packb(self))
 
     @classmethod
     def unpack(cls, packed: bytes) -> "ShardChunk":
-        """As it arrives."""
+        """Return a chunk from its bytes."""
         kind, *rest = msgpack.unpackb(packed, use_list=False)
         return cls(Kind(kind), *rest)
 
     def facts(self) -> list[bytes]:
-        """The packed facts of a chunk that is SEEN."""
+        """Return the packed facts of a chunk that is SEEN."""
         return [raw for _, _, raw in self.records if isinstance(raw, bytes)]
 
 
 class ClusterChunk(NamedTuple):
-    """Cluster-wide records of one slice, each with its Admission, and the slice's place.
+    """Cluster-wide records of one slice, each with its Admission, and the slice's position.
 
-    `log`: the one that `end_offset` is in; a slice that steps to another log has no record.
+    `log`: the log of `end_offset`; a slice that steps to another log has no record.
     """
 
     snapshot: bool
@@ -82,38 +82,38 @@ class ClusterChunk(NamedTuple):
     records: list[tuple[int, int, RawValue, str]]
 
     def pack(self) -> bytes:
-        """As it travels."""
+        """Return the chunk as bytes."""
         return cast(bytes, msgpack.packb(self))
 
     @classmethod
     def unpack(cls, packed: bytes) -> "ClusterChunk":
-        """As it arrives."""
+        """Return a chunk from its bytes."""
         return cls(*msgpack.unpackb(packed, use_list=False))
 
     def stamped(self) -> Iterator[tuple[Stamped, Admission]]:
-        """The records, decoded."""
+        """Yield the decoded records."""
         for offset, timestamp_ms, raw, admission in self.records:
             yield Stamped(offset, timestamp_ms, decode(raw)), Admission[admission]
 
 
 def decode(raw: RawValue) -> Record:
-    """A record from its packed form.
+    """Return a record from its packed form.
 
     Raises:
-        WireError: the value is damaged or of a version this Kraftgate does not know.
+        WireError: the value is damaged or of a version that this Kraftgate does not know.
     """
     return LeaderChange(raw) if isinstance(raw, int) else read_record(raw)
 
 
 def decoded(records: list[RawRecord]) -> Iterator[tuple[int, int, ShardRecord]]:
-    """A shard's records, decoded: offset, timestamp in ms, record.
+    """Yield a shard's decoded records: offset, timestamp in ms, record.
 
     Raises:
         WireError: as `decode`.
     """
     for offset, timestamp_ms, raw in records:
         if type(raw) is bytes:
-            # The router sends a shard nothing else.
+            # The router sends a shard no other type of record.
             yield offset, timestamp_ms, cast(ShardRecord, read_record(raw))
         elif type(raw[0]) is bytes:
             yield offset, timestamp_ms, TopicName(*cast(RawName, raw))

@@ -1,4 +1,7 @@
-"""Finding the first record of a log that cannot be decoded: one by one, for when it matters."""
+"""Finds the first record of a log that cannot be decoded, by decoding them one by one.
+
+It runs only after a replay has failed.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +14,7 @@ from streams.wire.records import read_record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDamage:
-    """Where a log becomes unreadable.
+    """The position at which a log becomes unreadable.
 
     Attributes:
         offset: metadata offset of the first batch that must not be read.
@@ -23,7 +26,7 @@ class FoundDamage:
 
 
 def first_damage(path: Path) -> FoundDamage | None:
-    """The first batch of the log with a record that does not decode; None: all do."""
+    """Return the log's first batch with a record that cannot be decoded; None: there is none."""
     files = list_log(path)
     paths = [each.path for each in files.checkpoints] + [each.path for each in files.segments]
     for file in paths:

@@ -1,4 +1,4 @@
-"""Why Spark's JVM does not start, in one line; asked only after it did not."""
+"""Determines why Spark's JVM does not start, in one line; used only after a failed start."""
 
 import os
 import re
@@ -17,9 +17,9 @@ _FIX: Final = (
 
 
 def why_no_jvm(log: Path, environ: Mapping[str, str] = os.environ) -> str:
-    """Return what is wrong with Java, or else the last line of the JVM's log, with the fix.
+    """Return the problem with Java, or else the last line of the JVM's log, with the fix.
 
-    `log`: where the JVM printed.
+    `log`: the file with the JVM's output.
     """
     home = environ.get("JAVA_HOME")
     java = (
@@ -34,7 +34,7 @@ def why_no_jvm(log: Path, environ: Mapping[str, str] = os.environ) -> str:
 
 
 def _tried(java: str) -> str | None:
-    """Ask for its version; None: it is one that Spark can use."""
+    """Return the problem with this Java; None: Spark can use it."""
     try:
         told = subprocess.run(
             [java, "-version"], capture_output=True, timeout=_ANSWER_S_MAX, check=False

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class JmxSource(DataSource):
-    """Registers as `jmx`."""
+    """The data source with the format `jmx`."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -26,23 +26,23 @@ class JmxSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The format's name."""
+        """Return the format's name."""
         return "jmx"
 
     def schema(self) -> str:
-        """Rows are facts, packed."""
+        """Return the schema: rows are packed facts."""
         return SCHEMA
 
     def streamReader(self, schema: StructType) -> "JmxReader":  # noqa: ARG002, N802
-        """The reader; nothing is opened yet."""
+        """Return the reader; nothing is opened yet."""
         return JmxReader(self._options, JMX, self.name())
 
 
 class JmxReader(JournalReader):
-    """Offers what the nodes' JMX beans read."""
+    """Reads the numbers of the nodes' JMX beans."""
 
     def watch(self, journal: "Journal") -> Watcher:
-        """Begin to poll."""
+        """Start polling."""
         from streams.jmx.config import parse_jmx
         from streams.jmx.poller import JmxPoller
         from streams.state.source_status import now_ms

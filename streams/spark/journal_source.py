@@ -1,11 +1,11 @@
-"""What the journalled sources have in common: a reader whose offset is a journal's sequence number.
+"""The common part of the sources with a journal: a reader whose offset is its sequence number.
 
-The rows have the shape of `streams.spark.rows`: cluster, the source's own negative number for a
-shard, the first fact's sequence number, the facts packed. They pass the shards unchanged.
+The rows have the form of `streams.spark.rows`: cluster, the source's own negative number in place
+of a shard, the first fact's sequence number, the packed facts. They pass the shards unchanged.
 
-Options: `cluster` (name), `state` (directory of the journal and of the file in which the source
-says how it is), `bell` and `waits` (`streams.state.doorbell`), and what to watch; empty: nothing
-is there to watch yet.
+Options: `cluster` (name), `state` (directory of the journal and of the file with the source's
+status), `bell` and `waits` (`streams.state.doorbell`), and the configuration of the watcher; empty:
+there is nothing to watch yet.
 """
 
 from abc import abstractmethod
@@ -29,18 +29,18 @@ FACTS_A_BATCH: Final = 10_000
 
 
 class Watcher(Protocol):
-    """Sees what there is to see, and appends it to the journal."""
+    """Observes a source, and appends its facts to the journal."""
 
     def status(self) -> SourceStatus:
-        """How it fares."""
+        """Return the current status."""
 
     def stop(self) -> None:
-        """Stop seeing; what was seen is in the journal."""
+        """Stop observing; all facts are in the journal."""
 
 
 @dataclass(frozen=True)
 class JournalOptions:
-    """What a journalled source was asked for; `watched` empty: nothing is there to watch yet."""
+    """The options of a source with a journal; `watched` empty: there is nothing to watch yet."""
 
     cluster: str
     state: Path
@@ -50,7 +50,7 @@ class JournalOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str], watched: str) -> "JournalOptions":
-        """Check the options; `watched`: the name of the one that says what to watch.
+        """Return the validated options; `watched`: the name of the one with the configuration.
 
         Raises:
             ValueError: one is missing.
@@ -68,14 +68,14 @@ class JournalOptions:
 
 
 class _Facts(InputPartition):
-    """A stretch of a journal: its file, the number before the first fact, the last one's."""
+    """A part of a journal: its file, the number before the first fact, the last fact's number."""
 
     def __init__(self, value: tuple[str, int, int]) -> None:
         super().__init__(value)
 
 
 class JournalReader(DataSourceStreamReader):
-    """Offers what the journal holds. Nothing is opened before the first question."""
+    """Reads the content of the journal, which is opened at the first use."""
 
     def __init__(self, options: JournalOptions, shard: int, name: str) -> None:
         self.options = options
@@ -88,10 +88,10 @@ class JournalReader(DataSourceStreamReader):
 
     @abstractmethod
     def watch(self, journal: "Journal") -> Watcher:
-        """Begin to see; runs once, in the process that owns the reader."""
+        """Start observing; called once, in the process that owns the reader."""
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """Before the first fact."""
+        """Return the offset before the first fact."""
         return {"sequence": 0}
 
     def latestOffset(  # noqa: N802
@@ -99,7 +99,7 @@ class JournalReader(DataSourceStreamReader):
         start: Mapping[str, Any],
         limit: Any,  # noqa: ANN401, ARG002
     ) -> dict[str, int]:
-        """The last fact there is; waits for one only if it is this source's part to wait."""
+        """Return the offset of the last fact; wait for one only if the option `waits` is set."""
         journal = self._open()
         at = int(start["sequence"])
         if self._bell is not None and self.options.waits:
@@ -107,16 +107,16 @@ class JournalReader(DataSourceStreamReader):
         return {"sequence": min(journal.last, at + FACTS_A_BATCH)}
 
     def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[_Facts]:
-        """One stretch of the journal."""
+        """Return one part of the journal."""
         path = str(self._open().path)
         after, until = int(start["sequence"]), int(end["sequence"])
         return [_Facts((path, after, until))] if until > after else []
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str, int, int, bytes]]:
-        """A row for each shard's fact, and one with all the others; runs on an executor.
+        """Yield a row for each shard's fact, and one with all others; runs on an executor.
 
         Raises:
-            JournalError: they are not there any more.
+            JournalError: the facts are no longer in the journal.
         """
         from streams.spark.chunks import Kind, ShardChunk
         from streams.state.journal import read
@@ -134,12 +134,12 @@ class JournalReader(DataSourceStreamReader):
         yield cluster, self._shard, after + 1, pack_row(until, about_cluster)
 
     def commit(self, end: Mapping[str, Any]) -> None:
-        """Everything up to `end` has taken effect."""
+        """Compact the journal up to `end`, which has been processed."""
         if self._journal is not None:
             self._journal.compact(int(end["sequence"]))
 
     def stop(self) -> None:
-        """The query ended."""
+        """Stop the watcher and close the journal."""
         if self._teller is not None:
             self._teller.stop()
         if self._watcher is not None:

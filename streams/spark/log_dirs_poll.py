@@ -1,4 +1,4 @@
-"""Having the disks looked at right now, and what was seen taken in, before a gate is judged."""
+"""Requests an immediate poll of the disks, and waits for its result before a gate is evaluated."""
 
 import time
 from contextlib import closing
@@ -17,9 +17,9 @@ _LOOK_EVERY_S: Final = 0.1
 def look_at_disks(
     state_dir: Path, cluster: str, broker: int | None, why: str, timeout_s: float
 ) -> bool:
-    """Ask the running job for a look at a broker's disks, or at all, and wait until it counts.
+    """Request that the running job polls a broker's disks, or all, and wait for the stored result.
 
-    False: it did not come about in time; what is in the store then says nothing of the present.
+    False: there was no result in time; the store's data then may not be current.
     """
     home = state_dir / "clusters" / cluster
     if not (home / REQUESTS).is_file():
@@ -36,5 +36,5 @@ def look_at_disks(
                     return False
                 time.sleep(_LOOK_EVERY_S)
     except (RequestsUnusable, JournalError, StoreError):
-        return False  # as if nobody had answered: whoever asks holds
+        return False  # as if no broker had answered: the gate holds
     return True

@@ -1,8 +1,8 @@
-"""`log_dirs`: the PySpark Python Data Source over what the brokers' disks show.
+"""`log_dirs`: the PySpark Python Data Source over the log directories of the brokers.
 
 Options: those of `streams.spark.journal_source`, and `brokers` (JSON of `streams.net.listener`).
-Beside the journal, in `disks/`, lie what is remembered of the disks, and the requests for a poll at
-once.
+The directory `disks/` next to the journal contains the stored state of the disks, and the requests
+for an immediate poll.
 """
 
 from collections.abc import MutableMapping
@@ -28,7 +28,7 @@ REQUESTS: Final = Path("disks", "requests.db")
 
 
 class LogDirsSource(DataSource):
-    """Registers as `log_dirs`."""
+    """The data source with the format `log_dirs`."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -36,23 +36,23 @@ class LogDirsSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The format's name."""
+        """Return the format's name."""
         return "log_dirs"
 
     def schema(self) -> str:
-        """Rows are facts, packed."""
+        """Return the schema: rows are packed facts."""
         return SCHEMA
 
     def streamReader(self, schema: StructType) -> "LogDirsReader":  # noqa: ARG002, N802
-        """The reader; nothing is opened yet."""
+        """Return the reader; nothing is opened yet."""
         return LogDirsReader(self._options, LOG_DIRS, self.name())
 
 
 class LogDirsReader(JournalReader):
-    """Offers what was seen on the brokers' disks."""
+    """Reads the state of the brokers' disks."""
 
     def watch(self, journal: "Journal") -> Watcher:
-        """Begin to poll, with what is remembered."""
+        """Start polling, with the stored state."""
         from streams.log_dirs.memory import Memory
         from streams.log_dirs.poll import LogDirsConfig
         from streams.log_dirs.poller import LogDirsPoller
@@ -71,7 +71,7 @@ class LogDirsReader(JournalReader):
 
 
 class _Watching:
-    """A poller and its memory, as every journalled source has it."""
+    """A poller and its memory, as one `Watcher`."""
 
     def __init__(self, poller: "LogDirsPoller", memory: "Memory") -> None:
         self._poller = poller

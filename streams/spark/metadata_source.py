@@ -1,17 +1,15 @@
 """`kraft_metadata`: the PySpark Python Data Source over a metadata log, growing or finished.
 
 Spark asks one long-lived process for offsets and partitions (`KraftMetadataReader`), and workers
-for rows. That process may pickle the reader, so nothing is opened before the first question. A live
-log is mirrored into a spool directory first (`streams.metadata`), durably and before its offset is
-offered; from there on a live log and a file are read by the same code. When the controllers were
-provisioned anew, the next log is read after the whole of the one before; the step between the two
-is a batch of its own.
+for rows. That process may pickle the reader, so nothing is opened before the first call. A live log
+is first copied to a spool directory (`streams.metadata`), durably and before its offset is offered;
+the same code then reads a live log and a file. After the controllers were provisioned again, the
+next log is read after the whole previous one; the step between the two is a batch of its own.
 
-Options: `cluster` (name), `path` (a log's directory or file; for a live source the spool),
-`state` (directory where the source says how it is), `controllers` (JSON of what
-`streams.metadata.FollowerConfig` takes; absent: the files are all there is; empty: there are none
-yet), `bell` and `waits` (`streams.state.doorbell`), `until` (a metadata offset not to read beyond),
-`max.batch.bytes`.
+Options: `cluster` (name), `path` (a log's directory or file; for a live source the spool), `state`
+(directory of the source's status), `controllers` (JSON of `streams.metadata.FollowerConfig`;
+absent: there are only the files; empty: there are no controllers yet), `bell` and `waits`
+(`streams.state.doorbell`), `until` (the metadata offset at which reading ends), `max.batch.bytes`.
 """
 
 import time
@@ -27,8 +25,9 @@ from pyspark.sql.types import StructType
 
 from streams.metadata.offsets import START, StreamOffset, beginning
 
-# Spark unpickles the source in half a dozen processes that never read a byte of the log; what
-# reads it is imported where it is used, since it takes longer to import than a batch takes.
+# Spark unpickles the source in half a dozen processes that never read a byte of the log; the
+# modules that read it are imported where they are used, since their import takes longer than a
+# batch.
 if TYPE_CHECKING:
     from streams.metadata.feed import Feed, Reach
     from streams.metadata.index import LogIndex
@@ -39,18 +38,18 @@ if TYPE_CHECKING:
 SCHEMA: Final = "cluster STRING, shard INT, ordinal BIGINT, chunk BINARY"
 """The rows of `streams.spark.rows`."""
 MAX_BATCH_BYTES: Final = 64 * 2**20
-"""How much of the log goes into one micro-batch at the most."""
+"""The maximum size of the log's part in one micro-batch."""
 WAIT_S: Final = 0.8
-"""How long one question for the latest offset waits for news, instead of spinning."""
+"""How long one call for the latest offset waits for new records, instead of spinning."""
 
 
 class InvalidOption(ValueError):
-    """The source was given options that cannot work; raised before the query starts."""
+    """The source's options are not valid; raised before the query starts."""
 
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What the source was asked for."""
+    """The options of the source."""
 
     cluster: str
     path: Path
@@ -63,15 +62,15 @@ class SourceOptions:
 
     @property
     def absent(self) -> bool:
-        """There is nothing to follow yet."""
+        """Whether there is nothing to follow yet."""
         return self.controllers is not None and not self.controllers
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "SourceOptions":
-        """Check the options.
+        """Return the validated options.
 
         Raises:
-            InvalidOption: one is missing, or not a number where one is needed.
+            InvalidOption: one is missing, or is not the required number.
         """
         missing = [each for each in ("cluster", "path", "state") if not options.get(each)]
         if missing:
@@ -100,7 +99,7 @@ class SlicePartition(InputPartition):
 
 
 class KraftMetadataSource(DataSource):
-    """Registers as `kraft_metadata`."""
+    """The data source with the format `kraft_metadata`."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -108,15 +107,15 @@ class KraftMetadataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The format's name."""
+        """Return the format's name."""
         return "kraft_metadata"
 
     def schema(self) -> str:
-        """Rows are chunks of records, by shard (`streams.spark.rows`)."""
+        """Return the schema: rows are chunks of records, by shard (`streams.spark.rows`)."""
         return SCHEMA
 
     def streamReader(self, schema: StructType) -> "KraftMetadataReader":  # noqa: ARG002, N802
-        """The reader; nothing is opened yet."""
+        """Return the reader; nothing is opened yet."""
         return KraftMetadataReader(self._options)
 
 
@@ -132,7 +131,7 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._bell: Doorbell | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """Where a new query starts: at the log's beginning, or at the only segment's."""
+        """Return the start of a new query: the log's beginning, or that of the only segment."""
         from streams.metadata.log_files import list_log
 
         path = self._options.path
@@ -143,14 +142,14 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return START.to_json()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Nothing to note: a file source ends where its files end."""
+        """Do nothing: a file source ends where its files end."""
 
     def latestOffset(  # noqa: N802
         self,
         start: Mapping[str, Any],
         limit: ReadLimit,  # noqa: ARG002
     ) -> dict[str, int]:
-        """The end of the next batch; waits a little for one while the log is live."""
+        """Return the end of the next batch; wait briefly for one while the log is live."""
         at = StreamOffset.from_json(dict(start))
         if self._options.absent:
             self._wait(lambda _: False, WAIT_S)
@@ -169,12 +168,12 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 return latest.to_json()
 
     def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[SlicePartition]:
-        """The slices between two offsets; the same ones again after a crash."""
+        """Return the slices between two offsets; the same ones again after a crash."""
         from streams.metadata.plan import restart
 
         at, until = StreamOffset.from_json(dict(start)), StreamOffset.from_json(dict(end))
         if at == until:
-            return []  # Spark plans the first batch of a source even without news of it
+            return []  # Spark plans the first batch of a source even without new records
         feed, index, planner = self._open(at)
         if until.log != at.log:
             step = restart(self._options.path, at, until, feed.began_ms(until.log))
@@ -183,13 +182,13 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [SlicePartition(each) for each in planner.slices(at, until)]
 
     def read(self, partition: InputPartition) -> "Iterator[Row]":
-        """The rows of one slice; runs on an executor."""
+        """Yield the rows of one slice; runs on an executor."""
         from streams.spark.rows import rows
 
         return rows(self._options.cluster, partition.value)
 
     def commit(self, end: Mapping[str, Any]) -> None:
-        """Everything before `end` is done with."""
+        """Release everything before `end`."""
         from streams.metadata.feed import Reach
 
         done = StreamOffset.from_json(dict(end))
@@ -199,12 +198,12 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 self._index.forget(done.offset)
 
     def stop(self) -> None:
-        """The query ended."""
+        """Stop the feed."""
         if self._feed is not None:
             self._feed.stop()
 
     def _wait(self, news: Callable[[float], bool], timeout_s: float) -> bool:
-        """Whether there are news of this log; a bell that was rung by another source ends it."""
+        """Return whether this log has new records; the bell of another source ends the wait."""
         if not self._options.waits or self._options.bell is None:
             return False
         if self._bell is None:
@@ -230,7 +229,7 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _feed(options: SourceOptions) -> "Feed":
-    """Open what the options name."""
+    """Return the feed that the options name."""
     from streams.metadata.feed import AbsentFeed, FileFeed
 
     if options.controllers is None:
@@ -245,7 +244,7 @@ def _feed(options: SourceOptions) -> "Feed":
 
 
 def _below(reach: "Reach | None", log: int) -> int | None:
-    """The offset before which a log may be read; None: to its end."""
+    """Return the offset before which a log may be read; None: to its end."""
     return reach.offset if reach is not None and reach.log == log else None
 
 

@@ -1,7 +1,7 @@
 """A shard's state and report as bytes, for Spark's state store and rows.
 
-One packed value a shard: a state operation from Python is a round trip to the JVM, so state by
-replica would cost ten times as much (measured; see the README's figures). Directory ids are kept
+One packed value per shard: a state operation from Python is a round trip to the JVM, so state per
+replica would cost ten times as much (measured; see the README's figures). Directory ids are stored
 once in a table. The first element is the format's version.
 """
 
@@ -29,7 +29,7 @@ class UnknownStateFormat(Exception):
 
 
 def pack_shard(shard: Shard, held: list[ShardChunk]) -> bytes:
-    """A shard, and the chunks that wait for their transaction's end."""
+    """Return a shard as bytes, with the chunks that wait for their transaction's end."""
     topics = [
         (topic_id, topic.name, list(topic.partitions), list(topic.partitions.values()))
         for topic_id, topic in shard.topics.items()
@@ -61,7 +61,7 @@ def pack_shard(shard: Shard, held: list[ShardChunk]) -> bytes:
 
 
 def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
-    """What `pack_shard` packed.
+    """Return the value that `pack_shard` packed.
 
     Raises:
         UnknownStateFormat: the checkpoint is another version's.
@@ -109,7 +109,7 @@ def _last(
 
 
 def pack_report(report: ShardReport, path: str | None, rows: int) -> bytes:
-    """A report, and the file of its transitions if there is one."""
+    """Return a report as bytes, with the file of its transitions if there is one."""
     return cast(
         bytes,
         msgpack.packb(
@@ -131,7 +131,7 @@ def pack_report(report: ShardReport, path: str | None, rows: int) -> bytes:
 
 
 def unpack_report(packed: bytes) -> tuple[ShardReport, str | None, int]:
-    """What `pack_report` packed."""
+    """Return the value that `pack_report` packed."""
     content: Any = msgpack.unpackb(packed, use_list=False, strict_map_key=False)
     topics, partitions, directories, assigned, movements, *more = content
     crossings, notes, compared, *rest = more

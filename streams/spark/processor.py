@@ -1,10 +1,9 @@
-"""The stateful operator: one shard of one cluster's replicas a key, its state one packed value.
+"""The stateful operator: the key is one shard of one cluster, its state one packed value.
 
-In: the sources' rows of the shard. Out: one row a shard and batch, the report; rows about the
-cluster as a whole, whose number is negative, pass unchanged. The work is in
-`streams.spark.shard_batch`,
-which is imported when there are rows: one of the processes that get this operator only asks for its
-state's schema.
+Input: the sources' rows of the shard. Output: one row per shard and batch, the report; rows about
+the cluster as a whole, whose number is negative, pass unchanged. The work is in
+`streams.spark.shard_batch`, which is imported when there are rows: one of the processes with this
+operator only requests its state's schema.
 """
 
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ OUTPUT: Final = "cluster STRING, shard INT, ordinal BIGINT, payload BINARY"
 
 
 class ReplicaTracker(StatefulProcessor):
-    """Keeps the shards."""
+    """Stores the shards' states, and applies batches to them."""
 
     def __init__(self, transitions: str) -> None:
         self._transitions = Path(transitions)
@@ -50,4 +49,4 @@ class ReplicaTracker(StatefulProcessor):
         yield Row(cluster=cluster, shard=shard, ordinal=0, payload=tracked.report)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is no resource to release."""

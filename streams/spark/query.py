@@ -1,8 +1,8 @@
-"""Starting the job: live over clusters (`follow`), or over files to their end (`replay`).
+"""Starts the job: live over clusters (`follow`), or over files to their end (`replay`).
 
-Both build the same query. Under a state directory: `checkpoint/` (Spark's), `store.db`,
+Both build the same query. Content of the state directory: `checkpoint/` (Spark's), `store.db`,
 `transitions/` (Parquet), `clusters/NAME/` (the spool of the live log, the source's status) and
-`spark.log` (what the JVM and its workers print).
+`spark.log` (the output of the JVM and its workers).
 """
 
 import json
@@ -50,7 +50,7 @@ class JobFailed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOutcome:
-    """What a replay came to.
+    """The result of a replay.
 
     Attributes:
         summary: None when not even the first batch could be read.
@@ -63,14 +63,14 @@ class ReplayOutcome:
 
 
 class Job:
-    """A running query and all it holds."""
+    """A running query and its resources."""
 
     def __init__(self, query: StreamingQuery, held: ExitStack) -> None:
         self._query = query
         self._held = held
 
     def poll(self) -> None:
-        """Look whether it still runs.
+        """Check that the query still runs.
 
         Raises:
             JobFailed: it ended with an error.
@@ -83,7 +83,7 @@ class Job:
             raise JobFailed(_cause(error)) from error
 
     def wait_finished(self, timeout_s: int | None) -> bool:
-        """Wait for the end of a query over files; whether it came.
+        """Wait for the end of a query over files; return whether it ended.
 
         Raises:
             JobFailed: it ended with an error.
@@ -97,7 +97,7 @@ class Job:
         return bool(ended) or not self._query.isActive
 
     def stop(self) -> None:
-        """End the query, and let go of the state directory."""
+        """End the query, and release the state directory."""
         try:
             self._query.stop()
         except (Py4JError, PySparkException, OSError) as error:
@@ -130,7 +130,7 @@ def follow(settings: JobSettings, state_dir: Path) -> Job:
 def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -> ReplayOutcome:
     """Run the job over a metadata log's files to their end.
 
-    `state_dir`: where to leave store and transitions; None: nowhere.
+    `state_dir`: where the store and the transitions remain; None: they are deleted.
 
     Raises:
         NotAMetadataLog: there is none at `path`.
@@ -143,8 +143,8 @@ def replay(path: Path, state_dir: Path | None = None, cluster: str = "replay") -
         try:
             return _replay_to_end(path, state_dir / "state", cluster, until=None)
         except JobFailed:
-            # The planner's checks cover headers and CRCs; values are decoded by the job. Nothing
-            # else on the driver needs what this imports, and the start waits for imports.
+            # The planner's checks cover headers and CRCs; the job decodes the values. Nothing else
+            # on the driver requires this import, and the start waits for imports.
             from streams.spark.damage import first_damage
 
             damage = first_damage(path)
@@ -172,7 +172,7 @@ def _replay_to_end(path: Path, state_dir: Path, cluster: str, until: int | None)
         job.stop()
     with Store.open_readonly(state_dir / "store.db") as store:
         summary = store.summary(cluster)
-        # Nobody saw it happen; when the file was read is not the file's to tell.
+        # The events were not observed live; the time of reading is not part of the file.
         events = [replace(event, seen_ms=None) for _, event in store.events(cluster)]
     status_file = state_dir / "clusters" / cluster / STATUS_FILE
     damage = from_json(load(status_file.read_bytes())).error
@@ -189,7 +189,7 @@ def _session(state_dir: Path) -> SparkSession:
 
 def _live(spark: SparkSession, settings: JobSettings, state_dir: Path) -> list[DataFrame]:
     asked = [each for cluster in settings.clusters for each in cluster.options(state_dir)]
-    # Spark asks one source after the other: the first one waits for news on behalf of all.
+    # Spark asks one source after the other: the first one waits for new data on behalf of all.
     waits = ("true", *("false" for _ in asked[1:]))
     return [
         spark.readStream.format(name).options(**options, waits=each).load()
@@ -198,7 +198,7 @@ def _live(spark: SparkSession, settings: JobSettings, state_dir: Path) -> list[D
 
 
 def _looks(settings: JobSettings, state_dir: Path, held: ExitStack) -> Look:
-    """How the driver asks the source `log_dirs`, in its own process, for a poll at once."""
+    """Return the driver's function that requests an immediate poll by the source `log_dirs`."""
     requests = {
         each.cluster: held.enter_context(
             PollRequests(state_dir / "clusters" / each.cluster / REQUESTS)
@@ -226,7 +226,7 @@ def _start(
     transitions = state_dir.absolute() / "transitions"
     checkpoint = state_dir.absolute() / "checkpoint"
     together = reduce(DataFrame.union, streams)
-    # A task more costs a small batch 100 ms (measured: `make bench`), and speeds a large one up.
+    # One more task costs a small batch 100 ms (measured: `make bench`), and speeds up a large one.
     tasks = min(os.cpu_count() or 1, 8) if available_now else 1
     together.sparkSession.conf.set("spark.sql.shuffle.partitions", str(tasks))
     tracked = together.groupBy("cluster", "shard").transformWithState(
@@ -255,7 +255,7 @@ def _query_id(checkpoint: Path) -> str:
 
 
 def _cause(error: Exception) -> str:
-    """The Python error at the bottom of Spark's, in one line; Spark's own first line otherwise."""
+    """Return the Python error at the bottom of Spark's, in one line, or else Spark's first line."""
     text = str(error)
     found = _PYTHON_ERROR.findall(text)
     if found:

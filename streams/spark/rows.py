@@ -1,8 +1,8 @@
-"""From the bytes of a slice to rows: which shard each record belongs to, and whether it counts yet.
+"""Converts the bytes of a slice to rows: each record's shard, and whether it is committed yet.
 
-Runs on the executors. A record is routed by the bytes that are at a fixed place in every version
-(the topic id), so that nothing is decoded twice. Records about brokers go to the cluster's row and,
-as barriers, to the shards.
+Runs on the executors. A record is routed by the bytes that have a fixed position in every version
+(the topic id), so that no record is decoded twice. Records about brokers go to the cluster's row
+and, as barriers, to the shards.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def rows(cluster: str, part: Slice) -> Iterator[Row]:
     """Read a slice to its end.
 
     Raises:
-        WireError: bytes that the planner's headers and CRCs could not show to be damaged.
+        WireError: damage that the planner's headers and CRCs could not detect.
     """
     with without_garbage_collection():
         router = _Router(cluster, part)
@@ -108,7 +108,7 @@ class _Router:
             records.append((at, timestamp, value))
 
     def finish(self) -> Iterator[Row]:
-        """All rows of the slice, the cluster's last."""
+        """Yield all rows of the slice, the cluster's last."""
         part = self._part
         if part.snapshot:
             for shard in self._shards:
@@ -134,7 +134,7 @@ class _Router:
     def _other(
         self, offset: int, timestamp: int, value: bytes, target: dict[int, list[RawRecord]]
     ) -> dict[int, list[RawRecord]]:
-        """Route a record that is seldom; the target for the next ones comes back."""
+        """Route a record of a rare type; return the target for the next ones."""
         record = read_record(value)
         key = value[1]
         if isinstance(record, Topic | RemoveTopic):
@@ -155,7 +155,7 @@ class _Router:
     def _topic(
         self, record: Topic | RemoveTopic, raw: RawRecord, target: dict[int, list[RawRecord]]
     ) -> None:
-        """Tell the topic's shard, and those that may keep its settings by its name."""
+        """Route the record to the topic's shard, and its id to those that may have its settings."""
         offset, timestamp, _ = raw
         shards: tuple[int, ...]
         named: RawName
@@ -169,7 +169,7 @@ class _Router:
 
     def _tell_shards(self, told: RawRecord, target: dict[int, list[RawRecord]]) -> None:
         if target is self._held:
-            # Seldom enough to be told to every shard.
+            # Rare enough to be sent to every shard.
             for shard in self._shards:
                 self._held.setdefault(shard, []).append(told)
             return
@@ -178,7 +178,7 @@ class _Router:
         self._everywhere = self._everywhere or log_dirs is not None
 
     def _mark(self, offset: int, timestamp: int, value: bytes) -> dict[int, list[RawRecord]]:
-        """Begin, End or Abort; a transaction within one slice leaves no trace in the shards."""
+        """Process Begin, End or Abort; a transaction within one slice is not visible to shards."""
         was_open = self._transaction
         self._transaction, what = admit(was_open, offset, read_record(value))
         self._about_cluster.append((offset, timestamp, value, what.name))

@@ -1,7 +1,8 @@
-"""The Spark session, set up for small, quick micro-batches on the machine it runs on.
+"""The Spark session, configured for small, quick micro-batches on one machine.
 
-One session a process: the first call starts it, later ones find it. `python -m streams.spark.warm`
-makes an archive of the JVM's classes, with which it starts in half the time.
+One session per process: the first call starts it, later ones return it.
+`python -m streams.spark.warm` creates an archive of the JVM's classes, with which it starts in half
+the time.
 """
 
 import atexit
@@ -51,12 +52,13 @@ SETTINGS: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     # Every local user can connect to the ports of RPC and block manager: without authentication
-    # Spark deserializes any Java object that comes in. In local mode it makes the secret itself,
-    # at each start, and keeps it in the JVM: in no setting, argument, variable or file.
+    # Spark deserializes any Java object that it receives. In local mode Spark creates the secret
+    # itself, at each start, and stores it only in the JVM: in no setting, argument, variable or
+    # file.
     "spark.authenticate": "true",
     "spark.network.crypto.enabled": "true",
     "spark.network.crypto.saslFallback": "false",
-    # Hadoop sets the mode of what it creates, whatever the umask of the process.
+    # Hadoop sets the mode of the files that it creates, independently of the process's umask.
     "spark.hadoop.fs.permissions.umask-mode": "077",
     "spark.driver.memory": "1g",
     "spark.sql.session.timeZone": "UTC",
@@ -78,12 +80,12 @@ SETTINGS: Final = {
 
 
 def class_archive() -> Path:
-    """Where the archive of the JVM's classes is, or would be: one for each installed PySpark."""
+    """Return the path of the archive of the JVM's classes: one for each installed PySpark."""
     return _cache().with_suffix(".jsa")
 
 
 def _cache() -> Path:
-    """The stem of what is kept between runs for the PySpark that is installed here."""
+    """Return the path, without suffix, of the cached files for the installed PySpark."""
     cache = os.environ.get("KRAFTGATE_CACHE") or os.environ.get("XDG_CACHE_HOME")
     base = Path(cache) if cache else Path.home() / ".cache"
     installed = str(Path(pyspark.__file__).resolve().parent)
@@ -92,13 +94,13 @@ def _cache() -> Path:
 
 
 def session(log: Path, *, java_options: tuple[str, ...] = ()) -> SparkSession:
-    """Start, or find, the session, with our sources registered.
+    """Return the session, with Kraftgate's sources registered; start it first if necessary.
 
-    `log`: the file that gets what the JVM and its Python workers print.
+    `log`: the file for the output of the JVM and its Python workers.
     """
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    # As a module of the house may run from a checkout, the workers must find it there too.
+    # A module of Kraftgate may run from a checkout: the workers must find it there, too.
     house = str(Path(__file__).resolve().parents[2])
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if house not in paths:
@@ -120,9 +122,9 @@ def session(log: Path, *, java_options: tuple[str, ...] = ()) -> SparkSession:
 
 
 def _ask_for_token(spark: SparkSession) -> None:
-    """Let the callbacks' server, a TCP port of this process, take the JVM's calls only.
+    """Restrict the callbacks' server, a TCP port of this process, to calls of the JVM.
 
-    It starts with the first `foreachBatch`; the JVM sends the gateway's token to it already.
+    It starts with the first `foreachBatch`; the JVM already sends the gateway's token to it.
     """
     gateway: Any = spark.sparkContext._gateway  # noqa: SLF001  # PySpark has no public handle
     gateway.callback_server_parameters.auth_token = gateway.gateway_parameters.auth_token
@@ -130,22 +132,22 @@ def _ask_for_token(spark: SparkSession) -> None:
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
-    """Keep the line of what py4j logs, such as a stranger's connection."""
+    """Drop the traceback of py4j's log records, such as that of an unknown client's connection."""
     record.exc_info = None
     return True
 
 
 def _start_workers(spark: SparkSession) -> None:
-    """Let the workers start, and import what they need, while the query is being planned."""
+    """Start the workers and their imports while the query is being planned."""
     context = spark.sparkContext
-    # Whatever hinders them hinders the query too, which reports it.
+    # Any error that prevents this also occurs in the query, which reports it.
     with suppress(Py4JError, PySparkException, OSError):
         tasks = context.defaultParallelism
         context.parallelize(range(tasks), tasks).foreachPartition(_nothing)
 
 
 def _nothing(rows: Iterable[int]) -> None:
-    """What a task does that is only there for its worker."""
+    """The function of a task that only starts its worker."""
 
 
 def _start(log: Path, java_options: tuple[str, ...]) -> SparkSession:
@@ -171,16 +173,16 @@ def _start(log: Path, java_options: tuple[str, ...]) -> SparkSession:
 
 
 def _home_without_archives() -> Path:
-    """A SPARK_HOME in which the workers find no pyspark.zip, and so take the installed package.
+    """Return a SPARK_HOME without pyspark.zip, so that the workers use the installed package.
 
-    From the archive every one of the dozen Python processes would compile PySpark anew, since a
-    zip keeps no byte code: 0.6 s each. The path stays the same, or the archive of classes would
-    not fit.
+    From the archive every one of the dozen Python processes would compile PySpark again, since a
+    zip does not store byte code: 0.6 s each. The path is always the same, otherwise the archive of
+    classes would not match.
     """
     installed = Path(pyspark.__file__).resolve().parent
     home = _cache().with_suffix(".home")
     home.mkdir(parents=True, exist_ok=True)
-    # The JVM runs what lies there, and the archive of classes next to it.
+    # The JVM runs the files there, and the archive of classes next to them.
     check_way(home / "jars")
     for part in ("bin", "jars"):
         with suppress(FileExistsError):
@@ -196,17 +198,17 @@ def _ignore_sigterm() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
-# Runs in a child between fork and exec, where there is a preexec_fn: PySpark has one for the JVM.
+# Runs in a child between fork and exec, if there is a preexec_fn: PySpark has one for the JVM.
 os.register_at_fork(after_in_child=_ignore_sigterm)
 
 
 @contextmanager
 def _left_to_us() -> Iterator[None]:
-    """Let the JVM that is started meanwhile ignore SIGTERM: it ends with its standard input.
+    """Make a JVM that starts in this context ignore SIGTERM: it ends with its standard input.
 
     systemd sends SIGTERM to each process of a unit, a shell to a process group. A JVM that ended by
-    itself would take the query with it before it was stopped. HotSpot leaves a SIGTERM ignored that
-    was ignored when it started, as PySpark uses it for SIGINT.
+    itself would abort the query before it was stopped. HotSpot leaves a SIGTERM ignored that was
+    ignored when it started, as PySpark uses it for SIGINT.
     """
     _leaving.set()
     try:
@@ -217,7 +219,7 @@ def _left_to_us() -> Iterator[None]:
 
 @contextmanager
 def _environment(name: str, value: str) -> Iterator[None]:
-    """Set a variable for the JVM that is started meanwhile, and only for it."""
+    """Set a variable for the JVM that starts in this context only."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:
@@ -231,9 +233,10 @@ def _environment(name: str, value: str) -> Iterator[None]:
 
 @contextmanager
 def _output_to(log: Path) -> Iterator[None]:
-    """Let the JVM and its Python workers inherit a file for their output, not our terminal.
+    """Redirect the output of the JVM and its Python workers, which inherit it, to a file.
 
-    They write by file descriptor, past any handler of ours, into the live view and into JSON.
+    They write by file descriptor, not through Python's handlers, and would write into the live view
+    and into JSON.
     """
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""What the job is to follow, and how it says so to its sources."""
+"""The clusters that the job follows, and the options of its sources."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,13 +6,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 NOT_CONFIGURED = ""
-"""A source that is not configured (yet) still belongs to the query: Spark numbers the sources in
-its checkpoint, and cannot go on with another number of them."""
+"""The option of a source that is not configured (yet).
+
+It still belongs to the query: Spark numbers the sources in its checkpoint, and cannot resume with
+another number of them.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """Where controllers or brokers are asked.
+    """The listener of controllers or brokers.
 
     Attributes:
         bootstrap: "host:port,host:port".
@@ -25,13 +28,13 @@ class Listener:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSources:
-    """One cluster and what can be asked about it.
+    """One cluster and its sources.
 
     Attributes:
-        cluster_id: refused if the cluster has another one; None: not checked.
-        zookeeper: what `streams.zookeeper.ensemble.parse_ensemble` reads; names of files, never
+        cluster_id: a cluster with another id is refused; None: not checked.
+        zookeeper: the input of `streams.zookeeper.ensemble.parse_ensemble`; names of files, never
             secrets.
-        jmx: what `streams.jmx.config.parse_jmx` reads; names of files, never secrets.
+        jmx: the input of `streams.jmx.config.parse_jmx`; names of files, never secrets.
     """
 
     cluster: str
@@ -42,7 +45,7 @@ class ClusterSources:
     jmx: Mapping[str, object] | None = None
 
     def options(self, state_dir: Path) -> Iterator[tuple[str, dict[str, str]]]:
-        """Each source's format and options, in the order that the checkpoint knows."""
+        """Yield each source's format and options, in the order of the checkpoint."""
         state = (state_dir / "clusters" / self.cluster).absolute()
         common = {
             "cluster": self.cluster,
@@ -71,6 +74,6 @@ class ClusterSources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSettings:
-    """What to follow: clusters, in an order that stays."""
+    """The clusters to follow, in a constant order."""
 
     clusters: Sequence[ClusterSources]

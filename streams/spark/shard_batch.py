@@ -1,4 +1,4 @@
-"""One batch of one shard: its packed state and rows in, the new state and the report out."""
+"""Applies one batch to one shard: packed state and rows in, new state and report out."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from streams.state.fact_codec import unpack
 
 
 class Tracked(NamedTuple):
-    """What a batch made of a shard: both as they are packed."""
+    """The result of a batch for a shard, packed."""
 
     state: bytes
     report: bytes
@@ -23,7 +23,7 @@ class Tracked(NamedTuple):
 def track(
     cluster: str, shard: int, before: bytes | None, packed: Sequence[bytes], transitions: Path
 ) -> Tracked:
-    """Apply a batch's chunks, in order; the transitions go to Parquet below `transitions`.
+    """Apply a batch's chunks, in order; write the transitions to Parquet below `transitions`.
 
     Raises:
         WireError: a record cannot be decoded.
@@ -65,7 +65,7 @@ def track(
 
 
 def take(batch: ShardBatch, held: list[ShardChunk], chunks: list[ShardChunk]) -> list[ShardChunk]:
-    """Apply chunks in order; those that wait for their transaction's end come back.
+    """Apply chunks in order; return those that wait for their transaction's end.
 
     Raises:
         WireError: a record cannot be decoded.
@@ -78,7 +78,7 @@ def take(batch: ShardBatch, held: list[ShardChunk], chunks: list[ShardChunk]) ->
             waiting.append(chunk)
         elif chunk.kind is Kind.RELEASE:
             for each in waiting:
-                # They take effect at the transaction's end, with all that stands before it.
+                # They take effect at the transaction's end, with all earlier records.
                 batch.apply(decoded(each.records), chunk.until)
             waiting = []
         elif chunk.kind is Kind.DROP:

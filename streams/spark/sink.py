@@ -1,8 +1,8 @@
-"""Each micro-batch's end on the driver: shard reports and cluster records make the next image.
+"""The end of each micro-batch on the driver: shard reports and cluster records update the image.
 
-What is collected here grows with brokers, directories and topics, not with replicas. A batch that
-is in the store already (Spark repeats one whose commit it did not finish) changes nothing there,
-but is still evaluated, since the shards' state depends on it.
+The collected data grows with brokers, directories and topics, not with replicas. A batch that is in
+the store already (Spark repeats one whose commit it did not finish) changes nothing there, but is
+still evaluated, since the shards' state depends on it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -25,7 +25,7 @@ from streams.state.journal_row import Told, unpack_row
 from streams.state.store import Outcome, Store, StoreError, TransitionFile
 
 Look = Callable[[str, int | None, str], None]
-"""Asks for a look at a broker's disks: cluster, broker (None: all), why."""
+"""Requests a poll of a broker's disks: cluster, broker (None: all), why."""
 _FACTS: Final = {ZOOKEEPER: "zookeeper", LOG_DIRS: "log_dirs", JMX: "jmx"}
 _ASKS_FOR_A_LOOK: Final = frozenset(
     {
@@ -51,19 +51,19 @@ class _Collected:
     facts: list[tuple[int, Told]] = field(default_factory=list)
 
     def place(self) -> dict[str, int]:
-        """Up to where each source is read by this batch: the same ones when it is repeated."""
+        """Return this batch's end position in each source: the same one when it is repeated."""
         ends = {_FACTS[shard]: told.until for shard, told in self.facts}
         if self.chunks:
             ends["kraft_metadata"] = max(chunk.end_offset for _, chunk in self.chunks)
         return ends
 
     def observations(self) -> list[Observation]:
-        """What was seen beside the metadata log, in the order it was seen."""
+        """Return the facts of the other sources, in the order in which they were observed."""
         facts = [fact for _, told in self.facts for fact in told.facts]
         return sorted(facts, key=lambda fact: fact.seen_ms)
 
     def batch(self) -> Batch | None:
-        """As the image takes it; None: the batch holds nothing of the metadata log."""
+        """Return the image's input; None: the batch has no records of the metadata log."""
         if not self.chunks:
             return None
         chunks = [chunk for _, chunk in sorted(self.chunks, key=lambda each: each[0])]
@@ -83,7 +83,7 @@ class _Collected:
 class StoreSink:
     """Writes batches to a store; the function for `foreachBatch`.
 
-    `look`: what is called where the disks must be looked at; None: they are not followed.
+    `look`: called when the disks must be polled; None: they are not followed.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class StoreSink:
         self._images: dict[str, tuple[ClusterImage, ClusterSummary]] = {}
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
-        """Evaluate the batch, and write it unless it is written.
+        """Evaluate the batch, and write it unless the store has it.
 
         Raises:
             StoreError: the store is of another history than the checkpoint, or cannot be written.
@@ -115,13 +115,13 @@ class StoreSink:
             self._ask(outcome)
 
     def _ask(self, outcome: Outcome) -> None:
-        """Have the disks looked at where something happened that they must be judged after."""
+        """Request polls of the disks after events that require their current state."""
         if self._look is None:
             return
         wanted = {
             each.broker: each.kind for each in outcome.events if each.kind in _ASKS_FOR_A_LOOK
         }
-        # None: all of them; a new topic may lie anywhere, a missed notification be of anybody.
+        # None: all brokers; a new topic may be on any, a missed notification may be of any.
         for broker, kind in wanted.items() if None not in wanted else [(None, wanted[None])]:
             self._look(outcome.cluster, broker, kind)
 

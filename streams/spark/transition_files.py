@@ -1,7 +1,7 @@
-"""Replica transitions to Parquet, written where they are found: on the executors.
+"""Writes replica transitions to Parquet, on the executors that find them.
 
-A file's name is made of what a repeated batch has in common with the first try, so a repetition
-writes the same bytes over it; the store names the files that belong to committed batches.
+A file's name depends only on properties that a repeated batch has in common with the first attempt,
+so a repetition overwrites it with the same bytes; the store names the files of committed batches.
 """
 
 import os
@@ -47,11 +47,11 @@ class Transitions:
     """Changes of replicas' directory states as columns, in the order of the metadata logs.
 
     Attributes:
-        logs: which of the cluster's metadata logs, counted from 1.
-        offsets: of the record; -1: the log before is over.
-        at_ms: its timestamp; never falling, so that sums over time are those over offsets.
-        was: the state before, as a place in STATES; ABSENT: the replica was not there.
-        now: the state after, likewise.
+        logs: number of the cluster's metadata log, counted from 1.
+        offsets: of the record; -1: the previous log has ended.
+        at_ms: its timestamp; never decreasing, so that sums over time equal those over offsets.
+        was: the state before, as an index into STATES; ABSENT: the replica did not exist.
+        now: the state after, as `was`.
     """
 
     logs: Numbers
@@ -77,7 +77,7 @@ def read_transitions(directory: Path, paths: Sequence[str]) -> Transitions:
         raise TransitionsUnreadable(f"{directory}: {error}") from error
     read = [_numbers(table) for table in tables]
     table = np.concatenate(read) if read else np.empty((0, len(columns)), dtype=np.int64)
-    # Files are of shards and batches; their records lie between one another.
+    # Each file is of one shard and batch; their records interleave.
     table = table[np.lexsort((table[:, 1], table[:, 0]))]
     logs, offsets, at_ms, brokers, was, now = table.T
     return Transitions(
@@ -114,11 +114,11 @@ def write_transitions(
     topics: list[tuple[bytes, str]],
     ids: list[DirectoryId],
 ) -> Path:
-    """Write one shard's transitions of one batch.
+    """Write one shard's transitions of one batch; return the file's path.
 
     `until`: the metadata log's number, and the offset before which the batch ends. `topics` and
-    `ids`: what the table's numbers stand for. Where another log begins, every replica of the one
-    before goes away, at offset -1.
+    `ids`: the values of the table's numbers. When another log begins, every replica of the previous
+    one is removed, at offset -1.
     """
     log, offset = until
     folder = directory / f"cluster={cluster}"

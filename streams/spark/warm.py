@@ -1,8 +1,8 @@
-"""`python -m streams.spark.warm`: make the archive of classes with which the JVM starts faster.
+"""`python -m streams.spark.warm`: creates the archive of classes that speeds up the JVM's start.
 
-Runs the job once over a log of one record and lets the JVM write down what it loaded (class data
-sharing, java's ArchiveClassesAtExit). Nothing depends on the archive; a JVM that it does not fit
-ignores it.
+Runs the job once over a log of one record; the JVM writes the classes that it loaded (class data
+sharing, java's ArchiveClassesAtExit). Nothing depends on the archive; a JVM ignores an archive
+that does not match.
 """
 
 import os
@@ -21,7 +21,7 @@ _DUMP_S_MAX: Final = 60.0
 
 
 def main() -> int:
-    """Make the archive unless it is there; 1 if the JVM did not write it."""
+    """Create the archive unless it exists; return 1 if the JVM did not write it."""
     archive = class_archive()
     if archive.is_file():
         return 0

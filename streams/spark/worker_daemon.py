@@ -1,14 +1,14 @@
-"""Spark's Python daemon, which forks the workers, with everything that they use imported before.
+"""Spark's Python daemon, which forks the workers after it has imported all modules they use.
 
-The workers then start at once, and share that memory. Spark runs it for its planning steps too,
-which use none of it.
+The workers then start immediately, and share that memory. Spark also runs it for its planning
+steps, which use none of them.
 """
 
 import signal
 import sys
 
-# Whatever stops Kraftgate (systemd: SIGTERM to each process of the unit) leaves them to the driver,
-# which ends the query in good order: a worker that dies before fails it. Forks inherit the mask.
+# A stop of Kraftgate (systemd: SIGTERM to each process of the unit) must not end them: the driver
+# ends the query in order, and a worker that dies earlier fails the query. Forks inherit the mask.
 # The daemon ends with its standard input, and ends the workers with SIGHUP.
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 

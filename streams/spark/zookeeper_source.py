@@ -1,4 +1,4 @@
-"""`zookeeper`: the PySpark Python Data Source over what a ZooKeeper shows.
+"""`zookeeper`: the PySpark Python Data Source over a ZooKeeper ensemble.
 
 Options: those of `streams.spark.journal_source`, and `ensemble` (`streams.zookeeper.ensemble`).
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ZooKeeperSource(DataSource):
-    """Registers as `zookeeper`."""
+    """The data source with the format `zookeeper`."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -31,23 +31,23 @@ class ZooKeeperSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The format's name."""
+        """Return the format's name."""
         return "zookeeper"
 
     def schema(self) -> str:
-        """Rows are facts, packed."""
+        """Return the schema: rows are packed facts."""
         return SCHEMA
 
     def streamReader(self, schema: StructType) -> "ZooKeeperReader":  # noqa: ARG002, N802
-        """The reader; nothing is opened yet."""
+        """Return the reader; nothing is opened yet."""
         return ZooKeeperReader(self._options, ZOOKEEPER, self.name())
 
 
 class ZooKeeperReader(JournalReader):
-    """Offers what was seen in ZooKeeper."""
+    """Reads the state of ZooKeeper."""
 
     def watch(self, journal: "Journal") -> Watcher:
-        """Begin to watch from where the journal's facts end."""
+        """Start watching from the end of the journal's facts."""
         from streams.state.source_status import now_ms
         from streams.zookeeper.content.reader import ContentReader
         from streams.zookeeper.content.when import is_written_by_kraft
@@ -77,7 +77,7 @@ class ZooKeeperReader(JournalReader):
 
 
 class _Watching:
-    """A watcher and a reader of all content, as every journalled source has it."""
+    """A watcher and a content reader, as one `Watcher`."""
 
     def __init__(self, watcher: "ZooKeeperWatcher", content: "ContentReader") -> None:
         self._watcher = watcher
@@ -98,7 +98,7 @@ class _Watching:
         )
         if content.error is None or said.waiting is not None:
             return said
-        # No error of the source: without comparisons everything else is still seen.
+        # Not an error of the source: without comparisons all other data is still current.
         why = content.error.detail
         words = f"the next reading of ZooKeeper's content; the last one failed: {why}"
         return replace(said, waiting=words)
