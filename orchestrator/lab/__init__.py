@@ -1,4 +1,4 @@
-"""The lab: a real Kafka cluster on loopback that walks the whole migration, for users and tests."""
+"""The lab: a real Kafka cluster on loopback that runs a full migration, for users and tests."""
 
 from orchestrator.lab.cluster.lab import Lab
 from orchestrator.lab.cluster.layout import Mode

@@ -1,16 +1,16 @@
-"""Everything the lab can raise, as one tree: each error says what, where and how to mend it.
+"""The errors of the lab as one tree: each has the failure, its place and the fix.
 
 LabError
 |- ToolMissingError          java or mvn is absent or too old
-|- JarsUnavailableError      mvn could not bring the jars, or another process holds the cache
+|- JarsUnavailableError      mvn could not fetch the jars, or another process holds the cache
 |- JarsDamagedError          a jar is absent or is not the one in jars.sha256
-|- SpecInvalidError          the lab that was asked for cannot exist
-|- HomeInUseError            the home directory is not an empty place for a new lab
-|- WrongStateError           this step does not follow from where the lab stands
-|  `- NoSuchIdError          the lab has no broker, controller, process or directory of that id
-|- ProcessDiedError          a process ended while something was expected of it
+|- SpecInvalidError          the requested lab cannot exist
+|- HomeInUseError            the home directory is not empty, or another lab uses it
+|- WrongStateError           the step is not possible in the lab's current state
+|  `- NoSuchIdError          the lab has no broker, controller, process or directory with that id
+|- ProcessDiedError          a process ended during a wait or a request that requires it
 |  `- BindRefusedError       because its port was taken
-|- WaitTimedOutError         a condition did not come within its time
+|- WaitTimedOutError         a condition was not met within its time
 |- LabClosedError            the lab was closed while a step waited
 |- ToolFailedError           a Kafka tool ended with an error
 |- RequestRefusedError       Kafka or ZooKeeper refused a request
@@ -25,10 +25,10 @@ class LabError(Exception):
     """An error of the lab.
 
     Args:
-        what: What went wrong, in one clause.
-        where: The file, process or address it happened at.
-        mend: What the reader can do about it.
-        exit_code: With which a command ends; None: that of the class.
+        what: The failure, in one clause.
+        where: The file, process or address of the failure.
+        mend: The fix, as an instruction.
+        exit_code: The exit code of a command; None: that of the class.
     """
 
     code: ClassVar[int] = 1
@@ -50,7 +50,7 @@ class ToolMissingError(LabError):
 
 
 class JarsUnavailableError(LabError):
-    """The jars could not be fetched."""
+    """mvn could not fetch the jars, or another process holds the cache."""
 
 
 class JarsDamagedError(LabError):
@@ -58,25 +58,25 @@ class JarsDamagedError(LabError):
 
 
 class SpecInvalidError(LabError):
-    """The lab that was asked for cannot exist."""
+    """The requested lab cannot exist."""
 
 
 class HomeInUseError(LabError):
-    """The home directory is not an empty place for a new lab."""
+    """The home directory is not empty, or another lab uses it."""
 
 
 class WrongStateError(LabError):
-    """The step does not follow from where the lab stands."""
+    """The step is not possible in the lab's current state."""
 
 
 class NoSuchIdError(WrongStateError):
-    """The lab has no broker, controller, process or directory of that id."""
+    """The lab has no broker, controller, process or directory with that id."""
 
     code = 2
 
 
 class ProcessDiedError(LabError):
-    """A process ended while something was expected of it."""
+    """A process ended during a wait or a request that requires it."""
 
 
 class BindRefusedError(ProcessDiedError):
@@ -84,7 +84,7 @@ class BindRefusedError(ProcessDiedError):
 
 
 class WaitTimedOutError(LabError):
-    """A condition did not come within its time."""
+    """A condition was not met within its time."""
 
 
 class LabClosedError(LabError):
@@ -104,4 +104,4 @@ class LabUnreachableError(LabError):
 
 
 class CommandFailedError(LabError):
-    """The lab answered the control socket with an error of its own."""
+    """The lab answered the control socket with an error."""

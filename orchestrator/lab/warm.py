@@ -1,7 +1,7 @@
-"""`python -m orchestrator.lab.warm`: make the archive that `machine.archive` uses.
+"""`python -m orchestrator.lab.warm`: creates the archive that `machine.archive` uses.
 
-A broker in migration mode loads most of what the lab's processes load: it is started once, and its
-JVM writes down what it loaded.
+A broker in migration mode loads most classes of the lab's processes: it is started once, and its
+JVM writes the classes that it loaded.
 """
 
 import os
@@ -15,7 +15,7 @@ _DUMP_S_MAX = 120.0
 
 
 def main() -> None:
-    """Make the archive unless it exists; exit with 1 if the JVM did not write it."""
+    """Create the archive unless it exists; exit with 1 if the JVM did not write it."""
     archive = class_archive(find_java())
     if archive.is_file():
         return

@@ -1,4 +1,4 @@
-"""The part of a lab that holds data: topics, records, log directories and metadata logs."""
+"""The part of a lab that has data: topics, records, log directories and metadata logs."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class LabData(LabMembers):
 
     @property
     def admin(self) -> Admin:
-        """Requests to the brokers, without the waiting of this class's methods."""
+        """The client for the brokers, without the waits of this class's methods."""
         if self._admin is None:
             self._admin = Admin(self.broker_bootstrap)
         return self._admin
@@ -45,24 +45,24 @@ class LabData(LabMembers):
 
         Args:
             name: Its name.
-            partitions: How many; ignored with `assignments`.
+            partitions: Their number; ignored with `assignments`.
             replication_factor: Replicas of each; ignored with `assignments`.
             config: Topic configuration.
-            assignments: The brokers of each partition, instead of Kafka's own placing.
+            assignments: The brokers of each partition, instead of Kafka's own assignment.
 
         Raises:
-            RequestRefusedError: Kafka refused it.
-            WaitTimedOutError: A partition got no leader.
+            RequestRefusedError: Kafka refused the request.
+            WaitTimedOutError: A partition has no leader.
         """
         self.admin.create_topic(name, partitions, replication_factor, config or {}, assignments)
         wanted = len(assignments) if assignments is not None else partitions
         self._wait_leaders(name, wanted)
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic and wait until the brokers list it no more.
+        """Delete a topic and wait until the brokers no longer list it.
 
         Raises:
-            RequestRefusedError: Kafka refused it.
+            RequestRefusedError: Kafka refused the request.
             WaitTimedOutError: It is still listed.
         """
         self.admin.delete_topic(name)
@@ -74,11 +74,11 @@ class LabData(LabMembers):
         )
 
     def add_partitions(self, name: str, total: int) -> None:
-        """Grow a topic to `total` partitions and wait until each has a leader.
+        """Increase a topic's partitions to `total` and wait until each has a leader.
 
         Raises:
-            RequestRefusedError: Kafka refused it.
-            WaitTimedOutError: A partition got no leader.
+            RequestRefusedError: Kafka refused the request.
+            WaitTimedOutError: A partition has no leader.
         """
         self.admin.add_partitions(name, total)
         self._wait_leaders(name, total)
@@ -89,8 +89,8 @@ class LabData(LabMembers):
         """Move partitions to other brokers.
 
         Args:
-            moves: The wanted brokers of each (topic, partition).
-            wait: Whether to return only when the replicas are where they were sent, in sync.
+            moves: The target brokers of each (topic, partition).
+            wait: Whether to wait until the replicas are on the target brokers, in sync.
 
         Raises:
             RequestRefusedError: Kafka refused one of them.
@@ -119,7 +119,7 @@ class LabData(LabMembers):
 
         Args:
             broker: Its id.
-            moves: The index of the wanted directory of each (topic, partition).
+            moves: The index of the target directory of each (topic, partition).
 
         Raises:
             RequestRefusedError: The broker refused one of them, or did not answer.
@@ -137,7 +137,7 @@ class LabData(LabMembers):
         self.admin.produce(topic, partition, count, size_bytes)
 
     def watermarks(self, topic: str, partition: int) -> tuple[int, int]:
-        """Return the partition's low and high watermark: what is still there to read.
+        """Return the partition's low and high watermark: the range that can be read.
 
         Raises:
             RequestRefusedError: Its leader did not answer.
@@ -173,7 +173,7 @@ class LabData(LabMembers):
         """Return a broker's log directory by its index, from 0.
 
         Raises:
-            WrongStateError: There is none such.
+            WrongStateError: There is no such directory.
         """
         return self._layout.directory(broker, index)
 
@@ -186,15 +186,15 @@ class LabData(LabMembers):
         """Make every later access below a log directory an error; the broker notices in about 10 s.
 
         Raises:
-            WrongStateError: It failed already, or does not exist yet.
+            WrongStateError: It has already failed, or does not exist yet.
         """
         directories.fail(self.directory(broker, index))
 
     def heal_directory(self, broker: int, index: int) -> None:
-        """Put a failed directory back; a broker uses it again from its next start.
+        """Restore a failed directory; a broker uses it again after its next start.
 
         Raises:
-            WrongStateError: It has not failed, or something took its place.
+            WrongStateError: It has not failed, or something else exists in its place.
         """
         directories.heal(self.directory(broker, index))
 
@@ -204,8 +204,9 @@ class LabData(LabMembers):
         """Wait until a broker has noticed its failed directory.
 
         Returns:
-            True when the broker goes on without it; False when it ended because of it, as a broker
-            in migration mode does, and any other whose last or metadata directory it was.
+            True when the broker continues without it; False when it ended because of it, as a
+            broker in migration mode does, and any other if it was its last or its metadata
+            directory.
 
         Raises:
             WaitTimedOutError: It has not noticed.
@@ -245,10 +246,10 @@ class LabData(LabMembers):
         return node.metadata_log
 
     def dump_log(self, path: Path) -> str:
-        """Return what kafka-dump-log prints for a metadata segment or snapshot.
+        """Return kafka-dump-log's output for a metadata segment or snapshot.
 
         Raises:
-            ToolFailedError: The file is not what it should be.
+            ToolFailedError: The file is not valid.
         """
         arguments = ("--cluster-metadata-decoder", "--files", str(path))
         return self._java.run_tool(_DUMP_MAIN, arguments, timeout_s=_DUMP_S_MAX)
@@ -257,7 +258,8 @@ class LabData(LabMembers):
         """Run kafka-configs --alter: settings of brokers and topics, quotas, credentials.
 
         Args:
-            arguments: Of whom, and what: ``--entity-type brokers --entity-default --add-config ..``
+            arguments: The entity and the change: ``--entity-type brokers --entity-default
+                --add-config ..``
 
         Raises:
             ToolFailedError: Kafka refused it.

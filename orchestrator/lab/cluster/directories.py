@@ -1,7 +1,7 @@
-"""Fails and heals a log directory without a container and as any user, root too.
+"""Fails and heals a log directory without a container and as any user, including root.
 
-The directory is renamed away and an empty file takes its place, so that the next write below it
-is an I/O error. ``chmod`` would not do: it does not bind root.
+The directory is renamed and an empty file takes its place, so that the next write below it is an
+I/O error. ``chmod`` is not sufficient: it does not restrict root.
 """
 
 from pathlib import Path
@@ -12,12 +12,12 @@ _AWAY = ".failed"
 
 
 def away(directory: Path) -> Path:
-    """Return where a failed directory's content waits to be healed."""
+    """Return the path of a failed directory's content."""
     return directory.with_name(directory.name + _AWAY)
 
 
 def is_failed(directory: Path) -> bool:
-    """Whether the directory was failed here and not healed yet."""
+    """Return whether the directory was failed by the lab and not healed yet."""
     return away(directory).exists()
 
 
@@ -25,7 +25,7 @@ def fail(directory: Path) -> None:
     """Make every later access below the directory an error.
 
     Raises:
-        WrongStateError: It has failed already, or is not there.
+        WrongStateError: It has already failed, or does not exist.
     """
     if is_failed(directory):
         raise WrongStateError(
@@ -42,10 +42,10 @@ def fail(directory: Path) -> None:
 
 
 def heal(directory: Path) -> None:
-    """Put the directory back as it was when it failed.
+    """Restore the directory with its content at the time of the failure.
 
     Raises:
-        WrongStateError: It has not failed, or something else took its place.
+        WrongStateError: It has not failed, or something else exists in its place.
     """
     if not is_failed(directory):
         raise WrongStateError(

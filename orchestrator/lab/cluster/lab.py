@@ -26,8 +26,8 @@ class Lab(LabReverting):
     """A whole lab: members, topics, migration, directory faults, metadata logs.
 
     Args:
-        spec: The lab's shape.
-        home: An empty or absent directory; a temporary one when None.
+        spec: The lab's configuration.
+        home: An empty or absent directory; None: a temporary one.
     """
 
     def __init__(self, spec: LabSpec | None = None, home: Path | None = None) -> None:
@@ -71,7 +71,7 @@ class Lab(LabReverting):
         self.active_controller()
 
     def start_kraft(self) -> None:
-        """Start a cluster that never knew ZooKeeper: the controllers, then the brokers.
+        """Start a cluster that was always in KRaft mode: the controllers, then the brokers.
 
         Raises:
             LabError: The lab runs already, or did not become ready.
@@ -93,7 +93,7 @@ class Lab(LabReverting):
         self.active_controller()
 
     def restart(self, who: int | str) -> None:
-        """Stop in order what runs, and start it again in the same mode.
+        """Stop a process in order if it runs, and start it again in the same mode.
 
         Raises:
             LabError: It did not stop or did not become ready.
@@ -104,7 +104,7 @@ class Lab(LabReverting):
         self.start(node.name)
 
     def start(self, who: int | str) -> None:
-        """Start again what was stopped or killed, in its last mode.
+        """Start a process that was stopped or killed, in its last mode.
 
         Raises:
             LabError: It runs already or did not become ready.
@@ -159,7 +159,7 @@ class Lab(LabReverting):
 
         Args:
             broker: Its id.
-            wait: Whether to return only when it is ready; without, it has just been started.
+            wait: Whether to wait until it is ready; otherwise it has only been started.
 
         Raises:
             WrongStateError: The metadata was not copied yet.
@@ -187,14 +187,14 @@ class Lab(LabReverting):
         return int(match[1])
 
     def finalize(self, *, early: bool = False) -> None:
-        """Restart the controllers one at a time without the migration flag. There is no way back.
+        """Restart the controllers one at a time without the migration flag. It has no rollback.
 
         Args:
-            early: Do it even while brokers still need ZooKeeper, as Kafka lets anyone do.
+            early: Do it even while brokers still need ZooKeeper; Kafka does not prevent it.
 
         Raises:
             WrongStateError: A broker is not in KRaft mode, and `early` was not given.
-            LabError: A controller did not come back.
+            LabError: A controller did not become ready.
         """
         waiting = dict(self._layout.controllers)
         while waiting:
@@ -213,7 +213,7 @@ class Lab(LabReverting):
 
         Raises:
             WrongStateError: A broker is not in KRaft mode, and `early` was not given.
-            LabError: The controller did not come back.
+            LabError: The controller did not become ready.
         """
         behind = [n.name for n in self._layout.brokers.values() if self.mode(n.name) != Mode.KRAFT]
         if behind and not early:
@@ -242,13 +242,13 @@ class Lab(LabReverting):
         )
 
     def migrate(self, progress: Callable[[str], None]) -> None:
-        """Go the whole way from ZooKeeper to finalized, in the order Kafka documents.
+        """Run the whole migration from ZooKeeper mode to finalized, in the order Kafka documents.
 
         Args:
-            progress: Told before each step what it is.
+            progress: Called before each step with its description.
 
         Raises:
-            LabError: A step failed; the lab stays where it was.
+            LabError: A step failed; the lab keeps its current state.
         """
         progress("starting the controllers in migration mode")
         self.start_controllers()

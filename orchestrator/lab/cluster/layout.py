@@ -1,4 +1,4 @@
-"""Who is in a lab and where each one lives: names, ports, directories, addresses. No I/O."""
+"""The nodes of a lab: names, ports, directories, addresses. No I/O."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ V = TypeVar("V")
 
 
 class Mode(Enum):
-    """How a broker is configured, in the order of the migration."""
+    """The configuration of a broker, in the order of the migration."""
 
     ZOOKEEPER = "zookeeper"
-    """Metadata from ZooKeeper, and no word of KRaft."""
+    """Metadata from ZooKeeper, without settings of KRaft."""
     MIGRATING = "migrating"
     """Metadata from ZooKeeper, with the migration enabled and the controllers named."""
     KRAFT = "kraft"
-    """Metadata from the controllers, and no word of ZooKeeper."""
+    """Metadata from the controllers, without settings of ZooKeeper."""
 
 
 @dataclass(slots=True)
@@ -35,10 +35,10 @@ class Node:
     Attributes:
         name: ``zookeeper`` (``zookeeper-1`` of several), ``broker-1``, ``controller-3000``.
         id: Its Kafka node id; 0 for ZooKeeper.
-        port: Where it listens, on loopback.
+        port: Its port on loopback.
         directories: Its log directories; ZooKeeper's one data directory.
-        jmx_port: Where its JMX numbers are served; None: it has no agent.
-        peer_ports: Where the other ZooKeeper servers reach it, to follow and to elect a leader.
+        jmx_port: The port of its JMX numbers; None: it has no agent.
+        peer_ports: The ports for the other ZooKeeper servers, to follow and to elect a leader.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Node:
 
     @property
     def address(self) -> str:
-        """Host and port, as clients write them."""
+        """Host and port, in the form that clients use."""
         return f"{LOOPBACK}:{self.port}"
 
     @property
@@ -60,7 +60,7 @@ class Node:
 
 
 class Layout:
-    """Every node of a lab with its place and its port."""
+    """Every node of a lab with its directories and its port."""
 
     def __init__(self, spec: LabSpec, home: Path, ports: Ports) -> None:
         self.spec = spec
@@ -110,11 +110,11 @@ class Layout:
         return (*self.zookeepers.values(), *self.controllers.values(), *self.brokers.values())
 
     def log_file(self, name: str) -> Path:
-        """The file with what the process of this name wrote to its output."""
+        """Return the file with the output of the process of this name."""
         return self.home / "logs" / f"{name}.log"
 
     def config_file(self, name: str, mode: str) -> Path:
-        """The properties file of this node in this mode."""
+        """Return the properties file of this node in this mode."""
         return self.home / "config" / f"{name}.{mode}.properties"
 
     @property
@@ -135,7 +135,7 @@ class Layout:
 
     @property
     def jmx_exporters(self) -> dict[int, str]:
-        """Where each node's JMX numbers are served, by node id; empty without agents."""
+        """The URL of each node's JMX numbers, by node id; empty without agents."""
         return {
             node.id: f"http://{LOOPBACK}:{node.jmx_port}/metrics"
             for node in self.nodes
@@ -144,11 +144,11 @@ class Layout:
 
     @property
     def voters(self) -> str:
-        """The static quorum, as ``controller.quorum.voters`` wants it."""
+        """The static quorum, in the form of ``controller.quorum.voters``."""
         return ",".join(f"{node.id}@{node.address}" for node in self.controllers.values())
 
     def broker(self, id_: int) -> Node:
-        """Return the broker of this id.
+        """Return the broker with this id.
 
         Raises:
             NoSuchIdError: The lab has none.
@@ -156,7 +156,7 @@ class Layout:
         return _pick(self.brokers, id_, "broker")
 
     def controller(self, id_: int) -> Node:
-        """Return the controller of this id.
+        """Return the controller with this id.
 
         Raises:
             NoSuchIdError: The lab has none.
@@ -164,7 +164,7 @@ class Layout:
         return _pick(self.controllers, id_, "controller")
 
     def named(self, name: str) -> Node:
-        """Return the node of this name.
+        """Return the node with this name.
 
         Raises:
             NoSuchIdError: The lab has none.
@@ -175,7 +175,7 @@ class Layout:
         """Return a broker's log directory by its index, from 0.
 
         Raises:
-            NoSuchIdError: No such broker, or it has not that many directories.
+            NoSuchIdError: The broker, or its directory with this index, does not exist.
         """
         return _pick(dict(enumerate(self.broker(broker).directories)), index, "log directory")
 

@@ -1,4 +1,4 @@
-"""The part of a lab that starts its members in the right mode and knows when each one is ready."""
+"""The part of a lab that starts its members in the right mode and determines when each is ready."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -39,8 +39,8 @@ class LabMembers(LabProcesses):
     """Starts ZooKeeper, brokers and controllers.
 
     Args:
-        spec: The lab's shape.
-        home: An empty or absent directory; a temporary one when None.
+        spec: The lab's configuration.
+        home: An empty or absent directory; None: a temporary one.
     """
 
     def __init__(self, spec: LabSpec | None = None, home: Path | None = None) -> None:
@@ -66,12 +66,12 @@ class LabMembers(LabProcesses):
 
     @property
     def jmx_exporters(self) -> dict[int, str]:
-        """Where each node's JMX numbers are served, by node id; empty without `LabSpec.jmx`."""
+        """The URL of each node's JMX numbers, by node id; empty without `LabSpec.jmx`."""
         return self._layout.jmx_exporters
 
     @property
     def zookeeper(self) -> ZooKeeperShell:
-        """What an operator does in this lab's ZooKeeper by hand.
+        """The operations that an operator performs manually in this lab's ZooKeeper.
 
         Raises:
             WrongStateError: ZooKeeper was not started.
@@ -93,10 +93,10 @@ class LabMembers(LabProcesses):
         return tuple(node.name for node in self._layout.nodes)
 
     def resolve(self, who: str) -> str:
-        """Return the name that a person means: ``broker-2`` by itself, ``2``, or ``3000``.
+        """Return the process name for a user's input: ``broker-2`` itself, ``2``, or ``3000``.
 
         Raises:
-            WrongStateError: The lab has none such.
+            WrongStateError: The lab has no such process.
         """
         if not who.isdecimal():
             return self._layout.named(who).name
@@ -105,15 +105,15 @@ class LabMembers(LabProcesses):
         return known[id_].name if known else self._layout.broker(id_).name
 
     def address(self, name: str) -> str:
-        """Return where this process listens."""
+        """Return the process's host and port."""
         return self._layout.named(name).address
 
     def was_started(self, name: str) -> bool:
-        """Whether this process was ever started."""
+        """Return whether this process was ever started."""
         return self._layout.named(name).name in self._processes
 
     def mode(self, name: str) -> Mode | None:
-        """Return how the broker or controller was last started; None before its first start."""
+        """Return the mode in which the broker or controller was last started; None: never."""
         return self._modes.get(self._layout.named(name).name)
 
     @property
@@ -164,11 +164,11 @@ class LabMembers(LabProcesses):
         return self._java.command(self.spec.zookeeper_heap_mb, _ZOOKEEPER_MAIN, str(file))
 
     def start_broker(self, id_: int, mode: Mode | None = None, *, wait: bool = True) -> None:
-        """Start a broker, in its last mode unless told otherwise; the first is ZooKeeper's.
+        """Start a broker, by default in its last mode; the first one is ZooKeeper mode.
 
         Args:
             id_: The broker.
-            mode: How it is configured.
+            mode: Its configuration.
             wait: Whether to return only when it is ready.
 
         Raises:
@@ -197,7 +197,7 @@ class LabMembers(LabProcesses):
         return None
 
     def active_controller(self, *, timeout_s: float = _LEADER_S_MAX) -> int:
-        """Return the id of the controller that leads, waiting for an election if need be.
+        """Return the id of the controller that leads, waiting for an election if necessary.
 
         Raises:
             WrongStateError: No controller runs.
@@ -230,7 +230,7 @@ class LabMembers(LabProcesses):
     def _start_together(
         self, nodes: Sequence[Node], start: Callable[[Node], None], ready: str
     ) -> None:
-        """Start nodes that need each other; all begin again when a port was taken."""
+        """Start nodes that need each other; restart all of them when a port was taken."""
         for attempt in range(1, _BIND_ATTEMPTS + 1):
             for node in nodes:
                 start(node)
@@ -252,10 +252,10 @@ class LabMembers(LabProcesses):
         return True
 
     def _format(self, files: Sequence[Path], cluster_id: str) -> None:
-        """Write the identity into the directories of nodes that begin their life in KRaft mode."""
+        """Write the identity into the directories of nodes that are first started in KRaft mode."""
 
         def one(file: Path) -> None:
-            # One word: a cluster id may begin with a dash.
+            # One argument: a cluster id may begin with a dash.
             named = f"--cluster-id={cluster_id}"
             release = self.spec.release_version
             arguments = ("format", named, "--release-version", release, "-c", str(file))
@@ -280,7 +280,7 @@ class LabMembers(LabProcesses):
         return [f"-javaagent:{self._agent}={LOOPBACK}:{node.jmx_port}:{file}"]
 
     def _boot(self, node: Node, command: Callable[[], list[str]], ready: tuple[str, ...]) -> None:
-        """Start a process; on its first start, move to another port while its port is taken."""
+        """Start a process; on its first start, switch to another port while its port is taken."""
         for attempt in range(1, _BIND_ATTEMPTS + 1):
             self._launch(node, command())
             try:
@@ -297,7 +297,7 @@ class LabMembers(LabProcesses):
             self.wait_for_log(node.name, pattern, timeout_s=_START_S_MAX)
 
     def _wait_session_gone(self, node: Node) -> None:
-        """Wait for the end of an earlier incarnation's session: a start within it dies."""
+        """Wait for the end of the previous process's session: a broker started earlier dies."""
         self._waiter.until(
             f"the ZooKeeper session of {node.name}'s last life to end",
             lambda: not self.zookeeper.broker_is_present(node.id) or None,

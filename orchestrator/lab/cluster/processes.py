@@ -1,8 +1,8 @@
-"""The part of a lab that holds processes: its home, its ports, its faults and its end.
+"""The part of a lab that has processes: its home, its ports, its faults and its end.
 
-`Lab` in cluster.py is what others use; it is built in five floors so that each stays one sitting:
-processes (here), members (members.py), data (data.py), the way back (reverting.py), the cluster and
-its migration (cluster.py).
+Other modules use `Lab` in lab.py; it is built in five layers to keep each module small: processes
+(here), members (members.py), data (data.py), rollback (rollback.py), the cluster and its migration
+(lab.py).
 """
 
 import atexit
@@ -35,14 +35,14 @@ _CLOSE_S_MAX = 15.0
 class LabProcesses:
     """Owns the home directory and every process below it; a context manager.
 
-    Leaving it ends all processes: in order when the home was given, since its data may be looked
-    at later; with SIGKILL when the home is temporary, and then the home goes too. SIGTERM to this
-    process leaves it as well, when it was entered on the main thread. If this process is killed,
-    the kernel kills the lab's processes.
+    Leaving the context ends all processes: in order when the home was given, since its data may be
+    inspected later; with SIGKILL when the home is temporary, and then the home is removed, too.
+    SIGTERM to this process also leaves the context, when it was entered on the main thread. If this
+    process is killed, the kernel kills the lab's processes.
 
     Args:
-        spec: The lab's shape.
-        home: An empty or absent directory; a temporary one when None.
+        spec: The lab's configuration.
+        home: An empty or absent directory; None: a temporary one.
 
     Raises:
         LabError: Java, Maven or the jars are missing, or the home is in use.
@@ -72,7 +72,7 @@ class LabProcesses:
         atexit.register(self.close)
 
     def __enter__(self) -> Self:
-        """Return the lab; from here on SIGTERM leaves it in order."""
+        """Return the lab; from now on SIGTERM leaves the context in order."""
         on_main = threading.current_thread() is threading.main_thread()
         if on_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             self._old_sigterm = signal.signal(signal.SIGTERM, _leave)
@@ -92,14 +92,14 @@ class LabProcesses:
                 signal.signal(signal.SIGTERM, self._old_sigterm)
 
     def end_waits(self) -> None:
-        """End every wait with LabClosedError, so that other threads let go of the lab."""
+        """End every wait with LabClosedError, so that other threads release the lab."""
         self._waiter.close()
 
     def close(self) -> None:
-        """End every wait and every process; calling it again changes nothing.
+        """End every wait and every process; a second call does nothing.
 
         Raises:
-            WaitTimedOutError: A process survived SIGKILL; all others are gone by then.
+            WaitTimedOutError: A process survived SIGKILL; all others have ended.
         """
         self._waiter.close()
         with self._changing:
@@ -137,7 +137,7 @@ class LabProcesses:
         self._process(name).freeze()
 
     def thaw(self, name: str) -> None:
-        """Let a frozen process go on.
+        """Send SIGCONT to a frozen process.
 
         Raises:
             WrongStateError: No such process was started.
@@ -146,11 +146,11 @@ class LabProcesses:
         self._process(name).thaw()
 
     def stop(self, who: int | str, *, timeout_s: float = _STOP_S_MAX) -> None:
-        """Stop a process in order: SIGTERM, on which a broker hands its leaderships over.
+        """Stop a process in order: SIGTERM, on which a broker transfers its leaderships.
 
         Args:
             who: A broker's id, or the name of any process.
-            timeout_s: How long the stop may take, seconds.
+            timeout_s: Maximum duration of the stop, seconds.
 
         Raises:
             WrongStateError: It does not run, or is frozen.
@@ -171,13 +171,13 @@ class LabProcesses:
         )
 
     def is_alive(self, name: str) -> bool:
-        """Whether the process runs; a frozen one does."""
+        """Return whether the process runs; a frozen one does."""
         with self._changing:
             process = self._processes.get(self._layout.named(name).name)
         return process is not None and process.alive
 
     def is_frozen(self, name: str) -> bool:
-        """Whether the process was frozen and not thawed since."""
+        """Return whether the process was frozen and not thawed since."""
         return self.is_alive(name) and self._process(name).frozen
 
     def pid(self, name: str) -> int:
@@ -189,15 +189,15 @@ class LabProcesses:
         return self._process(name).pid
 
     def log_file(self, name: str) -> Path:
-        """Return the file with the output of the process, all its starts after each other."""
+        """Return the file with the output of the process, of all its starts in order."""
         return self._layout.log_file(self._layout.named(name).name)
 
     def wait_for_log(self, name: str, pattern: str, *, timeout_s: float = 60.0) -> re.Match[str]:
         """Wait until the process has logged a match since its last start, and return it.
 
         Raises:
-            ProcessDiedError: It ended without.
-            WaitTimedOutError: It did not in time.
+            ProcessDiedError: It ended without a match.
+            WaitTimedOutError: There was no match in time.
         """
         process, compiled = self._process(name), re.compile(pattern)
         return self._waiter.until(
@@ -209,7 +209,7 @@ class LabProcesses:
         )
 
     def wait_dead(self, name: str, *, timeout_s: float = 60.0) -> None:
-        """Wait until the process has ended of itself.
+        """Wait until the process has ended by itself.
 
         Raises:
             WaitTimedOutError: It still runs.
@@ -249,7 +249,7 @@ class LabProcesses:
         return process
 
     def _stop_all_in_order(self) -> None:
-        """Stop brokers, then controllers, then ZooKeeper, as far as that goes in the time given."""
+        """Stop brokers, then controllers, then ZooKeeper, each group within its time limit."""
         for group in (self._layout.brokers, self._layout.controllers, self._layout.zookeepers):
             names = {node.name for node in group.values()}
             members = [p for p in self._processes.values() if p.name in names]

@@ -1,7 +1,7 @@
-"""Server properties: one file per node and mode, rendered from the layout. Pure, but for writing.
+"""Server properties: one file per node and mode, rendered from the layout. Pure, except `write`.
 
-A broker's three files differ only where the migration demands it, which is what an operator
-compares them for.
+A broker's three files differ only where the migration requires it, so that an operator can compare
+them.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ includeObjectNames:
   - "kafka.server:type=ReplicaManager,*"
   - "org.apache.kafka.server:*"
 """
-"""The agent's configuration: all beans would cost a second of processor time at each look."""
+"""The agent's configuration: all beans would cost a second of processor time at each poll."""
 
 
 def zookeeper_properties(layout: Layout, node: Node) -> dict[str, str]:

@@ -1,13 +1,13 @@
-"""The part of a lab that goes back: each step of Apache's reverting during the migration.
+"""The part of a lab that performs the rollback: each step of Apache's reverting procedure.
 
 The order is that of Kafka 3.9's documentation, "Reverting to ZooKeeper mode During the Migration":
 brokers in KRaft mode return to migration mode one by one, the controllers are deprovisioned,
-/controller and /migration are deleted at once, and the brokers restart in ZooKeeper mode.
+/controller and /migration are deleted immediately, and the brokers restart in ZooKeeper mode.
 
-Seen on 3.9.1: within milliseconds of the deletion a broker takes /controller, in migration mode
-too. Until then a broker that is stopped waits for the KRaft controller, more than a minute, so the
-steps refuse another order. What a broker holds of the metadata log may stay where it is: when it
-enters migration mode again it deletes that (KAFKA-16463).
+Observed on 3.9.1: within milliseconds of the deletion a broker creates /controller, also in
+migration mode. Until then a broker that is stopped waits for the KRaft controller, more than a
+minute, so the steps refuse another order. A broker's copy of the metadata log may remain: when it
+enters migration mode again it deletes the copy (KAFKA-16463).
 """
 
 from collections.abc import Callable
@@ -27,11 +27,11 @@ _ELECTION_S_MAX = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ClearedZnodes:
-    """What was taken out of ZooKeeper.
+    """The znodes that were removed from ZooKeeper.
 
     Attributes:
         controller: Whether /controller of a KRaft controller was deleted.
-        migration: The text of /migration, which is worth keeping; None when there was none.
+        migration: The text of /migration, which an operator should save; None: there was none.
         migration_deleted: Whether it was deleted, too.
     """
 
@@ -41,7 +41,7 @@ class ClearedZnodes:
 
 
 class LabReverting(LabData):
-    """Takes a cluster back to ZooKeeper, as far as it had come."""
+    """Rolls a cluster back to ZooKeeper from any step before finalization."""
 
     def revert_to_migration(self, broker: int) -> None:
         """Restart a broker that runs in KRaft mode in migration mode.
@@ -55,10 +55,10 @@ class LabReverting(LabData):
         self._change_mode(broker, Mode.MIGRATING, wait=True)
 
     def deprovision_controllers(self) -> tuple[Path, ...]:
-        """Stop the controllers and move their metadata away, so that the next ones begin anew.
+        """Stop the controllers and rename their metadata directories; the next ones start empty.
 
         Returns:
-            Where the metadata directories are now.
+            The new paths of the metadata directories.
 
         Raises:
             WrongStateError: There are none, one is frozen, or a broker needs them: it is in KRaft
@@ -90,17 +90,17 @@ class LabReverting(LabData):
         return tuple(moved)
 
     def clear_znodes(self, *, keep_migration: bool = False) -> ClearedZnodes:
-        """Delete /controller, and read and delete /migration: zookeeper-shell's part.
+        """Delete /controller, and read and delete /migration: the steps of zookeeper-shell.
 
-        Returns once a broker controls the cluster and every broker that runs knows it.
+        Returns once a broker is the controller of the cluster and every running broker reports it.
 
         Args:
-            keep_migration: Leave /migration, as somebody who forgets it would.
+            keep_migration: Leave /migration, as an operator who forgets it does.
 
         Raises:
             WrongStateError: A KRaft controller runs; it would write both again.
             RequestRefusedError: ZooKeeper did not answer.
-            WaitTimedOutError: No broker took the cluster over.
+            WaitTimedOutError: No broker became the controller.
         """
         running = [n.name for n in self._layout.controllers.values() if self.is_alive(n.name)]
         if running:
@@ -123,11 +123,11 @@ class LabReverting(LabData):
         )
 
     def revert_to_zookeeper(self, broker: int) -> None:
-        """Restart a broker that runs in migration mode without a word of KRaft.
+        """Restart a broker that runs in migration mode without any setting of KRaft.
 
         Raises:
-            WrongStateError: It is not in migration mode, or a KRaft controller holds /controller:
-                it would not know the broker any more.
+            WrongStateError: It is not in migration mode, or a KRaft controller owns /controller: it
+                would no longer know the broker.
             LabError: It did not stop or did not become ready.
         """
         self._expect_mode(broker, Mode.MIGRATING, "Take it back to migration mode first.")
@@ -140,14 +140,14 @@ class LabReverting(LabData):
         self._change_mode(broker, Mode.ZOOKEEPER, wait=True)
 
     def roll_back(self, progress: Callable[[str], None], *, keep_migration: bool = False) -> None:
-        """Go the whole way back to ZooKeeper from wherever the migration stands.
+        """Run the whole rollback to ZooKeeper from the current step of the migration.
 
         Args:
-            progress: Told before each step what it is.
-            keep_migration: Leave /migration, as somebody who forgets it would.
+            progress: Called before each step with its description.
+            keep_migration: Leave /migration, as an operator who forgets it does.
 
         Raises:
-            LabError: A step failed; the lab stays where it was.
+            LabError: A step failed; the lab keeps its current state.
         """
         for id_ in self._in_mode(Mode.KRAFT):
             progress(f"restarting broker {id_} in migration mode")
@@ -168,9 +168,9 @@ class LabReverting(LabData):
         return holder is not None and holder[1]
 
     def _wait_controlled_by_broker(self) -> None:
-        """Wait until every broker that answers knows the one that controls the cluster now.
+        """Wait until every broker that answers reports the new controller.
 
-        One that is stopped before waits for minutes for the KRaft controller that is gone.
+        A broker that is stopped earlier waits for minutes for the KRaft controller that is gone.
         """
         running = [node for node in self._layout.brokers.values() if self._answers(node)]
 

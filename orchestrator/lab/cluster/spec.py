@@ -1,4 +1,4 @@
-"""What a lab shall be: how many of what, how large, and which server properties differ."""
+"""The configuration of a lab: number and size of its members, overridden server properties."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,24 +10,25 @@ CONTROLLER_ID_FIRST = 3000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabSpec:
-    """The shape of a lab.
+    """The configuration of a lab.
 
     The timing settings of Kafka (session timeouts, idle no-op records) keep their defaults unless
-    an override changes them, so that what is observed here is what production does.
+    an override changes them, so that observations here apply to production.
 
     Attributes:
-        brokers: How many brokers, ids 1 to N.
+        brokers: Number of brokers, ids 1 to N.
         directories: Log directories of each broker.
-        controllers: How many controllers, ids from 3000.
-        zookeepers: How many servers ZooKeeper consists of.
+        controllers: Number of controllers, ids from 3000.
+        zookeepers: Number of ZooKeeper servers.
         broker_heap_mb: Heap of a broker, MiB.
         controller_heap_mb: Heap of a controller, MiB.
         zookeeper_heap_mb: Heap of a ZooKeeper server, MiB.
-        broker_properties: Server properties that every broker gets in every mode.
-        controller_properties: Server properties that every controller gets.
-        release_version: What the controllers are formatted with: their first metadata.version.
-        zookeeper_properties: Settings that every ZooKeeper server gets.
-        zookeeper_chroot: Path under which Kafka lives in ZooKeeper, such as ``/kafka``; or none.
+        broker_properties: Server properties of every broker in every mode.
+        controller_properties: Server properties of every controller.
+        release_version: The release with which the controllers are formatted: their first
+            metadata.version.
+        zookeeper_properties: Settings of every ZooKeeper server.
+        zookeeper_chroot: Kafka's path in ZooKeeper, such as ``/kafka``; or none.
         jmx: Whether each broker and controller runs jmx_exporter's agent, as operators do.
     """
 
@@ -46,7 +47,7 @@ class LabSpec:
     jmx: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a shape that cannot be started.
+        """Validate the configuration.
 
         Raises:
             SpecInvalidError: A number is out of its range, or the chroot is not an absolute path.

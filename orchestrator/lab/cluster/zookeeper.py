@@ -1,4 +1,4 @@
-"""What the lab does in ZooKeeper itself, through one kazoo client with bounded calls."""
+"""The lab's operations in ZooKeeper, through one kazoo client with bounded calls."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class ZooKeeperShell:
-    """Reads what tells how far the migration is; writes and deletes what somebody does by hand.
+    """Reads the progress of the migration; writes and deletes znodes as an operator does manually.
 
     Args:
         connect: The connect string, with Kafka's chroot.
@@ -32,7 +32,7 @@ class ZooKeeperShell:
         self._client = Client(Ensemble(connect=address, session_timeout_ms=session_ms))
 
     def open(self) -> None:
-        """Connect, and make the chroot, as an operator does before the first broker.
+        """Connect, and create the chroot, as an operator does before the first broker.
 
         Raises:
             RequestRefusedError: No connection in time.
@@ -47,7 +47,7 @@ class ZooKeeperShell:
         self._client.close()
 
     def get(self, path: str) -> bytes | None:
-        """Return a znode's data, or None when there is no such znode.
+        """Return a znode's data, or None when the znode does not exist.
 
         Raises:
             RequestRefusedError: ZooKeeper did not answer.
@@ -70,7 +70,7 @@ class ZooKeeperShell:
         return str(json.loads(data)["id"]) if data else None
 
     def broker_is_present(self, id_: int) -> bool:
-        """Whether the broker's ephemeral znode exists."""
+        """Return whether the broker's ephemeral znode exists."""
         return self.get(f"/brokers/ids/{id_}") is not None
 
     def copied_offset(self) -> int:
@@ -79,7 +79,7 @@ class ZooKeeperShell:
         return int(json.loads(data)["kraft_metadata_offset"]) if data else -1
 
     def controller(self) -> tuple[int, bool] | None:
-        """Return who holds /controller and whether that is a KRaft controller; None: nobody."""
+        """Return the owner of /controller and whether it is a KRaft controller; None: no owner."""
         data = self.get("/controller")
         if data is None:
             return None
@@ -87,7 +87,7 @@ class ZooKeeperShell:
         return int(content["brokerid"]), int(content.get("kraftControllerEpoch", -1)) >= 0
 
     def delete(self, path: str) -> None:
-        """Delete a znode; one that is not there is as good as deleted.
+        """Delete a znode; one that does not exist counts as deleted.
 
         Raises:
             RequestRefusedError: ZooKeeper did not answer, or the znode has children.
@@ -100,7 +100,7 @@ class ZooKeeperShell:
         self._bounded(f"delete {path}", delete)
 
     def put(self, path: str, data: bytes) -> None:
-        """Write a znode, made if it is not there; as an operator must not while Kafka writes.
+        """Write a znode, and create it if it does not exist; not safe while Kafka writes it.
 
         Raises:
             RequestRefusedError: ZooKeeper did not answer.
@@ -118,7 +118,7 @@ class ZooKeeperShell:
         """Return the names of a znode's children, in order.
 
         Raises:
-            RequestRefusedError: ZooKeeper did not answer, or there is no such znode.
+            RequestRefusedError: ZooKeeper did not answer, or the znode does not exist.
         """
 
         def read() -> list[str]:

@@ -1,11 +1,11 @@
-"""How commands reach a running lab: JSON lines over a Unix socket in its home.
+"""The transport of commands to a running lab: JSON lines over a Unix socket in its home.
 
     command -> lab   {"command": "freeze", "arguments": {"name": "broker-1"}}
-    lab -> command   {"progress": "..."}      any number, as the step goes on
-                     {"working": true}        every few seconds, so that silence means trouble
+    lab -> command   {"progress": "..."}      any number, during the step
+                     {"working": true}        every few seconds: silence is an error
                      {"result": {...}}        or {"error": {"what": .., "where": .., "mend": ..}}
 
-Only the lab's own user can connect. A step goes on when its command goes away.
+Only the lab's own user can connect. A step continues when its command disconnects.
 """
 
 import contextlib
@@ -33,12 +33,12 @@ _BACKLOG = 16
 
 
 class ControlServer:
-    """Listens in a lab's home and hands each request to `handler` on a thread of its own.
+    """Listens in a lab's home and passes each request to `handler` on a thread of its own.
 
     Args:
         home: The lab's home.
-        handler: Gets command, arguments and a progress callback; returns the result, or raises
-            a LabError.
+        handler: Called with command, arguments and a progress callback; returns the result, or
+            raises a LabError.
     """
 
     def __init__(self, home: Path, handler: Handler) -> None:
@@ -54,8 +54,8 @@ class ControlServer:
         self._accepting.start()
 
     def close(self) -> None:
-        """Take no more requests, and give the running ones a moment to answer."""
-        with contextlib.suppress(OSError):  # not connected is what a listener always is
+        """Reject further requests, and wait briefly for the answers to the current ones."""
+        with contextlib.suppress(OSError):  # a listener is never connected
             self._listener.shutdown(socket.SHUT_RDWR)
         self._accepting.join(_JOIN_S_MAX)
         self._listener.close()
@@ -86,7 +86,7 @@ class ControlServer:
 
 
 class _Reply:
-    """The lab's side of one conversation; a command that went away is no reason to stop."""
+    """The lab's side of one connection; a step continues after its command disconnected."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -125,7 +125,7 @@ def ask(home: Path, command: str, arguments: Message, progress: Progress) -> Mes
     """Send one command to the lab in this home and return its result.
 
     Raises:
-        LabUnreachableError: No lab runs there, or it fell silent.
+        LabUnreachableError: No lab runs there, or it stopped answering.
         CommandFailedError: The lab answered with an error.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
@@ -182,7 +182,7 @@ def _read_request(connection: socket.socket) -> tuple[str, Message]:
 
 @contextlib.contextmanager
 def _short_address(home: Path) -> Iterator[str]:
-    """Name the socket by an open directory: an address holds 107 bytes, a home may be longer."""
+    """Yield an address by an open directory: it holds 107 bytes, a home's path may be longer."""
     directory = os.open(home, os.O_PATH | os.O_DIRECTORY)
     try:
         yield f"/proc/self/fd/{directory}/{SOCKET}"

@@ -1,4 +1,4 @@
-"""`kraftgate lab start`: brings a lab up, says how to reach it, holds it until interrupted."""
+"""`kraftgate lab start`: starts a lab, prints its addresses, and runs it until interrupted."""
 
 import signal
 import time
@@ -18,14 +18,14 @@ _WATCH_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """What `lab start` was asked for.
+    """The arguments of `lab start`.
 
     Attributes:
-        spec: The lab's shape.
-        home: Where it lives.
+        spec: The lab's configuration.
+        home: Its home directory.
         fresh: Whether an ended lab in that home is removed first.
-        kraft: Whether the cluster never knew ZooKeeper.
-        topics: How many topics to create, named topic-1 and so on.
+        kraft: Whether the cluster is in KRaft mode from the start.
+        topics: Number of topics to create, named topic-1 and so on.
         partitions: Partitions of each.
         replication_factor: Replicas of each partition.
     """
@@ -40,11 +40,11 @@ class Start:
 
 
 def hold(start: Start, say: Callable[[str], None]) -> None:
-    """Bring the lab up and hold it until SIGINT or SIGTERM, which is its normal end.
+    """Start the lab and run it until SIGINT or SIGTERM, which is its normal end.
 
     Raises:
-        LabError: It could not be brought up.
-        KeyboardInterrupt: It was interrupted before it was up.
+        LabError: It could not be started.
+        KeyboardInterrupt: It was interrupted before it was ready.
     """
     if start.fresh:
         clear_home(start.home)
@@ -93,7 +93,7 @@ def _bring_up(lab: Lab, start: Start, say: Callable[[str], None]) -> None:
 
 
 def _welcome(lab: Lab, start: Start) -> list[str]:
-    """What a person does next, a line each."""
+    """Return the next steps for the user, one per line."""
     lines = [f"the lab is ready in {lab.home}"]
     if not start.kraft:
         lines.append(f"  ZooKeeper    {lab.zookeeper_connect}")
@@ -109,7 +109,7 @@ def _welcome(lab: Lab, start: Start) -> list[str]:
 
 
 def _watch(lab: Lab, say: Callable[[str], None]) -> None:
-    """Say which process ends or comes back, until interrupted."""
+    """Print each process that ends or starts again, until interrupted."""
     alive = {name: lab.is_alive(name) for name in lab.names}
     while True:
         time.sleep(_WATCH_S)

@@ -1,4 +1,4 @@
-"""What a running lab does on request: one function per command of the control socket."""
+"""The operations of a running lab: one function per command of the control socket."""
 
 import threading
 from collections.abc import Callable
@@ -18,9 +18,9 @@ class Operation:
     """A command.
 
     Attributes:
-        run: What it does.
-        step: Whether it changes the lab's course, so that only one such runs at a time. Faults
-            and questions are not steps: they are wanted while one runs.
+        run: Its function.
+        step: Whether it changes the lab's course, so that only one such runs at a time. Faults and
+            queries are not steps: they are allowed while one runs.
     """
 
     run: _Run
@@ -28,7 +28,7 @@ class Operation:
 
 
 class Operations:
-    """Hands requests to a lab, one step at a time."""
+    """Passes requests to a lab, one step at a time."""
 
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
@@ -36,7 +36,7 @@ class Operations:
         self._running: str | None = None
 
     def handle(self, command: str, arguments: Message, progress: Progress) -> Message:
-        """Carry out one request.
+        """Execute one request.
 
         Raises:
             LabError: It failed, is unknown, or another step is running.

@@ -1,4 +1,4 @@
-"""A lab at one moment, for `kraftgate lab status`."""
+"""The state of a lab at one moment, for `kraftgate lab status`."""
 
 from dataclasses import dataclass
 
@@ -13,10 +13,10 @@ class ProcessStatus:
     Attributes:
         name: Its name.
         state: ``running``, ``frozen``, ``ended``, or ``not started``.
-        mode: How it was last configured; None for ZooKeeper and what never ran.
-        pid: The process id while it lives.
-        address: Where it listens.
-        failed_directories: The indexes of its directories that were failed here.
+        mode: Its last configuration; None for ZooKeeper and for processes that never ran.
+        pid: The process id while it runs.
+        address: Its host and port.
+        failed_directories: The indexes of its directories that the lab failed.
     """
 
     name: str
@@ -53,7 +53,7 @@ class LabStatus:
 
 
 def status(lab: Lab) -> LabStatus:
-    """Ask a lab how it stands.
+    """Return the state of a lab.
 
     Raises:
         RequestRefusedError: ZooKeeper does not answer; it may be frozen.

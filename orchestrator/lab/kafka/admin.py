@@ -1,4 +1,4 @@
-"""Topics and records: what the lab asks the brokers, with typed errors and bounded calls."""
+"""The lab's requests for topics and records to the brokers, with typed errors and bounded calls."""
 
 import threading
 import time
@@ -31,8 +31,8 @@ class Admin:
         self._config: dict[str, str | int | float | bool] = {
             "bootstrap.servers": bootstrap,
             "log_level": 0,
-            # librdkafka asks for the controller when it looks at the cluster anew, which is every
-            # five minutes unless told otherwise: too seldom for a cluster that has just started.
+            # librdkafka requests the controller when it refreshes the metadata, by default every
+            # five minutes: too rarely for a cluster that has just started.
             "topic.metadata.refresh.interval.ms": 500,
         }
         self._client: AdminClient | None = None
@@ -46,7 +46,7 @@ class Admin:
         config: Mapping[str, str],
         assignments: Sequence[Sequence[int]] | None,
     ) -> None:
-        """Create a topic, its replicas placed by Kafka or by `assignments`.
+        """Create a topic, with its replicas assigned by Kafka or by `assignments`.
 
         Raises:
             RequestRefusedError: Kafka refused it.
@@ -68,7 +68,7 @@ class Admin:
         self._one(f"delete topic {name}", lambda admin: admin.delete_topics([name]))
 
     def add_partitions(self, name: str, total: int) -> None:
-        """Grow a topic to `total` partitions.
+        """Increase a topic's partitions to `total`.
 
         Raises:
             RequestRefusedError: Kafka refused it.
@@ -159,7 +159,7 @@ class Admin:
         self._refusing(what, call)
 
     def _await_controller(self) -> None:
-        """Wait until the brokers name a controller that is among them; bounded as any call."""
+        """Wait until the brokers name a controller that is one of them; bounded as any call."""
         deadline = time.monotonic() + _CALL_S_MAX
         while True:
             seen = self._admin().list_topics(timeout=_CALL_S_MAX)

@@ -1,4 +1,4 @@
-"""Asks a broker to move replicas between its own log directories, by AlterReplicaLogDirs."""
+"""Requests that a broker moves replicas between its own log directories, by AlterReplicaLogDirs."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,14 +18,15 @@ _REQUEST_MS_MAX = 30_000
 
 
 def move(address: str, moves: Mapping[tuple[str, int], Path]) -> None:
-    """Begin to move replicas; returns once the broker has accepted every move.
+    """Begin to move replicas; return once the broker has accepted every move.
 
-    The broker alone does it, and makes the copy the replica once it has caught up; in KRaft mode
-    only after the controller has confirmed the new directory (ReplicaAlterLogDirsThread).
+    The broker alone performs the moves, and replaces the replica with the copy once that has caught
+    up; in KRaft mode only after the controller has confirmed the new directory
+    (ReplicaAlterLogDirsThread).
 
     Args:
         address: The broker's.
-        moves: The wanted log directory of each (topic, partition).
+        moves: The target log directory of each (topic, partition).
 
     Raises:
         RequestRefusedError: A move was refused, or the broker did not answer.

@@ -1,4 +1,4 @@
-"""Asks who controls: a controller for its quorum, a broker for its cluster's controller."""
+"""Requests the controller: from a controller its quorum, from a broker its cluster's controller."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ _TIMES = 20
 
 @dataclass(frozen=True, slots=True)
 class Quorum:
-    """The quorum as its leader sees it.
+    """The quorum as its leader describes it.
 
     Attributes:
         leader: The active controller's id.
@@ -37,11 +37,11 @@ class Quorum:
 
 
 def describe(port: int) -> Quorum | None:
-    """Ask the controller on this loopback port.
+    """Query the controller on this loopback port.
 
     Returns:
-        The quorum when this controller leads it; None when it does not, or does not answer:
-        an unreachable controller is normal in a lab.
+        The quorum when this controller leads it; None when it does not, or does not answer: an
+        unreachable controller is normal in a lab.
     """
     try:
         with _node(port) as node:
@@ -59,11 +59,11 @@ def describe(port: int) -> Quorum | None:
 
 
 def names_controller(port: int, broker: int) -> bool:
-    """Whether the broker on this loopback port reports `broker` as the controller.
+    """Return whether the broker on this loopback port reports `broker` as the controller.
 
-    A broker in migration mode whose controller is KRaft's reports a random live broker each time
-    (KafkaApis.handleTopicMetadataRequest), so it is asked often enough for chance not to matter. A
-    broker that does not answer reports none.
+    A broker in migration mode with a KRaft controller reports a random live broker each time
+    (KafkaApis.handleTopicMetadataRequest), so the request is repeated until a match by chance is
+    unlikely. A broker that does not answer reports none.
     """
     try:
         with _node(port) as node:

@@ -1,4 +1,4 @@
-"""Asks the brokers to move partitions, by AlterPartitionReassignments."""
+"""Requests that the brokers move partitions, by AlterPartitionReassignments."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -18,17 +18,17 @@ _REQUEST_S_MAX = 30
 
 
 def reassign(bootstrap: str, moves: Mapping[tuple[str, int], Sequence[int]]) -> None:
-    """Begin to move partitions; returns once Kafka has accepted every move.
+    """Begin to move partitions; return once Kafka has accepted every move.
 
-    Only the controller takes this request under ZooKeeper, and every broker passes it on under
-    KRaft, so each broker is asked until one does not send us elsewhere.
+    Under ZooKeeper only the controller accepts this request, under KRaft every broker forwards it,
+    so the request is sent to each broker until one does not answer NOT_CONTROLLER.
 
     Args:
         bootstrap: The brokers' addresses.
-        moves: The wanted brokers of each (topic, partition).
+        moves: The target brokers of each (topic, partition).
 
     Raises:
-        RequestRefusedError: A move was refused, or no broker took the request.
+        RequestRefusedError: A move was refused, or no broker accepted the request.
     """
     refusals: list[str] = []
     for address in bootstrap.split(","):

@@ -1,7 +1,7 @@
 """The archive of Kafka's classes with which the lab's JVMs start in half the time.
 
-It is Java's class data sharing (ArchiveClassesAtExit). Nothing depends on the archive: a JVM that
-it does not fit ignores it. `python -m orchestrator.lab.warm` makes it.
+It is Java's class data sharing (ArchiveClassesAtExit). Nothing depends on the archive: a JVM
+ignores an archive that does not match. `python -m orchestrator.lab.warm` creates it.
 """
 
 import hashlib
@@ -12,12 +12,13 @@ from typing import Final
 from orchestrator.lab.machine.jars import KAFKA_VERSION, cache_root
 
 _OTHERS_MAY_WRITE: Final = 0o022
-# Without it a JVM reports an archive that does not fit on its standard output, which is a tool's.
+# Without it a JVM reports an archive that does not match on its standard output, which has a tool's
+# result.
 _QUIET: Final = ("-Xlog:disable", "-Xlog:all=error:stderr")
 
 
 def class_archive(java: str) -> Path:
-    """Return where the archive for this java program is, or would be; another build has another."""
+    """Return the path of the archive for this java program; each build has its own archive."""
     program = Path(java).resolve()
     build = f"{program} {program.stat().st_mtime_ns}"
     digest = hashlib.sha256(build.encode()).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""A lab's home directory: claimed for one lab, cleared after it, and the files it offers."""
+"""A lab's home directory: claimed for one lab, cleared after it, and the files in it."""
 
 import shutil
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ _MEND = "Choose another --home; an old lab's is replaced with --fresh."
 
 
 def claim_home(home: Path) -> IO[str]:
-    """Make an empty or absent directory this lab's own.
+    """Claim an empty or absent directory for this lab.
 
     Returns:
-        The handle that holds its lock: the home is free again when it is closed.
+        The handle with its lock: closing it releases the home.
 
     Raises:
         HomeInUseError: It is not empty or not a directory.
@@ -39,10 +39,10 @@ def claim_home(home: Path) -> IO[str]:
 
 
 def clear_home(home: Path) -> None:
-    """Remove an ended lab's home; an absent or empty one is left as it is.
+    """Remove an ended lab's home; an absent or empty one does not change.
 
     Raises:
-        HomeInUseError: It is something else than a lab's home, or its lab still runs.
+        HomeInUseError: It is not a lab's home, or its lab still runs.
     """
     try:
         if not home.exists() or not any(home.iterdir()):
@@ -73,7 +73,7 @@ def write_config(
     jmx_exporters: Mapping[int, str],
     metrics: str | None = None,
 ) -> Path:
-    """Write the kraftgate.yaml with which every other command follows this lab; return its path."""
+    """Write the kraftgate.yaml with which the other commands follow this lab; return its path."""
     content: dict[str, object] = {"cluster": {"name": "lab", "id": cluster_id}}
     if zookeeper is not None:
         content["zookeeper"] = {"connect": zookeeper}

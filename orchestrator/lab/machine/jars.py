@@ -1,6 +1,7 @@
-"""Kafka's jars, and an agent's: fetched once by the machine's own mvn, then held against a lock.
+"""Kafka's jars, and an agent's: fetched once by the machine's mvn, then verified with a lock file.
 
-In: a pom and a lock file of this package. Out: a directory whose every locked jar was verified.
+Input: a pom and a lock file of this package. Output: a directory whose locked jars are all
+verified.
 """
 
 import contextlib
@@ -29,7 +30,7 @@ _ERROR_LINES_MAX = 12
 
 @dataclass(frozen=True, slots=True)
 class _Set:
-    """Jars that are fetched together: the name of their directory, their pom, their lock."""
+    """Jars that are fetched together: the name of their directory, their pom, their lock file."""
 
     name: str
     pom: str
@@ -45,7 +46,7 @@ class Jars:
     """A verified set of jars.
 
     Attributes:
-        directory: Where they are.
+        directory: Their directory.
         names: Their file names, in the lock file's order.
     """
 
@@ -54,7 +55,7 @@ class Jars:
 
     @property
     def classpath(self) -> str:
-        """The locked jars, and nothing else that may lie beside them, as a Java class path."""
+        """The locked jars as a Java class path, without other files of the directory."""
         return os.pathsep.join(str(self.directory / name) for name in self.names)
 
 
@@ -68,7 +69,7 @@ def cache_root() -> Path:
 
 
 def read_lock(text: str) -> dict[str, str]:
-    """Read a lock file in sha256sum's format.
+    """Parse a lock file in sha256sum's format.
 
     Returns:
         The digest of every jar by its file name.
@@ -95,7 +96,7 @@ def read_lock(text: str) -> dict[str, str]:
 
 
 def verify(directory: Path, lock: dict[str, str]) -> Jars:
-    """Hold every jar against the lock.
+    """Verify the digest of every jar.
 
     Raises:
         JarsDamagedError: A jar is absent or its digest differs.
@@ -121,18 +122,18 @@ def verify(directory: Path, lock: dict[str, str]) -> Jars:
 
 
 def ensure_jars(root: Path | None = None) -> Jars:
-    """Return Kafka's verified jars, fetching them first when the cache has none.
+    """Return Kafka's verified jars; fetch them first when the cache has none.
 
-    Safe against other processes doing the same: one fetches, the others wait for it. A fetched
-    set appears under its final name at once and only after it was verified.
+    Safe in several processes at the same time: one fetches, the others wait for it. A fetched set
+    gets its final name in one step and only after it was verified.
 
     Args:
-        root: The cache; `cache_root` when absent.
+        root: The cache; None: `cache_root`.
 
     Raises:
         ToolMissingError: The jars must be fetched and there is no mvn.
         JarsUnavailableError: mvn failed, or another process held the cache too long.
-        JarsDamagedError: What is cached, or what was fetched, is not what the lock file names.
+        JarsDamagedError: The cached or fetched jars differ from the lock file.
     """
     return _ensure(_KAFKA, root or cache_root())
 
@@ -159,7 +160,7 @@ def _ensure(wanted: _Set, root: Path) -> Jars:
 
 @contextlib.contextmanager
 def _held(path: Path) -> Iterator[None]:
-    """Hold an exclusive file lock, waiting for it at most `_LOCK_S_MAX` seconds."""
+    """Hold an exclusive file lock, after a wait of at most `_LOCK_S_MAX` seconds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as handle:
         if not try_lock(handle.fileno(), wait_s_max=_LOCK_S_MAX):

@@ -1,4 +1,4 @@
-"""The Java runtime: found, its version checked, and the commands that start Kafka's classes."""
+"""Finds the Java runtime, checks its version, and builds the commands of Kafka's classes."""
 
 import re
 import shutil
@@ -15,7 +15,8 @@ JAVA_MAJOR_MIN = 17
 _VERSION = re.compile(r'version "(\d+)')
 _VERSION_S_MAX = 30.0
 _TAIL_LINES = 15
-# Start-up decides how long a lab takes: one compiler tier and the serial collector are quickest.
+# The start-up time dominates a lab's duration: one compiler tier and the serial collector are
+# fastest.
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.awt.headless=true")
 
 
@@ -40,7 +41,7 @@ class Java:
     ) -> list[str]:
         """Return the command of a long-running process with a heap of `heap_mb` MiB.
 
-        `options`: further ones of the JVM's.
+        `options`: further options of the JVM.
         """
         return [
             self.executable,
@@ -119,10 +120,10 @@ def find_java() -> str:
 
 
 def check_version(shown: str, executable: str) -> None:
-    """Accept what ``java -version`` showed, or say why not.
+    """Check the output of ``java -version``.
 
     Raises:
-        ToolMissingError: No version in it, or one older than `JAVA_MAJOR_MIN`.
+        ToolMissingError: It has no version, or one older than `JAVA_MAJOR_MIN`.
     """
     match = _VERSION.search(shown)
     if match is None or int(match[1]) < JAVA_MAJOR_MIN:

@@ -1,8 +1,9 @@
 """Free ports on loopback, chosen by the kernel and held for the whole life of a lab.
 
-A held port is a socket that is bound and never listens. Linux lets a second socket bind and
-listen there when both carry SO_REUSEADDR, as Java's and ZooKeeper's server sockets do; until then
-the kernel gives the port to nobody who asks for any port, and it stays held over restarts.
+A held port is a socket that is bound and never listens. Linux lets a second socket bind and listen
+there when both have SO_REUSEADDR, as Java's and ZooKeeper's server sockets do; until then the
+kernel assigns the port to no process that requests any free port, and it remains held over
+restarts.
 """
 
 import socket
@@ -22,7 +23,7 @@ class Ports:
         """Hold one more free port and return it.
 
         Raises:
-            RequestRefusedError: The kernel has none to give.
+            RequestRefusedError: The kernel has no free port.
         """
         held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
@@ -40,10 +41,10 @@ class Ports:
         return port
 
     def release(self, port: int) -> None:
-        """Hold this port no longer."""
+        """Release one held port."""
         self._held.pop(port).close()
 
     def close(self) -> None:
-        """Hold no port any longer."""
+        """Release all held ports."""
         for port in list(self._held):
             self.release(port)

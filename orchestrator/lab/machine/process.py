@@ -1,4 +1,4 @@
-"""One running process of the lab: its signals, its end, and what it logged since its start."""
+"""One running process of the lab: its signals, its end, and its output since its start."""
 
 import re
 import signal
@@ -25,8 +25,8 @@ class Process:
 
     Args:
         name: The node's name.
-        command: What to run.
-        log: The file that takes its output; appended to.
+        command: The command line.
+        log: The file for its output, which is appended.
     """
 
     def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
@@ -48,7 +48,7 @@ class Process:
         return self._popen.poll() is None
 
     def logged(self) -> str:
-        """Return what it wrote since this start."""
+        """Return its output since this start."""
         with self.log.open("rb") as log:
             log.seek(self._log_start)
             return log.read().decode("utf-8", "replace")
@@ -68,14 +68,14 @@ class Process:
             BindRefusedError: It ended because its port was taken.
             ProcessDiedError: It ended without having logged the pattern.
         """
-        ended = not self.alive  # asked before the log is read: the last lines count
+        ended = not self.alive  # checked before the log is read: the last lines count
         match = pattern.search(self.logged())
         if match is None and ended:
             self.must_live()
         return match
 
     def must_live(self) -> None:
-        """Raise when it has ended.
+        """Raise if it has ended.
 
         Raises:
             BindRefusedError: It ended because its port was taken.
@@ -99,7 +99,7 @@ class Process:
         """Send SIGTERM: an orderly stop begins.
 
         Raises:
-            WrongStateError: It is frozen and could not obey.
+            WrongStateError: It is frozen and cannot process the signal.
         """
         if self.frozen:
             raise WrongStateError(
@@ -125,7 +125,7 @@ class Process:
         self.frozen = False
 
     def ended_within(self, seconds: float) -> bool:
-        """Wait for the end at most so long; tell whether it came."""
+        """Wait at most `seconds` for the end; return whether it ended."""
         try:
             self._popen.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -1,10 +1,9 @@
-"""Starts processes that die with this one, even when this one is killed with SIGKILL.
+"""Starts processes that end with this one, even when this one is killed with SIGKILL.
 
-Linux sends a child its parent-death signal when the *thread* that started it ends, so every
-process of every lab is started by one thread that lives as long as the interpreter does. The
-small shell in between closes the gap before the signal is set: it refuses to go on when the lab
-has died by then, and only once it goes on does `spawn` return, so that nobody can freeze a process
-that is not tied yet.
+Linux sends a child its parent-death signal when the *thread* that started it ends, so one thread
+that lives as long as the interpreter starts every process of every lab. The small shell in between
+closes the gap before the signal is set: it exits if the lab has ended by then. `spawn` returns only
+after the shell has continued, so that no process can be frozen before it is tied.
 """
 
 import os
@@ -32,7 +31,7 @@ _threads: list[threading.Thread] = []
 
 
 def spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own, its output appended to `log`.
+    """Start a process in a session of its own, and append its output to `log`.
 
     Raises:
         ToolMissingError: util-linux's setpriv is absent.
@@ -84,7 +83,7 @@ def _serve() -> None:
 
 
 def _start(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-    """Start the process and wait until it is tied: it lets go of its standard input then."""
+    """Start the process and wait until it is tied: it then closes its standard input."""
     held, letting_go = os.pipe()
     try:
         with log.open("ab") as output:

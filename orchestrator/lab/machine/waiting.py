@@ -1,4 +1,4 @@
-"""Every wait of the lab: on a condition, bounded, ended at once when the lab is closed."""
+"""Every wait of the lab: on a condition, bounded, and ended immediately when the lab is closed."""
 
 import threading
 import time
@@ -36,18 +36,18 @@ class Waiter:
         where: str,
         tail: Callable[[], str] = str,
     ) -> T:
-        """Call `probe` until it returns something true, and return that.
+        """Call `probe` until its result is true, and return the result.
 
         Args:
-            what: What is waited for, such as ``broker-1 to start``.
-            probe: The condition; what it raises ends the wait.
+            what: The condition, such as ``broker-1 to start``.
+            probe: Returns its result; an exception ends the wait.
             timeout_s: The bound, in seconds.
-            where: What to look at when it does not come.
-            tail: The last lines of the log that may explain it.
+            where: The place to inspect if the condition is not met.
+            tail: Returns the last lines of the relevant log.
 
         Raises:
             LabClosedError: The lab was closed meanwhile.
-            WaitTimedOutError: It did not come in time.
+            WaitTimedOutError: The condition was not met in time.
         """
         deadline_s = time.monotonic() + timeout_s
         while not (found := probe()):
