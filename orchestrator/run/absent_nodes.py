@@ -1,4 +1,4 @@
-"""Refuses conditions on a broker or controller that a cluster does not have."""
+"""Rejects conditions on a broker or controller that a cluster does not have."""
 
 from collections.abc import Iterable
 

@@ -1,7 +1,7 @@
-"""The alert states of each cluster: `clusters/NAME/alerts.json` beside the store.
+"""Stores the alert states of each cluster in `clusters/NAME/alerts.json`, next to the store.
 
-`kraftgate run` writes them, `status` and the next run read them: active alerts stay active until
-they are known to be resolved, and pending ones continue if the gap between the runs is short.
+`kraftgate run` writes the files; `status` and the next run read them. Active alerts stay active
+until current data resolves them; pending alerts continue if the gap between the runs is short.
 """
 
 import logging
@@ -21,7 +21,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class _StoredAlert(BaseModel):
-    """The aliases are the keys in the file, as every version wrote them."""
+    """One alert in the file; the aliases are the keys that every version has written."""
 
     model_config = ConfigDict(extra="ignore", validate_by_name=True)
     alert: Alert
@@ -42,7 +42,7 @@ class _Stored(BaseModel):
 
 
 class AlertFiles:
-    """A file for each configured cluster."""
+    """The alert files of all configured clusters."""
 
     def __init__(self, config: Config) -> None:
         self._files = {
@@ -51,7 +51,7 @@ class AlertFiles:
         }
 
     def keep(self, tick: Tick) -> None:
-        """Write what changed."""
+        """Write the files whose states have changed or that are due for a refresh."""
         for one in tick.clusters:
             try:
                 self._files[one.entry.name].keep(one.assessment.alerts)
@@ -61,17 +61,21 @@ class AlertFiles:
 
 
 class AlertFile:
-    """Written on every change, and often enough that its age shows whether `run` is running."""
+    """The alert file of one cluster.
+
+    It is written on every change, and often enough that its age shows whether `kraftgate run` is
+    running.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._last: AlertStates | None = None
 
     def keep(self, now: AlertStates) -> None:
-        """Write it, unless it has the same states and is recent.
+        """Write the states, unless the file already contains the same ones and is recent.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         last = self._last
         if last is not None and _outline(last) == _outline(now):
@@ -94,7 +98,7 @@ class AlertFile:
 
 
 def read(path: Path) -> AlertStates:
-    """The stored states; none where the file is missing or has another format."""
+    """Return the stored states; none if the file is missing or has another format."""
     try:
         stored = _Stored.model_validate_json(path.read_bytes()).standings
     except (FileNotFoundError, ValidationError):
@@ -114,5 +118,5 @@ def read(path: Path) -> AlertStates:
 
 
 def _outline(states: AlertStates) -> set[tuple[str, int | None, bool]]:
-    """The states without their text, which has ages."""
+    """Return the states without their text, because the text contains ages."""
     return {(each, one.active_since_ms, one.is_known) for each, one in states.all.items()}

@@ -1,4 +1,4 @@
-"""Clusters as assessed at one tick: what every consumer formats, and none judges again."""
+"""The assessments of one tick, which every consumer formats and none evaluates again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,22 +36,22 @@ class Assessed:
 
     @property
     def now_ms(self) -> int:
-        """The tick, by the wall clock."""
+        """The time of the tick, by the wall clock."""
         return self.assessment.now_ms
 
     @property
     def summary(self) -> ClusterSummary:
-        """The image."""
+        """The summary of the image at this tick."""
         return self.read.summary
 
     @property
     def events(self) -> tuple[tuple[int, Event], ...]:
-        """The events that were read, oldest first, with their sequence numbers."""
+        """The events that this tick read, oldest first, with their sequence numbers."""
         return self.read.events
 
     @property
     def status(self) -> SourceStatus:
-        """What the metadata log's source reports of itself."""
+        """The status that the source of the metadata log reports."""
         return self.read.status
 
     @property
@@ -61,22 +61,22 @@ class Assessed:
 
     @property
     def currency(self) -> Currency:
-        """Which sources show the present."""
+        """Which sources are current."""
         return self.assessment.currency
 
     @property
     def hazards(self) -> tuple[Hazard, ...]:
-        """The hazards that are dangerous now."""
+        """The active hazards."""
         return self.assessment.hazards
 
     @property
     def waits(self) -> tuple[Wait, ...]:
-        """What the migration waits for beside the runbook's checkpoint."""
+        """What the migration waits for, apart from the runbook's checkpoint."""
         return self.assessment.waits
 
     @property
     def configured(self) -> Mapping[DataSource, SourceStatus]:
-        """What each configured source reports of itself."""
+        """The status that each configured source reports."""
         return {
             source: status
             for source, status in self.read.sources.items()
@@ -85,7 +85,7 @@ class Assessed:
 
     @property
     def unread(self) -> Mapping[DataSource, int]:
-        """How many records or facts each source has that the store does not include."""
+        """How many records or facts of each source the store does not include yet."""
         found = {
             DataSource(name): max(0, journal.last - journal.read)
             for name, journal in self.read.journals.items()
@@ -98,11 +98,15 @@ class Assessed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
-    """All clusters, in the configuration's order; `at_ms`: by the wall clock."""
+    """The assessments of all clusters, in the configuration's order.
+
+    Attributes:
+        at_ms: the time of the tick, by the wall clock.
+    """
 
     at_ms: int
     clusters: tuple[Assessed, ...]
 
     def cluster(self, name: str) -> Assessed:
-        """Return one configured cluster."""
+        """Return the assessment of one configured cluster."""
         return next(each for each in self.clusters if each.entry.name == name)

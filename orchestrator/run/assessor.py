@@ -1,4 +1,4 @@
-"""Builds the snapshot of every cluster at each tick and assesses it: the only place that does."""
+"""Makes the snapshot of every cluster at each tick and assesses it; no other module does."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -32,20 +32,20 @@ class Assessor:
     """Assesses all configured clusters, tick by tick.
 
     Attributes:
-        polled: gives the latest answers of the polled sources, by cluster.
-        execution: gives the execution of a runbook in this process, by cluster; None: what another
-            process recorded is read.
-        not_followed: why no source is current although it reports that it is (no `kraftgate run`
-            is running); None: one is.
+        polled: returns the latest answers of the polled sources of a cluster.
+        execution: returns the execution of a cluster's runbook in this process. None: the status
+            that another process recorded is used.
+        not_followed: returns why no source is current although its status reports that it is (no
+            `kraftgate run` is running); None: one is running.
     """
 
     def __init__(self, config: Config, reader: Reader, *, once: bool = False) -> None:
-        """Prepare.
+        """Read the stored alert states of every cluster.
 
         Args:
-            config: The clusters.
-            reader: Reads what is stored of them.
-            once: Only one tick is assessed, so that there is no history of unread records.
+            config: The configuration with the clusters.
+            reader: Reads the store and the statuses of the sources.
+            once: Only one tick is assessed, so there is no history of unread records.
         """
         self._config = config
         self._reader = reader
@@ -62,13 +62,13 @@ class Assessor:
         self.not_followed: Callable[[], str | None] = lambda: None
 
     def follow_from_here(self) -> None:
-        """Take what the sources have reported so far as reported to an earlier process."""
+        """Treat every report up to now as a report to an earlier process."""
         self._reported_before = {
             each.name: last_reports(self._config, each.name) for each in self._config.clusters
         }
 
     def reported_before_ms(self, cluster: str) -> int | None:
-        """When a source last reported to an earlier process; None: none did."""
+        """Return when a source last reported to an earlier process; None: no source did."""
         return max(self._reported_before.get(cluster, {}).values(), default=None)
 
     def tick(self, now_ms: int) -> Tick:
@@ -130,7 +130,7 @@ def snapshot_of(
     polled: Polled = NOT_POLLED,
     alerts: AlertStates = NO_ALERTS,
 ) -> Snapshot:
-    """Make the snapshot of one cluster; the arguments are those of `Snapshot`."""
+    """Return the snapshot of one cluster; the arguments are the fields of `Snapshot`."""
     return Snapshot(
         summary=one.summary,
         now_ms=now_ms,
@@ -148,7 +148,7 @@ def snapshot_of(
 
 
 def configured_sources(entry: ClusterEntry) -> frozenset[DataSource]:
-    """The followed sources that the configuration names."""
+    """Return the followed sources that the configuration names."""
     named = (
         (DataSource.METADATA_LOG, entry.controllers),
         (DataSource.ZOOKEEPER, entry.zookeeper),
@@ -159,7 +159,7 @@ def configured_sources(entry: ClusterEntry) -> frozenset[DataSource]:
 
 
 def last_reports(config: Config, cluster: str) -> Mapping[DataSource, int]:
-    """When each source last reported of itself (ms); absent: never."""
+    """Return when each source last reported its status (ms); one that never did is absent."""
     found = {
         source: read_status(config.state_dir, cluster, file).observed_ms
         for source, file in _STATUS_FILES.items()

@@ -1,10 +1,10 @@
 """Decides whether the store includes everything that a source had to read a moment ago.
 
-A batch takes its time, so the store trails the high watermark by a few records; a rule that allows
-none would never be met. So everything that was there at the first tick must be read, and nothing
-may stay unread for longer than data may be stale. No-op records do not count: the job commits them
-late. The same rule applies to the journals of the other sources: they go on while a query that
-hangs commits nothing.
+A batch takes time, so the store trails the high watermark by a few records; a rule that allows no
+unread record would never be satisfied. So everything that was available at the first tick must be
+read, and nothing may stay unread for longer than data may be stale. No-op records do not count: the
+job commits them late. The same rule applies to the journals of the other sources: they continue to
+grow while a query that hangs commits nothing.
 """
 
 from collections import deque
@@ -21,7 +21,7 @@ _JOURNALS: Final = (DataSource.ZOOKEEPER, DataSource.LOG_DIRS, DataSource.JMX)
 
 
 class Backlog:
-    """What is yet to be read of one numbered sequence, and when each number was first seen."""
+    """The unread part of one numbered sequence, and when each number was first observed."""
 
     def __init__(self) -> None:
         self._last: int | None = None
@@ -29,7 +29,7 @@ class Backlog:
         self._unread: deque[tuple[int, int]] = deque()
 
     def is_read(self, there: int, read: int, now_ms: int) -> bool:
-        """Record how much is there and how much of it is read; whether that is enough."""
+        """Record the end of the sequence and the position read; return whether that is enough."""
         if there != self._last:
             if self._last is not None and there < self._last:
                 self._unread = deque(each for each in self._unread if each[1] <= there)
@@ -43,7 +43,7 @@ class Backlog:
 
 
 class Backlogs:
-    """Everything that is followed of one cluster: its metadata log and the journals."""
+    """The backlogs of one cluster: that of its metadata log and those of its journals."""
 
     def __init__(self) -> None:
         self._log_number = 1
@@ -51,14 +51,14 @@ class Backlogs:
         self._journals = {source: Backlog() for source in _JOURNALS}
 
     def unread(self, one: ClusterRead, now_ms: int) -> Mapping[DataSource, str]:
-        """Record a tick; the sources whose data the store does not include, with the reason."""
+        """Record a tick; return the sources with data that the store lacks, with the reason."""
         found = {}
         if not self._is_log_read(one.summary, one.status, now_ms):
             found[DataSource.METADATA_LOG] = UNREAD_RECORDS
         for source, backlog in self._journals.items():
             journal = one.journals.get(source)
             if journal is None or journal.last is None:
-                continue  # the assessment knows what an unreadable journal means
+                continue  # the assessment handles an unreadable journal
             if not backlog.is_read(journal.last, journal.read, now_ms):
                 found[source] = UNREAD_FACTS
         return found

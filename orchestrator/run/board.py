@@ -1,4 +1,4 @@
-"""The last tick: put there by the loop, read by scrapes."""
+"""The last tick: the loop sets it, scrapes read it."""
 
 from orchestrator.run.assessed import Tick
 
@@ -7,7 +7,7 @@ class Board:
     """Holds the last tick.
 
     Attributes:
-        last: None before the first. A tick never changes, so any thread may read it.
+        last: None before the first tick. A tick is immutable, so any thread may read it.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""What the commands need of the job and of the store, as narrow interfaces.
+"""What one read of a cluster returns, and the interfaces to the job and the store.
 
-`streams.spark` and `streams.state` are meant to fulfil them; tests fulfil them with fakes, because
-there the screens and exit codes are under test, not the job. Beside them: `ClusterRead`, all that
+`streams.spark` and `streams.state` implement the interfaces. Tests implement them with fakes,
+because those tests cover the screens and exit codes, not the job. `ClusterRead` is everything that
 is read of one cluster at one moment.
 """
 
@@ -31,44 +31,44 @@ class TransitionFile(Protocol):
 
     @property
     def path(self) -> str:
-        """Where it is, below the transitions of the state directory."""
+        """Its path, below the transitions of the state directory."""
 
 
 class Following(Protocol):
     """A running query that keeps the store up to date."""
 
     def poll(self) -> None:
-        """Raise the query's error if it died."""
+        """Raise the query's error if it has died."""
 
     def stop(self) -> None:
-        """End the query; the store stays as the last whole batch left it."""
+        """Stop the query; the store stays as the last complete batch left it."""
 
 
 class Store(Protocol):
-    """What was observed, as of the last whole batch."""
+    """The observed state of the clusters, as of the last complete batch."""
 
     def clusters(self) -> list[str]:
-        """Names of the clusters of which something was observed."""
+        """Return the names of the clusters that have observed data."""
 
     def summary(self, cluster: str) -> ClusterSummary | None:
-        """Give a cluster's latest summary; None before the first batch."""
+        """Return a cluster's latest summary; None before the first batch."""
 
     def events(
         self, cluster: str, after: int = 0, limit: int | None = None, *, newest: bool = False
     ) -> list[tuple[int, Event]]:
-        """Events with their sequence numbers, oldest first."""
+        """Return events with their sequence numbers, oldest first."""
 
     def place(self, cluster: str, source: str) -> int:
-        """Up to where a source's facts are taken in; 0 before the first."""
+        """Return the position up to which a source's facts are stored; 0 before the first."""
 
     def counts(self, cluster: str, after: int = 0) -> tuple[int, Mapping[str, int]]:
-        """Give the last event's sequence number, and how many there are of each kind."""
+        """Return the last event's sequence number, and the count of events of each kind."""
 
     def newest(self, cluster: str, kind: str) -> Event | None:
-        """Give the newest event of one kind."""
+        """Return the newest event of one kind."""
 
     def transition_files(self, cluster: str) -> Sequence[TransitionFile]:
-        """Give the Parquet files of replica transitions that count."""
+        """Return the Parquet files of replica transitions that belong to the committed state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +76,9 @@ class Tally:
     """The events of one cluster so far.
 
     Attributes:
-        last: the sequence number of the last one that is counted.
-        counts: how many there are, by kind.
-        phase: the newest that told of another phase; None: none did.
+        last: the sequence number of the last event that is counted.
+        counts: the number of events, by kind.
+        phase: the newest event that reports a change of phase; None: there is none.
     """
 
     last: int = 0
@@ -86,9 +86,9 @@ class Tally:
     phase: Event | None = None
 
     def phase_began_ms(self, phase: Phase) -> int | None:
-        """When the phase that it is in began; None: the newest event tells of another one.
+        """Return when `phase` began; None: the newest change of phase reports another phase.
 
-        A snapshot of the log skips some.
+        That happens because a snapshot of the log skips changes of phase.
         """
         changed = self.phase
         return (
@@ -100,12 +100,12 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterRead:
-    """What the store, the sources and the execution of the runbook hold of one cluster.
+    """The data of the store, the sources and the execution of the runbook for one cluster.
 
     Attributes:
-        events: the latest ones, oldest first, with their sequence numbers.
-        status: of the metadata log's source.
-        journals: by the name of their source, those that there are.
+        events: the latest events, oldest first, with their sequence numbers.
+        status: that of the metadata log's source.
+        journals: the existing journals, by the name of their source.
         walk: how far the execution of the runbook is; None: there is none.
     """
 
@@ -120,7 +120,7 @@ class ClusterRead:
 
     @property
     def sources(self) -> Mapping[DataSource, SourceStatus]:
-        """What each followed source reports of itself."""
+        """The status that each followed source reports."""
         return {
             DataSource.METADATA_LOG: self.status,
             DataSource.ZOOKEEPER: self.zookeeper,
@@ -130,12 +130,12 @@ class ClusterRead:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What the sources do not see here, in their own words."""
+        """What the sources cannot observe in this cluster, in the sources' own words."""
         return (*self.status.limits, *self.zookeeper.limits, *self.log_dirs.limits)
 
 
 def read_status(state_dir: Path, cluster: str, file: str = "source.json") -> SourceStatus:
-    """Read what the cluster's source last said; what cannot be read was never said."""
+    """Read the status that a source reported last; no status if the file cannot be read."""
     path = state_dir / "clusters" / cluster / file
     try:
         return from_json(load(path.read_bytes()))
@@ -155,7 +155,7 @@ def read_cluster(
     limit: int | None = None,
     newest: bool = False,
 ) -> ClusterRead:
-    """Read one cluster; events as `Store.events` gives them."""
+    """Read one cluster; `after`, `limit` and `newest` are those of `Store.events`."""
     summary = None if store is None else store.summary(cluster)
     events: list[tuple[int, Event]] = []
     if store is not None and summary is not None:
@@ -173,7 +173,7 @@ def read_cluster(
 
 
 def tally(store: Store, cluster: str, before: Tally) -> Tally:
-    """Count the events that came since."""
+    """Return `before` with the events that were added since then."""
     last, counts = store.counts(cluster, before.last)
     if not counts:
         return before

@@ -1,6 +1,6 @@
-"""What the walk last said of itself, beside the store: `clusters/NAME/walk.json`.
+"""The status of a runbook's execution, next to the store: `clusters/NAME/walk.json`.
 
-Screens and `status` read it; decisions stand in the audit trail, not here.
+Screens and `status` read it. Decisions are in the audit trail, not here.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ class _Told(BaseModel):
 
 
 class PlaceTold(_Told):
-    """One checkpoint that was entered, by the trail's name for it."""
+    """One entered checkpoint, by its name in the audit trail."""
 
     id: str
     stage: Stage
@@ -30,19 +30,19 @@ class PlaceTold(_Told):
 
 
 class WalkTold(_Told):
-    """A cluster's walk at one look.
+    """The status of a cluster's execution at one tick.
 
     Attributes:
-        checkpoint: at which it stands; None: it has ended.
-        holds: why it does not go on, the gravest first.
-        path: the way back that is taken; None: the way ahead.
-        execute: whether steps are done by hooks.
-        asks: what a person must decide; None: nothing.
-        people: how many must approve the step before it is begun; 0: nobody need.
-        approved_by: who did, as far as that is in force; one entry for each login.
-        unexpected: what the cluster showed that no step did, newest last: time in ms, words.
-        finalize_is_near: whether the checkpoint that finalizes is under way or next; None: no
-            checkpoint says so.
+        checkpoint: the current checkpoint; None: the execution has ended.
+        holds: why the execution does not continue, the most severe reason first.
+        path: the rollback path that is being executed; None: the execution goes forward.
+        execute: whether hooks perform the steps.
+        asks: what an operator must decide; None: nothing.
+        people: how many people must approve the step before it begins; 0: none.
+        approved_by: who approved, as far as the approvals are in force; one entry for each login.
+        unexpected: changes in the cluster that no step made, newest last: time in ms, text.
+        finalize_is_near: whether the checkpoint that finalizes is current or next; None: no
+            checkpoint of the runbook finalizes.
     """
 
     at_ms: int
@@ -65,7 +65,7 @@ class WalkTold(_Told):
     finalize_is_near: bool | None = None
 
     def says_the_same(self, later: "WalkTold", within_ms: int) -> bool:
-        """Whether `later` says nothing else, and this was said just before."""
+        """Return whether `later` differs only in its time, by less than `within_ms`."""
         as_old = later.model_copy(update={"at_ms": self.at_ms})
         return later.at_ms - self.at_ms < within_ms and as_old == self
 
@@ -81,7 +81,7 @@ def told(
     people: int = 0,
     finalize_is_near: bool | None = None,
 ) -> WalkTold:
-    """Put together what is said of a walk."""
+    """Return the status of an execution."""
     place = None if checkpoint is None else walk.place(checkpoint)
     return WalkTold(
         at_ms=now_ms,
@@ -115,20 +115,20 @@ def told(
 
 
 def _asks(walk: Walk, place: Place | None) -> str | None:
-    """Return why a person must decide; None: nobody need."""
+    """Return why an operator must decide; None: no decision is needed."""
     if place is not None and place.asks is not None:
         return place.asks
     return None if walk.elsewhere is None else walk.elsewhere.words()
 
 
 def write(file: Path, said: WalkTold) -> None:
-    """Put it where the readers look, whole or not at all."""
+    """Replace the file with this status, atomically."""
     file.parent.mkdir(parents=True, exist_ok=True)
     replace_file(file, said.model_dump_json(), durable=False)
 
 
 def read(file: Path) -> WalkTold | None:
-    """Read what was last said; None: nothing, or nothing that this version reads."""
+    """Read the last status; None: there is none, or none that this version can read."""
     try:
         return WalkTold.model_validate_json(file.read_bytes())
     except (FileNotFoundError, ValidationError):

@@ -1,4 +1,4 @@
-"""Whether everything that is followed belongs to the cluster that is meant."""
+"""Checks that every followed source belongs to the configured cluster."""
 
 from collections.abc import Iterator
 
@@ -18,10 +18,13 @@ _FIX = (
 def require_one_cluster(config: Config, tick: Tick, since_ms: int) -> None:
     """Check that the configuration and all sources name one cluster id for each cluster.
 
-    `since_ms`: what a source said before then was said to an earlier process.
+    Args:
+        config: The configuration with the clusters.
+        tick: The assessments, with the statuses of the sources.
+        since_ms: A status from before this time was reported to an earlier process and is ignored.
 
     Raises:
-        ConfigError: they name several; the message has every id and where it comes from.
+        ConfigError: they name several ids; the message lists every id and its source.
     """
     problems = []
     for one in tick.clusters:

@@ -1,4 +1,4 @@
-"""Starts the job of `streams` with what the configuration says; its errors become ours."""
+"""Starts the job of `streams` from the configuration, and translates its errors."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ Follow = Callable[[Config], AbstractContextManager[Following | None]]
 
 @contextmanager
 def followed(config: Config) -> Iterator[Following | None]:
-    """Follow every cluster of which anything can be asked; None when there is none.
+    """Follow every cluster that has a source to follow; yield None when there is none.
 
     Raises:
         FollowingError: the query could not start.
@@ -55,7 +55,7 @@ def _start(config: Config) -> Following:
 
 
 def job_settings(config: Config) -> "JobSettings":
-    """Say to the job what to follow."""
+    """Return the job's settings: what it follows."""
     from streams.spark.settings import ClusterSources, JobSettings
 
     return JobSettings(
@@ -92,14 +92,14 @@ def _ensemble(given: models.ZookeeperEnsemble | None) -> dict[str, object] | Non
 
 
 def _security(security: Security | ZookeeperSecurity, key: str) -> dict[str, str | bool]:
-    """Give the fields that differ from their defaults, files as absolute names."""
+    """Return the fields that differ from their defaults, with absolute file names."""
     given = security.model_dump(exclude_defaults=True)
     fields = {k: str(v) if isinstance(v, Path) else v for k, v in given.items()}
     return fields | {"key": key}
 
 
 def check(following: Following | None) -> None:
-    """Look whether the query still runs.
+    """Check that the query is still running.
 
     Raises:
         FollowingError: it died.
@@ -115,7 +115,7 @@ def check(following: Following | None) -> None:
 
 
 def replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome":
-    """Run the job over files to their end.
+    """Run the job over the files of a metadata log to their end.
 
     Raises:
         PathError: there is no metadata log at `path`.
@@ -127,7 +127,7 @@ def replayed(path: Path, state_dir: Path | None, cluster: str) -> "ReplayOutcome
 
     claim = nullcontext() if state_dir is None else claiming(state_dir, "kraftgate: --state-dir")
     try:
-        require_log(path)  # before anything of Spark is imported
+        require_log(path)  # before Spark is imported
         with claim:
             return _replayed(path, state_dir, cluster)
     except NotAMetadataLog as error:

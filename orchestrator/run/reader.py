@@ -1,4 +1,4 @@
-"""Reads what is known of the configured clusters: the job's store and what the sources say."""
+"""Reads the data of the configured clusters: the job's store and the statuses of the sources."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,10 +17,10 @@ _EVENTS_PER_LOOK_MAX: Final = 5000
 
 
 def open_store(state_dir: Path) -> Store | None:
-    """Open the store to read; None while there is none yet.
+    """Open the store read-only; None: it does not exist yet.
 
     Raises:
-        FollowingError: there is a file, and it is not a store.
+        FollowingError: the file exists and is not a store.
     """
     from streams.state.store import Store as RealStore
     from streams.state.store import StoreError, StoreNotMade
@@ -37,10 +37,10 @@ def open_store(state_dir: Path) -> Store | None:
 
 
 class Reader:
-    """Looks at all clusters, in the configuration's order, as often as asked.
+    """Reads all clusters, in the configuration's order, once for each call.
 
-    With `newest`, every look has so many of the newest events; without, each event comes in one
-    look only, beginning behind those that were there at the first look of a filled store.
+    With `newest`, every read returns that many of the newest events. Without it, each event is
+    returned by one read only, beginning after the events that a filled store had at the first read.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Reader:
         self._tallies: dict[str, Tally] = {}
 
     def begin_behind_what_is_there(self) -> None:
-        """Leave out the events of earlier runs."""
+        """Skip the events of earlier runs."""
         store = self._opened()
         for cluster in self._config.clusters:
             last = store.events(cluster.name, limit=1, newest=True) if store else []
@@ -75,7 +75,7 @@ class Reader:
             return [self._look_at(store, cluster, now_ms) for cluster in self._config.clusters]
 
     def tallies(self) -> Mapping[str, Tally]:
-        """Count every cluster's events, those of earlier runs included.
+        """Count every cluster's events, including those of earlier runs.
 
         Raises:
             FollowingError: the store cannot be read.
@@ -105,7 +105,7 @@ class Reader:
 
     def _look_at(self, store: Store | None, entry: ClusterEntry, now_ms: int) -> ClusterRead:
         one = self._read(store, entry.name)
-        if entry.runbook is None:  # what an earlier run left
+        if entry.runbook is None:  # a status that an earlier run left
             one = replace(one, walk=None)
         if entry.controllers is None and one.status == NO_STATUS:
             waiting = f"{self._config.path.name} names no `controllers` for {entry.name}"

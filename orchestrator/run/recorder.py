@@ -1,8 +1,8 @@
-"""Keeps in the audit trail when hazards and alerts began and ended, and when a source was not seen.
+"""Records in the audit trail when hazards and alerts begin and end, and when sources are lost.
 
-Each look is compared with what the trail says stands; only what differs makes an entry. A restart
-reads the trail, so that a hazard that stands on is not told twice, and one that ended meanwhile is
-told to be over.
+Each tick is compared with the active hazards and alerts of the trail; only a difference makes an
+entry. A restart reads the trail, so a hazard that is still active is not recorded again, and one
+that ended in the meantime is recorded as ended.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,27 +23,27 @@ from orchestrator.run.assessed import Assessed, Tick
 from streams.state.source_status import now_ms as wall_clock_ms
 
 SETTLE_MS: Final = 60_000
-"""What the store has at first is of the process before: it is judged once every source that was
-seen then is current again, or has been away for so long."""
+"""The store's first data is that of the previous process. It is evaluated once every source that
+was current then is current again, or after this time."""
 _FOLLOWED: Final = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS)
 
 
 class Chronicle:
-    """Keeps it for every configured cluster.
+    """Records the changes of every configured cluster.
 
-    To be made before the clusters are followed, so that the last sign of life of the process before
-    can be read; nothing is written before the first look.
+    Create it before the clusters are followed, so that it can read when the sources last reported
+    to the previous process. It writes nothing before the first tick.
     """
 
     def __init__(
         self, config: Config, log: AuditLog, reported_before_ms: Callable[[str], int | None]
     ) -> None:
-        """Prepare.
+        """Read what the trail has as active.
 
         Args:
-            config: The clusters.
+            config: The configuration with the clusters.
             log: The audit trail.
-            reported_before_ms: Gives when a source of a cluster last reported to an earlier
+            reported_before_ms: Returns when a source of a cluster last reported to an earlier
                 process.
         """
         owner = Owner.myself(wall_clock_ms()).words()
@@ -64,7 +64,7 @@ class Chronicle:
             self._kept[one.name].tick(one)
 
     def close(self) -> None:
-        """Say that nobody follows any more; what stands goes on standing."""
+        """Record that no process follows the clusters; active hazards and alerts stay active."""
         if self._looked_ms is not None:
             at_ms = max(self._looked_ms, wall_clock_ms())
             for each in self._kept.values():
@@ -72,7 +72,7 @@ class Chronicle:
 
 
 class _Kept:
-    """One cluster.
+    """The recorder of one cluster.
 
     Args:
         reported_before_ms: when a source last reported to an earlier process.
@@ -106,7 +106,7 @@ class _Kept:
         self._looked_ms: int | None = None
 
     def tick(self, one: Assessed) -> None:
-        """Record what differs from what the trail says."""
+        """Record the differences from the trail."""
         now_ms = one.now_ms
         if self._began_ms is None:
             self._began_ms = now_ms
@@ -124,7 +124,7 @@ class _Kept:
         self._looked_ms = now_ms
 
     def close(self, now_ms: int) -> None:
-        """Say that it is not followed any more."""
+        """Record that the cluster is no longer followed."""
         if self._began_ms is not None:
             self._tell(run_entries.FollowEnded(owner=self._owner), now_ms)
 
@@ -143,7 +143,10 @@ class _Kept:
                 self._lost.add(name)
 
     def _look_at_alerts(self, alerts: AlertStates, now_ms: int) -> None:
-        """What is not known to be over stands on: `migration.assessment.alerts` sees to that."""
+        """Record alerts that began or ended.
+
+        `migration.assessment.alerts` keeps an alert active until it is known to be resolved.
+        """
         now = {each.alert.fingerprint: each.alert for each in alerts.active()}
         for fingerprint, alert in now.items():
             if fingerprint not in self._alerts:
@@ -154,9 +157,12 @@ class _Kept:
         self._alerts = {fingerprint: alert.name for fingerprint, alert in now.items()}
 
     def _look_at_hazards(self, found: Sequence[Hazard], currency: Currency, now_ms: int) -> None:
-        """Record what began, changed and ended; what is not known to have ended stays as it was."""
+        """Record hazards that began, changed or ended.
+
+        A hazard that is not known to have ended keeps its state.
+        """
         now: dict[Which, Hazard] = {}
-        for each in found:  # the gravest first: several of one kind and broker are one
+        for each in found:  # the most severe first: several of one kind and broker are one
             now.setdefault((str(each.kind), each.broker), each)
         for which, hazard in now.items():
             judged = (str(hazard.severity), None if hazard.blocks is None else str(hazard.blocks))

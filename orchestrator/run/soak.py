@@ -1,4 +1,7 @@
-"""Conditions that are to hold together, look after look: `soak` counts since all others do."""
+"""Evaluates conditions that must hold together over time.
+
+The condition `soak` counts the time since all the other conditions hold.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +13,7 @@ SOAK: Final = "soak"
 
 
 class Together:
-    """Judges the same conditions on one view after another, each of the same cluster."""
+    """Evaluates the same conditions on one view of a cluster after another."""
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
         self._conditions = tuple(conditions)
@@ -18,7 +21,7 @@ class Together:
         self._since_ms: int | None = None
 
     def judge(self, view: View) -> tuple[Finding, ...]:
-        """Judge each, in their order."""
+        """Evaluate every condition; the findings are in the conditions' order."""
         others = judge_all(self._others, view)
         if verdict_of(others) is not Verdict.SATISFIED:
             self._since_ms = None

@@ -1,4 +1,4 @@
-"""Judges `--until` while the clusters are followed, and says why it did not come to hold."""
+"""Evaluates `--until` while the clusters are followed, and reports why it was not satisfied."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from orchestrator.run.assessed import Assessed, Tick
 
 
 class Gate:
-    """A condition that must hold for every cluster at one tick, within a time if one was given."""
+    """A condition that every cluster must satisfy at one tick, within the timeout if any."""
 
     def __init__(
         self,
@@ -24,11 +24,11 @@ class Gate:
         self._deadline_s = None if timeout is None else clock_s() + timeout.total_seconds()
 
     def is_met(self, tick: Tick) -> bool:
-        """Evaluate the condition; without one it is never met.
+        """Evaluate the condition; without a condition the gate is never met.
 
         Raises:
             UnknownIdError: it names a broker or controller that a cluster does not have.
-            GateNotMetError: the time is over; the message has every cluster's reason and wait.
+            GateNotMetError: the timeout is over; the message has every cluster's reason and wait.
         """
         if self._condition is None:
             return False

@@ -1,8 +1,8 @@
-"""Waits until conditions hold for clusters that a `kraftgate run` follows, within a time.
+"""Waits, with a timeout, until conditions hold for clusters that a `kraftgate run` follows.
 
-Sources that are polled are polled again before a condition counts as satisfied. The first
-assessment polls them, too: a condition that holds already is reported within seconds, and a reason
-never says that a source has not been polled.
+Polled sources are polled again before a condition counts as satisfied. The first assessment polls
+them too: a condition that already holds is reported within seconds, and a reason never says that a
+source has not been polled.
 """
 
 import time
@@ -27,12 +27,12 @@ _NOT_LOOKED: Final = "the disks could not be looked at now: is `kraftgate run` r
 _NOT_ASKED: Final = "it was asked anew, and not answered in time"
 
 Found = Mapping[str, tuple[Finding, ...]]
-"""By the cluster's name, in the order of the conditions."""
+"""The findings by cluster name, in the order of the conditions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How the waiting ended: all that was found at the last look, and after how long."""
+    """How the wait ended: the findings of the last assessment, and the time waited."""
 
     verdict: Verdict
     found: Found
@@ -41,15 +41,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """What the waiting asks of the outside; tests give their own.
+    """The interface of the wait to the outside; tests pass their own.
 
     Attributes:
-        tick: assesses all configured clusters, at a time by the wall clock (ms).
-        look_at_disks: has the disks looked at: cluster, broker (None: all), within seconds;
-            whether it came about.
-        ask_anew: asks for it again, within seconds; whether it was answered.
+        tick: assesses all configured clusters at a time by the wall clock (ms).
+        look_at_disks: polls the log directories of a broker of a cluster (None: of all brokers)
+            within a number of seconds; returns whether that succeeded.
+        ask_anew: polls a cluster's other sources again within a number of seconds; returns whether
+            all answered.
         say: receives the pending conditions whenever they change.
-        not_followed: why no source is current: no `kraftgate run` is running; None: one is.
+        not_followed: returns why no source is current: no `kraftgate run` is running; None: one is.
     """
 
     tick: Callable[[int], Tick]
@@ -69,7 +70,7 @@ class _Cluster:
 
 
 class Waiting:
-    """The same conditions on every one of these clusters."""
+    """Waits for the same conditions on several clusters."""
 
     def __init__(
         self,
@@ -83,7 +84,9 @@ class Waiting:
         self._said: object = None
 
     def wait(self, timeout_s: float, *, fail_fast: bool) -> Outcome:
-        """Assess until all hold or the time is over; `fail_fast`: or one of them is violated.
+        """Assess until all conditions hold or the timeout is over.
+
+        With `fail_fast`, a violated condition ends the wait too.
 
         Raises:
             UnknownIdError: a condition names a broker or controller that a cluster does not have.
@@ -117,7 +120,7 @@ class Waiting:
         return cluster.together.judge(view)
 
     def _confirmed(self, timeout_s: float) -> Found:
-        """Judge on what is looked at and asked for now; what cannot be is not known."""
+        """Poll again and evaluate; conditions on a source that did not answer are unknown."""
         silent = {
             name: self._looked_anew(cluster.entry, timeout_s)
             for name, cluster in self._clusters.items()
@@ -131,7 +134,7 @@ class Waiting:
         }
 
     def _looked_anew(self, entry: ClusterEntry, timeout_s: float) -> Mapping[DataSource, str]:
-        """The sources that could not be looked at anew, with the reason."""
+        """Return the sources that could not be polled again, with the reason."""
         needs = needs_of(self._conditions)
         silent: dict[DataSource, str] = {}
         asked_for = needs & _ASKED_FOR
@@ -144,7 +147,7 @@ class Waiting:
         return silent
 
     def _broker(self) -> int | None:
-        """The only broker whose disks the conditions are about; None: all of them."""
+        """Return the only broker whose disks the conditions are about; None: all brokers."""
         about = {each.broker for each in self._conditions if DataSource.LOG_DIRS in each.needs}
         return next(iter(about)) if len(about) == 1 else None
 
@@ -179,7 +182,7 @@ def _verdict(found: Found) -> Verdict:
 
 
 def _unless(silent: Mapping[DataSource, str], condition: Condition, found: Finding) -> Finding:
-    """What rests on a source that could not be looked at anew is not known to hold."""
+    """Return `found`, or unknown if it is satisfied by a source that could not be polled again."""
     reasons = [why for source, why in silent.items() if source in condition.needs]
     if not reasons or found.verdict is not Verdict.SATISFIED:
         return found

@@ -1,1 +1,1 @@
-"""Conditions judged on a live cluster: what of it is current, and what has to be asked for."""
+"""Evaluates conditions on a live cluster: which of its data is current, and what must be polled."""

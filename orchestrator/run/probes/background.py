@@ -1,6 +1,7 @@
-"""Has asked in the background what conditions rest on and nothing follows; nobody waits for it.
+"""Polls, in the background, the sources that conditions need and that nothing follows.
 
-Every asker is bounded in time itself and gives an `Unknown` where it could not have an answer.
+No caller waits for an answer. Every poll has its own time limit and returns an `Unknown` if it
+cannot get an answer.
 """
 
 import time
@@ -13,21 +14,21 @@ from migration.assessment.conditions import DataSource, Finding
 from migration.assessment.polled import Polled
 
 EVERY_S: Final = 5.0
-"""Between the end of one asking and the next."""
+"""Time between the end of one poll and the start of the next."""
 CHECKS_EVERY_S: Final = 60.0
-"""The same for the checks before the window, which ask everybody for everything."""
+"""The same for the preflight checks, which ask every node for everything."""
 _AT_ONCE_MAX: Final = 4
 
 Asker: TypeAlias = Callable[[], Any]
-"""Gives what `Polled` has of its source."""
+"""Returns the value for its source's field of `Polled`."""
 OwnAsker: TypeAlias = Callable[[], Finding]
 
 
 class Asking:
-    """What is asked of one cluster.
+    """The polls of one cluster.
 
     Args:
-        askers: by source; its name is that of the field of `Polled`.
+        askers: by source; a source's name is the name of its field of `Polled`.
         own: the users' own conditions, by name.
     """
 
@@ -49,11 +50,11 @@ class Asking:
 
     @property
     def asked(self) -> Polled:
-        """What was taken in last."""
+        """The answers that `take_in` stored last."""
         return self._asked
 
     def take_in(self) -> None:
-        """Take in what was answered by now."""
+        """Store the answers that have arrived."""
         for name, future in list(self._under_way.items()):
             if not future.done():
                 continue
@@ -68,13 +69,13 @@ class Asking:
                 self._asked = replace(self._asked, **{name: answer})
 
     def latest(self) -> Polled:
-        """Take in what was answered by now, and ask again for whatever is due."""
+        """Store the answers that have arrived, and poll every source that is due."""
         self.take_in()
         self.keep((*self._askers, *self._own))
         return self._asked
 
     def keep(self, names: Collection[str]) -> None:
-        """Ask again for what is due of these; unknown ones are not."""
+        """Poll the sources among these names that are due; ignore unknown names."""
         now_s = self._clock_s()
         for name in (*self._askers, *self._own):
             every_s = CHECKS_EVERY_S if name == DataSource.PREFLIGHT else EVERY_S
@@ -82,20 +83,20 @@ class Asking:
                 self._begin(name)
 
     def want(self, name: str, since_s: float) -> None:
-        """Have it asked for, unless that was begun at `since_s` or later; unknown ones are not."""
+        """Poll a source, unless a poll of it began at `since_s` or later; ignore unknown names."""
         known = name in self._askers or name in self._own
         if known and self._answered_s.get(name, float("-inf")) < since_s:
             self._begin(name)
 
     def is_answered(self, name: str, since_s: float) -> bool:
-        """Whether an answer was taken in that was asked for at `since_s` or later."""
+        """Return whether the stored answer is that of a poll that began at `since_s` or later."""
         return self._answered_s.get(name, float("-inf")) >= since_s
 
     def anew(self, timeout_s: float) -> bool:
-        """Ask for everything again and wait; whether all of it was answered in time.
+        """Poll everything again and wait; return whether every answer arrived in time.
 
-        What is under way already was asked for earlier, so it does not count. The checks before
-        the window take long and count for long: the first answer is waited for, no other.
+        A poll that is already running began earlier, so its answer does not count. The preflight
+        checks take long and stay valid for long: only their first answer is waited for.
         """
         deadline_s = self._clock_s() + timeout_s
         wanted = [
@@ -110,7 +111,7 @@ class Asking:
         return self._waited_for(wanted, max(0.0, deadline_s - self._clock_s()))
 
     def close(self) -> None:
-        """Ask no more; what is under way ends within its own bound."""
+        """Stop polling; a running poll ends within its own time limit."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _waited_for(self, names: Collection[str], timeout_s: float) -> bool:

@@ -1,4 +1,4 @@
-"""Who is asked for what conditions need of one cluster, and the users' own conditions."""
+"""Selects the functions that poll what the conditions of one cluster need."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -10,7 +10,7 @@ from orchestrator.run.probes.background import Asker, Asking
 
 
 def needs_of(conditions: Iterable[Condition]) -> frozenset[DataSource]:
-    """The sources that any of these may be judged by."""
+    """Return the sources that any of these conditions may need."""
     return frozenset[DataSource]().union(*(each.needs for each in conditions))
 
 
@@ -19,7 +19,10 @@ def asking_for(
     conditions: Iterable[Condition],
     own: Mapping[str, Callable[[], Finding]],
 ) -> Asking:
-    """What has to be asked for, and no more; the quorum also to know which controllers exist."""
+    """Return the polls that the conditions need, and no others.
+
+    A condition on a controller needs the quorum too, to know which controllers exist.
+    """
     asked = tuple(conditions)
     needs = set(needs_of(asked))
     if any(each.controller is not None for each in asked):
@@ -28,7 +31,7 @@ def asking_for(
 
 
 def askers_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[DataSource, Asker]:
-    """An asker for each source that is needed and not followed."""
+    """Return a polling function for each source that is needed and not followed."""
     from orchestrator.config.targets import target_of
     from streams.probe.checks import ask_checks
     from streams.probe.quorum import ask_quorum

@@ -1,7 +1,7 @@
-"""A user's own condition that is a query of his Prometheus.
+"""A user's own condition that is a query of a Prometheus server.
 
-It is judged by an instant query, so a sample may be as old as Prometheus looks back (five minutes);
-whoever wants it newer says so in the query, as in `max_over_time(lag[1m])`.
+An instant query evaluates it, so a sample may be as old as Prometheus' lookback (five minutes). For
+newer samples the query itself must limit the range, as in `max_over_time(lag[1m])`.
 """
 
 import math
@@ -21,7 +21,7 @@ _SHOWN_MAX: Final = 10
 
 
 class _Sample(BaseModel):
-    """`value`: seconds since 1970, and a number as text."""
+    """One sample; `value`: seconds since 1970, and a number as text."""
 
     metric: dict[str, str]
     value: tuple[float, str]
@@ -43,7 +43,7 @@ _RESULT: Final[TypeAdapter[_Vector | _Scalar]] = TypeAdapter(
 
 
 def ask_promql(name: str, promql: PromqlCondition) -> Finding:
-    """Satisfied: there are values and none is zero. Waiting: there are none, or a zero."""
+    """Return satisfied if there are values and none is zero; waiting if one is, or none exist."""
     http = Http(Access(), promql.timeout.total_seconds())
     try:
         samples = _samples(answer(promql.url.rstrip("/"), http, {"query": promql.query}))
@@ -61,10 +61,10 @@ def ask_promql(name: str, promql: PromqlCondition) -> Finding:
 
 
 def _samples(data: object) -> Sequence[tuple[str, str]]:
-    """Labels and value of each.
+    """Return the labels and the value of each sample.
 
     Raises:
-        ValidationError: it is none of what a query of one moment gives.
+        ValidationError: the data is not the result of an instant query.
     """
     found = _RESULT.validate_python(data)
     if isinstance(found, _Scalar):

@@ -1,4 +1,4 @@
-"""A user's own condition that is a command: what its exit code says."""
+"""A user's own condition that is a command; its exit code is the verdict."""
 
 import os
 import select
@@ -16,7 +16,7 @@ from orchestrator.runbook.model import ShellCondition
 from streams.state.directory import GIVEN_UMASK
 
 CLUSTER: Final = "KRAFTGATE_CLUSTER"
-"""The environment variable that names the cluster that is asked about."""
+"""The environment variable that names the cluster of the condition."""
 _VERDICTS: Final = {0: Verdict.SATISFIED, 1: Verdict.WAITING, 2: Verdict.VIOLATED}
 _KEPT_BYTES: Final = 8192
 _LINE_MAX: Final = 300
@@ -25,14 +25,14 @@ _GRACE_S: Final = 2.0
 
 
 class _Ended(NamedTuple):
-    """How a command ended: `code` None: it was killed, since its time was over."""
+    """How a command ended; `code` None: it was killed because it exceeded its timeout."""
 
     code: int | None
     output: bytes
 
 
 def ask_shell(name: str, shell: ShellCondition, cluster: str) -> Finding:
-    """Run the command without a shell; it and what it leaves behind end within its timeout."""
+    """Run the command without a shell; it and the processes it leaves end within its timeout."""
     try:
         environment = child_environment(shell.pass_env)
         ended = _run(shell, {**environment, CLUSTER: cluster})
@@ -75,7 +75,8 @@ def _run(shell: ShellCondition, environment: Mapping[str, str]) -> _Ended:
                 _signal(process, signal.SIGTERM)
                 _await_exit(process, time.monotonic() + _GRACE_S)
         finally:
-            # Not reaped yet, so the group is still its own, and whatever it left in it ends too.
+            # Not reaped yet, so the process group id is still the command's own, and every process
+            # that it left in the group ends too.
             _signal(process, signal.SIGKILL)
             _await_exit(process, time.monotonic() + _GRACE_S)
             code = process.poll()
@@ -85,13 +86,13 @@ def _run(shell: ShellCondition, environment: Mapping[str, str]) -> _Ended:
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Send it to the command and what it started; what runs as another user cannot be had."""
+    """Signal the command and its processes; processes of another user cannot be signalled."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 
 def _read(process: subprocess.Popen[bytes], reader: int, deadline_s: float) -> tuple[bool, bytes]:
-    """Read until it has exited; whether that was in time, and the end of what it printed."""
+    """Read until the command has exited; return whether that was in time, and its last output."""
     kept, poll = b"", select.poll()
     poll.register(reader, select.POLLIN)
     while (left_s := deadline_s - time.monotonic()) > 0:
@@ -100,13 +101,13 @@ def _read(process: subprocess.Popen[bytes], reader: int, deadline_s: float) -> t
             kept = (kept + os.read(reader, _KEPT_BYTES))[-_KEPT_BYTES:]
         elif _has_exited(process):
             return True, kept
-        elif ready:  # nobody writes any more, and it goes on
+        elif ready:  # the output is closed, and the command still runs
             time.sleep(min(_LOOK_S, left_s))
     return _has_exited(process), kept
 
 
 def _has_exited(process: subprocess.Popen[bytes]) -> bool:
-    """Look without reaping: a zombie keeps the number of its process group its own."""
+    """Check without reaping: a zombie keeps the id of its process group reserved."""
     flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
     return os.waitid(os.P_PID, process.pid, flags) is not None
 

@@ -12,15 +12,18 @@ from orchestrator.runbook.model import OwnCondition
 def own_askers(
     conditions: Iterable[OwnCondition], cluster: str
 ) -> Mapping[str, Callable[[], Finding]]:
-    """How each of them is asked, by name; every one is bounded in time and raises nothing."""
+    """Return the function that polls each condition, by name.
+
+    Every function has a time limit and raises nothing.
+    """
     return {each.name: partial(ask_own, each, cluster) for each in conditions}
 
 
 def ask_own(own: OwnCondition, cluster: str) -> Finding:
-    """Ask one now.
+    """Evaluate one condition now.
 
     Raises:
-        ValueError: it is neither; such a runbook was not checked.
+        ValueError: it is neither a command nor a query, so the runbook was not checked.
     """
     if own.shell is not None:
         return ask_shell(own.name, own.shell, cluster)
