@@ -1,1 +1,1 @@
-"""One walk through a runbook: its steps, who may take them, and what became of them."""
+"""Executions of a runbook: their steps, approvals and outcomes."""

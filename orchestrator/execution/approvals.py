@@ -1,4 +1,4 @@
-"""What an approval rests on: the state it was given for, and what of it has changed since."""
+"""The state that an approval is given for, and the changes that expire it."""
 
 import os
 import pwd
@@ -20,9 +20,9 @@ _NOBODY_LOGGED_IN: Final = 2**32 - 1
 def basis(
     summary: ClusterSummary, hazards: Sequence[Hazard], runbook_sha256: str
 ) -> dict[str, str]:
-    """Describe the state that a person looks at: an approval holds as long as this stays.
+    """Describe the state that an operator approves; the approval is in force until it changes.
 
-    Counts that change by themselves (replicas, offsets) are no part of it; the gates watch those.
+    Counts that change by themselves (replicas, offsets) are not included; the gates watch those.
     """
     told = {
         "runbook": runbook_sha256[:16],
@@ -51,7 +51,7 @@ def _hazard(hazard: Hazard) -> str:
 
 
 def changed(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """Say what differs, a line each; empty: the approval holds."""
+    """Return the differences, a line each; empty: the approval is in force."""
     return tuple(
         f"{name}: was {then.get(name, 'not known')}, is {now.get(name, 'not known')}"
         for name in sorted({*then, *now})
@@ -62,8 +62,8 @@ def changed(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
 def this_person(name: str | None = None) -> Person:
     """Return who logged in, by the kernel's login uid; the environment can be forged.
 
-    The login uid (`audit_get_loginuid`) is set at a login, and `sudo` and `su` do not
-    change it. Where there is none (a service, a container) the process's own uid counts.
+    The login uid (`audit_get_loginuid`) is set at a login, and `sudo` and `su` do not change it. If
+    there is none (a service, a container), the process's own uid counts.
 
     Args:
         name: a comment on who it is.

@@ -1,4 +1,4 @@
-"""The conditions of a checkpoint, read for the broker or controller that it is about."""
+"""Parses the conditions of a checkpoint for its broker or controller."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,17 @@ from orchestrator.runbook.model import Runbook
 
 
 class Conditions:
-    """Reads each part of each stop once; the runbook was checked, so that all of them can be."""
+    """Parses each part of each stop once.
+
+    The runbook was checked, so all conditions can be parsed.
+    """
 
     def __init__(self, runbook: Runbook) -> None:
         self._own = frozenset(each.name for each in runbook.conditions)
         self._read: dict[tuple[str, Part], Sequence[Condition]] = {}
 
     def of(self, stop: Stop, part: Part) -> Sequence[Condition]:
-        """Give a part's conditions, bound."""
+        """Return the conditions of a part, bound to the stop's broker or controller."""
         key = (stop.id, part)
         if key not in self._read:
             texts: Sequence[str] = getattr(stop.checkpoint, part)

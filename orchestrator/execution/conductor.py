@@ -1,4 +1,4 @@
-"""One walker for each cluster that has a runbook, fed with every look at what is known."""
+"""Runs one executor for each cluster that has a runbook, and passes every tick to it."""
 
 import os
 from contextlib import ExitStack, closing
@@ -43,15 +43,15 @@ _TELL_EVERY_MS: Final = 2_000
 
 
 class Conductor:
-    """Walks every configured cluster that names a runbook, until it is closed.
+    """Executes the runbook of every configured cluster that names one, until it is closed.
 
     Args:
-        log: the audit trail; whoever opened it closes it.
-        execute: whether steps that have a hook are done by it.
+        log: the audit trail; the caller that opened it closes it.
+        execute: whether hooks perform the steps that have one.
 
     Raises:
         RunbookError: a runbook or a file of hooks cannot be used.
-        WalkError: there is nothing to execute, or a runbook was changed under its walk.
+        WalkError: there is nothing to execute, or a runbook was changed during its execution.
         LockHeld: another orchestrator acts on a cluster.
         AuditError: the audit trail cannot be written.
     """
@@ -72,25 +72,25 @@ class Conductor:
             self._made = made.pop_all()
 
     def take_in(self) -> None:
-        """Take in what the cluster answered by now; to be called before the look it belongs to."""
+        """Store the answers that have arrived; call it before the read of the tick."""
         for walked in self._walked.values():
             walked.take_in()
 
     def execution(self, cluster: str) -> WalkTold | None:
-        """How far the execution on a cluster is; None: it names no runbook."""
+        """Return how far the execution on a cluster is; None: the cluster names no runbook."""
         walked = self._walked.get(cluster)
         return None if walked is None else walked.said
 
     def polled(self, cluster: str) -> Polled:
-        """The latest answers of the sources that the checkpoint of a cluster needs."""
+        """Return the latest answers of the sources that the checkpoint of a cluster needs."""
         walked = self._walked.get(cluster)
         return NOT_POLLED if walked is None else walked.polled()
 
     def tick(self, tick: Tick) -> None:
-        """Take every walk one tick further; it was read after `take_in`.
+        """Continue every execution with this tick, whose data was read after `take_in`.
 
         Raises:
-            FencedOff: another orchestrator took one of them over.
+            FencedOff: another orchestrator took over one of the clusters.
             AuditError: the audit trail cannot be written.
         """
         for one in tick.clusters:
@@ -98,12 +98,12 @@ class Conductor:
                 self._walked[one.name].tick(one)
 
     def close(self) -> None:
-        """Let go of locks and files; hooks that run go on, and are found again."""
+        """Release locks and files; running hooks continue, and the next process finds them."""
         self._made.close()
 
 
 class _Walked:
-    """One cluster's walk, and everything it needs."""
+    """The execution on one cluster, with everything it needs."""
 
     def __init__(
         self,
@@ -146,7 +146,10 @@ class _Walked:
             self._made = made.pop_all()
 
     def _acquire(self, lock: ClusterLock, state_dir: Path) -> tuple[int, Home]:
-        """Take the locks; where another host has them, tell it of an own step that has ended."""
+        """Take the locks.
+
+        If another host holds them, remove the record of an own step that has ended, then raise.
+        """
         home = Home.of(state_dir)
         try:
             return lock.acquire(), home
@@ -171,22 +174,22 @@ class _Walked:
         )
 
     def take_in(self) -> None:
-        """Take in what the cluster answered by now."""
+        """Store the answers that have arrived."""
         self._finder.take_in()
 
     def polled(self) -> Polled:
-        """The latest answers of the polled sources, with those that are due polled again."""
+        """Return the latest answers of the polled sources; poll again those that are due."""
         return self._finder.polled()
 
     def tick(self, one: Assessed) -> None:
-        """Take the walk one tick further, and record where it stands."""
+        """Continue the execution with this tick, and write its status."""
         self._finder.note(one.read)
         standing = self._walker.tick(one.assessment.view, evidence(one.read))
         if standing is not None:
             self._say(standing, one.now_ms)
 
     def _take_up(self, state_dir: Path, hooks: Hooks | None) -> None:
-        """Begin a walk if there never was one, and say who walks it."""
+        """Begin an execution if there never was one, and record which orchestrator runs it."""
         _keep(state_dir / RUNBOOKS / f"{self._loaded.sha256}.yaml", self._loaded)
         if self._trail.walk() is None:
             began = entries.WalkBegan(
@@ -233,12 +236,12 @@ class _Walked:
         execution_status.write(self._home / execution_status.WALK_FILE, said)
 
     def close(self) -> None:
-        """Say that nobody walks here any more, and let go."""
+        """Record that this orchestrator ends, and release the locks."""
         self._made.close()
 
 
 def _keep(file: Path, loaded: Loaded) -> None:
-    """Keep a copy of the runbook that is walked: the audit names it by its hash."""
+    """Store a copy of the executed runbook: the audit trail names it by its hash."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(loaded.path.read_bytes())

@@ -1,4 +1,4 @@
-"""What a decision rests on, as the audit trail keeps it: offsets, znodes, moments."""
+"""The evidence of a decision in the audit trail: offsets, znode versions, times."""
 
 from migration.observed.log_dirs import DisksImage
 from migration.observed.zookeeper import ZooKeeperImage
@@ -6,7 +6,7 @@ from orchestrator.run.cluster_read import ClusterRead
 
 
 def evidence(one: ClusterRead) -> dict[str, object]:
-    """Name the state of each source by what identifies it."""
+    """Return, for each source, the values that identify its state."""
     summary, status = one.summary, one.status
     return {
         "phase": str(summary.phase),

@@ -1,9 +1,9 @@
-"""Walks one cluster through a runbook: one look at a time, one checkpoint at a time.
+"""Executes a runbook on one cluster: one tick at a time, one checkpoint at a time.
 
-Every look (`tick`) reads what other processes wrote to the trail (approvals, pauses), judges the
-conditions of the checkpoint at which the walk stands, and does at most one thing. Whatever it does
-stands in the trail before it is done, with the orchestrator's fence, so that of two processes only
-the one that came last can act.
+Every tick reads the entries that other processes appended to the audit trail (approvals, pauses),
+evaluates the conditions of the current checkpoint, and does at most one thing. It records an action
+in the trail before it does it, with the orchestrator's fence, so that of two processes only the one
+that took the fence last can act.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,13 +43,13 @@ How = Literal["opened", "already"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Where the walk stands at one look, for screens and `--until`.
+    """The state of the execution at one tick, for screens and `--until`.
 
     Attributes:
-        stop: the checkpoint; None: between two, or the walk has ended.
-        holds: why it does not go on, the gravest first; empty: it does.
-        findings: what these rest on.
-        people: how many must approve its step before it is begun; 0: nobody need.
+        stop: the current checkpoint; None: between two, or the execution has ended.
+        holds: why it does not continue, the most severe reason first; empty: it continues.
+        findings: the findings behind `holds`.
+        people: how many people must approve the step before it begins; 0: none.
     """
 
     walk: Walk
@@ -62,7 +62,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Look:
-    """One look, handed from rule to rule."""
+    """The data of one tick, passed from rule to rule."""
 
     walk: Walk
     stop: Stop
@@ -75,11 +75,11 @@ class _Look:
 
 
 class Walker:
-    """Takes one cluster's walk on; not thread-safe.
+    """Executes a runbook on one cluster; not thread-safe.
 
     Args:
-        steps: makes the steps, given how to append to the trail.
-        fence: as `Trail.take_fence` gave it.
+        steps: makes the steps, given the function that appends to the trail.
+        fence: the value that `Trail.take_fence` returned.
     """
 
     def __init__(
@@ -102,12 +102,12 @@ class Walker:
         self._judging: tuple[str, Stage] | None = None
 
     def tick(self, view: View, facts: JsonFacts) -> Standing | None:
-        """Look once, and do what is to be done; None: no walk has begun.
+        """Evaluate one tick, and do what is due; None: no execution has begun.
 
         Raises:
             FencedOff: another orchestrator took over.
             AuditError: the trail cannot be written; nothing is done without it.
-            HookError: what became of a hook cannot be read.
+            HookError: the state of a hook cannot be read.
         """
         self._now_ms = view.now_ms
         walk = self._trail.walk()
@@ -140,7 +140,7 @@ class Walker:
         self._notice(stop, view)
         look = _Look(walk=walk, stop=stop, view=view, facts=facts)
         if (stop.id, look.place.stage) != self._judging:
-            self._judge.forget()  # what held before a step, or a pause of judging, does not count
+            self._judge.forget()  # what held before a step, or while not evaluated, does not count
             self._judging = (stop.id, look.place.stage)
         return self._at(look)
 
@@ -162,7 +162,7 @@ class Walker:
                 return self._gate(at, "opened")
 
     def _shown(self, at: _Look) -> Standing:
-        """A person does the step, or hands it to its hook."""
+        """Wait for an operator who does the step, or hands it to its hook."""
         if at.place.open_before:
             standing = self._standing(at.stop, (_SAY_DONE.format(at.stop.id),))
         else:
@@ -205,7 +205,7 @@ class Walker:
         return self._standing(at.stop, () if cannot is None else (cannot,))
 
     def _approval(self, at: _Look) -> str | None:
-        """What the approvals lack; None: nothing. Those whose state is no more are ended."""
+        """Return what the approvals lack; None: nothing. Expires those whose state has changed."""
         wanted = at.stop.checkpoint.approval
         if wanted is None or at.stop.begun:
             return None
@@ -234,7 +234,7 @@ class Walker:
         return tuple(dict.fromkeys(lines))
 
     def _asking(self, at: _Look) -> Standing:
-        """A person decides, unless the cluster itself shows that a step of unknown end was done."""
+        """Wait for a decision, unless the cluster shows that a step of unknown outcome was done."""
         place = at.place
         if place.outcome_unknown and not place.open_before and self._judged(at, "opens_when").holds:
             return self._pass(at.stop.id, "opened", at.facts)
@@ -265,7 +265,7 @@ class Walker:
         return answer
 
     def _notice(self, stop: Stop, view: View) -> None:
-        """Tell of brokers that registered anew while it was not their turn."""
+        """Record brokers that registered again while the checkpoint is not about them."""
         for broker in view.summary.brokers:
             before = self._epochs.get(broker.id, broker.epoch)
             self._epochs[broker.id] = broker.epoch

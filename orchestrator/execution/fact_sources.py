@@ -1,4 +1,4 @@
-"""How each source that is asked for is asked, for one cluster as it is configured."""
+"""Selects, for one configured cluster, the function that polls each source."""
 
 import time
 from functools import partial
@@ -18,7 +18,7 @@ _LOOK_S: Final = 15.0
 
 
 def finder_for(config: Config, entry: ClusterEntry, runbook: Runbook) -> FactFinder:
-    """Make the one that asks for what a runbook's conditions rest on."""
+    """Return the finder that polls the sources of a runbook's conditions."""
     askers = dict(askers_of(entry, frozenset(DataSource)))
     if entry.brokers is not None:
         askers[DataSource.LOG_DIRS] = partial(_look, config, entry.name)

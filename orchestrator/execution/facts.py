@@ -1,8 +1,8 @@
-"""What the conditions at hand rest on: asked for in the background, and known how fresh it is.
+"""The data of the current checkpoint's conditions: polled in the background, with its age.
 
-The metadata log and ZooKeeper come by themselves, through the job; the disks, the brokers' own
-words, the quorum, the checks before the window and the users' own conditions are asked for. What
-no condition at hand needs is not asked.
+The job delivers the metadata log and ZooKeeper. The log directories, the brokers' own settings, the
+quorum, the preflight checks and the users' own conditions are polled. A source that no condition of
+the current checkpoint needs is not polled.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -19,10 +19,10 @@ _FOLLOWED: Final = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.JM
 
 
 class FactFinder:
-    """Keeps what the conditions at hand rest on; one for each cluster.
+    """Polls what the current conditions need; one instance for each cluster.
 
     Args:
-        asking: by the wall clock, whose moments `since_ms` are.
+        asking: must use the wall clock, because `since_ms` are wall-clock times.
     """
 
     def __init__(self, asking: Asking) -> None:
@@ -32,38 +32,42 @@ class FactFinder:
         self._marks: dict[tuple[DataSource, int], int] = {}
 
     def close(self) -> None:
-        """Ask no more; what is under way ends within its own bound."""
+        """Stop polling; a running poll ends within its own time limit."""
         self._asking.close()
 
     def take_in(self) -> None:
-        """Take in what was answered by now: before a look, so that the look cannot be older."""
+        """Store the answers that have arrived; before a read, so that no answer is newer."""
         self._asking.take_in()
 
     def polled(self) -> Polled:
-        """The answers that were taken in last; what is due is polled again."""
+        """Return the answers that were stored last; poll again the sources that are due."""
         wanted, self._wanted = self._wanted, set()
         self._asking.keep(wanted)
         return self._asking.asked
 
     def note(self, one: ClusterRead) -> None:
-        """Record what the followed sources have, before conditions are evaluated on it."""
+        """Record the data of the followed sources, before conditions are evaluated on it."""
         self._seen = one
 
     def keep(self, conditions: Sequence[Condition]) -> None:
-        """Have what these rest on asked for every few seconds, until the next look."""
+        """Poll what these conditions need every few seconds, until the next tick."""
         self._wanted.update(name for _, name in _names(conditions))
 
     def want(self, conditions: Sequence[Condition], since_ms: int) -> None:
-        """Have what these rest on asked for, unless that was begun at `since_ms` or later."""
+        """Poll what these conditions need, unless that poll began at `since_ms` or later."""
         for _, name in _names(conditions):
             self._asking.want(name, since_ms / 1000)
 
     def is_fresh(
         self, conditions: Sequence[Condition], since_ms: int, without: Collection[DataSource]
     ) -> bool:
-        """Whether all that these rest on was asked for at `since_ms` or later, and is here.
+        """Return whether all that these conditions need was polled since `since_ms`.
 
-        `without`: sources that are not current; what holds in spite of that does not rest on them.
+        Args:
+            conditions: The conditions.
+            since_ms: The poll must have begun at this time or later, and its answer must be here.
+            without: Sources that are not current; conditions that hold nevertheless do not depend
+                on them.
         """
         followed = {source for each in conditions for source in each.needs if source in _FOLLOWED}
         return all(
@@ -75,9 +79,9 @@ class FactFinder:
         )
 
     def _is_read(self, source: DataSource, since_ms: int) -> bool:
-        """Whether everything that was there at some moment after `since_ms` has been taken in."""
+        """Return whether all records that existed at some time after `since_ms` have been read."""
         if source is DataSource.JMX:
-            return True  # polled by others at their own pace; it only ever adds a hazard
+            return True  # polled at its own pace; it only ever adds a hazard
         if self._seen is None:
             return False
         there, read, answered_ms = _progress(self._seen, source)
@@ -92,7 +96,7 @@ class FactFinder:
 
 
 def _progress(one: ClusterRead, source: DataSource) -> tuple[int | None, int, int | None]:
-    """How much is there, how much of it was taken in, and when its source last answered."""
+    """Return the end of the source, the position read, and when the source last answered."""
     if source is DataSource.METADATA_LOG:
         offset = one.summary.metadata_offset
         read = 0 if offset is None else offset + 1
@@ -104,7 +108,7 @@ def _progress(one: ClusterRead, source: DataSource) -> tuple[int | None, int, in
 
 
 def _names(conditions: Sequence[Condition]) -> Iterator[tuple[DataSource, str]]:
-    """What has to be asked for, by the name under which it is."""
+    """Yield the sources that must be polled, with the name of each poll."""
     for each in conditions:
         for source in each.needs:
             if source not in _FOLLOWED:

@@ -1,7 +1,8 @@
-"""Judges the conditions of one checkpoint: told when the answer changes, believed when it is fresh.
+"""Evaluates the conditions of one checkpoint, and confirms on fresh data that they hold.
 
-A part (guards, gate) that holds by what is known is looked at once more: everything that it rests
-on is asked for anew, and only if it still holds with what came back after that is it believed.
+A part (guards, gate) that holds on the available data is checked once more: everything that it
+needs is polled again, and it counts as holding only if it still holds with the data that was polled
+after that. A change of the result makes an entry in the audit trail.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,35 +24,40 @@ from orchestrator.run.soak import Together
 Part = Literal["already", "needs", "opens_when"]
 
 _REASONS_EVERY_MS: Final = 10_000
-"""Reasons change with every count in them; verdicts are told at once, these not more often."""
+"""Reasons change with every count in them. A changed verdict is recorded at once, a changed
+reason at most this often."""
 
 
 class Freshness(Protocol):
-    """Whoever asks the cluster for what the conditions rest on."""
+    """Polls the cluster for the data that the conditions need."""
 
     def keep(self, conditions: Sequence[Condition]) -> None:
-        """Have what these rest on asked for every few seconds."""
+        """Poll what these conditions need every few seconds."""
 
     def want(self, conditions: Sequence[Condition], since_ms: int) -> None:
-        """Have what these rest on asked for, unless that was begun at `since_ms` or later."""
+        """Poll what these conditions need, unless that poll began at `since_ms` or later."""
 
     def is_fresh(
         self, conditions: Sequence[Condition], since_ms: int, without: Collection[DataSource]
     ) -> bool:
-        """Whether all that these rest on was asked for at `since_ms` or later, and is here.
+        """Return whether all that these conditions need was polled since `since_ms`.
 
-        `without`: sources that are not current; what holds in spite of that does not rest on them.
+        Args:
+            conditions: The conditions.
+            since_ms: The poll must have begun at this time or later, and its answer must be here.
+            without: Sources that are not current; conditions that hold nevertheless do not depend
+                on them.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came of judging a part now.
+    """The result of evaluating a part now.
 
     Attributes:
-        holds: all its conditions hold, by facts that were asked for after they first did.
-        findings: of every condition, in the runbook's order.
-        told: the entry to write; None: nothing new.
+        holds: all conditions hold, on data that was polled after they first did.
+        findings: those of every condition, in the runbook's order.
+        told: the entry to write; None: nothing has changed.
     """
 
     holds: bool
@@ -61,7 +67,7 @@ class Answer:
 
     @property
     def holding_back(self) -> tuple[Finding, ...]:
-        """Those that do not hold, the gravest first."""
+        """Return the findings that do not hold, the most severe first."""
         return tuple(
             sorted(
                 (each for each in self.findings if each.verdict is not Verdict.SATISFIED),
@@ -74,7 +80,7 @@ _GRAVEST: Final = (Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.WAITING)
 
 
 class Judge:
-    """Judges parts of the checkpoint at which the walk stands, again and again."""
+    """Evaluates the parts of the current checkpoint, tick by tick."""
 
     def __init__(self, fresh: Freshness) -> None:
         self._fresh = fresh
@@ -90,7 +96,7 @@ class Judge:
         view: View,
         facts: JsonFacts,
     ) -> Answer:
-        """Judge one part; no conditions hold at once."""
+        """Evaluate one part; a part without conditions holds at once."""
         if not conditions:
             return Answer(holds=True, verdict=Verdict.SATISFIED, findings=(), told=None)
         self._fresh.keep(conditions)
@@ -103,7 +109,7 @@ class Judge:
         return Answer(holds=holds, verdict=verdict, findings=findings, told=told)
 
     def forget(self) -> None:
-        """Begin anew: what held is not known to have held without a break."""
+        """Start over: what held is not known to have held without interruption."""
         self._held_since.clear()
         self._together.clear()
 

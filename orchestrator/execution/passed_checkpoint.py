@@ -1,4 +1,4 @@
-"""A checkpoint as a condition: it holds once the audit log says that it is passed."""
+"""A checkpoint as a condition: satisfied once the audit trail shows that it is passed."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from orchestrator.runbook.model import Checkpoint
 
 
 def checkpoint_condition(checkpoint: str, of: Checkpoint | None = None) -> Condition:
-    """A condition that is asked by `passed`; `of`: says which kind of id its instance has."""
+    """Return a condition that `passed` evaluates; `of` gives the kind of id of its instance."""
     condition = external(f"checkpoint({checkpoint})")
     instance = _instance(checkpoint)
     if of is None or instance is None or of.for_each is None:
@@ -27,7 +27,7 @@ def checkpoint_condition(checkpoint: str, of: Checkpoint | None = None) -> Condi
 
 
 def checkpoint_named(config: Config, cluster: str, checkpoint: str) -> Checkpoint:
-    """The checkpoint of the cluster's runbook that this one is, or is an instance of.
+    """Return the checkpoint of the cluster's runbook that has this name, or this instance.
 
     Raises:
         KraftgateError: no runbook is configured.
@@ -53,16 +53,16 @@ def checkpoint_named(config: Config, cluster: str, checkpoint: str) -> Checkpoin
 
 
 def _instance(checkpoint: str) -> str | None:
-    """The id between the brackets; None: there are none."""
+    """Return the id between the brackets; None: there are none."""
     _, bracket, rest = checkpoint.partition("[")
     return rest.removesuffix("]") if bracket else None
 
 
 def passed(config: Config, cluster: str, checkpoint: str) -> Finding:
-    """Look up how far a cluster's walk is.
+    """Return whether a cluster's execution has passed a checkpoint.
 
     Raises:
-        AuditError: the audit log cannot be read.
+        AuditError: the audit trail cannot be read.
     """
     verdict, reason = _told(_walk(config, cluster), checkpoint)
     name = checkpoint_condition(checkpoint).name

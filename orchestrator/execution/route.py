@@ -1,4 +1,4 @@
-"""Which checkpoint comes next, and for which broker."""
+"""Decides which checkpoint comes next, and for which broker or controller."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from orchestrator.runbook.places import forward, in_turn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """One checkpoint at which the walk stands.
+    """One checkpoint that the execution is at.
 
     Attributes:
-        id: as the trail names it, such as `brokers-kraft[3]`.
-        bind: what `broker` or `controller` in its conditions stands for.
+        id: its name in the audit trail, such as `brokers-kraft[3]`.
+        bind: the values of `broker` or `controller` in its conditions.
         begun: whether the step of another instance of the checkpoint was begun, so that its
             approval has been used.
     """
@@ -34,42 +34,43 @@ class Stop:
 
     @property
     def broker(self) -> int | None:
-        """The broker that it is about, if it is about one."""
+        """The broker that the checkpoint is about, if any."""
         return int(self.bind["broker"]) if "broker" in self.bind else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """A checkpoint for each broker of which none is left; `id` without brackets."""
+    """A checkpoint with `for_each` whose instances are all passed; `id` has no brackets."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stuck:
-    """Who is next cannot be told."""
+    """The next instance of a checkpoint is unknown."""
 
     id: str
     why: str
 
 
 def checkpoints(runbook: Runbook, path: str | None) -> Sequence[Checkpoint]:
-    """The way ahead, or the way back by its id, in the order in which it is walked."""
+    """Return the forward path, or the rollback path with this id, in execution order."""
     if path is not None:
         return runbook.way_back(path)
     return [each.checkpoint for each in in_turn(forward(runbook))]
 
 
 def checkpoint_of(runbook: Runbook, path: str | None, id_: str) -> Checkpoint:
-    """The checkpoint that an instance is of."""
+    """Return the checkpoint of an instance."""
     name = id_.partition("[")[0]
     return next(each for each in checkpoints(runbook, path) if each.id == name)
 
 
 def finalize_is_near(runbook: Runbook, path: str | None, id_: str | None) -> bool | None:
-    """Whether the checkpoint whose step finalizes is under way, or next, or judged already.
+    """Return whether the checkpoint that finalizes is current or next, or its guards are evaluated.
 
-    The condition `no_hazard(finalize)` marks it. None: no checkpoint of the runbook has it.
+    The condition `no_hazard(finalize)` marks that checkpoint. None: no checkpoint of the runbook
+    has it.
     """
     ahead = checkpoints(runbook, None)
     if not any(_guards_finalize(each.needs, each.opens_when) for each in ahead):
@@ -96,7 +97,7 @@ _OF_FINALIZE: Final = ((str(Action.FINALIZE),), (str(HazardKind.FINALIZE_TOO_EAR
 
 
 def next_stop(walk: Walk, runbook: Runbook, view: View) -> Stop | Done | Stuck | None:
-    """Where the walk goes on; None: everything is behind."""
+    """Return the next checkpoint of the execution; None: all are passed."""
     for checkpoint in checkpoints(runbook, walk.path):
         if walk.passed(checkpoint.id):
             continue
@@ -107,7 +108,7 @@ def next_stop(walk: Walk, runbook: Runbook, view: View) -> Stop | Done | Stuck |
 
 
 def step_begun(walk: Walk, checkpoint: str) -> bool:
-    """Whether the step of a checkpoint, or of one of its instances, was begun in this walk."""
+    """Return whether the step of a checkpoint, or of one of its instances, was begun."""
     return any(
         was_begun(each)
         for each in walk.places.values()
@@ -116,7 +117,7 @@ def step_begun(walk: Walk, checkpoint: str) -> bool:
 
 
 def begun_elsewhere(walk: Walk, id_: str) -> bool:
-    """Return whether the step of another instance of the checkpoint was begun in this walk."""
+    """Return whether the step of another instance of the checkpoint was begun."""
     prefix = f"{id_.partition('[')[0]}["
     return any(
         was_begun(each)
@@ -133,7 +134,7 @@ def asked_at(walk: Walk, place: Place, approval: Approval) -> tuple[Place, ...]:
 
 
 def people_asked(walk: Walk, stop: Stop) -> int:
-    """Return how many people must approve the step of a stop; 0: nobody, or it is covered."""
+    """Return how many people must approve the step of a stop; 0: none, or it is covered."""
     wanted, place = stop.checkpoint.approval, walk.place(stop.id)
     if wanted is None or stop.begun or place.stage is not Stage.ENTERED:
         return 0
@@ -182,7 +183,10 @@ def _log_not_known(view: View) -> Answer | None:
 
 
 def _brokers(view: View) -> list[Member]:
-    """Every broker that any source knows; one that is down and not done keeps the walk here."""
+    """Return every broker that any source knows.
+
+    A broker that is down and not done keeps the execution at this checkpoint.
+    """
     found = {
         each.id: Member(id=each.id, host=each.host or "", rack=each.rack or "")
         for each in view.summary.brokers

@@ -1,8 +1,9 @@
-"""Keeps a second orchestrator from acting while a hook of the first one may run.
+"""Prevents a second orchestrator from acting while a hook of the first one may run.
 
-The running step is recorded where every orchestrator of the cluster sees it (`ClusterLock.begin`).
-Its own state directory knows how the hook ended; an orchestrator with another one does not, so
-there an operator decides: `kraftgate decide CHECKPOINT --ended`.
+The running step is recorded where every orchestrator of the cluster can read it
+(`ClusterLock.begin`). The state directory of the orchestrator that began the step has the hook's
+outcome. An orchestrator with another state directory does not have it, so there an operator
+decides: `kraftgate decide CHECKPOINT --ended`.
 """
 
 import time
@@ -18,7 +19,7 @@ from orchestrator.hooks.runs import Hook, Running, Unknown
 
 
 class StepFence:
-    """The record of the running step, as one cluster's orchestrator uses it.
+    """The record of the running step, as used by one cluster's orchestrator.
 
     Args:
         home: the state directory of this orchestrator.
@@ -34,7 +35,7 @@ class StepFence:
     def begin(
         self, checkpoint: str, run: str, hook: Hook, *, zookeeper_stands: bool
     ) -> Held | NotHeld:
-        """Check the lock and record the step; its hook may be started if the lock is held."""
+        """Check the lock and record the step; its hook may be started only if the lock is held."""
         since_ms = time.time_ns() // 1_000_000
         step = RunningStep(
             checkpoint=checkpoint,
@@ -47,7 +48,7 @@ class StepFence:
         return self._lock.begin(step, zookeeper_stands=zookeeper_stands)
 
     def settle(self, walk: Walk, *, zookeeper_stands: bool) -> None:
-        """Remove the record of a step that is known, or was decided, to have ended."""
+        """Remove the record of a step that has ended, by its outcome or by a decision."""
         step = self._lock.running(zookeeper_stands=zookeeper_stands)
         if step is not None and self._has_ended(step, walk) and self._lock.end(step):
             step = None
@@ -55,7 +56,7 @@ class StepFence:
             self._tell(entries.StepElsewhereEnded(step=walk.elsewhere))
 
     def waits(self, walk: Walk, *, zookeeper_stands: bool) -> str | None:
-        """Return the words of a wait while a recorded step keeps another from being begun."""
+        """Return the text of a wait while a recorded step prevents another step."""
         step = self._lock.running(zookeeper_stands=zookeeper_stands)
         if step is None:
             return None
@@ -79,10 +80,10 @@ class StepFence:
 
 
 def end_own(lock: Lock, runs: Runs, home: Home) -> None:
-    """Remove the record of an own step that has ended, also while another has the lock.
+    """Remove the record of an own step that has ended, even while another owner has the lock.
 
     Raises:
-        HookError: what became of the hook cannot be read.
+        HookError: the state of the hook cannot be read.
     """
     step = lock.running(zookeeper_stands=True)
     if step is None or not home.has(step):
@@ -92,7 +93,7 @@ def end_own(lock: Lock, runs: Runs, home: Home) -> None:
 
 
 def decision(step: RunningStep) -> str:
-    """Return what an operator is asked for."""
+    """Return the text of the decision that an operator must make."""
     return (
         f"a decision: {step.words()}, was begun by another orchestrator, and only there is it known"
         " whether its hook still runs. Look at that host, or start kraftgate run there; when the"
@@ -101,7 +102,7 @@ def decision(step: RunningStep) -> str:
 
 
 def _is_open(step: RunningStep, walk: Walk) -> bool:
-    """Whether the trail has neither the end of the step nor a decision about it."""
+    """Return whether the trail has neither the end of the step nor a decision about it."""
     left = walk.left_running
     return (left is not None and left.run == step.run) or any(
         each.run == step.run and each.stage in (Stage.RUNNING, Stage.ASKS)

@@ -1,4 +1,4 @@
-"""What a step's text and command are filled with: which broker, on which host."""
+"""The values of the fields in a step's text and command, such as the broker and its host."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -13,13 +13,13 @@ _UNKNOWN: Final = "(not known)"
 
 
 class Fields:
-    """Fills the fields that `orchestrator.runbook.templates` allows, for one cluster."""
+    """The values of the fields that `orchestrator.runbook.templates` allows, for one cluster."""
 
     def __init__(self, entry: ClusterEntry) -> None:
         self._always = {"cluster": entry.name, **addresses_of(entry)}
 
     def of(self, bind: Mapping[str, str], summary: ClusterSummary) -> dict[str, str]:
-        """Give the values that are known, for one stop; a broker without a rack has "" for it."""
+        """Return the known values for one stop; the rack of a broker without a rack is ""."""
         fields = {**self._always, "phase": str(summary.phase), **bind}
         if "broker" in bind:
             broker = next((b for b in summary.brokers if b.id == int(bind["broker"])), None)
@@ -36,7 +36,7 @@ class Fields:
 
 
 def shown(fields: Mapping[str, str]) -> dict[str, str]:
-    """The same with words in place of what is not known, for a text that a person reads."""
+    """Return the values for a text that an operator reads, with a placeholder for unknown ones."""
     kind = next((each for each in ("broker", "controller") if each in fields), None)
     names = fields_for(kind)  # type: ignore[arg-type]  # the two are what it takes
     return {name: visible_line(fields.get(name, _UNKNOWN)) for name in names}

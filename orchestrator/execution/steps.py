@@ -1,4 +1,4 @@
-"""Takes steps: shows them to a person, or starts the operator's command and looks how it ended."""
+"""Performs steps: shows them to an operator, or starts a hook and records its outcome."""
 
 import hashlib
 import os
@@ -23,18 +23,19 @@ from orchestrator.runbook.model import Step
 from orchestrator.runbook.templates import render
 
 OUTPUT_TOLD: Final = 16_384
-"""Of a hook's output so many bytes, its last ones, stand in the trail; the run's file has it."""
+"""Only this many bytes at the end of a hook's output are in the trail; the run's file has all of
+it."""
 
 
 Tell = Callable[[Body], None]
 
 
 class Steps:
-    """Takes the steps of one cluster's walk.
+    """Performs the steps of one cluster's execution.
 
     Args:
-        commands: None: every step is for a person's hands.
-        lock: while it is not held no hook is started.
+        commands: None: an operator does every step by hand.
+        lock: no hook is started while it is not held.
         home: the state directory of this orchestrator.
         tell: appends to the audit trail.
     """
@@ -66,10 +67,10 @@ class Steps:
         facts: JsonFacts,
         is_open: Callable[[], bool],
     ) -> str | None:
-        """Begin the step; it stands in the trail before it is begun.
+        """Begin the step; the entry in the trail comes first.
 
         Returns:
-            why it cannot be begun now; None: it was.
+            why the step cannot begin now; None: it has begun.
         """
         place, fields = walk.place(stop.id), self._fields.of(stop.bind, view.summary)
         run = f"{walk.sequence}-{stop.id}-{place.attempts + 1}"
@@ -108,22 +109,22 @@ class Steps:
         return None
 
     def has_hook(self, stop: Stop, step: Step, view: View) -> bool:
-        """Return whether the step has a hook here, also one whose command cannot be made now."""
+        """Return whether the step has a hook here, even one whose command cannot be made now."""
         try:
             return self._hook(step, self._fields.of(stop.bind, view.summary), {}) is not None
         except RunbookError:
             return True
 
     def settle(self, walk: Walk, view: View) -> None:
-        """Remove the record of a step that has ended; to be called at every tick."""
+        """Remove the record of a step that has ended; call it at every tick."""
         self._step_fence.settle(walk, zookeeper_stands=_stands(view))
 
     def waits(self, walk: Walk, view: View) -> str | None:
-        """Return the words of a wait while another step is recorded as running."""
+        """Return the text of a wait while another step is recorded as running."""
         return self._step_fence.waits(walk, zookeeper_stands=_stands(view))
 
     def look(self, checkpoint: str, run: str) -> str | None:
-        """Record how a run ended; return the words of a wait while it runs."""
+        """Record the outcome of a run; return the text of a wait while it runs."""
         match self._runs.look(run):
             case Running():
                 return f"the hook of {checkpoint} to end"
@@ -137,7 +138,7 @@ class Steps:
         return None
 
     def look_left(self, hook: Left) -> str | None:
-        """Do the same for a hook of an earlier walk, and wait for what it left running."""
+        """Do the same for a hook of an earlier execution, and wait for processes that it left."""
         found = self._runs.look(hook.run)
         if isinstance(found, Unknown) and found.still_running:
             processes = ", ".join(map(str, found.still_running))
@@ -145,7 +146,7 @@ class Steps:
         return self.look(hook.checkpoint, hook.run)
 
     def _told_to_hook(self, stop: Stop, run: str) -> dict[str, str]:
-        """What a hook is told by its environment, besides what its file gives it."""
+        """Return the hook's environment, apart from the variables that its file passes."""
         return {
             **self._environment,
             "KRAFTGATE_CHECKPOINT": stop.id,
@@ -164,7 +165,7 @@ class Steps:
         try:
             self._runs.start(run, hook)
         except HookError as error:
-            # What became of it is for a person to see: it is neither repeated nor taken for done.
+            # An operator must check the outcome: the step is neither repeated nor taken as done.
             why = f"it could not be handed to its supervisor: {error}"
             self._tell(entries.StepUnknown(checkpoint=stop.id, run=run, why=why))
 
@@ -174,7 +175,7 @@ def _stands(view: View) -> bool:
 
 
 def _redacted(hook: Hook) -> tuple[str, ...]:
-    """The command as the trail may have it."""
+    """Return the command with its secrets redacted, for the trail."""
     return tuple(hook.secrets.redactor({**os.environ, **hook.environment}).argv(hook.argv))
 
 

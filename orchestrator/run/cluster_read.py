@@ -86,7 +86,7 @@ class Tally:
     phase: Event | None = None
 
     def phase_began_ms(self, phase: Phase) -> int | None:
-        """Return when `phase` began; None: the newest change of phase reports another phase.
+        """Return when `phase` began; None: the newest change is of another phase.
 
         That happens because a snapshot of the log skips changes of phase.
         """

@@ -1,7 +1,8 @@
-"""The locks that let only one orchestrator act on a cluster, and which of them counts when.
+"""The locks that let only one orchestrator act on a cluster, and when each of them counts.
 
-Within one state directory it is the audit log's fence, always. Over all hosts it is a lock in
-ZooKeeper, while ZooKeeper stands and hooks are run; without hooks nothing is written there.
+Within one state directory the fence of the audit trail always counts. Across all hosts a lock in
+ZooKeeper counts, as long as the cluster uses ZooKeeper and hooks are run; without hooks nothing is
+written there.
 """
 
 from typing import Final
@@ -11,14 +12,15 @@ from orchestrator.errors import LockError, LockHeld
 from orchestrator.execution.locks.store_lock import Held, NotHeld, OrchestratorLock, SharedLock
 
 _SESSION_S_MAX: Final = 15.0
-"""Who was killed has the lock until its session ends, some seconds later: that is waited for."""
+"""An orchestrator that was killed holds the lock until its session ends, some seconds later;
+`acquire` waits that long."""
 
 
 class ClusterLock:
-    """Both locks of one cluster, held until it is closed.
+    """Both locks of one cluster, held until `close`.
 
     Args:
-        store: of the state directory.
+        store: the lock of the state directory.
         zookeeper: None: no hook is run, or the cluster has no ZooKeeper.
     """
 
@@ -27,12 +29,12 @@ class ClusterLock:
         self._zookeeper = zookeeper
 
     def acquire(self) -> int:
-        """Take them; the fence for the audit trail.
+        """Take both locks; return the fence for the audit trail.
 
         Raises:
-            LockHeld: another orchestrator has one of them.
-            LockError: one cannot be had.
-            AuditError: the audit log cannot be written.
+            LockHeld: another orchestrator holds one of them.
+            LockError: one cannot be taken.
+            AuditError: the audit trail cannot be written.
         """
         fence = self._store.acquire().token
         if self._zookeeper is not None:
@@ -40,7 +42,7 @@ class ClusterLock:
         return fence
 
     def check(self, *, zookeeper_stands: bool) -> Held | NotHeld:
-        """Ask right before a step; one that was lost is taken again, if nobody else has it."""
+        """Check the locks right before a step; retake the shared one if it was lost and is free."""
         here = self._store.check()
         if isinstance(here, NotHeld) or self._zookeeper is None or not zookeeper_stands:
             return here
@@ -61,7 +63,7 @@ class ClusterLock:
         return self._zookeeper.begin(step)
 
     def running(self, *, zookeeper_stands: bool) -> RunningStep | None:
-        """Return the step that is recorded; None also where nothing could record one."""
+        """Return the recorded step; None also if nothing could have recorded one."""
         if self._zookeeper is None or not (zookeeper_stands or self._zookeeper.connected):
             return None
         return self._zookeeper.running()
@@ -72,12 +74,12 @@ class ClusterLock:
             return False
         try:
             self._zookeeper.end(step)
-        except LockError:  # tried again at the next tick; the wait for it has a name meanwhile
+        except LockError:  # retried at the next tick; meanwhile `StepFence.waits` reports the wait
             return False
         return True
 
     def close(self) -> None:
-        """Give them back."""
+        """Release both locks."""
         if self._zookeeper is not None:
             self._zookeeper.release()
         self._store.release()

@@ -1,8 +1,8 @@
-"""One orchestrator at a time acts on a cluster: what a lock of it promises, and the local one.
+"""The interface of a lock that one orchestrator holds, and the lock of a state directory.
 
-Each taking of a lock has a token, higher than every one before. Who lost the lock and takes it
-again has the same token when nobody had it in between; with another token everything that was
-decided before has to be looked at anew.
+Each acquisition of a lock has a token, higher than every token before. An owner that lost the lock
+and takes it again has the same token if nobody held it in between; with another token everything
+that was decided before must be evaluated again.
 """
 
 import math
@@ -26,7 +26,7 @@ class Acquired:
     """The lock was taken.
 
     Attributes:
-        kept: it is the token of before: nobody else had the lock meanwhile.
+        kept: the token is unchanged: nobody else held the lock in the meantime.
     """
 
     token: int
@@ -38,8 +38,8 @@ class Held:
     """The lock is held now.
 
     Attributes:
-        until_s: nobody else can have it before this moment, by `boot_clock_s`. What is begun on
-            the ground of this answer has to be begun before: see `Hook.begin_before_s`.
+        until_s: nobody else can hold it before this time, by `boot_clock_s`. An action that relies
+            on this result must begin before: see `Hook.begin_before_s`.
     """
 
     token: int
@@ -48,55 +48,55 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotHeld:
-    """The lock is not held, or that cannot be told; `why` goes on "it is not held: "."""
+    """The lock is not held, or its state is unknown; `why` completes "it is not held: "."""
 
     why: str
 
 
 class OrchestratorLock(Protocol):
-    """What every lock can do. One thread uses it."""
+    """The interface of every lock. One thread uses it."""
 
     def acquire(self, wait_s: float = 0.0) -> Acquired:
-        """Take it; `wait_s`: for so long, while another has it.
+        """Take the lock; wait up to `wait_s` seconds while another process holds it.
 
         Raises:
-            LockHeld: another has it.
-            LockError: it cannot be had.
+            LockHeld: another process holds it.
+            LockError: it cannot be taken.
         """
 
     def check(self) -> Held | NotHeld:
-        """Ask, right before a step, whether it is still held."""
+        """Check, right before a step, that the lock is still held."""
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the lock."""
 
 
 class SharedLock(OrchestratorLock, Protocol):
-    """A lock that orchestrators of several hosts share, and with it what runs on the cluster."""
+    """A lock that orchestrators of several hosts share, with the record of the running step."""
 
     @property
     def connected(self) -> bool:
-        """Whether it can be asked now."""
+        """Whether the lock can be checked now."""
 
     def begin(self, step: RunningStep) -> Held | NotHeld:
         """Record that a step runs, if the lock is held and no other step is recorded."""
 
     def running(self) -> RunningStep | None:
-        """Return the step that was last seen recorded, without waiting."""
+        """Return the last observed recorded step, without waiting."""
 
     def end(self, step: RunningStep) -> None:
         """Remove the record of a step that has ended.
 
         Raises:
-            LockError: that did not succeed.
+            LockError: the record was not removed.
         """
 
 
 class StoreLock:
-    """Within one state directory: a lock on a file, and the fence of the audit log.
+    """The lock of one state directory: a file lock, and the fence of the audit trail.
 
-    The file's lock ends with its process. The fence sees to it that nothing is appended by one who
-    had the lock before.
+    The file lock ends with its process. The fence prevents an earlier owner from appending to the
+    audit trail.
     """
 
     def __init__(self, state_dir: Path, cluster: str, log: AuditLog, owner: Owner) -> None:
@@ -108,12 +108,12 @@ class StoreLock:
         self._token: int | None = None
 
     def acquire(self, wait_s: float = 0.0) -> Acquired:
-        """Take it; the token is the fence.
+        """Take the lock; the token is the fence.
 
         Raises:
-            LockHeld: another process has it.
+            LockHeld: another process holds it.
             LockError: the file cannot be written.
-            AuditError: the audit log cannot be.
+            AuditError: the audit trail cannot be written.
         """
         deadline_s = time.monotonic() + wait_s
         while self._file is None:
@@ -129,7 +129,7 @@ class StoreLock:
         return Acquired(token=self._token, kept=False)
 
     def check(self) -> Held | NotHeld:
-        """Ask the audit log whether another has taken the fence."""
+        """Check in the audit trail that no other process has taken the fence."""
         if self._file is None or self._token is None:
             return NotHeld(why="it was not taken")
         fence, who = self._log.fence(self._cluster)
@@ -138,7 +138,7 @@ class StoreLock:
         return Held(token=self._token, until_s=math.inf)
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the lock."""
         if self._file is not None:
             self._file.close()
         self._file = self._token = None

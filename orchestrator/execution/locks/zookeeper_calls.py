@@ -1,4 +1,4 @@
-"""A connection to ZooKeeper whose every call ends in time, with an answer or a LockUnreachable."""
+"""A ZooKeeper client whose calls end within a time limit, with an answer or LockUnreachable."""
 
 import contextlib
 import threading
@@ -29,10 +29,11 @@ from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.link import Link
 
 HOME: Final = "/kraftgate"
-"""Below it is everything that Kraftgate writes to ZooKeeper."""
+"""The parent of everything that Kraftgate writes to ZooKeeper."""
 _CONNECT_S_MAX: Final = 15.0
 _ANSWER_S_MAX: Final = 5.0
-# Of a transaction: one of these says what did not hold, the others that they were not done then.
+# The errors of a transaction: one of them names the check that failed, the others mark the
+# operations that were therefore not done.
 _DID_NOT_HOLD: Final = (
     BadVersionError,
     NoNodeError,
@@ -47,8 +48,8 @@ class Znode:
     """A znode as it was read.
 
     Attributes:
-        zxid: of its last change.
-        session: that it is the ephemeral of; 0: of none.
+        zxid: that of its last change (mzxid).
+        session: the session that owns the ephemeral znode; 0: it is not ephemeral.
     """
 
     text: str
@@ -63,10 +64,10 @@ class Unanswered:
 
 
 class ZooKeeperCalls:
-    """One thread calls; connects at the first call, and again as often as needed.
+    """Calls ZooKeeper from one thread; connects at the first call, and reconnects when needed.
 
     Attributes:
-        acl: of every znode that is created.
+        acl: the ACL of every znode that is created.
     """
 
     def __init__(self, config: Ensemble) -> None:
@@ -77,7 +78,7 @@ class ZooKeeperCalls:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a session that is connected now."""
+        """Whether there is a connected session now."""
         return self._connected.is_set()
 
     @property
@@ -87,7 +88,7 @@ class ZooKeeperCalls:
 
     @property
     def session_timeout_s(self) -> float:
-        """As ZooKeeper granted it to the last session; before there was one, as configured."""
+        """The timeout that ZooKeeper granted last; before the first session, the configured one."""
         return (
             self._config.session_timeout_ms / 1000
             if self._link is None
@@ -95,21 +96,22 @@ class ZooKeeperCalls:
         )
 
     def why_not(self) -> str:
-        """Say why there is no connection."""
+        """Return why there is no connection."""
         return "there is no connection to ZooKeeper" if self._link is None else self._link.why_not()
 
     def connect(self) -> None:
-        """See to it that there is a connection.
+        """Connect, unless there is a connection.
 
         Raises:
-            LockUnreachable: there is none within `_CONNECT_S_MAX`.
+            LockUnreachable: there is no connection within `_CONNECT_S_MAX`.
         """
         if self._link is None:
             self._link = Link(self._config, self._on_state)
             self._link.open()
         if not self._connected.wait(_CONNECT_S_MAX):
             why = self._link.why_not()
-            # A client that has seen more than ZooKeeper has now would be refused for ever.
+            # ZooKeeper would always reject a client that has seen a higher zxid than ZooKeeper has
+            # now.
             self.close()
             raise LockUnreachable(why)
 
@@ -133,10 +135,10 @@ class ZooKeeperCalls:
         return _znode(data, stat)
 
     def begin_read(self, path: str) -> Callable[[], "Znode | Unanswered | None"]:
-        """Begin to read a znode; what is returned gives the answer once there is one.
+        """Start to read a znode; return a function that returns the answer once there is one.
 
         Raises:
-            LockUnreachable: there is no connection; also by what is returned.
+            LockUnreachable: there is no connection; the returned function raises it too.
         """
         asked = self._opened().client.get_async(path)
 
@@ -151,11 +153,11 @@ class ZooKeeperCalls:
         return answer
 
     def make(self, path: str) -> None:
-        """Make an empty znode, unless it is there.
+        """Create an empty znode, unless it exists.
 
         Raises:
             LockUnreachable: no answer.
-            LockError: the one above it is not there, and is not for us to make.
+            LockError: the parent does not exist, and Kraftgate must not create it.
         """
         try:
             self._answer(self._opened().client.create_async(path, b"", acl=self.acl))
@@ -168,9 +170,10 @@ class ZooKeeperCalls:
             ) from error
 
     def protect(self, path: str) -> None:
-        """Let nobody else change a znode that an earlier release left open to everybody.
+        """Restrict the ACL of a znode that an earlier release left writable for everyone.
 
-        Without authentication nothing is protected: ZooKeeper could not tell who changes it.
+        Without authentication nothing is protected: ZooKeeper could not identify the client that
+        changes the znode.
 
         Raises:
             LockUnreachable: no answer.
@@ -184,17 +187,17 @@ class ZooKeeperCalls:
             self._answer(client.set_acls_async(path, self.acl))
 
     def delete(self, path: str, version: int) -> None:
-        """Delete a znode of this version, unless it is gone.
+        """Delete a znode of this version, unless it does not exist.
 
         Raises:
-            LockUnreachable: no answer, or it changed meanwhile.
+            LockUnreachable: no answer, or it changed in the meantime.
             LockError: it belongs to another identity.
         """
         with contextlib.suppress(NoNodeError):
             self._answer(self._opened().client.delete_async(path, version))
 
     def wait_for_change(self, path: str, deadline_s: float) -> None:
-        """Wait until a znode that is there changes, or the connection does, or it is too late.
+        """Wait until an existing znode or the connection changes, or until the deadline.
 
         Raises:
             LockUnreachable: no answer.
@@ -205,15 +208,15 @@ class ZooKeeperCalls:
             changed.wait(max(0.0, deadline_s - time.monotonic()))
 
     def transaction(self) -> TransactionRequest:
-        """Begin a transaction; nothing of it is done before `commit`."""
+        """Start a transaction; `commit` sends it."""
         return self._opened().client.transaction()
 
     def commit(self, transaction: TransactionRequest) -> Sequence[Any] | None:
-        """Do all of it, or nothing; gives each step's result, or None when a check did not hold.
+        """Commit; return each operation's result, or None if a check failed and nothing was done.
 
         Raises:
-            LockUnreachable: no answer: it was done or not.
-            LockError: ZooKeeper refuses it.
+            LockUnreachable: no answer: the transaction may have been committed.
+            LockError: ZooKeeper rejects it.
         """
         results: Sequence[Any] = self._answer(transaction.commit_async())
         failed = [each for each in results if isinstance(each, Exception)]
@@ -270,7 +273,7 @@ def _znode(data: bytes | None, stat: Any) -> Znode:  # noqa: ANN401  # kazoo is 
 
 
 def _acl_of(security: Security) -> list[ACL]:
-    """Let everybody read and only this identity write; without one, everybody."""
+    """Return an ACL: everyone may read, only this identity may write; without one, everyone."""
     if security.zookeeper_identity:
         return [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE]
     return list(OPEN_ACL_UNSAFE)

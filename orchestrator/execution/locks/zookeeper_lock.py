@@ -1,23 +1,23 @@
-"""The lock in ZooKeeper: one orchestrator at a time, on whichever host, while ZooKeeper is used.
+"""The lock in ZooKeeper: one orchestrator at a time, on any host, while ZooKeeper is used.
 
-Three znodes inside Kafka's chroot, and nothing else is written:
+It writes three znodes inside Kafka's chroot, and nothing else:
 
-    /kraftgate/fence    who had the lock last; every taking is a new version of it
-    /kraftgate/lock     ephemeral: who has it
-    /kraftgate/step     the step that runs; there is none while no step runs
+    /kraftgate/fence    the last owner of the lock; every acquisition makes a new version of it
+    /kraftgate/lock     ephemeral: the current owner
+    /kraftgate/step     the running step; it exists only while a step runs
 
-Fence and lock are written in one transaction that checks the fence's version: so the lock is there
-for as long as its taker's session is, and the fence is as it left it for as long as nobody else
-took it. The token is the transaction's zxid, which only rises, even when the znodes were removed
-meanwhile.
+Fence and lock are written in one transaction that checks the fence's version. So the lock exists
+for as long as its owner's session, and the fence is unchanged for as long as nobody else takes the
+lock. The token is the transaction's zxid, which only increases, even if the znodes were deleted in
+the meantime.
 
 The step is created in one transaction that checks fence and lock, before its hook is started. It is
-not ephemeral: a hook outlives its orchestrator. While it is there ZooKeeper refuses another one, so
-that of two orchestrators, one after the other, the second begins nothing while a hook of the first
-may run. The process that knows that the hook has ended deletes it:
-`orchestrator.execution.step_fence`.
+not ephemeral: a hook outlives its orchestrator. While the znode exists, ZooKeeper rejects another
+one, so that of two successive orchestrators the second begins nothing while a hook of the first may
+run. The process that knows that the hook has ended deletes it: `orchestrator.execution.step_fence`.
 
-Where Kraftgate authenticates, everybody may read the three and only its own identity may write.
+If Kraftgate authenticates, everyone may read the three znodes and only its own identity may write
+them.
 """
 
 import json
@@ -47,19 +47,19 @@ _ATTEMPTS_MAX: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Grant:
-    """A taking of the lock: the fence's version, and its zxid."""
+    """One acquisition of the lock: the fence's version, and its zxid."""
 
     version: int
     token: int
 
 
 class ZooKeeperLock:
-    """Held by one orchestrator of a cluster; see `orchestrator.execution.locks.store_lock`.
+    """The lock of one orchestrator of a cluster; see `orchestrator.execution.locks.store_lock`.
 
     Args:
-        config: which ZooKeeper, with Kafka's chroot. When its taker is killed, the lock stays for
-            the session timeout.
-        owner: who is told to others.
+        config: the ensemble, with Kafka's chroot. If the owner is killed, the lock stays for the
+            session timeout.
+        owner: the owner that is shown to other orchestrators.
     """
 
     def __init__(self, config: Ensemble, owner: Owner) -> None:
@@ -72,12 +72,14 @@ class ZooKeeperLock:
         self._reading: Callable[[], Znode | Unanswered | None] | None = None
 
     def acquire(self, wait_s: float = 0.0) -> Acquired:
-        """Take it; `wait_s`: wait for so long, while another has it, or for its session's timeout.
+        """Take the lock; wait up to `wait_s` seconds while another process holds it.
+
+        A `wait_s` above 0 is raised to twice the session timeout, if that is longer.
 
         Raises:
-            LockHeld: another has it.
+            LockHeld: another process holds it.
             LockUnreachable: ZooKeeper does not answer.
-            LockError: ZooKeeper refuses, or there is no such chroot.
+            LockError: ZooKeeper rejects the request, or the chroot does not exist.
         """
         self._zookeeper.connect()
         if wait_s:
@@ -101,7 +103,7 @@ class ZooKeeperLock:
         raise LockError(f"{LOCK} of ZooKeeper changes all the time: who else takes it?")
 
     def check(self) -> Held | NotHeld:
-        """Ask ZooKeeper's leader whether it is still held; a transaction that changes nothing."""
+        """Check with ZooKeeper's leader that the lock is held, by a transaction without changes."""
         return self._checked(lambda _: None)
 
     def begin(self, step: RunningStep) -> Held | NotHeld:
@@ -110,7 +112,7 @@ class ZooKeeperLock:
         def record(asked: TransactionRequest) -> None:
             asked.create(STEP, step.model_dump_json().encode(), acl=self._zookeeper.acl)
 
-        # Recorded also when the answer is lost.
+        # The step may be recorded even if the answer is lost.
         self._running = step
         found = self._checked(record)
         if isinstance(found, Held):
@@ -124,18 +126,18 @@ class ZooKeeperLock:
         return NotHeld(why=f"{self._running.words()}, is recorded in {STEP} of ZooKeeper")
 
     def running(self) -> RunningStep | None:
-        """Return the step that was last seen recorded; does not wait for ZooKeeper."""
+        """Return the last observed recorded step; does not wait for ZooKeeper."""
         if self._running is not None:
             with suppress(LockError):
                 self._refresh()
         return self._running
 
     def end(self, step: RunningStep) -> None:
-        """Remove the record of a step that has ended, if that is what is recorded.
+        """Remove the record of a step that has ended, unless another step is recorded.
 
         Raises:
-            LockUnreachable: no answer; it is to be tried again.
-            LockError: ZooKeeper refuses.
+            LockUnreachable: no answer; retry later.
+            LockError: ZooKeeper rejects the request.
         """
         found = self._zookeeper.read(STEP)
         if found is not None and RunningStep.from_json(found.text) == step:
@@ -144,11 +146,11 @@ class ZooKeeperLock:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a session that is connected now."""
+        """Whether there is a connected session now."""
         return self._zookeeper.connected
 
     def _refresh(self) -> None:
-        """Take the answer about the recorded step, and ask again."""
+        """Store the answer about the recorded step, and send the next read."""
         reading, self._reading = self._reading, None
         if reading is not None:
             found = reading()
@@ -165,7 +167,7 @@ class ZooKeeperLock:
         return None if found is None else RunningStep.from_json(found.text)
 
     def _checked(self, change: Callable[[TransactionRequest], None]) -> Held | NotHeld:
-        """Check that it is held, and change something in the same transaction."""
+        """Check that the lock is held, and make a change in the same transaction."""
         if self._grant is None:
             return NotHeld(why="it was not taken")
         if not self._zookeeper.connected:
@@ -180,18 +182,18 @@ class ZooKeeperLock:
                 return NotHeld(why=self._why_lost(self._grant))
         except LockError as error:
             return NotHeld(why=str(error))
-        # ZooKeeper received something of the session since then, so the session lives for the
-        # timeout that ZooKeeper granted. Half of it is relied on.
+        # ZooKeeper received a request of the session after `asked_s`, so the session lives for the
+        # timeout that ZooKeeper granted. Half of it is used.
         until_s = asked_s + self._zookeeper.session_timeout_s / 2
         return Held(token=self._grant.token, until_s=until_s)
 
     def release(self) -> None:
-        """Give it back: the session ends, and the lock with it; the fence stays."""
+        """Release the lock: the session ends, and with it the lock; the fence stays."""
         self._grant = None
         self._zookeeper.close()
 
     def _take(self) -> Acquired | None:
-        """Take a free lock; None when something changed meanwhile."""
+        """Take a free lock; None: something changed in the meantime."""
         fence = self._fence()
         taking = self._zookeeper.transaction()
         if self._grant is not None and fence.version == self._grant.version:
@@ -209,7 +211,7 @@ class ZooKeeperLock:
         return Acquired(token=self._grant.token, kept=False)
 
     def _take_back(self, lock: Znode) -> Acquired | None:
-        """The lock is there and ours: its answer was lost, or it is of an older session of ours."""
+        """Take over the own lock: the answer was lost, or it belongs to an own, older session."""
         fence = self._fence()
         if not self._is_mine(fence):
             return None
@@ -224,7 +226,7 @@ class ZooKeeperLock:
         return Acquired(token=fence.zxid, kept=before == self._grant)
 
     def _fence(self) -> Znode:
-        """Read the fence; it is created when it is not there, and protected."""
+        """Read the fence; create it if it does not exist, and protect it."""
         found = self._zookeeper.read(FENCE)
         if found is None:
             self._zookeeper.make(HOME)

@@ -1,4 +1,4 @@
-"""Approves the step of the checkpoint at which a walk stands; counted by login."""
+"""Records an approval of the step of the current checkpoint; approvals count by login."""
 
 from dataclasses import dataclass
 
@@ -17,15 +17,15 @@ from orchestrator.runbook.model import Checkpoint
 
 
 def approve(said: Said, checkpoint: str) -> None:
-    """Approve the step of the checkpoint at which the walk stands, in the state that is seen now.
+    """Approve the step of the current checkpoint, in the state that is current now.
 
     Raises:
-        WalkError: it stands elsewhere, or asks for no approval.
+        WalkError: another checkpoint is current, or it needs no approval.
         NoDataError: the state that would be approved is stale or unknown.
     """
     with opened(said) as at:
         confirmed = _confirmed(at, said, _approvable(at, checkpoint).checkpoint, checkpoint)
-    with opened(said) as at:  # read again: a person may have taken minutes to type the name
+    with opened(said) as at:  # read again: an operator may have taken minutes to type the name
         asked = _approvable(at, checkpoint)
         body = entries.Approved(
             checkpoint=checkpoint,
@@ -46,7 +46,7 @@ def approve(said: Said, checkpoint: str) -> None:
 
 
 def _other_way(by: Person) -> str:
-    """Name the ways to approve under another login."""
+    """Return the ways to approve under another login."""
     if by.login == CONSOLE_LOGIN:
         return "`kraftgate approve`"
     return "another login, or the console (`kraftgate run --console`)"
@@ -54,7 +54,7 @@ def _other_way(by: Person) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """A checkpoint that asks for an approval now."""
+    """A checkpoint that needs an approval now."""
 
     checkpoint: Checkpoint
     place: Place
@@ -77,7 +77,7 @@ def _approvable(at: Opened, id_: str) -> _Asked:
 
 
 def _confirmed(at: Opened, said: Said, checkpoint: Checkpoint, id_: str) -> str | None:
-    """Return the cluster's name as the person typed it; None: it is not asked for.
+    """Return the cluster's name as the operator typed it; None: no confirmation is needed.
 
     Raises:
         WalkError: it is missing, or another name.

@@ -1,7 +1,7 @@
-"""Steers a walk: begin, pause, resume, skip, roll back, abort.
+"""Controls an execution: begin, pause, resume, skip, roll back, abort.
 
-Each appends one entry to the audit trail; the orchestrator (`kraftgate run`) reads it at its next
-tick. None of them touches the cluster.
+Each function appends one entry to the audit trail; the orchestrator (`kraftgate run`) reads it at
+its next tick. None of them changes the cluster.
 """
 
 from orchestrator.audit.execution import entries
@@ -13,7 +13,7 @@ from orchestrator.runbook.model import NO_ROLLBACK, Runbook
 
 
 def pause(said: Said) -> None:
-    """Let no further step begin; the one under way goes on."""
+    """Prevent further steps from beginning; a running step continues."""
     with opened(said) as at:
         walk = at.walk()
         if walk.paused is not None:
@@ -30,17 +30,17 @@ def resume(said: Said) -> None:
 
 
 def abort(said: Said) -> None:
-    """End the walk where it stands; nothing is taken back."""
+    """End the execution at its current checkpoint; completed steps are not undone."""
     with opened(said) as at:
         at.walk()
         at.tell(entries.Aborted(by=at.by, reason=said.reason), "aborted; nothing was taken back")
 
 
 def skip(said: Said, checkpoint: str) -> None:
-    """Go on without the checkpoint at which the walk stands.
+    """Continue without the current checkpoint.
 
     Raises:
-        WalkError: it stands elsewhere, cannot be skipped, or its hook runs.
+        WalkError: another checkpoint is current, it cannot be skipped, or its hook runs.
     """
     with opened(said) as at:
         walk, place = at.current(checkpoint)
@@ -54,7 +54,7 @@ def skip(said: Said, checkpoint: str) -> None:
 
 
 def rollback(said: Said) -> None:
-    """Turn to the way back that leads from where the walk stands.
+    """Start the rollback that the current checkpoint names.
 
     Raises:
         WalkError: there is none.
@@ -74,10 +74,10 @@ def rollback(said: Said) -> None:
 
 
 def way_back(runbook: Runbook, walk: Walk, id_: str) -> str:
-    """Which path leads back from a checkpoint of the way ahead.
+    """Return the path that rolls back from a checkpoint.
 
     Raises:
-        WalkError: none does, with the runbook's reason.
+        WalkError: there is none; the message has the runbook's reason.
     """
     name = id_.partition("[")[0]
     at = next(each for each in runbook.checkpoints if each.id == name)
@@ -89,10 +89,10 @@ def way_back(runbook: Runbook, walk: Walk, id_: str) -> str:
 
 
 def begin(said: Said) -> None:
-    """Begin a new walk at the runbook's first checkpoint; what holds already opens at once.
+    """Begin an execution at the runbook's first checkpoint; gates that already hold open at once.
 
     Raises:
-        WalkError: one goes on.
+        WalkError: an execution has not ended.
     """
     with opened(said) as at:
         walk = at.trail.walk()

@@ -1,4 +1,4 @@
-"""Decides about a step that failed, whose end is not known, or that is shown to be done by hand."""
+"""Decides about a step that failed, has an unknown outcome, or is shown to be done by hand."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -67,7 +67,7 @@ def ended(said: Said, checkpoint: str) -> None:
     """Record that the hook of a step that another orchestrator began has ended.
 
     Raises:
-        WalkError: no such step is waited for.
+        WalkError: no such step is pending.
     """
     with opened(said) as at:
         step = at.walk().elsewhere

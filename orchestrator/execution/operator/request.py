@@ -1,4 +1,4 @@
-"""What every command needs that steers a walk: its cluster, its trail, and who speaks."""
+"""What every command that controls an execution needs: its cluster, audit trail and operator."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -22,11 +22,12 @@ from orchestrator.runbook.loaded import Loaded
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """Who says it, to which cluster's walk, and why.
+    """An operator's request: who makes it, for which cluster's execution, and why.
 
     Attributes:
-        by: who it is, where that is not the user of this process; then `who` is ignored.
-        confirm: given the cluster's name, asks the person to type it; None: nobody can be asked.
+        by: the operator, if not the user of this process; `who` is then ignored.
+        confirm: given the cluster's name, asks the operator to type it; None: there is no one to
+            ask.
         say: prints what was done.
     """
 
@@ -41,7 +42,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A cluster's trail, open for what one person says."""
+    """A cluster's audit trail, opened for one operator's request."""
 
     config: Config
     entry: ClusterEntry
@@ -51,7 +52,7 @@ class Opened:
     say: Callable[[str], None]
 
     def walk(self) -> Walk:
-        """The walk that goes on.
+        """Return the execution, which has not ended.
 
         Raises:
             WalkError: none has begun, or it has ended.
@@ -67,10 +68,10 @@ class Opened:
         return walk
 
     def current(self, checkpoint: str | None) -> tuple[Walk, Place]:
-        """The checkpoint at which it stands; `checkpoint`, when given, must be that one.
+        """Return the execution and its current checkpoint, which must be `checkpoint` if given.
 
         Raises:
-            WalkError: it stands nowhere, or somewhere else.
+            WalkError: there is no current checkpoint, or it is another one.
         """
         walk = self.walk()
         place = walk.current
@@ -81,18 +82,18 @@ class Opened:
         return walk, place
 
     def tell(self, body: Body, words: str) -> None:
-        """Append the entry, and say so."""
+        """Append the entry, and print what was done."""
         self.trail.tell(body, self.now_ms)
         self.say(f"{self.entry.name}: {words}")
 
 
 @contextmanager
 def opened(said: Said) -> Iterator[Opened]:
-    """Open the trail of the cluster that is meant.
+    """Open the audit trail of the requested cluster.
 
     Raises:
-        WalkError: it is not clear which cluster is meant, or the reason is missing.
-        AuditError: the audit log cannot be opened.
+        WalkError: the cluster is ambiguous, or the reason is missing.
+        AuditError: the audit trail cannot be opened.
     """
     config = load_config(said.config_path)
     entry = _entry(config, said.cluster)
@@ -118,10 +119,10 @@ def _entry(config: Config, name: str | None) -> ClusterEntry:
 
 
 def runbook_of(entry: ClusterEntry, walk: Walk | None) -> Loaded:
-    """The cluster's runbook; it must be the one that is walked.
+    """Return the cluster's runbook, which must be the one of the execution.
 
     Raises:
-        WalkError: none is configured, or it was changed since the walk began.
+        WalkError: none is configured, or it was changed since the execution began.
         RunbookError: it cannot be used.
     """
     if entry.runbook is None:
