@@ -1,1 +1,1 @@
-"""Runs the operator's commands for steps, supervised; they outlive Kraftgate."""
+"""Runs the operator's commands that perform steps, supervised; they outlive Kraftgate."""

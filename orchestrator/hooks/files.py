@@ -1,11 +1,11 @@
-"""What is kept of one run of a hook, in a directory of its own, and how it is read back.
+"""Writes and reads the files of one run of a hook, which has its own directory.
 
-lock              held while the supervisor lives
-spec.json         what should run, without secrets
-started.json      written before the command is; without it, nothing was done
+lock              locked while the supervisor is alive
+spec.json         the command to run, without secrets
+started.json      written before the command starts; without it, nothing was done
 process.json      the command's process
-output            what it printed, without secrets
-outcome.json      how it ended; written once, in one piece
+output            the command's output, without secrets
+outcome.json      how the command ended; written once, atomically
 supervisor.log    empty, unless the supervisor itself failed
 """
 
@@ -38,22 +38,22 @@ class End(enum.StrEnum):
     SIGNALLED = "signalled"
     TIMED_OUT = "timed_out"
     STOPPED = "stopped"
-    """Kraftgate was asked to."""
+    """Kraftgate was asked to stop it."""
     REFUSED = "refused"
     """The system did not start it: no such file, no permission."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a hook's command.
+    """The outcome of a hook's command.
 
     Attributes:
-        exit_code: of the command; also of one that ended by itself after it was told to.
-        signal: the number of the one that ended it.
-        why: what the system said, when it refused.
-        output_bytes: how much it printed.
-        left_out_bytes: how much of that is not in the file.
-        still_running: processes of it that went on after its end.
+        exit_code: that of the command, including one that ended by itself after a stop signal.
+        signal: the number of the signal that ended it.
+        why: the system's message, if it refused to start the command.
+        output_bytes: the length of the whole output.
+        left_out_bytes: the part of it that is not in the file.
+        still_running: processes of the command that continued after its end.
     """
 
     end: End
@@ -68,11 +68,11 @@ class Outcome:
 
     @property
     def succeeded(self) -> bool:
-        """Whether it ended by itself, with 0."""
+        """Whether the command exited by itself, with 0."""
         return self.end is End.EXITED and self.exit_code == 0
 
     def words(self) -> str:
-        """Say it."""
+        """Return the outcome as text that follows the command's name."""
         match self.end:
             case End.EXITED:
                 return f"ended with exit code {self.exit_code}"
@@ -88,11 +88,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessId:
-    """A process, told apart from every later one with its number.
+    """A process, distinguished from every later process with its number.
 
     Attributes:
-        started: when, in the kernel's ticks since its start; a wall clock may be set.
-        boot: the kernel's id of that start.
+        started: its start time in the kernel's clock ticks since boot, because a wall clock may be
+            set.
+        boot: the kernel's id of that boot.
     """
 
     pid: int
@@ -101,16 +102,16 @@ class ProcessId:
 
     @classmethod
     def of(cls, pid: int) -> "ProcessId | None":
-        """Identify a process; None: there is none."""
+        """Return the identity of a running process; None: there is no such process."""
         try:
-            # proc(5): field 22, counted behind the name, which may hold spaces and brackets.
+            # proc(5): field 22, counted after the name, which may contain spaces and brackets.
             rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2]
         except (FileNotFoundError, ProcessLookupError):
             return None
         return cls(pid=pid, started=int(rest.split()[19]), boot=_boot())
 
     def session(self) -> tuple[int, ...]:
-        """The processes that run in the session which this one began, itself among them."""
+        """Return the running processes of the session that this process began, itself included."""
         now = ProcessId.of(self.pid)
         if self.boot != _boot() or (now is not None and now != self):
             return ()
@@ -131,7 +132,7 @@ def _session_of(pid: int) -> int | None:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a file in one piece, so that it survives a power cut.
+    """Write a file atomically, so that it survives a power failure.
 
     Raises:
         OSError: it cannot be written.
@@ -140,7 +141,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """Read what `write_json` wrote; None: there is no such file.
+    """Read the object that `write_json` wrote; None: there is no such file.
 
     Raises:
         HookError: it cannot be read.
@@ -157,7 +158,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 
 def write_outcome(directory: Path, outcome: Outcome) -> None:
-    """Keep how it ended.
+    """Store the outcome of a run.
 
     Raises:
         OSError: it cannot be written.
@@ -166,10 +167,10 @@ def write_outcome(directory: Path, outcome: Outcome) -> None:
 
 
 def read_outcome(directory: Path) -> Outcome | None:
-    """Tell how it ended; None: that is not known.
+    """Return the outcome of a run; None: it is unknown.
 
     Raises:
-        HookError: it is written and cannot be read.
+        HookError: the file exists and cannot be read.
     """
     found = read_json(directory / OUTCOME)
     if found is None:

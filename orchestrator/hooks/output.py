@@ -1,7 +1,7 @@
-"""What a hook prints, on its way to the disk: without secrets, its first and its last part.
+"""Writes the output of a hook to the disk: redacted, its first and its last part.
 
-The first part is written as it comes. Of more than that the last part is kept in memory until the
-end, so it is lost when the supervisor is.
+The first part is written at once. Of the rest only the last part is stored, in memory until the
+end, so it is lost if the supervisor dies.
 """
 
 import os
@@ -17,12 +17,12 @@ PART_BYTES: Final = 1024 * 1024
 
 
 class HookOutput:
-    """Takes output of any length, and keeps a bounded file of it.
+    """Accepts output of any length, and writes a file of bounded size.
 
     Attributes:
-        total: bytes that were taken.
-        left_out: bytes of them that are not in the file; known after `close`.
-        failed: why the file could not be written; "" while it could.
+        total: bytes accepted.
+        left_out: bytes that are not in the file; known after `close`.
+        failed: why the file could not be written; "": it could.
     """
 
     def __init__(self, path: Path, redactor: Redactor, part_bytes: int = PART_BYTES) -> None:
@@ -37,7 +37,7 @@ class HookOutput:
         self.failed = ""
 
     def take(self, data: bytes) -> None:
-        """Take what was printed."""
+        """Accept output."""
         self.total += len(data)
         if self._room > 0:
             self._write(self._stream.feed(data[: self._room]))
@@ -50,9 +50,9 @@ class HookOutput:
             self.left_out += surplus
 
     def close(self) -> None:
-        """Write the last part, and make it survive a power cut."""
+        """Write the last part and sync the file, so that it survives a power failure."""
         if self.left_out:
-            # What the stream still holds may be half a secret; its line is left out.
+            # The stream may still hold half of a secret, so that line is left out.
             start, tail = self._redactor.tail(bytes(self._tail))
             self.left_out += start
             self._write(f"\n[kraftgate left out {self.left_out} bytes here]\n".encode() + tail)

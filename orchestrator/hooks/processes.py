@@ -1,4 +1,4 @@
-"""What the supervisor of a hook has of the system: its signals, and whatever the hook started."""
+"""The system calls of a hook's supervisor: its signals, and the processes that the hook started."""
 
 import ctypes
 import os
@@ -12,10 +12,12 @@ _READ_BYTES: Final = 4096
 
 
 class Signals:
-    """The signals that matter here, as bytes of a pipe to poll; from now on this is a subreaper.
+    """Receives SIGCHLD, SIGTERM, SIGINT and SIGHUP as bytes of a pipe that can be polled.
+
+    The process becomes a child subreaper.
 
     Raises:
-        OSError: the system does not let it be.
+        OSError: the system does not permit that.
     """
 
     def __init__(self) -> None:
@@ -27,7 +29,7 @@ class Signals:
             signal.signal(number, lambda _number, _frame: None)
 
     def wants_a_stop(self) -> bool:
-        """Read what came since; whether the command should be stopped is in it."""
+        """Read the signals that have arrived; return whether one asks to stop the command."""
         try:
             came = os.read(self.reader, _READ_BYTES)
         except BlockingIOError:
@@ -36,7 +38,7 @@ class Signals:
 
 
 def descendants() -> list[psutil.Process]:
-    """Every process that comes from the command, whatever session it is in."""
+    """Return every process that descends from the command, in any session."""
     found = []
     for each in psutil.Process().children(recursive=True):
         try:
@@ -48,7 +50,7 @@ def descendants() -> list[psutil.Process]:
 
 
 def send(number: signal.Signals) -> None:
-    """Send a signal to all of them; those of another user cannot be had."""
+    """Send a signal to every descendant; those of another user cannot be signalled."""
     for each in descendants():
         try:
             each.send_signal(number)

@@ -1,8 +1,8 @@
-"""Runs of the operator's commands that outlive Kraftgate: started here, looked at later.
+"""Runs of the operator's commands that outlive Kraftgate: started here, checked later.
 
-Each has a directory `hooks/RUN_ID` and a supervisor (`orchestrator.hooks.supervisor`), which holds
-a lock there as long as it lives. So after any crash it is known whether a command was never
-started, still runs, or how it ended, and only if the supervisor died too is that unknown.
+Each run has a directory `hooks/RUN_ID` and a supervisor (`orchestrator.hooks.supervisor`), which
+holds a lock there as long as it lives. So after any crash it is known that a command was never
+started, still runs, or how it ended; it is unknown only if the supervisor died too.
 """
 
 import os
@@ -34,18 +34,18 @@ _LOG_CHARACTERS: Final = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hook:
-    """A command of the operator's, ready to run; no shell is involved.
+    """An operator's command, ready to run; no shell is involved.
 
     Attributes:
-        environment: set for the command. It may hold no secret.
-        pass_env: variables of Kraftgate's own environment that the command gets, beyond those that
-            every command gets; see `orchestrator.process.environment`.
-        secrets: what must not be written of its output.
-        directory: where it runs; None: where Kraftgate runs.
-        timeout_s: it is told to end then.
-        patience_s: it is killed so long after that.
-        begin_before_s: it is refused from this moment on, by `boot_clock_s`: the lock of the
-            cluster may be another's then. None: at any time.
+        environment: set for the command; must not contain secrets.
+        pass_env: variables of Kraftgate's own environment that the command gets, in addition to
+            those that every command gets; see `orchestrator.process.environment`.
+        secrets: what must be redacted in its output.
+        directory: its working directory; None: that of Kraftgate.
+        timeout_s: time until SIGTERM is sent.
+        patience_s: time from SIGTERM to SIGKILL.
+        begin_before_s: the command is refused from this time on, by `boot_clock_s`, because another
+            orchestrator may then hold the lock of the cluster. None: no limit.
     """
 
     argv: tuple[str, ...]
@@ -60,19 +60,19 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class NotStarted:
-    """Nothing was done: it may be started."""
+    """Nothing was done: the run may be started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """Its supervisor lives; `started_ms` is None while that is just about to begin."""
+    """The supervisor is alive; `started_ms` is None while the command is about to start."""
 
     started_ms: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How it ended; `output` is the file of what it printed."""
+    """The command has ended; `output` is the file of its output."""
 
     outcome: Outcome
     output: Path
@@ -80,11 +80,11 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """It was begun, its supervisor is gone and left no outcome: the machine went down, perhaps.
+    """The run was begun, and its supervisor is gone without an outcome, as after a machine crash.
 
     Attributes:
-        still_running: processes of the command that were seen to run still.
-        output: the file of what it printed until then.
+        still_running: processes of the command that were still running when checked.
+        output: the file of the output until then.
     """
 
     started_ms: int
@@ -102,12 +102,12 @@ class HookRuns:
         self._directory = state_dir / HOOKS
 
     def start(self, run_id: str, hook: Hook) -> None:
-        """Hand a command to a supervisor; it runs when this returns, and may have ended.
+        """Start a command under a supervisor; when this returns, it runs or has already ended.
 
         Raises:
-            HookError: this run was started before, or the supervisor cannot be.
+            HookError: this run was started before, or the supervisor cannot be started.
             SecretUnknown: a secret of the hook cannot be read; nothing was done.
-            VariableNotSet: a variable that it is to be passed is not set; nothing was done.
+            VariableNotSet: a variable to pass is not set; nothing was done.
         """
         directory = self._of(run_id)
         environment = {**child_environment(hook.pass_env), **hook.environment}
@@ -132,7 +132,7 @@ class HookRuns:
             raise HookError(f"the run {run_id} cannot be started: {error}") from error
 
     def look(self, run_id: str) -> Look:
-        """Tell what became of a run.
+        """Return the state of a run.
 
         Raises:
             HookError: its files cannot be read.
@@ -144,7 +144,7 @@ class HookRuns:
         started = files.read_json(directory / files.STARTED)
         if _is_held(directory):
             return Running(started_ms=None if started is None else int(started["at_ms"]))
-        # It may have ended, or begun, since it was looked at.
+        # It may have ended, or begun, since the first read.
         started = files.read_json(directory / files.STARTED)
         ended = self._ended(directory)
         if ended is not None or started is None:
@@ -157,7 +157,7 @@ class HookRuns:
         )
 
     def stop(self, run_id: str) -> None:
-        """Have the supervisor end the command, as at its timeout; `look` tells when it is done.
+        """Ask the supervisor to end the command, as at its timeout; `look` shows when it has ended.
 
         Raises:
             HookError: its files cannot be read.
@@ -190,7 +190,7 @@ class HookRuns:
 
 
 def _supervise(directory: Path, hook: Hook, environment: Mapping[str, str], lock: int) -> None:
-    """Start the supervisor, which takes the lock along, and wait until it says so."""
+    """Start the supervisor, which inherits the lock, and wait until it reports the start."""
     order = Order(
         argv=hook.argv,
         environment=environment,
@@ -227,13 +227,13 @@ def _supervise(directory: Path, hook: Hook, environment: Mapping[str, str], lock
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[int]:
-    """Hold the run's lock, also for whom the descriptor is passed on to.
+    """Hold the run's lock; a process that inherits the descriptor holds it too.
 
     Raises:
         HookError: a supervisor holds it.
     """
     with (directory / files.LOCK).open("ab") as file:
-        # `_is_held` holds it for a moment too.
+        # `_is_held` takes it for a moment too.
         if not try_lock(file.fileno(), wait_s_max=_LOCK_S_MAX):
             raise HookError(f"the run in {directory} has a supervisor: look at it")
         yield file.fileno()

@@ -1,4 +1,4 @@
-"""The operator's own commands for steps, from the file of hooks that the configuration names."""
+"""Makes the commands of steps from the file of hooks that the configuration names."""
 
 import os
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ class HookCommands:
     def hook(
         self, step: str, fields: Mapping[str, str], environment: Mapping[str, str]
     ) -> Hook | None:
-        """The command that does a step; None: a person does it.
+        """Return the command that performs a step; None: an operator does it by hand.
 
         Raises:
-            RunbookError: a field of it is not known now, or is nothing to put into a command; or a
-                variable that it is to be passed is not set.
+            RunbookError: a field of the command is unknown now or must not be in a command, or a
+                variable to pass is not set.
         """
         found = self._hooks.command(step)
         if found is None:

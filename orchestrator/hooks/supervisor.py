@@ -1,13 +1,14 @@
-"""Supervises one run of a hook, in a session of its own: `python -m orchestrator.hooks.supervisor`.
+"""Supervises one run of a hook, in its own session: `python -m orchestrator.hooks.supervisor`.
 
-Started by `HookRuns.start` with the run's directory, and told on standard input what to run. It
-goes on when Kraftgate is killed, and writes how the command ended, so that it is known whenever
-somebody looks.
+`HookRuns.start` starts it with the run's directory, and writes the order to its standard input. It
+survives the death of Kraftgate, and writes how the command ended, so that the outcome is available
+later.
 
-A command that does not end in time is told to by SIGTERM, with all processes that come from it, and
-killed ten seconds later. As a child subreaper the supervisor also gets hold of those that made a
-session of their own; not of what another one runs for it: systemd, a container, another host.
-Processes that a command leaves behind when it ends by itself are left alone: it may be the broker.
+When a command exceeds its timeout, the supervisor sends SIGTERM to it and all its descendants, and
+SIGKILL after `patience_s` (by default ten seconds). As a child subreaper the supervisor also
+reaches descendants with a session of their own, but not processes that another program runs for the
+command (systemd, a container, another host). Processes that a command leaves behind when it ends by
+itself keep running: one may be the broker.
 """
 
 import contextlib
@@ -48,14 +49,14 @@ _WAIT_S_MAX: Final = 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What to run.
+    """The order to the supervisor: what to run.
 
     Attributes:
-        environment: all that the command gets; the supervisor has Kraftgate's own.
-        directory: where it runs; None: where Kraftgate runs.
-        patience_s: from SIGTERM to SIGKILL.
-        begin_before_s: too late from then on; None: never.
-        umask: Kraftgate's own, before it made its files private.
+        environment: the whole environment of the command; the supervisor has Kraftgate's own.
+        directory: its working directory; None: that of Kraftgate.
+        patience_s: time from SIGTERM to SIGKILL.
+        begin_before_s: the command must not start at this time or later; None: no limit.
+        umask: Kraftgate's own, from before it made its files private.
     """
 
     argv: Sequence[str]
@@ -69,18 +70,18 @@ class Order:
     umask: int
 
     def to_json(self) -> str:
-        """Write it for the supervisor's standard input; it may hold secrets."""
+        """Return the order for the supervisor's standard input; it may contain secrets."""
         return json.dumps(asdict(self))
 
 
 class TooLate(Exception):
-    """What the start was decided on need not hold any more."""
+    """The lock that the start depends on may have been lost."""
 
 
 def main(directory: Path) -> None:
-    """Leave the caller, run the command, and write how it ended.
+    """Detach from the caller, run the command, and write how it ended.
 
-    The descriptor with the lock is inherited and has to stay open only; the command gets none.
+    The inherited descriptor with the lock only has to stay open; the command does not inherit it.
     """
     order = Order(**json.load(sys.stdin))
     if os.fork():
@@ -110,19 +111,19 @@ def main(directory: Path) -> None:
 
 
 def _keep_process(path: Path, pid: int, **more: int) -> None:
-    """Note a process of ours, which is there until it is waited for."""
+    """Record a child process, or this one; it exists until it is reaped."""
     process = ProcessId.of(pid)
     if process is not None:
         write_json(path, {**asdict(process), **more})
 
 
 def _start(order: Order, writer: int) -> int:
-    """Start the command in a session of its own, both outputs on one pipe.
+    """Start the command in its own session, with both outputs on one pipe.
 
     Raises:
         OSError: the system refuses it.
-        ValueError: it is no command: a zero byte in it, perhaps.
-        TooLate: the lock of the cluster may be another's by now.
+        ValueError: it is not a valid command: for example, it contains a zero byte.
+        TooLate: another orchestrator may hold the lock of the cluster by now.
     """
     if order.begin_before_s is not None and boot_clock_s() >= order.begin_before_s:
         raise TooLate("it was too late to begin: another may have the lock of the cluster by now")
@@ -136,7 +137,7 @@ def _start(order: Order, writer: int) -> int:
         start_new_session=True,
         umask=order.umask,
     )
-    started.returncode = 0  # it is waited for here, together with what it leaves behind
+    started.returncode = 0  # reaped here, together with the processes that it leaves
     return started.pid
 
 
@@ -174,7 +175,7 @@ class _Run:
         self._still_running: tuple[int, ...] = ()
 
     def to_its_end(self) -> None:
-        """Take its output and wait; see to it that it ends."""
+        """Read the output, enforce the timeout, and wait for the end of the command."""
         while self._status is None:
             self._wait()
             self._tell_to_end()
@@ -185,7 +186,7 @@ class _Run:
         self._still_running = tuple(each.pid for each in descendants())
 
     def outcome(self, started_ms: int) -> Outcome:
-        """Say how it ended."""
+        """Return how the command ended."""
         code = os.waitstatus_to_exitcode(self._status or 0)
         natural = End.EXITED if code >= 0 else End.SIGNALLED
         return Outcome(
@@ -201,7 +202,7 @@ class _Run:
         )
 
     def _wait(self) -> None:
-        """Until there is output, a signal, or it is time to do something."""
+        """Wait for output, a signal, or the next deadline."""
         until_s = self._deadline_s if self._kill_at_s is None else self._kill_at_s
         wait_s = min(max(until_s - time.monotonic(), _AGAIN_S), _WAIT_S_MAX)
         for descriptor, _ in self._poll.poll(wait_s * 1000):
@@ -209,7 +210,7 @@ class _Run:
                 self._read()
 
     def _read(self) -> int:
-        """Take output; gives how much there was."""
+        """Read output; return the number of bytes."""
         if not self._more:
             return 0
         try:
@@ -237,7 +238,7 @@ class _Run:
             send(signal.SIGKILL)
 
     def _reap(self) -> None:
-        """Take the status of every process that ended; the command's own is kept."""
+        """Reap every process that has ended; store the status of the command itself."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -249,7 +250,7 @@ class _Run:
                 self._status = status
 
     def _end_the_rest(self) -> None:
-        """What the command left behind has the rest of the patience, then it is killed."""
+        """Give the processes that the command left the rest of the patience, then kill them."""
         kill_at_s = self._kill_at_s or 0.0
         while descendants() and time.monotonic() < kill_at_s + _KILLING_S_MAX:
             if time.monotonic() >= kill_at_s:
@@ -259,14 +260,14 @@ class _Run:
             self._reap()
 
     def _drain(self) -> None:
-        """Take what is in the pipe still; not what others go on writing to it."""
+        """Read what is still in the pipe, but not what other processes continue to write."""
         most = self._output.total + _DRAIN_BYTES_MAX
         while self._output.total < most and self._read():
             pass
 
 
 def _say_started() -> None:
-    """Tell `HookRuns.start`, which may be gone, and let go of its pipes."""
+    """Report the start to `HookRuns.start`, which may be gone, and close the pipes to it."""
     with contextlib.suppress(BrokenPipeError):
         os.write(sys.stdout.fileno(), STARTED_WORD)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -276,7 +277,7 @@ def _say_started() -> None:
 
 
 def _swallow(reader: int) -> None:
-    """Read on as long as somebody may write: a closed pipe would end what was left behind."""
+    """Read while any process may write: a closed pipe would end the processes that were left."""
     os.set_blocking(reader, True)
     while os.read(reader, _READ_BYTES):
         pass
