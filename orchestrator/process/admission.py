@@ -1,9 +1,9 @@
 """Admits connections to a listener, so that those of one client cannot keep all others out.
 
 Every local user, and beyond loopback every host, may connect and send nothing. Such a connection
-costs its place only until another one needs it: when all places are taken, the least important
-connection is closed, of these the oldest. Requests with the console's token are never closed for
-others, so an approval or an abort always gets through.
+keeps its place only until another one needs it: when all places are taken, the least important
+connection is closed, and of several the oldest. Requests with the console's token are never closed
+for others, so an approval or an abort always succeeds.
 """
 
 import contextlib
@@ -17,17 +17,18 @@ from typing import Any, Final, TypeAlias
 
 CONNECTIONS_MAX: Final = 256
 PER_CLIENT_MAX: Final = 64
-"""Of one address that is not loopback's, where all local users and ssh tunnels look alike."""
+"""Connections of one address, except loopback, where all local users and ssh tunnels have the
+same address."""
 
 Client: TypeAlias = tuple[str, int]
 """A peer's host and port."""
 
 
 class Rank(enum.IntEnum):
-    """How important a connection is; the least important one makes room."""
+    """How important a connection is; the least important one is closed first."""
 
     QUIET = 0
-    """Nothing is being answered on it: no request yet, half of one, or kept alive."""
+    """No request is being answered on it: there is none yet, half of one, or it is kept alive."""
     ASKING = 1
     """A request without the token is being answered."""
     TRUSTED = 2
@@ -41,7 +42,7 @@ class _Guest:
 
 
 class Crowd:
-    """All open connections of one listener, the oldest first. Threads may share it."""
+    """All open connections of one listener, the oldest first. Thread-safe."""
 
     def __init__(
         self, total_max: int = CONNECTIONS_MAX, per_client_max: int = PER_CLIENT_MAX
@@ -52,12 +53,12 @@ class Crowd:
         self._mutex = threading.Lock()
 
     def admit(self, connection: socket.socket, client: Client) -> bool:
-        """Take a new connection in, and close another one if need be; False: there is no room."""
+        """Admit a new connection, closing another one if necessary; False: there is no room."""
         with self._mutex:
             return self._admit(connection, client)
 
     def rank(self, client: Client, rank: Rank) -> None:
-        """Note what happens on a connection; one that was closed meanwhile is left alone."""
+        """Set the rank of a connection; a connection that was closed in the meantime is ignored."""
         with self._mutex:
             guest = self._guests.get(client)
             if guest is not None:
@@ -80,7 +81,7 @@ class Crowd:
         return room
 
     def _close_one(self, among: Collection[Client]) -> bool:
-        """Close the least important connection, of these the oldest; whether there was one."""
+        """Close the least important connection, or the oldest of them; return whether one was."""
         least = min(among, key=lambda each: self._guests[each].rank)
         guest = self._guests[least]
         if guest.rank is Rank.TRUSTED:
@@ -95,7 +96,7 @@ class Door(socket.socket):
     """A listening socket that asks a `Crowd` about every connection, before TLS begins on it.
 
     Args:
-        listener: The listening socket; it is used up.
+        listener: The listening socket; it is detached.
     """
 
     def __init__(self, listener: socket.socket, crowd: Crowd) -> None:

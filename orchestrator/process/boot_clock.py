@@ -1,8 +1,8 @@
-"""One clock for all processes of a machine."""
+"""A clock that all processes of a machine share."""
 
 import time
 
 
 def boot_clock_s() -> float:
-    """Seconds since the machine's start, also those that it slept."""
+    """Return the seconds since the machine's boot, including the time it was suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -1,7 +1,7 @@
-"""What a person sees of an error that nobody foresaw: one line, and the file with its traceback.
+"""Reports unexpected errors: one line for the operator, and a file with the traceback.
 
-The file is in the state directory, once a configuration named it, else in the directory for
-temporary files. Threads, and what libraries log, print no traceback either.
+The file is in the state directory once the configuration has been read, else in the directory for
+temporary files. Threads and libraries' logs print no traceback either.
 """
 
 import logging
@@ -25,13 +25,13 @@ _home: Path | None = None
 
 
 def keep_in(state_dir: Path) -> None:
-    """Keep tracebacks in this directory from now on, if it is there."""
+    """Write tracebacks to this directory from now on, if it exists."""
     global _home  # one process, one state directory
     _home = state_dir
 
 
 def described(error: BaseException) -> str:
-    """Return what happened, in one line; an unforeseen error's traceback is kept."""
+    """Return what happened in one line; the traceback of an unexpected error is stored."""
     match error:
         case OSError(strerror=str(why)) if error.filename is not None:
             return f"{os.fsdecode(error.filename)}: {why}"
@@ -43,32 +43,32 @@ def described(error: BaseException) -> str:
 
 
 def in_a_line(error: BaseException) -> str:
-    """Return the error's type and its message."""
+    """Return the error's type and message, in one line."""
     what = " ".join(str(error).split())
     return f"{type(error).__name__}: {what}" if what else type(error).__name__
 
 
 def shows_tracebacks() -> bool:
-    """Whether -vv was given."""
+    """Return whether -vv was given."""
     return logging.getLogger("orchestrator").isEnabledFor(logging.DEBUG)
 
 
 def quiet() -> None:
-    """Prepare a process of ours: no traceback of a thread, and standard streams that take text."""
+    """Prepare this process: threads print no traceback, and standard streams accept any text."""
     threading.excepthook = _of_thread
     sys.unraisablehook = _of_destructor
     logging.raiseExceptions = False
     socketserver.BaseServer.handle_error = _of_server  # type: ignore[assignment,method-assign]
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
-        if stream is None:  # it was closed: whatever is opened next would take its number
+        if stream is None:  # closed: the next opened file would get its number
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
         elif mode == "w":
             stream.reconfigure(errors="backslashreplace")
 
 
 def guarded(function: Callable[[], int | None]) -> int:
-    """Run the program of a `python -m` and return its exit code, whatever it raises."""
+    """Run the program of a `python -m` and return its exit code, even if it raises."""
     quiet()
     try:
         code = function() or 0
@@ -84,7 +84,7 @@ def guarded(function: Callable[[], int | None]) -> int:
 
 
 def _kept(error: BaseException) -> str:
-    """Keep the traceback; where it is, in words."""
+    """Store the traceback; return where it is, as text."""
     text = "".join(traceback.format_exception(error))
     if shows_tracebacks():
         echo_text(text, err=True)
@@ -109,7 +109,10 @@ def _of_thread(told: threading.ExceptHookArgs) -> None:
 
 
 def _of_server(server: socketserver.BaseServer, request: object, client_address: object) -> None:  # noqa: ARG001
-    """A client of the metrics, or Spark's JVM, hung up in the middle; socketserver prints it."""
+    """Log a failed request at debug level instead of printing it, as socketserver does.
+
+    A client of the metrics, or Spark's JVM, closed the connection in the middle of a request.
+    """
     name = type(server).__name__
     logging.getLogger(__name__).debug(
         "%s: a request of %s failed", name, client_address, exc_info=sys.exc_info()

@@ -1,7 +1,8 @@
-"""The environment of the operator's commands: an allow-list, not all that Kraftgate has.
+"""The environment of the operator's commands: an allow-list, not all of Kraftgate's environment.
 
-Kraftgate's own environment may hold passwords (`password_env`), tokens and settings of the service
-that runs it. A command gets what almost any program needs, and what its file names in `pass_env`.
+Kraftgate's own environment may contain passwords (`password_env`), tokens and settings of the
+service that runs it. A command gets what almost any program needs, and the variables that its file
+names in `pass_env`.
 """
 
 import os
@@ -22,15 +23,15 @@ PASSED: Final = (
     "TMPDIR",
     "KRAFTGATE_LAB_HOME",
 )
-"""Passed to every command where they are set, and every variable of `PASSED_PREFIX`."""
+"""Passed to every command if they are set, as is every variable with `PASSED_PREFIX`."""
 PASSED_PREFIX: Final = "LC_"
 
 
 class VariableNotSet(KraftgateError):
-    """A variable is to be passed to a command and is not set.
+    """A variable to pass to a command is not set.
 
     Attributes:
-        name: of the variable.
+        name: the name of the variable.
     """
 
     def __init__(self, name: str) -> None:
@@ -44,11 +45,11 @@ class VariableNotSet(KraftgateError):
 def child_environment(
     names: Iterable[str], environment: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return the environment of a command that is to be passed these variables, too.
+    """Return the environment of a command, including these variables.
 
     Args:
         names: each must be set.
-        environment: where they are; None: this process's.
+        environment: the source of the variables; None: this process's environment.
 
     Raises:
         VariableNotSet: one is not set.

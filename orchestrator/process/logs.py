@@ -1,4 +1,4 @@
-"""Logs go to stderr and nowhere else; while a table owns the terminal they wait."""
+"""Writes logs to stderr and nowhere else; holds them back while a table owns the terminal."""
 
 import logging
 import sys
@@ -14,7 +14,7 @@ _KEPT_MAX: Final = 10_000
 
 
 def log_to_stderr(verbosity: int) -> None:
-    """Show warnings; with -v what happens, with -vv everything of our own, and tracebacks."""
+    """Log warnings; with -v also progress, with -vv all of the own messages and tracebacks."""
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(VisibleFormatter(_FORMAT, tracebacks=verbosity > 1))
@@ -26,7 +26,7 @@ def log_to_stderr(verbosity: int) -> None:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Keep log lines until the end of the block, so that they do not tear a table apart."""
+    """Buffer log lines until the end of the block, so that they do not corrupt a table."""
     root = logging.getLogger()
     handlers = list(root.handlers)
     keepers = [
@@ -39,4 +39,4 @@ def held_back() -> Iterator[None]:
     finally:
         root.handlers[:] = handlers
         for keeper in keepers:
-            keeper.close()  # also writes what it kept
+            keeper.close()  # also writes the buffered lines

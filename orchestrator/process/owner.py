@@ -1,4 +1,4 @@
-"""Who holds the lock of a cluster, in words for whoever finds it taken."""
+"""The owner of a cluster's lock, described for others that want the lock."""
 
 import getpass
 import json
@@ -19,10 +19,10 @@ _PID_MAX: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """One orchestrator, as it says itself.
+    """One orchestrator, as it describes itself.
 
     Attributes:
-        since_ms: when it began.
+        since_ms: when it started.
     """
 
     host: str
@@ -32,7 +32,7 @@ class Owner:
 
     @classmethod
     def myself(cls, since_ms: int) -> "Owner":
-        """This process."""
+        """Return the owner for this process."""
         try:
             user = getpass.getuser()
         except (KeyError, OSError):  # a container's user without a name
@@ -41,7 +41,7 @@ class Owner:
 
     @classmethod
     def from_json(cls, text: str) -> "Owner | None":
-        """Read what `to_json` wrote; None: it is something else."""
+        """Read the text that `to_json` wrote; None: the text is something else."""
         try:
             found = load_object(text)
             owner = cls(
@@ -56,14 +56,14 @@ class Owner:
         return owner if fits else None
 
     def to_json(self) -> str:
-        """Write it."""
+        """Return the owner as JSON, for `from_json`."""
         return json.dumps(asdict(self))
 
     def words(self) -> str:
-        """Say who: process, user, host and since when."""
+        """Return the process, user, host and start time as text."""
         user, host = visible_line(self.user), visible_line(self.host)
         return f"process {self.pid} of {user} on {host}, since {iso(self.since_ms)}"
 
     def is_gone(self) -> bool:
-        """Whether it was a process of this host that has ended; False where that is not known."""
+        """Return whether it was a process of this host that has ended; False if that is unknown."""
         return self.host == socket.gethostname() and not psutil.pid_exists(self.pid)
