@@ -1,4 +1,4 @@
-"""Small pieces of text that every view shares: times, ages, counts, events as key=value."""
+"""Formats that every view shares: times, ages, counts, events as key=value."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from migration.values.timestamps import iso
 
 
 def short_age(duration_ms: float) -> str:
-    """At most six characters: `70ms`, `4s`, `1m30s`, `2h05m`, `3d04h`."""
+    """Return an age in at most six characters: `70ms`, `4s`, `1m30s`, `2h05m`, `3d04h`."""
     if duration_ms < 1000:
         return f"{max(0, int(duration_ms))}ms"
     seconds = int(duration_ms / 1000)
@@ -23,7 +23,7 @@ def short_age(duration_ms: float) -> str:
 
 
 def short_rate(rate: float | None) -> str:
-    """A rate per second in at most six characters; `-` without one."""
+    """Return a rate per second in at most six characters; `-` for None."""
     if rate is None:
         return "-"
     if rate < 100:
@@ -32,7 +32,7 @@ def short_rate(rate: float | None) -> str:
 
 
 def quoted(value: object) -> str:
-    """A value as it stands behind `key=`: bare when that reads back, else as JSON."""
+    """Return a value to print after `key=`: bare if it can be parsed back, else as JSON."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -46,12 +46,12 @@ def quoted(value: object) -> str:
 
 
 def pairs(values: Mapping[str, object]) -> str:
-    """`key=value` for every entry, in order."""
+    """Return `key=value` for every entry, in order."""
     return " ".join(f"{key}={quoted(value)}" for key, value in values.items())
 
 
 def event_fields(event: Event) -> dict[str, object]:
-    """An event's own fields behind the ones that every event has."""
+    """Return the fields that every event has, followed by the event's own."""
     broker: dict[str, object] = {} if event.broker is None else {"broker": event.broker}
     moment = event.moment_ms
     place: dict[str, object] = {"offset": event.offset}

@@ -1,4 +1,4 @@
-"""A value as JSON has it."""
+"""The type of a JSON value."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias

@@ -2,9 +2,9 @@
 
 No other module prints (`tests/orchestrator/test_terminal_output.py`).
 
-Topic names, hosts, znodes, receivers' answers and errors come from outside. What they hold beyond
-plain text (escape sequences, characters that change the direction of writing, lone surrogates) is
-printed as its number, and nothing in them is read as markup.
+Topic names, hosts, znodes, receivers' answers and errors come from outside. Characters in them
+beyond plain text (escape sequences, characters that change the direction of writing, lone
+surrogates) are printed as their code, and nothing in them is read as markup.
 """
 
 import copy
@@ -19,21 +19,21 @@ import click
 from orchestrator.output.visible import visible, visible_line
 
 _DELETE: Final = "\x7f"
-"""The one control character that `json.dumps` leaves as it is."""
+"""The one control character that `json.dumps` does not escape."""
 
 
 def echo(line: str = "", *, err: bool = False) -> None:
-    """Print one line; a line end in it is shown too, so that it cannot begin another one."""
+    """Print one line; a line end in the text is escaped, so that it cannot begin another line."""
     click.echo(visible_line(line), err=err)
 
 
 def echo_message(text: str, *, err: bool = False) -> None:
-    """Print a message; its further lines are indented, so that none looks like another message."""
+    """Print a message; its other lines are indented, so that none resembles another message."""
     click.echo(_indented(text), err=err)
 
 
 def echo_text(text: str, *, err: bool = False) -> None:
-    """Print a text of several lines, which ends its last line itself."""
+    """Print a text of several lines, which ends with its own line end."""
     click.echo(visible(text), err=err, nl=False)
 
 
@@ -43,17 +43,17 @@ def echo_json(value: object, *, indent: int | None = 2) -> None:
 
 
 def echo_exact(text: str) -> None:
-    """Print a line whose bytes count, as of a hashed entry; made visible on a terminal only."""
+    """Print a line whose exact bytes matter, such as a hashed entry; escaped on a terminal only."""
     click.echo(visible(text) if sys.stdout.isatty() else text)
 
 
 def flush() -> None:
-    """Write out what is printed, while an error can still be reported."""
+    """Flush the output while an error can still be reported."""
     sys.stdout.flush()
 
 
 def forget_output() -> None:
-    """Let Python not write at its end what could not be written before."""
+    """Discard output that could not be written, so that Python does not write it again at exit."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -61,27 +61,28 @@ def forget_output() -> None:
 
 
 def ask(question: str) -> str:
-    """Ask on standard error and return what is typed."""
+    """Ask on standard error and return what the user types."""
     typed: str = click.prompt(visible_line(question), default="", show_default=False, err=True)
     return typed
 
 
 def write_document(text: str) -> None:
-    """Write a whole document to standard output as UTF-8, whatever the locale says."""
+    """Write a whole document to standard output as UTF-8, independent of the locale."""
     shown = visible(text) if sys.stdout.isatty() else text
     sys.stdout.buffer.write(shown.encode())
     sys.stdout.buffer.flush()
 
 
 def write_line(out: IO[str], text: str) -> None:
-    """Write one line of a stream of lines; a line end in it does not begin another one."""
+    """Write one line of a stream of lines; a line end in the text is escaped."""
     out.write(visible_line(text) + "\n")
 
 
 class VisibleFormatter(logging.Formatter):
     """Formats a log record as text that is safe on a terminal.
 
-    `tracebacks`: whether they are printed; else an error is its type and its message.
+    Args:
+        tracebacks: whether to print tracebacks; else an error is its type and its message.
     """
 
     def __init__(self, style: str, *, tracebacks: bool = True) -> None:
@@ -89,7 +90,7 @@ class VisibleFormatter(logging.Formatter):
         self._tracebacks = tracebacks
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format it; further lines are indented."""
+        """Format the record; lines after the first are indented."""
         if self._tracebacks or not record.exc_info:
             return _indented(super().format(record))
         bare = copy.copy(record)

@@ -1,4 +1,4 @@
-"""The console of rich that every picture is printed to: hidden characters are shown, no markup."""
+"""The rich console that prints every view: it shows hidden characters and reads no markup."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,17 +11,17 @@ from orchestrator.output.visible import visible
 
 
 def console(**options: Any) -> Console:  # noqa: ANN401  # rich's own
-    """Make a console for rich renderables; it reads no markup and shows what their texts hide."""
+    """Return a console for rich renderables; it reads no markup and shows hidden characters."""
     return _VisibleConsole(markup=False, emoji=False, highlight=False, **options)
 
 
 class _VisibleConsole(Console):
-    """Shows every Text with its hidden characters made visible, before it is laid out."""
+    """Makes the hidden characters of every Text visible before it is laid out."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Render; called by rich for every part of a picture."""
+        """Render a part of a view; rich calls this for every part."""
         if isinstance(renderable, str):
             renderable = visible(renderable)
         elif isinstance(renderable, Text):
@@ -30,7 +30,7 @@ class _VisibleConsole(Console):
 
 
 def _shown(text: Text) -> Text:
-    """Give the text with what hides made visible, its styles at the same characters."""
+    """Return the text with hidden characters visible, and its styles on the same characters."""
     plain = text.plain
     if plain.isprintable() or visible(plain) == plain:
         return text

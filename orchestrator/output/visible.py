@@ -1,7 +1,7 @@
-"""Text of strangers, made safe to look at: what would hide or turn it around is shown instead.
+"""Makes text from outside safe to print: hidden and direction-changing characters are shown.
 
 Topic names, reasons and commands' output come from outside. Escaping keeps them from being markup;
-control characters, and those that change the direction of writing, are shown by their numbers.
+control characters, and those that change the direction of writing, are shown as their code.
 """
 
 import unicodedata
@@ -12,7 +12,7 @@ _HIDING: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 
 
 def visible(text: str) -> str:
-    r"""Show what hides.
+    r"""Return the text with hidden characters shown as their code.
 
     >>> visible("a\u202eb\x1b[2J")
     'a\\u202eb\\x1b[2J'
@@ -23,7 +23,7 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    r"""Show what hides, line ends too: the result is one line.
+    r"""Return the text as one line, with hidden characters and line ends shown as their code.
 
     >>> visible_line("a\nb")
     'a\\nb'
