@@ -1,4 +1,4 @@
-"""The secrets that the configuration names."""
+"""Finds the secret files that the configuration names."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +11,11 @@ from orchestrator.config.load import Config
 from orchestrator.redaction.patterns import names_a_secret
 
 _NAMED: Final = SECRETS | {"key_file"}
-"""Names that do not say that the file holds a secret."""
+"""Keys whose name does not show that the file contains a secret."""
 
 
 def configured_files(config: Config) -> tuple[Path, ...]:
-    """Every file with a secret that the configuration names."""
+    """Return every file with a secret that the configuration names."""
     models = (*config.clusters, config.console, config.alerts)
     return tuple(dict.fromkeys(path for each in models for path in _files(each, secret=False)))
 

@@ -1,6 +1,6 @@
 """The forms in which a known secret may be printed.
 
-As it is; encoded as in JSON, a URL, HTML or a shell's word; and in base64, plain or URL-safe.
+As it is; encoded as in JSON, a URL, HTML or a shell word; and in base64, plain or URL-safe.
 """
 
 import base64
@@ -12,11 +12,11 @@ from typing import Final
 from urllib.parse import quote, quote_plus
 
 _LINE_MIN: Final = 8
-"""A line of a secret with several is looked for by itself if it has so many characters."""
+"""A single line of a multi-line secret is searched for if it has at least this many characters."""
 
 
 def forms(secret: str) -> set[bytes]:
-    """Return what to look for: every form of the secret, and of each of its longer lines."""
+    """Return what to search for: every form of the secret, and of each of its longer lines."""
     return {form for text in _texts(secret) for form in _forms(text) if form}
 
 

@@ -1,4 +1,4 @@
-"""Where the secrets are that must not be written: names and paths, never values."""
+"""The locations of the secrets that must not be written: names and paths, never values."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,23 +14,27 @@ from streams.net import secret_file
 from streams.net.secret_file import SecretFileRefused
 
 _GUESSED_MIN: Final = 6
-"""A variable that only looks like a secret's is one if its value has so many characters."""
+"""A variable whose name only resembles a secret's counts as one if its value has at least this
+many characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secrets:
-    """Secrets by where they are.
+    """Secrets, identified by their location.
 
     Attributes:
         variables: names of environment variables.
-        files: whose content is one, or whose first line is.
+        files: files whose content, or whose first line, is a secret.
     """
 
     variables: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
 
     def redactor(self, environment: Mapping[str, str], more: Iterable[str] = ()) -> Redactor:
-        """Read them now; also what in the environment is named like a secret, and `more`.
+        """Read the secrets and return a redactor for them.
+
+        It also redacts variables of the environment that are named like a secret, and the values in
+        `more`.
 
         Raises:
             SecretUnknown: a named variable is not set, or a file cannot be read.
@@ -39,7 +43,10 @@ class Secrets:
         return Redactor([*known, *more])
 
     def readable(self) -> "Secrets":
-        """Those of them whose files this person may read: nobody writes what they cannot know."""
+        """Return the secrets without the files that this user cannot read.
+
+        A user cannot write a secret that the user does not know.
+        """
         files = tuple(path for path in self.files if os.access(path, os.R_OK))
         return Secrets(variables=self.variables, files=files)
 
@@ -64,7 +71,7 @@ class Secrets:
 
 
 def known_by(secret: str) -> Iterator[str]:
-    """Yield a secret and, of one that is an address, what stands behind its host."""
+    """Yield a secret and, if it is a URL, the part after its host."""
     yield secret
     host = urlsplit(secret).netloc if "://" in secret else ""
     if host:

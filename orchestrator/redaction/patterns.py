@@ -1,4 +1,4 @@
-"""What looks like a secret without being known: the place where it stands tells."""
+"""Recognizes secrets whose value is unknown, by the text around them."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,8 @@ _NAME: Final = (
     rb"(?:pass(?:word|wd|phrase)|\bpwd|secret|token|credential"
     rb"|(?:api|access|private)[_.-]?key)"
 )
-# A file's name, and the like, is no secret and helps whoever looks for what went wrong.
+# The name of a file, a location, a type and the like is not a secret, and it helps with
+# troubleshooting.
 _REST: Final = rb"(?![\w.-]*(?:file|path|location|dir|type|policy|env)s?(?![\w.-]))[\w.-]{0,64}"
 # The value up to its closing quote; escaped quotes, as in JSON within JSON; or up to a space.
 _VALUE: Final = (
@@ -20,7 +21,7 @@ _KEY_TEXT: Final = rb"[A-Za-z0-9+/=\s\\:,.-]"
 _KEY_END: Final = rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----"
 
 KEY: Final = "pem"
-"""The kind that goes over several lines."""
+"""The kind that spans several lines."""
 
 _PATTERNS: Final = tuple(
     re.compile(pattern)
@@ -43,13 +44,13 @@ _LINE_GOES_ON: Final = re.compile(rb"[^\r\n]*")
 
 
 class Found(NamedTuple):
-    """Where something that looks like a secret stands.
+    """The place of a text that resembles a secret.
 
     Attributes:
-        begin: of what tells that it is one.
-        start: of itself.
-        end: behind it.
-        kind: what the pattern calls it.
+        begin: the start of the text that marks it as a secret.
+        start: the start of the secret itself.
+        end: the position after the secret.
+        kind: the name of the pattern's group.
     """
 
     begin: int
@@ -59,7 +60,7 @@ class Found(NamedTuple):
 
 
 def find(data: bytes) -> Iterator[Found]:
-    """Find all, by each pattern; they may overlap."""
+    """Yield every match of each pattern; matches may overlap."""
     for pattern in _PATTERNS:
         for match in pattern.finditer(data):
             kind = str(match.lastgroup)
@@ -67,23 +68,23 @@ def find(data: bytes) -> Iterator[Found]:
 
 
 def going_on(kind: str) -> re.Pattern[bytes]:
-    """Match, at the beginning of what follows, how one that was cut off goes on at most."""
+    """Return a pattern for the longest possible continuation of a secret that was cut off."""
     return _KEY_GOES_ON if kind == KEY else _LINE_GOES_ON
 
 
 def end_of_a_key(data: bytes) -> int:
-    """Tell up to where `data` begins with the remains of a PEM private key; 0: it does not."""
+    """Return the length of the PEM private key's rest that `data` begins with; 0: none."""
     remains = _KEY_REMAINS.match(data)
     return 0 if remains is None or b"-----BEGIN" in remains[0] else remains.end()
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether what has this name is a secret: `DB_PASSWORD`, `api-key`; not `password_file`."""
+    """Return whether a name is that of a secret: `DB_PASSWORD`, `api-key`, not `password_file`."""
     if name in _DIRECTORIES:
         return False
     return _ALONE.fullmatch(name.encode("utf-8", "backslashreplace")) is not None
 
 
 def is_secret_flag(argument: str) -> bool:
-    """Whether a command takes a secret as its next argument: `--password`."""
+    """Return whether the next argument after this one is a secret: `--password`."""
     return _FLAG.fullmatch(argument.encode("utf-8", "backslashreplace")) is not None

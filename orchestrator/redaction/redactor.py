@@ -1,6 +1,6 @@
-"""Replaces secrets in what is about to be written: known values, `key=value` and PEM keys.
+"""Replaces secrets in text that is about to be written: known values, `key=value` and PEM keys.
 
-Too much is taken rather than too little: `password=a,b` loses `,b` too.
+It prefers to redact too much rather than too little: `password=a,b` loses `,b` too.
 """
 
 import re
@@ -24,38 +24,38 @@ _KNOWN: Final = "known"
 
 
 class Redactor:
-    """Knows some secrets by value, and all of them by how they look.
+    """Redacts known secrets by their value, and all others by their pattern.
 
     Args:
-        secrets: values; empty ones are none.
+        secrets: values; empty ones are ignored.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = {form for secret in set(secrets) for form in forms(secret)}
         self._forms = [re.compile(re.escape(form)) for form in sorted(known)]
         self.longest = max((len(form) for form in known), default=1)
-        """The most bytes that a known secret may have, in any form."""
+        """The length in bytes of the longest form of a known secret."""
         crossing = (len(form) for form in known if b"\n" in form or b"\r" in form)
         self.longest_crossing = max(crossing, default=1)
-        """The same, of those forms that may go over the end of a line."""
+        """The same for the forms that contain a line end."""
 
     def text(self, text: str) -> str:
-        """Take the secrets out of text; half characters (lone surrogates) come out escaped."""
+        """Redact text; lone surrogates are escaped in the result."""
         return self.data(text.encode("utf-8", "backslashreplace")).decode()
 
     def data(self, data: bytes) -> bytes:
-        """Take the secrets out of bytes."""
+        """Redact bytes."""
         return replaced(data, 0, len(data), self.found(data))
 
     def argv(self, argv: Sequence[str]) -> list[str]:
-        """Take the secrets out of a command, also the argument behind `--password`."""
+        """Redact a command, including the argument after `--password`."""
         return [
             MARK if at > 0 and is_secret_flag(argv[at - 1]) else self.text(argument)
             for at, argument in enumerate(argv)
         ]
 
     def body(self, body: JsonValue) -> JsonValue:
-        """Take the secrets out of every text in it, and the text of every key that names one."""
+        """Redact every text in a value, and each text whose key names a secret."""
         if isinstance(body, str):
             return self.text(body)
         if isinstance(body, Mapping):
@@ -70,20 +70,20 @@ class Redactor:
         return body
 
     def tail(self, data: bytes) -> tuple[int, bytes]:
-        """Take the secrets out of the last part of something longer.
+        """Redact the last part of a longer output.
 
-        What could be the rest of a secret that began before is left out: at least the first
-        line, and all of it when it has no line's end.
+        A part that could be the rest of a secret from before is left out: at least the first line,
+        and everything if there is no line end.
 
         Returns:
-            where in `data` it begins, and what may be written.
+            the position in `data` where the result begins, and the bytes that may be written.
         """
         found = [*self.found(data), Found(0, 0, end_of_a_key(data), KEY)]
         start = data.find(b"\n", min(len(data), self.longest)) + 1 or len(data)
         return start, replaced(data, start, len(data), found)
 
     def found(self, data: bytes) -> list[Found]:
-        """Find every secret in bytes; they may overlap."""
+        """Return every secret in bytes; they may overlap."""
         known = [
             Found(match.start(), match.start(), match.end(), _KNOWN)
             for form in self._forms
@@ -93,7 +93,7 @@ class Redactor:
 
 
 def replaced(data: bytes, start: int, end: int, found: Iterable[Found]) -> bytes:
-    """Give a part of `data` with a mark for each secret; overlapping ones have one together."""
+    """Return a part of `data` with a mark for each secret; overlapping secrets share one mark."""
     parts, at = [], start
     for first, last in _merged(found):
         begin, behind = max(first, start), min(last, end)

@@ -1,7 +1,8 @@
-"""Takes secrets out of output while it comes, also one that is split over two reads.
+"""Redacts output as it arrives, including a secret that is split over two reads.
 
-Whole lines pass at once, unless a known secret or a PEM key may go over their end. A line without
-an end is held up to `LINE_MAX`; so is a secret. Of one that is longer still the rest is left out.
+Complete lines pass at once, unless a known secret or a PEM key may continue after their end. A line
+without an end is held up to `LINE_MAX`, and so is a secret. If a secret is even longer, its rest is
+left out.
 """
 
 import re
@@ -12,11 +13,11 @@ from orchestrator.redaction.redactor import Redactor, replaced
 
 LINE_MAX: Final = 64 * 1024
 _AROUND: Final = 1024
-"""What tells that something is a secret stands within so many bytes before it."""
+"""The text that marks a secret is within this many bytes before it."""
 
 
 class RedactedStream:
-    """Fed with what is read, gives what may be written."""
+    """Accepts output as it is read, and returns the bytes that may be written."""
 
     def __init__(self, redactor: Redactor, line_max: int = LINE_MAX) -> None:
         self._redactor = redactor
@@ -25,7 +26,7 @@ class RedactedStream:
         self._leaving_out: re.Pattern[bytes] | None = None
 
     def feed(self, data: bytes) -> bytes:
-        """Take more; gives what is settled now, perhaps nothing."""
+        """Accept more output; return the bytes that are final now, perhaps none."""
         self._held += data
         self._leave_out()
         if not self._may_settle():
@@ -37,7 +38,7 @@ class RedactedStream:
         return self._give(cut, found)
 
     def end(self) -> bytes:
-        """Give the rest."""
+        """Return the rest, redacted."""
         return self._give(len(self._held), self._redactor.found(self._held))
 
     def _give(self, cut: int, found: list[Found]) -> bytes:
@@ -46,7 +47,7 @@ class RedactedStream:
         return given
 
     def _leave_out(self) -> None:
-        """Drop what continues a secret that was longer than may be held."""
+        """Drop the continuation of a secret that was too long to hold."""
         if self._leaving_out is None:
             return
         match = self._leaving_out.match(self._held)
@@ -58,12 +59,12 @@ class RedactedStream:
         return len(self._held) > self._line_max or self._whole_lines() > 0
 
     def _whole_lines(self) -> int:
-        """How much of what is held is lines that no known secret goes over the end of."""
+        """Return the length of the complete lines after whose end no known secret can continue."""
         crossing = self._redactor.longest_crossing
         return self._held.rfind(b"\n", 0, max(0, len(self._held) - crossing + 1)) + 1
 
     def _cut(self, found: list[Found]) -> int:
-        """Choose up to where nothing can change any more, and no secret is cut through."""
+        """Return the position up to which nothing can change and that does not split a secret."""
         cut = self._whole_lines()
         if cut == 0:
             cut = max(0, len(self._held) - self._redactor.longest - _AROUND)
@@ -79,7 +80,7 @@ class RedactedStream:
         return one.kind == KEY and one.end == len(self._held)
 
     def _give_up_on_the_first(self, found: list[Found]) -> bytes:
-        """Mark a secret that is longer than may be held, and leave out how it goes on."""
+        """Mark a secret that is too long to hold, and leave out its continuation."""
         end = max(one.end for one in found if one.begin == 0)
         while behind := [one.end for one in found if one.begin < end < one.end]:
             end = max(behind)
