@@ -1,4 +1,4 @@
-"""`python -m orchestrator.demo`: what `make demo` runs."""
+"""Runs the demo: `python -m orchestrator.demo`, which `make demo` calls."""
 
 import sys
 

@@ -30,8 +30,8 @@ from orchestrator.views.terminal.closing import closing
 SPEC: Final = LabSpec(brokers=3, directories=2, controllers=1)
 # Name, partitions, replication factor.
 TOPICS: Final = (("payments", 60, 3), ("orders", 90, 3), ("clicks", 120, 2), ("audit", 48, 1))
-# Created while only one broker is in KRaft mode: it has several directories to choose from, and
-# the others have no way to say theirs yet, so these replicas begin `unassigned`.
+# Created while only one broker is in KRaft mode: that broker has several directories to choose
+# from, and the others cannot report theirs yet, so these replicas begin `unassigned`.
 HALF_WAY_TOPIC: Final = ("refunds", 24, 3)
 _RECORDS: Final = 200
 _SEEN_S_MAX: Final = 120.0
@@ -42,7 +42,7 @@ Step = tuple[str, Callable[[], object]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the demo; the exit code is 0 when everything came to be as it should."""
+    """Run the demo; the exit code is 0 when the migration ends in the expected state."""
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
     parser.add_argument("--home", type=Path, help="keep the cluster and the state directory here")
     parser.add_argument("--picture", type=Path, help="write the live view of a telling moment here")
@@ -78,7 +78,7 @@ def run(home: Path, picture: Path | None = None, metrics: str | None = None) -> 
 
 
 def problems(summary: ClusterSummary) -> list[str]:
-    """Name what is not as it should be at the end of a migration."""
+    """Return the deviations from the expected state at the end of a migration."""
     found = []
     if summary.phase is not Phase.FINALIZED:
         found.append(f"the phase is {summary.phase}")
@@ -119,7 +119,7 @@ def _migrate_and_follow(home: Path, picture: Path | None, metrics: str | None) -
         with Follower(config) as follower:
             for text, step in _migration(lab, follower):
                 follower.must_run()
-                if not sys.stdout.isatty():  # a terminal is the live view's
+                if not sys.stdout.isatty():  # the live view owns a terminal
                     _say(text)
                 step()
             follower.wait_done(_SEEN_S_MAX)
@@ -138,7 +138,7 @@ def _set_up(lab: Lab) -> Iterator[Step]:
 
 
 def _migration(lab: Lab, follower: Follower) -> Iterator[Step]:
-    """The steps in the order that Kafka documents, and one topic half-way."""
+    """Yield the steps in the order that Kafka documents, and one topic created in between."""
     in_sync = ("waiting until every replica is in sync", partial(wait_in_sync, lab))
     yield "starting the controller in migration mode", lab.start_controllers
     yield _waiting(follower, "the controller leads", lambda seen: seen.metadata_offset is not None)
@@ -161,12 +161,12 @@ def _migration(lab: Lab, follower: Follower) -> Iterator[Step]:
 
 
 def wait_in_sync(lab: Lab, timeout_s: float = _SYNC_S_MAX) -> None:
-    """Wait until every replica is in sync; restart a leader that lets nobody in, once.
+    """Wait until every replica is in sync; restart a leader that admits no replica, once.
 
-    As the runbook says at its checkpoint `copied`.
+    The runbook prescribes this at its checkpoint `copied`.
 
     Raises:
-        LabError: That did not help.
+        LabError: replicas are still not in sync after the restart.
     """
     try:
         lab.wait_in_sync(timeout_s=timeout_s)
@@ -179,7 +179,7 @@ def wait_in_sync(lab: Lab, timeout_s: float = _SYNC_S_MAX) -> None:
 
 
 def is_complete(seen: ClusterSummary, broker: int) -> bool:
-    """Whether a broker is in KRaft mode and nothing of it is pending."""
+    """Return whether a broker is in KRaft mode, unfenced, not held and without pending replicas."""
     return any(
         one.mode is Mode.KRAFT and not one.held and not one.fenced and one.pending == 0
         for one in seen.brokers

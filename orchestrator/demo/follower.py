@@ -1,4 +1,4 @@
-"""The demo's `kraftgate run`, a child on the same terminal, and what the demo sees in its store."""
+"""The demo's `kraftgate run`, a child on the same terminal, and the demo's reads of its store."""
 
 import re
 import signal
@@ -28,14 +28,14 @@ _STOP_S_MAX: Final = 20.0
 
 
 class DemoFailed(Exception):
-    """The demo did not come to its end; the message says why."""
+    """The demo did not complete; the message has the reason."""
 
 
 class Follower:
-    """`kraftgate run --until finalized`, ended when this context is left.
+    """Runs `kraftgate run --until finalized` until this context ends.
 
-    Every wait of the demo on what kraftgate sees goes through here: as an operator would, the
-    demo takes no next step before the last one is on the screen.
+    Every wait of the demo on Kraftgate's data goes through here: like an operator, the demo starts
+    no step before the last one is on the screen.
     """
 
     def __init__(self, config: Path) -> None:
@@ -47,7 +47,7 @@ class Follower:
         self._telling: Assessed | None = None
 
     def __enter__(self) -> Self:
-        """It runs since it was made."""
+        """Return this; the process runs since the constructor."""
         return self
 
     def __exit__(
@@ -56,9 +56,9 @@ class Follower:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End it in good order, if it has not ended.
+        """Stop the process gracefully, if it has not ended.
 
-        A terminal's Ctrl-C went to it too, and a second signal would hurry it.
+        A terminal's Ctrl-C reached the process too, and a second signal would make it exit at once.
         """
         if kind is KeyboardInterrupt and self._ended_within(_INTERRUPTED_S_MAX):
             return
@@ -69,10 +69,10 @@ class Follower:
             self._process.wait()
 
     def must_run(self) -> None:
-        """Look whether it still runs.
+        """Check that the process is still running.
 
         Raises:
-            DemoFailed: it has ended; the migration has not.
+            DemoFailed: it ended before the migration did.
         """
         code = self._process.poll()
         if code is not None:
@@ -81,10 +81,10 @@ class Follower:
     def wait_seen(
         self, what: str, holds: Callable[[ClusterSummary], bool], timeout_s: float
     ) -> None:
-        """Wait until kraftgate has seen something.
+        """Wait until Kraftgate's data satisfies a predicate.
 
         Raises:
-            DemoFailed: it ended, or did not see it in time.
+            DemoFailed: the process ended, or the timeout is over.
         """
         deadline_s = time.monotonic() + timeout_s
         while not holds(self.look()):
@@ -94,10 +94,10 @@ class Follower:
             time.sleep(_LOOK_S)
 
     def wait_done(self, timeout_s: float) -> None:
-        """Wait until its own condition holds and it ends.
+        """Wait until the process ends because its own condition holds.
 
         Raises:
-            DemoFailed: it failed, or did not see the end in time.
+            DemoFailed: it failed, or did not end in time.
         """
         if not self._ended_within(timeout_s):
             raise DemoFailed(f"kraftgate run did not see the end within {timeout_s:.0f} s of it")
@@ -106,7 +106,7 @@ class Follower:
             raise DemoFailed(f"kraftgate run ended with {code}")
 
     def look(self) -> ClusterSummary:
-        """Return what it has seen so far."""
+        """Return the latest summary."""
         (one,) = self._assessor.tick(time.time_ns() // 1_000_000).clusters
         if self._telling is None or _pending(one.summary) > _pending(self._telling.summary):
             self._telling = one
@@ -116,7 +116,7 @@ class Follower:
         """Write the live view of the moment with the most replicas pending on a held broker.
 
         Raises:
-            DemoFailed: nothing was seen.
+            DemoFailed: no summary was read.
         """
         if self._telling is None:
             raise DemoFailed("there is nothing to make a picture of")
@@ -134,11 +134,14 @@ class Follower:
 
 
 def self_contained(svg: str) -> str:
-    """Leave out what would be loaded from elsewhere: rich's fonts; the reader's own will do."""
+    """Remove the fonts that rich would load from the network; the viewer's own fonts are used."""
     return _FONT_FACE.sub("", svg)
 
 
 def _pending(summary: ClusterSummary) -> tuple[int, int]:
-    """Pending replicas on held brokers, and on all: a later moment with as many tells no more."""
+    """Return the pending replicas on held brokers, and on all brokers.
+
+    A later moment with the same numbers shows nothing more.
+    """
     brokers = summary.brokers
     return sum(b.pending for b in brokers if b.held), sum(b.pending for b in brokers)

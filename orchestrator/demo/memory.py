@@ -1,4 +1,4 @@
-"""How much memory this process and everything below it takes, and the most it took."""
+"""Measures the memory of this process and its descendants, and the peak."""
 
 import contextlib
 import threading
@@ -11,13 +11,13 @@ _EVERY_S: Final = 2.0
 
 
 class PeakMemory:
-    """Looks every two seconds while it is entered.
+    """Measures every two seconds while the context is entered.
 
     A process counts with its proportional set size, in which a page that several processes share
     counts once: Spark's Python workers are forks of each other.
 
     Attributes:
-        peak_bytes: the largest sum seen.
+        peak_bytes: the largest sum measured.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class PeakMemory:
         self._thread = threading.Thread(target=self._watch, name="demo-memory", daemon=True)
 
     def __enter__(self) -> Self:
-        """Begin to look."""
+        """Start measuring."""
         self._thread.start()
         return self
 
@@ -36,7 +36,7 @@ class PeakMemory:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Look no more."""
+        """Stop measuring."""
         self._over.set()
         self._thread.join()
 
@@ -46,10 +46,10 @@ class PeakMemory:
 
 
 def family_bytes() -> int:
-    """Return what this process and its descendants take now."""
+    """Return the memory that this process and its descendants use now."""
     me = psutil.Process()
     total = 0
     for process in (me, *me.children(recursive=True)):
-        with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+        with contextlib.suppress(psutil.Error):  # it has ended in the meantime
             total += process.memory_full_info().pss
     return total
