@@ -1,8 +1,8 @@
-"""The audit trail: every decision, what it was made from, and what was done; append-only.
+"""The audit trail: every decision, its evidence, and every action; append-only.
 
-Each entry carries the hash of the one before it, so a change of any of them breaks the chain from
-there on. What the chain cannot show by itself is that its end was cut off; for that the head is
-kept a second time beside the file, and may be noted anywhere else (`audit verify --head`).
+Each entry contains the hash of the entry before it, so a change of any entry breaks the chain from
+there on. The chain alone cannot show that its end was truncated; for that a second copy of the head
+is stored next to the file, and it may be recorded anywhere else (`audit verify --head`).
 """
 
 from orchestrator.audit.entry import GENESIS, Entry

@@ -1,8 +1,8 @@
-"""The head of the chain, kept a second time: so that cutting off the end is noticed.
+"""A second copy of the chain's head, which detects a truncated log.
 
-`audit.head` lies beside `audit.db` and is replaced after every append. It finds a log that was
-truncated, restored from an older copy, or lost. It does not stop somebody who may write the state
-directory and rewrites both; only a head that was noted elsewhere does.
+`audit.head` is next to `audit.db` and is replaced after every append. It detects a log that was
+truncated, restored from an older copy, or lost. It does not protect against a user who can write
+the state directory and rewrites both files; only a head that was recorded elsewhere does.
 """
 
 import json
@@ -17,7 +17,7 @@ from streams.state.files import replace_file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """The last entry's sequence and hash; 0 and `GENESIS` of an empty log."""
+    """The last entry's sequence number and hash; 0 and `GENESIS` for an empty log."""
 
     sequence: int = 0
     hash: str = GENESIS
@@ -30,10 +30,10 @@ class Anchor:
         self.path = log.with_suffix(".head")
 
     def read(self) -> Head | None:
-        """Give the head that was kept; None: there is no such file.
+        """Return the stored head; None: there is no such file.
 
         Raises:
-            AuditError: it cannot be read, or is not what `write` writes.
+            AuditError: it cannot be read, or does not contain what `write` writes.
         """
         try:
             found = load_object(self.path.read_bytes())
@@ -47,7 +47,7 @@ class Anchor:
         return Head(sequence=sequence, hash=hash_)
 
     def write(self, head: Head) -> None:
-        """Keep a head, so that it survives a power cut.
+        """Store a head, so that it survives a power failure.
 
         Raises:
             AuditError: the disk is full, or the directory is not writable.

@@ -1,6 +1,6 @@
-"""What is too long for an entry: a file of the state directory, named in the entry by its hash.
+"""Stores content that is too long for an entry in a file, which the entry names with its hash.
 
-In a body it is an object of exactly these keys, wherever it stands; `audit verify` looks for them:
+In a body the reference is an object of exactly these keys, at any depth; `audit verify` finds it:
 
     {"file": "hooks/7f3a/output", "sha256": "9f86d08188...", "bytes": 81234}
 """
@@ -15,12 +15,12 @@ from orchestrator.output.json_value import JsonValue
 from streams.state.files import replace_file
 
 KEPT: Final = "audit-files"
-"""Where `keep` puts what has no file yet, below the state directory."""
+"""The directory below the state directory where `keep` writes content that has no file yet."""
 _KEYS: Final = {"file", "sha256", "bytes"}
 
 
 def keep(state_dir: Path, content: bytes) -> dict[str, JsonValue]:
-    """Write content to a file of its own, named by its hash; gives what the entry has of it.
+    """Write content to its own file, named by its hash; return the reference for the entry.
 
     Raises:
         AuditError: it cannot be written.
@@ -36,7 +36,7 @@ def keep(state_dir: Path, content: bytes) -> dict[str, JsonValue]:
 
 
 def name_kept(state_dir: Path, path: Path) -> dict[str, JsonValue]:
-    """Give what an entry has of a file below the state directory that will not change any more.
+    """Return the reference to a file below the state directory that no longer changes.
 
     Raises:
         AuditError: it cannot be read.
@@ -49,7 +49,7 @@ def name_kept(state_dir: Path, path: Path) -> dict[str, JsonValue]:
 
 
 def check_kept(state_dir: Path, body: Mapping[str, JsonValue]) -> Iterator[str]:
-    """Say of each file that a body names whether it is missing, or not as it was."""
+    """Yield a problem for each file in a body's references that is missing or was changed."""
     for named in _named(body):
         path = state_dir / str(named["file"])
         try:

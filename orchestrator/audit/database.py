@@ -1,4 +1,4 @@
-"""The file of the audit log: opening it, its rows, its transactions."""
+"""The SQLite file of the audit trail: its schema, rows and transactions."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _BUSY_S_MAX: Final = 30.0
 
 
 def connect(path: Path) -> Connection:
-    """Open for appending; create it if it is missing.
+    """Open the file for appending; create it if it is missing.
 
     Raises:
         AuditError: it cannot be opened or created, or is not an audit log of this format.
@@ -33,17 +33,17 @@ def connect(path: Path) -> Connection:
 
 
 def connect_readonly(path: Path) -> Connection:
-    """Open for reading.
+    """Open the file for reading.
 
     Raises:
-        NoDataError: there is no such file, or nothing in it yet.
+        NoDataError: the file does not exist or is still empty.
         AuditError: it cannot be read, or is not an audit log of this format.
     """
     if not path.is_file():
         raise NoDataError(f"{path} does not exist: nothing was audited with this state directory")
     with _reading(path):
         db = sqlite.connect_readonly(path, _BUSY_S_MAX)
-        # A log that was emptied still has its head beside it; a new one has none.
+        # The head of a log that was emptied still exists; a new log has none.
         is_new = not schema(db) and Anchor(path).read() is None
     if is_new:
         db.close()
@@ -53,7 +53,7 @@ def connect_readonly(path: Path) -> Connection:
 
 
 def schema_as_written() -> dict[str, str]:
-    """Return the schema of an unchanged log."""
+    """Return the schema of an unchanged file."""
     with closing(sqlite.connect_memory()) as db:
         db.executescript(_schema_text())
         return schema(db)
@@ -66,10 +66,10 @@ def head(db: Connection) -> Head:
 
 
 def entry(row: tuple[Any, ...]) -> Entry:
-    """Read a row of `SELECT`.
+    """Convert a row of `SELECT` to an entry.
 
     Raises:
-        AuditError: its body is not JSON: it was changed.
+        AuditError: its body is not JSON, so it was changed.
     """
     sequence, at_ms, cluster, kind, body, previous, hash_ = row
     try:
@@ -88,10 +88,10 @@ def entry(row: tuple[Any, ...]) -> Entry:
 
 @contextmanager
 def transaction(db: Connection, path: Path, begin: str) -> Iterator[None]:
-    """Commit the block's statements, or none of them.
+    """Commit all statements of the block, or none.
 
     Raises:
-        AuditError: the disk is full, the file damaged, or locked for too long.
+        AuditError: the disk is full, the file is damaged, or it was locked for too long.
     """
     with errors_as(AuditError, str(path)), sqlite.transaction(db, begin):
         yield

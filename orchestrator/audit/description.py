@@ -1,4 +1,4 @@
-"""An entry in words: who, and what it says, without what only the export shows whole."""
+"""Formats an entry as text: its author, and its fields except those that only the export has."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -12,7 +12,7 @@ _SHOWN_MAX: Final = 160
 
 
 def who(entry: Entry) -> str:
-    """Who decided it, and where; kraftgate itself where nobody did."""
+    """Return who decided it, and on which host; kraftgate if no operator did."""
     by = entry.body.get(_WHO)
     if isinstance(by, Mapping):
         given, login = by.get("who"), by.get("login")
@@ -22,13 +22,13 @@ def who(entry: Entry) -> str:
 
 
 def said(entry: Entry, shown_max: int = _SHOWN_MAX) -> str:
-    """What it says, in a line of at most so many characters."""
+    """Return the fields in one line of at most `shown_max` characters."""
     text = pairs(dict(_fields(entry)))
     return f"{text[:shown_max]}..." if len(text) > shown_max else text
 
 
 def _fields(entry: Entry) -> Iterator[tuple[str, object]]:
-    """Leave out who, what has no value, and what only the export shows whole."""
+    """Yield the fields, except the author, empty values, and those that only the export shows."""
     for key, value in entry.body.items():
         if key in _LEFT_OUT or value is None:
             continue
@@ -39,7 +39,7 @@ def _fields(entry: Entry) -> Iterator[tuple[str, object]]:
 
 
 def _held_by(findings: object) -> Iterator[tuple[str, object]]:
-    """Of conditions that were judged, those that did not hold."""
+    """Yield the conditions that did not hold."""
     if isinstance(findings, Sequence) and not isinstance(findings, str):
         judged = [each for each in findings if isinstance(each, Mapping)]
         reasons = [

@@ -12,18 +12,19 @@ from orchestrator.output.json_value import JsonValue
 
 ALGORITHM: Final = "sha256"
 GENESIS: Final = f"{ALGORITHM}:{'0' * 64}"
-"""What the first entry has as its previous hash."""
+"""The previous hash of the first entry."""
 BODY_BYTES_MAX: Final = 64 * 1024
-"""Of a body's canonical JSON; what is longer is kept as a file, and named with its hash."""
+"""The maximum for a body's canonical JSON; longer content is stored in a file that the entry names
+with its hash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What was written once and stays.
+    """One entry, which never changes.
 
     Attributes:
-        sequence: from 1, without gaps, over all clusters of the log.
-        at_ms: when, by the clock of the process that wrote it; not necessarily rising.
+        sequence: starts at 1, without gaps, over all clusters of the log.
+        at_ms: the time by the clock of the process that wrote it; not necessarily increasing.
         kind: what happened, in snake_case.
         hash: `sha256:` and the hex digest of this entry with `previous`.
         previous: the hash of the entry before; `GENESIS` for the first.
@@ -38,7 +39,7 @@ class Entry:
     previous: str
 
     def line(self) -> str:
-        """Write it as a line of the export: what was hashed, and the hash."""
+        """Return the entry as a line of the export: the hashed fields, and the hash."""
         return canonical({**_hashed(self), "hash": self.hash})
 
 
@@ -51,10 +52,10 @@ def seal(
     kind: str,
     body: Mapping[str, JsonValue],
 ) -> str:
-    """Hash an entry: SHA-256 over the canonical JSON of exactly these six, as an object.
+    """Return the SHA-256 hash of the canonical JSON of exactly these six fields, as an object.
 
     Raises:
-        BodyRefused: something in it has no canonical JSON.
+        BodyRefused: part of it has no canonical JSON.
     """
     hashed: dict[str, JsonValue] = {
         "previous": previous,
@@ -68,7 +69,7 @@ def seal(
 
 
 def seal_of(entry: Entry) -> str:
-    """Hash an entry as it stands; equal to its `hash` unless it was changed."""
+    """Return the hash of an entry's content; it equals `hash` unless the entry was changed."""
     return seal(
         previous=entry.previous,
         sequence=entry.sequence,
@@ -80,11 +81,11 @@ def seal_of(entry: Entry) -> str:
 
 
 def canonical(value: JsonValue) -> str:
-    """Write JSON so that equal values are equal text: sorted keys, no spaces, as UTF-8.
+    """Return JSON in which equal values are equal text: sorted keys, no spaces, UTF-8.
 
     Raises:
-        BodyRefused: it has a NaN or an infinity, a key that is not text, a type that JSON has not,
-            or a lone surrogate, which has no UTF-8.
+        BodyRefused: it contains a NaN or an infinity, a key that is not text, a type that JSON does
+            not have, or a lone surrogate, which has no UTF-8 encoding.
     """
     text = json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     try:
@@ -98,10 +99,10 @@ def canonical(value: JsonValue) -> str:
 
 
 def plain(value: object, where: str = "body") -> JsonValue:
-    """Give a value as lists and dictionaries of exactly JSON's types.
+    """Convert a value to lists and dictionaries of exactly JSON's types.
 
     Raises:
-        BodyRefused: it has a NaN or an infinity, a key that is not text, or another type.
+        BodyRefused: it contains a NaN or an infinity, a key that is not text, or another type.
     """
     if value is None or isinstance(value, (bool, int, str)):
         return value

@@ -1,7 +1,7 @@
-"""The audit log in SQLite: each process of the state directory may append, none may change.
+"""The audit trail in SQLite: every process of the state directory may append, none may change.
 
-An entry that `append` returned survives a power cut (`streams.state.sqlite`). An append reads the
-head and adds to it in one write transaction, so several processes make one chain.
+An entry that `append` returned survives a power failure (`streams.state.sqlite`). An append reads
+the head and adds to it in one write transaction, so several processes make one chain.
 """
 
 import json
@@ -22,11 +22,11 @@ from streams.state.sqlite import Connection
 
 AUDIT_FILE: Final = "audit.db"
 FENCE: Final = "fence"
-"""The kind of entry by which an orchestrator takes over."""
+"""The kind of the entry by which an orchestrator takes over."""
 
 
 class AuditLog:
-    """One audit log. Use `open` to write, `open_readonly` to look. Threads may share it."""
+    """One audit trail. Use `open` to write, `open_readonly` to read. Thread-safe."""
 
     def __init__(self, db: Connection, path: Path, redactor: Redactor) -> None:
         self._db = db
@@ -37,13 +37,15 @@ class AuditLog:
 
     @classmethod
     def open(cls, path: Path, redactor: Redactor | None = None) -> "AuditLog":
-        """Open to append; made if it is not there and never was.
+        """Open the trail for appending; create it if it does not exist and never did.
 
-        `redactor`: knows the secrets that may be in what is appended; what looks like a secret is
-        taken out in any case.
+        Args:
+            path: The SQLite file.
+            redactor: Knows the secrets that appended entries may contain. Text that resembles a
+                secret is redacted in any case.
 
         Raises:
-            AuditError: it cannot be opened or made, is not ours, or its end is missing.
+            AuditError: it cannot be opened or created, is no audit trail, or its end is missing.
         """
         log = cls(database.connect(path), path, redactor or Redactor())
         with log._mutex, log._writing():
@@ -55,24 +57,24 @@ class AuditLog:
 
     @classmethod
     def open_readonly(cls, path: Path) -> "AuditLog":
-        """Open to read what is there.
+        """Open the trail for reading.
 
         Raises:
-            NoDataError: there is no audit log at `path`.
-            AuditError: it cannot be read, or is not ours.
+            NoDataError: there is no audit trail at `path`.
+            AuditError: it cannot be read, or is not an audit trail.
         """
         return cls(database.connect_readonly(path), path, Redactor())
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     def __enter__(self) -> "AuditLog":
-        """Use as a context manager; closes at the end."""
+        """Return this; the end of the context closes it."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Close the file."""
         self.close()
 
     def append(
@@ -84,14 +86,20 @@ class AuditLog:
         *,
         fence: int | None = None,
     ) -> Entry:
-        """Add an entry, without secrets; it is on the disk when this returns.
+        """Append a redacted entry; it is on the disk when this returns.
 
-        `fence`: as `take_fence` gave it; None for what any process may add, such as an approval.
+        Args:
+            cluster: The cluster.
+            kind: The kind of entry.
+            body: The content.
+            at_ms: The time of the entry.
+            fence: The value that `take_fence` returned; None for an entry that any process may
+                append, such as an approval.
 
         Raises:
-            FencedOff: another has taken the fence of this cluster since; nothing was added.
+            FencedOff: another process has taken the fence of this cluster; nothing was appended.
             BodyRefused: the body is longer than `BODY_BYTES_MAX` or has no canonical JSON.
-            AuditError: the log cannot be written, or its end is missing.
+            AuditError: the trail cannot be written, or its end is missing.
         """
         with self._mutex:
             with self._writing():
@@ -102,13 +110,13 @@ class AuditLog:
         return entry
 
     def take_fence(self, cluster: str, owner: str, at_ms: int) -> int:
-        """Take over: every `append` with an earlier fence of the cluster is refused from now on.
+        """Take over: from now on, every `append` with an earlier fence of the cluster is rejected.
 
         Returns:
-            the fence, higher than each before; it is an entry of the log like any other.
+            the fence, higher than each before; it is an entry of the trail like any other.
 
         Raises:
-            AuditError: the log cannot be written, or its end is missing.
+            AuditError: the trail cannot be written, or its end is missing.
         """
         with self._mutex:
             with self._writing():
@@ -118,17 +126,17 @@ class AuditLog:
         return fence
 
     def fence(self, cluster: str) -> tuple[int, str]:
-        """Tell who took over last, and the fence; 0 and "" when nobody did."""
+        """Return the current fence and its owner; 0 and "" if no process has taken one."""
         with self._mutex, self._reading():
             return self._fence(cluster)
 
     def entries(
         self, cluster: str | None = None, after: int = 0, limit: int | None = None
     ) -> list[Entry]:
-        """Entries behind a sequence, oldest first; of all clusters when none is named.
+        """Return the entries after a sequence number, oldest first; by default of all clusters.
 
         Raises:
-            AuditError: the log cannot be read.
+            AuditError: the trail cannot be read.
         """
         with self._mutex, self._reading():
             rows = self._db.execute(
@@ -139,10 +147,10 @@ class AuditLog:
             return [database.entry(row) for row in rows]
 
     def last(self, cluster: str | None = None, count: int = 1) -> list[Entry]:
-        """The newest entries, oldest first; of all clusters when none is named.
+        """Return the newest entries, oldest first; by default of all clusters.
 
         Raises:
-            AuditError: the log cannot be read.
+            AuditError: the trail cannot be read.
         """
         with self._mutex, self._reading():
             rows = self._db.execute(
@@ -153,10 +161,10 @@ class AuditLog:
             return [database.entry(row) for row in rows][::-1]
 
     def export(self, cluster: str | None = None, after: int = 0) -> Iterator[str]:
-        """Give the entries as lines of JSON, without the line ends, each with its hash.
+        """Yield the entries as lines of JSON, without line ends, each with its hash.
 
         Raises:
-            AuditError: the log cannot be read.
+            AuditError: the trail cannot be read.
         """
         page = self.entries(cluster, after, _PAGE)
         while page:
@@ -164,7 +172,7 @@ class AuditLog:
             page = self.entries(cluster, page[-1].sequence, _PAGE)
 
     def verify(self, head: str | None = None) -> VerifyResult:
-        """Look whether the log is as it was written, see `orchestrator.audit.verify`."""
+        """Check that the trail is unchanged; see `orchestrator.audit.verify`."""
         with self._mutex:
             return verify(self._db, self._path, head)
 
@@ -202,9 +210,9 @@ class AuditLog:
         return entry
 
     def _keep_head(self) -> None:
-        """Move the anchor on, after the commit: it must never be ahead of what is on the disk.
+        """Update the anchor after the commit: it must never be ahead of what is on the disk.
 
-        Killed in between, it lags by what was added since, and the next append moves it on.
+        After a kill in between, it lags behind the last entries, and the next append updates it.
         """
         with self._writing():
             self._anchor.write(self._head())

@@ -1,4 +1,4 @@
-"""Opens the audit trail for the process that acts on the clusters, or follows them."""
+"""Opens the audit trail for `kraftgate run`, or for an operator's entry."""
 
 import os
 
@@ -11,12 +11,12 @@ from orchestrator.redaction.known_secrets import Secrets
 
 
 def open_verified(config: Config) -> AuditLog:
-    """Open the trail; one that was tampered with is no ground to act on.
+    """Open and verify the trail, because Kraftgate does not act on a trail that was changed.
 
     Raises:
         ConfigError: the state directory cannot be used.
-        AuditError: it cannot be opened, or is not as it was written.
-        SecretUnknown: a secret of the configuration cannot be read, so it could not be kept out.
+        AuditError: it cannot be opened, or was changed.
+        SecretUnknown: a secret of the configuration cannot be read, so it could not be redacted.
     """
     secrets = Secrets(files=configured_files(config))
     log = AuditLog.open(prepared(config) / AUDIT_FILE, secrets.redactor(os.environ))
@@ -31,12 +31,12 @@ def open_verified(config: Config) -> AuditLog:
 
 
 def open_to_say(config: Config) -> AuditLog:
-    """Open the trail for what a person says; the secrets that they may read are kept out of it.
+    """Open the trail for an operator's entry; secrets that this user can read are redacted.
 
     Raises:
         ConfigError: the state directory cannot be used.
         AuditError: it cannot be opened.
-        SecretUnknown: a secret that may be read cannot be.
+        SecretUnknown: a secret that this user has access to cannot be read.
     """
     secrets = Secrets(files=configured_files(config)).readable()
     return AuditLog.open(prepared(config) / AUDIT_FILE, secrets.redactor(os.environ))

@@ -1,4 +1,4 @@
-"""What the audit trail holds of a cluster that is followed: a typed body for each kind of entry."""
+"""The audit entries of a followed cluster: a typed body for each kind of entry."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Final, Literal, TypeAlias, get_args
@@ -75,7 +75,7 @@ class HazardBegan(_HazardStands):
 
     @classmethod
     def of(cls, hazard: Hazard) -> "HazardBegan":
-        """As the trail has it."""
+        """Return the hazard as an audit entry stores it."""
         return cls.model_validate(_fields(hazard))
 
 
@@ -86,7 +86,7 @@ class HazardChanged(_HazardStands):
 
     @classmethod
     def of(cls, hazard: Hazard) -> "HazardChanged":
-        """As the trail has it."""
+        """Return the hazard as an audit entry stores it."""
         return cls.model_validate(_fields(hazard))
 
 
@@ -124,7 +124,7 @@ class AlertBegan(_Body):
 
     @classmethod
     def of(cls, alert: Alert) -> "AlertBegan":
-        """As the trail has it."""
+        """Return the alert as an audit entry stores it."""
         return cls(
             alert=alert.name,
             fingerprint=alert.fingerprint,
@@ -156,14 +156,14 @@ Body: TypeAlias = (
 )
 _BODY: Final[TypeAdapter[Body]] = TypeAdapter(Annotated[Body, Field(discriminator="kind")])
 KINDS: Final = frozenset(each.model_fields["kind"].default for each in get_args(Body))
-"""What of the audit trail is of this."""
+"""The kinds of audit entries in this module."""
 
 
 def bodies(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Body]]:
-    """Give what of the trail is of this, typed, in its order.
+    """Yield the entries of this module's kinds, with typed bodies, in the trail's order.
 
     Raises:
-        pydantic.ValidationError: the trail is of another version.
+        pydantic.ValidationError: another version wrote an entry.
     """
     for each in entries:
         if each.kind in KINDS:
@@ -171,7 +171,7 @@ def bodies(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Body]]:
 
 
 def as_json(body: Body) -> dict[str, JsonValue]:
-    """Give the body as the trail holds it, without its kind."""
+    """Return the body as the audit trail stores it, without its kind."""
     return body.model_dump(mode="json", exclude={"kind"})
 
 

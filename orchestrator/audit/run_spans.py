@@ -1,6 +1,7 @@
-"""What the trail says of what stood: a pure fold over its entries, for the report and a restart.
+"""The periods of hazards, alerts and lost sources: a pure fold over the audit trail.
 
-An end without a beginning is left out: only a trail that was tampered with has it.
+The report and a restart use it. An end without a beginning is left out: only a trail that was
+changed has one.
 """
 
 from collections.abc import Iterable
@@ -23,7 +24,7 @@ from orchestrator.audit.run_entries import (
 
 NOT_RUNNING: Final = "Kraftgate did not run"
 Which = tuple[str, int | None]
-"""A hazard and the broker that it is about; its words carry ages and counts."""
+"""A hazard and its broker. The text does not identify a hazard: it contains ages and counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +32,8 @@ class Run:
     """A `kraftgate run` that followed the cluster.
 
     Attributes:
-        ended_ms: None: it runs, or it was killed.
-        last_seen_ms: of one that was killed, its last sign of life, as the next one found it.
+        ended_ms: None: it is running, or it was killed.
+        last_seen_ms: if it was killed, when a source last reported to it, as the next run recorded.
     """
 
     version: str
@@ -47,12 +48,12 @@ class HazardSpan:
     """A hazard from its beginning to its end.
 
     Attributes:
-        first: as it was first judged.
-        judged: as it was judged when its severity, or what it forbids, last changed.
-        ended_ms: the first look without it; None: it stands.
-        last_seen_ms: the last look with it; None: not known, a process ended in between.
-        last_text: what was last said of it.
-        entries: the numbers of the trail's entries about it.
+        first: the hazard when it became active.
+        judged: the hazard when its severity, or the action that it blocks, last changed.
+        ended_ms: the first tick without it; None: it is active.
+        last_seen_ms: the last tick with it; None: unknown, because a process ended in between.
+        last_text: its last recorded text.
+        entries: the sequence numbers of its entries.
     """
 
     first: HazardBegan
@@ -66,13 +67,13 @@ class HazardSpan:
 
     @property
     def which(self) -> Which:
-        """What it is."""
+        """The key of the hazard."""
         return self.first.hazard, self.first.broker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertSpan:
-    """An alert from its beginning to its end; `ended_ms` None: it stands."""
+    """An alert from its beginning to its end; `ended_ms` None: it is active."""
 
     alert: AlertBegan
     began_ms: int
@@ -82,7 +83,7 @@ class AlertSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unseen:
-    """A time in which a source was not seen; `ended_ms` None: it is not."""
+    """A period in which a source was not current; `ended_ms` None: it still is not."""
 
     source: str
     why: str
@@ -92,7 +93,7 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stood:
-    """Everything, in the order in which it began.
+    """The periods of one cluster, each list in the order of beginning.
 
     Attributes:
         seen: the sources that were ever current.
@@ -106,7 +107,7 @@ class Stood:
 
 
 def stood(entries: Iterable[Entry]) -> Stood:  # noqa: C901  # a case an entry
-    """Fold the entries of one cluster, in the trail's order."""
+    """Return the periods from the entries of one cluster, in the trail's order."""
     fold = _Fold()
     for entry, body in bodies(entries):
         match body:
@@ -151,7 +152,7 @@ def stood(entries: Iterable[Entry]) -> Stood:  # noqa: C901  # a case an entry
 
 
 class _Fold:
-    """The working copy."""
+    """The mutable state of the fold."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
@@ -162,7 +163,7 @@ class _Fold:
         self.seen: set[str] = set()
 
     def began(self, entry: Entry, body: FollowBegan) -> None:
-        """Nobody looked since the run before was last seen."""
+        """Start a run; every source counts as not current since the previous run."""
         run = Run(version=body.version, owner=body.owner, began_ms=entry.at_ms)
         since_ms = entry.at_ms if body.last_seen_ms is None else body.last_seen_ms
         if self.runs:
@@ -176,7 +177,7 @@ class _Fold:
             self.unseen.append(Unseen(source=source, why=NOT_RUNNING, began_ms=since_ms))
 
     def see(self, source: str, at_ms: int) -> None:
-        """The source is seen again."""
+        """End the lost period of a source."""
         self.unseen = [
             replace(each, ended_ms=at_ms)
             if each.source == source and each.ended_ms is None
@@ -185,7 +186,7 @@ class _Fold:
         ]
 
     def changed(self, entry: Entry, body: HazardChanged) -> None:
-        """A hazard is judged otherwise."""
+        """Record a change of a hazard."""
         at = self.open.get((body.hazard, body.broker))
         if at is None:
             return
@@ -199,7 +200,7 @@ class _Fold:
         )
 
     def ended(self, entry: Entry, body: HazardEnded) -> None:
-        """A hazard is over."""
+        """Record the end of a hazard."""
         at = self.open.pop((body.hazard, body.broker), None)
         if at is None:
             return
@@ -218,7 +219,7 @@ class _Fold:
         )
 
     def alert_ended(self, entry: Entry, body: AlertEnded) -> None:
-        """An alert is over."""
+        """Record the end of an alert."""
         self.alerts = [
             replace(each, ended_ms=entry.at_ms, entries=(*each.entries, entry.sequence))
             if each.alert.fingerprint == body.fingerprint and each.ended_ms is None

@@ -1,13 +1,13 @@
-"""Whether an audit log is as it was written.
+"""Verifies that an audit trail is unchanged.
 
-What is found: an entry that was changed, removed, put in or moved; another hash algorithm; a body
-that means the same but is other text; a trigger or index that was taken away; damage of the file;
-a file that an entry names, gone or changed; and an end that was cut off, as long as `audit.head` or
-a head noted elsewhere has seen it.
+It detects: an entry that was changed, removed, inserted or moved; another hash algorithm; a body
+with the same meaning but different text; a removed trigger or index; damage of the file; a file
+that an entry names, missing or changed; and a truncated end, if `audit.head` or a head recorded
+elsewhere includes it.
 
-What cannot be found: that somebody with write access rewrote the whole chain and `audit.head` too,
-unless a head was noted where they could not write; and that the very last entry was cut off
-between its writing and that of `audit.head`, which is a kill -9 in those milliseconds.
+It cannot detect: a user with write access who rewrote the whole chain and `audit.head` too, unless
+a head was recorded where that user cannot write; and a last entry that was removed between its
+append and the update of `audit.head`, which requires a kill -9 in those milliseconds.
 """
 
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from streams.state.sqlite import Connection, damage, schema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyResult:
-    """What `verify` found.
+    """The result of `verify`.
 
     Attributes:
-        count: entries, from the first up to the last that was good.
-        head: the hash of that last good one.
-        first_bad: the sequence of the first entry that is not as written; None also when what is
-            wrong is no single entry's.
-        why: what is wrong; "" when nothing is.
+        count: the number of entries up to the last valid one.
+        head: the hash of that last valid entry.
+        first_bad: the sequence number of the first invalid entry; None also if the problem is not a
+            single entry.
+        why: the problem; "": there is none.
     """
 
     ok: bool
@@ -41,13 +41,16 @@ class VerifyResult:
 
 
 def verify(db: Connection, path: Path, noted: str | None = None) -> VerifyResult:
-    """Walk the whole chain.
+    """Verify the whole chain.
 
-    `noted`: a head that was noted elsewhere, now or earlier, with or without `sha256:`.
+    Args:
+        db: The connection.
+        path: The SQLite file, for its anchor and for messages.
+        noted: A head that was recorded elsewhere, now or earlier, with or without `sha256:`.
     """
     good = Head()
     try:
-        # Read before the entries are: it may only lag behind them.
+        # Read before the entries: the anchor may only lag behind them.
         anchor = Anchor(path).read()
         with database.transaction(db, path, "BEGIN"):
             try:
@@ -81,10 +84,10 @@ def verify(db: Connection, path: Path, noted: str | None = None) -> VerifyResult
 
 
 def check_anchor(db: Connection, anchor: Anchor) -> None:
-    """Refuse a log whose end is missing; under its write lock.
+    """Reject a trail whose end is missing; call it under the trail's write lock.
 
     Raises:
-        AuditError: the log has not the head that was kept.
+        AuditError: the trail does not contain the stored head.
     """
     kept = anchor.read()
     why = _against(kept, db, anchor.path)
@@ -102,7 +105,7 @@ class _Bad(Exception):
 
 
 def _follow(good: Head, row: tuple[object, ...], state_dir: Path) -> Head:
-    """Check one row against the head before it, and the files it names; gives the new head."""
+    """Check one row against the head before it, and the files it names; return the new head."""
     number = good.sequence + 1
     try:
         entry = database.entry(row)
@@ -149,7 +152,7 @@ def _check_end(anchor: Head | None, db: Connection, path: Path) -> None:
 
 
 def _against(kept: Head | None, db: Connection, where: Path) -> str | None:
-    """Say how the log differs from the head that was kept; None: it goes at least so far."""
+    """Return how the trail differs from the stored head; None: it contains that head."""
     last = database.head(db)
     if kept is None:
         if last.sequence == 0:

@@ -1,4 +1,4 @@
-"""Parts of the audit log by time, and by the checkpoint that they are about; read only."""
+"""Reads entries of the audit trail by time, or by their checkpoint."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ _WITHIN: Final = (
 
 
 class AuditWindow:
-    """Reads one log.
+    """Reads one audit trail.
 
     Raises:
         NoDataError: there is none yet.
@@ -32,11 +32,11 @@ class AuditWindow:
         self._db = database.connect_readonly(path)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     def span(self, cluster: str) -> tuple[int, int] | None:
-        """When the first and the last entry was written; None: there is none."""
+        """Return when the first and the last entry were written; None: there is none."""
         with database.transaction(self._db, self._path, "BEGIN"):
             first, last = self._db.execute(
                 "SELECT min(at_ms), max(at_ms) FROM entries WHERE cluster = ?", (cluster,)
@@ -44,7 +44,7 @@ class AuditWindow:
         return None if first is None else (first, last)
 
     def counts(self, window: Window, stretch_ms: int) -> Iterator[Counted]:
-        """Count by stretches of that length, and kind."""
+        """Count the entries by kind and by stretches of this length."""
         query = (
             "SELECT (at_ms - :from_ms) / :stretch, kind, count(*) FROM entries"  # noqa: S608
             f" WHERE {_WITHIN} GROUP BY 1, 2 ORDER BY 1"
@@ -58,7 +58,7 @@ class AuditWindow:
     def page(
         self, window: Window, limit: int, *, newest: bool, behind: Place | None = None
     ) -> list[tuple[Place, Entry]]:
-        """So many entries in the order of their times, behind a place if one is given."""
+        """Return up to `limit` entries, ordered by time, after a place if one is given."""
         asked = window.parameters() | {"limit": limit}
         beyond = ""
         if behind is not None:
@@ -72,7 +72,7 @@ class AuditWindow:
         return [(Place(each.at_ms, AUDIT_ORIGIN, each.sequence), each) for each in found]
 
     def about(self, cluster: str, checkpoint: str, limit: int) -> list[Entry]:
-        """The newest entries about a checkpoint, and about its instances; newest first."""
+        """Return the newest entries about a checkpoint and its instances, newest first."""
         asked = {
             "cluster": cluster,
             "checkpoint": checkpoint,

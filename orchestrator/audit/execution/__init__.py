@@ -1,1 +1,1 @@
-"""The audit entries of a runbook's execution and the state that follows from them."""
+"""The audit entries of a runbook's execution, and the state that they determine."""

@@ -1,8 +1,9 @@
-"""What the audit trail holds of a walk: one typed body for each kind of entry.
+"""The audit entries of an execution: one typed body for each kind of entry.
 
-The walk's state is a fold over these (`orchestrator.audit.execution.state`) and nothing else is
-kept, so that whoever reads the trail knows what the orchestrator knew. `checkpoint` is an instance:
-an id, with the broker or controller in brackets where there is one for each (`brokers-kraft[3]`).
+The state of the execution is a fold over these entries (`orchestrator.audit.execution.state`), and
+nothing else is stored, so that a reader of the audit trail has everything that the orchestrator
+had. `checkpoint` is an instance: an id, with the broker or controller in brackets if the checkpoint
+is repeated for each (`brokers-kraft[3]`).
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ JsonFacts: TypeAlias = Mapping[str, object]
 Decision: TypeAlias = Literal["done", "repeat", "execute"]
 
 RUNBOOKS: Final = "runbooks"
-"""Where the state directory keeps the text of every runbook that was walked, by its hash."""
+"""The directory below the state directory with the text of every executed runbook, by its hash."""
 
 
 class _Body(BaseModel):
@@ -26,7 +27,7 @@ class _Body(BaseModel):
 
 
 CONSOLE_LOGIN: Final = "console"
-"""The login of everybody who has the console's token: together they count as one person."""
+"""The login of everyone who has the console's token: together they count as one person."""
 
 
 class Person(_Body):
@@ -50,7 +51,7 @@ class Person(_Body):
         return self.login == other.login or (self.uid is not None and self.uid == other.uid)
 
     def words(self) -> str:
-        """Name the login, and the name that was given with it."""
+        """Return the login, and the name that was given with it."""
         return self.login if self.who == self.login else f"{self.who} (login {self.login})"
 
 
@@ -65,7 +66,7 @@ class Found(_Body):
 
     @classmethod
     def of(cls, finding: Finding) -> "Found":
-        """As the trail has it."""
+        """Return the finding as an audit entry stores it."""
         return cls(
             condition=finding.condition,
             verdict=finding.verdict,
@@ -373,18 +374,18 @@ Body: TypeAlias = (
 )
 _BODY: Final[TypeAdapter[Body]] = TypeAdapter(Annotated[Body, Field(discriminator="kind")])
 KINDS: Final = frozenset(each.model_fields["kind"].default for each in get_args(Body))
-"""What of the audit trail is of a walk."""
+"""The kinds of audit entries that belong to an execution."""
 
 
 def body_of(kind: str, body: Mapping[str, object]) -> Body:
-    """Read what the trail holds.
+    """Return the typed body of an entry.
 
     Raises:
-        pydantic.ValidationError: no entry of a walk; the trail is of another version.
+        pydantic.ValidationError: it is not an entry of an execution, or another version wrote it.
     """
     return _BODY.validate_python({**body, "kind": kind})
 
 
 def as_json(body: Body) -> dict[str, JsonValue]:
-    """Give the body as the trail holds it, without its kind."""
+    """Return the body as the audit trail stores it, without its kind."""
     return body.model_dump(mode="json", exclude={"kind"})

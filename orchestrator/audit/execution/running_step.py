@@ -1,7 +1,7 @@
-"""The step that runs on a cluster, as every orchestrator of the cluster can read it.
+"""The running step of a cluster, in a form that every orchestrator of the cluster can read.
 
 It is recorded before its hook is started, and the record is removed when the hook's end is known: a
-hook outlives its orchestrator, and so the lock.
+hook may outlive its orchestrator, and with it the lock.
 """
 
 import hashlib
@@ -25,18 +25,18 @@ _UNKNOWN: Final = "unknown"
 
 _Name = Annotated[str, Field(min_length=1, max_length=255)]
 _Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._\[\]-]{0,127}$")]
-"""Harmless in a command that an operator copies from a message."""
+"""Safe in a command that an operator copies from a message."""
 
 
 class RunningStep(BaseModel):
-    """One step.
+    """One recorded step.
 
     Attributes:
-        run: names its hook in the state directory of the orchestrator that began it.
-        host: where that is.
-        home: which state directory it is; see `Home`.
+        run: the name of its hook's run in the state directory of the orchestrator that began it.
+        host: the host of that state directory.
+        home: the id of that state directory; see `Home`.
         since_ms: when it was recorded.
-        ends_ms: the hook's time limit, and what it gets to end: it should have ended then.
+        ends_ms: when the hook must have ended: its timeout plus the time it gets to end.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -50,7 +50,7 @@ class RunningStep(BaseModel):
 
     @classmethod
     def from_json(cls, text: str) -> "RunningStep":
-        """Read a record; one that cannot be read is a step of which nothing else is known."""
+        """Read a record; an unreadable one becomes a step with unknown checkpoint, run and host."""
         try:
             return cls.model_validate_json(text)
         except ValidationError:
@@ -65,7 +65,7 @@ class RunningStep(BaseModel):
             )
 
     def words(self) -> str:
-        """Say which step it is, where it began and until when it may run."""
+        """Return the step, where it began and until when it may run, as text."""
         return (
             f"the step of {self.checkpoint}, begun on {visible_line(self.host)} at"
             f" {iso(self.since_ms)},"
@@ -75,14 +75,14 @@ class RunningStep(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """One state directory on one host: only there is it known how a hook of it ended."""
+    """One state directory on one host; only there is the outcome of its hooks known."""
 
     host: str
     id: str
 
     @classmethod
     def of(cls, state_dir: Path) -> "Home":
-        """Give the directory's id, made at its first use; a copy on another host is another home.
+        """Return the home with its id, created at first use; a copy on another host is another one.
 
         Raises:
             OSError: it cannot be read or written.
@@ -97,5 +97,5 @@ class Home:
         return cls(host=socket.gethostname(), id=file.read_text("ascii").strip())
 
     def has(self, step: RunningStep) -> bool:
-        """Whether the step began here."""
+        """Return whether the step began here."""
         return (step.host, step.home) == (self.host, self.id)

@@ -1,4 +1,4 @@
-"""Where a walk stands: a pure fold over the entries of its audit trail."""
+"""The state of an execution: a pure fold over the entries of its audit trail."""
 
 import enum
 from collections.abc import Iterable, Mapping
@@ -38,19 +38,20 @@ TURNED_BACK: Final = "turned back"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """One checkpoint of the walk.
+    """One checkpoint of the execution.
 
     Attributes:
         approvals: those that are in force, one for each login.
-        run: the hook's run that is under way, or the last one.
-        attempts: how many hooks were started.
-        open_before: whether the gate held before the step, and so says nothing of its effect.
-        outcome_unknown: nobody knows how that run ended.
-        asks: why a person must decide; None: nobody need.
-        judged: the last judgement of guards and gate, by part.
+        run: the current run of the hook, or the last one.
+        attempts: the number of hooks that were started.
+        open_before: whether the gate already held before the step, so that it does not show the
+            step's effect.
+        outcome_unknown: whether the outcome of that run is unknown.
+        asks: why an operator must decide; None: no decision is needed.
+        judged: the last evaluation of guards and gate, by part.
         how: how it was passed.
-        shown: what a person is to do.
-        entered_ms: when the walk came to it.
+        shown: the step that an operator performs, as text.
+        entered_ms: when the execution entered it.
     """
 
     id: str
@@ -69,16 +70,16 @@ class Place:
 
     @property
     def is_behind(self) -> bool:
-        """Whether the walk is past it."""
+        """Whether the execution is past it."""
         return self.stage in BEHIND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """A hook of a walk that ended before the hook did.
+    """A hook of an execution that ended before the hook did.
 
     Attributes:
-        checkpoint: whose step it is, as that walk named it.
+        checkpoint: the checkpoint of its step, as that execution named it.
     """
 
     checkpoint: str
@@ -87,22 +88,22 @@ class Left:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """One walk through one runbook.
+    """One execution of one runbook.
 
     Attributes:
-        sequence: of the entry that began it.
-        path: the way back that is taken; None: the way ahead.
-        turned_at: the checkpoint at which it turned.
+        sequence: the sequence number of the entry that began it.
+        path: the rollback path that is being executed; None: the execution goes forward.
+        turned_at: the checkpoint at which the rollback started.
         places: every checkpoint that was entered, in that order.
-        paused: who paused it and why; None: it goes on.
-        outcome: how it ended: completed, rolled-back, aborted; None: it goes on.
-        execute: whether the last orchestrator ran hooks; a new walk inherits it.
-        lock_lost: why no step may be begun; None: the lock is held, or none is needed. A new walk
+        paused: who paused it and why; None: it is not paused.
+        outcome: how it ended: completed, rolled-back, aborted; None: it has not ended.
+        execute: whether the last orchestrator ran hooks; a new execution inherits it.
+        lock_lost: why no step may begin; None: the lock is held, or none is needed. A new execution
             inherits it.
-        left_running: a hook of an earlier walk whose end is not in the trail.
+        left_running: a hook of an earlier execution whose end is not in the trail.
         elsewhere: a step that another orchestrator began, whose end is not known here.
-        decided_elsewhere: the last such step of which an operator decided that it has ended.
-        unexpected: what the cluster showed that no step did, newest last.
+        decided_elsewhere: the last such step that ended by an operator's decision.
+        unexpected: changes in the cluster that no step made, newest last.
     """
 
     runbook: str
@@ -123,18 +124,18 @@ class Walk:
     unexpected: tuple[tuple[int, str], ...] = ()
 
     def place(self, id_: str) -> Place:
-        """The checkpoint, also when the walk has not come to it."""
+        """Return the checkpoint, even if the execution has not entered it."""
         return self.places.get(id_, Place(id=id_))
 
     @property
     def current(self) -> Place | None:
-        """The checkpoint before which the walk stands; None: between two, or ended."""
+        """The current checkpoint; None: between two, or the execution has ended."""
         if self.outcome is not None:
             return None
         return next((each for each in self.places.values() if not each.is_behind), None)
 
     def passed(self, checkpoint: str) -> bool:
-        """Whether a checkpoint is behind; of one for each broker, whether all of them are."""
+        """Return whether a checkpoint is passed; with `for_each`, whether all its instances are."""
         place = self.places.get(checkpoint)
         return place is not None and place.is_behind and place.how != TURNED_BACK
 
@@ -143,9 +144,10 @@ UNEXPECTED_MAX: Final = 20
 
 
 def fold(walk: Walk | None, told: Iterable[tuple[int, int, Body]]) -> Walk | None:
-    """Take entries in: sequence number, time (ms) and body, in the trail's order.
+    """Apply entries to a state: sequence number, time (ms) and body, in the trail's order.
 
-    None: no walk has begun.
+    Returns:
+        the new state; None: no execution has begun.
     """
     for sequence, at_ms, body in told:
         if isinstance(body, entries.WalkBegan):
@@ -156,9 +158,10 @@ def fold(walk: Walk | None, told: Iterable[tuple[int, int, Body]]) -> Walk | Non
 
 
 def _began(before: Walk | None, sequence: int, at_ms: int, body: entries.WalkBegan) -> Walk:
-    """Begin a walk; what is true of the process and not of the walk is inherited.
+    """Begin an execution; it inherits the state of the process from the one before.
 
-    The orchestrator that runs tells of itself once, at its start, whichever walks follow.
+    A running orchestrator records itself only once, at its start, even if several executions
+    follow.
     """
     walk = Walk(runbook=body.runbook, sha256=body.sha256, sequence=sequence, began_ms=at_ms)
     if before is None:
@@ -174,7 +177,7 @@ def _began(before: Walk | None, sequence: int, at_ms: int, body: entries.WalkBeg
 
 
 def _running(walk: Walk) -> Left | None:
-    """Return the hook whose end the walk did not see."""
+    """Return the hook that was still running when the execution ended."""
     return next(
         (
             Left(checkpoint=each.id, run=str(each.run))
@@ -223,7 +226,7 @@ def _after(walk: Walk, at_ms: int, body: Body) -> Walk:  # noqa: C901  # a case 
 
 
 def _turned(walk: Walk, body: entries.RollbackBegan) -> Walk:
-    """What stood before the turn is left as it is; it is not of the way back."""
+    """Start the rollback: open checkpoints are marked as left, because they are not on its path."""
     left = {
         id_: each if each.is_behind else replace(each, stage=Stage.SKIPPED, how=TURNED_BACK)
         for id_, each in walk.places.items()

@@ -1,4 +1,4 @@
-"""A cluster's walk in the audit log: typed entries in, the state that follows from them out."""
+"""A cluster's execution in the audit trail: appends typed entries, returns the resulting state."""
 
 from orchestrator.audit import AuditLog
 from orchestrator.audit.execution.entries import KINDS, Body, as_json, body_of
@@ -6,7 +6,7 @@ from orchestrator.audit.execution.state import Walk, fold
 
 
 class Trail:
-    """Reads and writes one cluster's entries. Any number of processes may have one."""
+    """Reads and writes one cluster's entries. Several processes may use one at the same time."""
 
     def __init__(self, log: AuditLog, cluster: str) -> None:
         self._log = log
@@ -16,11 +16,11 @@ class Trail:
 
     @property
     def cluster(self) -> str:
-        """Whose walk it is."""
+        """The name of the cluster."""
         return self._cluster
 
     def walk(self) -> Walk | None:
-        """Where the walk stands, with everything that any process wrote; None: none has begun."""
+        """Return the state from the entries of all processes; None: no execution has begun."""
         new = self._log.entries(self._cluster, after=self._behind)
         if new:
             told = [
@@ -36,13 +36,13 @@ class Trail:
         """Append an entry.
 
         Raises:
-            FencedOff: another orchestrator took the walk over; only with `fence`.
+            FencedOff: another orchestrator took over the execution; only with `fence`.
             AuditError: it cannot be written.
         """
         self._log.append(self._cluster, body.kind, as_json(body), now_ms, fence=fence)
 
     def take_fence(self, owner: str, now_ms: int) -> int:
-        """Become the one orchestrator whose fenced entries are taken.
+        """Take the fence: from now on, entries with an earlier fence are rejected.
 
         Raises:
             AuditError: it cannot be written.
