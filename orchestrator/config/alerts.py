@@ -17,12 +17,13 @@ from orchestrator.config.jmx import Server, Url
 from orchestrator.config.values import ClusterName, Duration, File, Strict, text_like
 
 RUNBOOK_URL: Final = "https://kraftgate.example/runbooks/alerts"
-"""Where the alerts' pages are said to be unless it is configured: an example, as in the rules."""
+"""The base URL of the alert pages unless another is configured; an example, as in the Prometheus
+rules."""
 PAGERDUTY_URL: Final = "https://events.pagerduty.com/v2/enqueue"
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _OUR_HEADERS: Final = {"content-type", "content-length", "host", "user-agent", "idempotency-key"}
 SECRETS: Final = frozenset({"url_file", "routing_key_file", "header_files"})
-"""The keys whose files hold secrets although their names do not tell."""
+"""The keys whose files contain secrets although their names do not show it."""
 _LIST: Final = Field(strict=False)
 _REPEAT_MIN: Final = timedelta(minutes=5)
 _EVERY_MIN: Final = timedelta(seconds=10)
@@ -198,18 +199,18 @@ class Alerts(Strict):
         return self
 
     def destinations(self) -> Iterator[tuple[str, Destination]]:
-        """All, each with the name that it goes by."""
+        """Yield all destinations with their names."""
         for kind in _KINDS:
             found: tuple[Destination, ...] = getattr(self, kind)
             for number, each in enumerate(found, start=1):
                 yield each.name or (kind if number == 1 else f"{kind}-{number}"), each
 
     def receivers(self) -> Mapping[str, Receiver]:
-        """Those who are told of alerts, by name."""
+        """Return the receivers of alerts, by name."""
         return {name: each for name, each in self.destinations() if isinstance(each, Receiver)}
 
     def heartbeats(self) -> Mapping[str, Heartbeat]:
-        """Those who notice silence, by name."""
+        """Return the heartbeats, by name."""
         return {name: each for name, each in self.destinations() if isinstance(each, Heartbeat)}
 
 

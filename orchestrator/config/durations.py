@@ -1,4 +1,4 @@
-"""Durations in the configuration and on the command line, read by `migration.values.durations`."""
+"""Parses durations of the configuration and command line with `migration.values.durations`."""
 
 from datetime import timedelta
 
@@ -7,10 +7,10 @@ from orchestrator.errors import DurationError
 
 
 def parse_duration(value: object) -> timedelta:
-    """Read a duration longer than nothing; units go from large to small, each once.
+    """Parse a duration above zero; units go from large to small, each at most once.
 
     Raises:
-        DurationError: it is none, with the reason and an example.
+        DurationError: it is not a duration; the message has the reason and an example.
     """
     try:
         return durations.parse_duration(value)

@@ -1,4 +1,4 @@
-"""Identifiers that a person types: an unknown one is a usage error, before anything is done."""
+"""Identifiers that an operator types: an unknown one is a usage error, before anything is done."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from orchestrator.errors import UnknownIdError
 
 
 def clusters_named(config: Config, name: str | None) -> Sequence[ClusterEntry]:
-    """The configured clusters, or the one of this name.
+    """Return the configured clusters, or the one of this name.
 
     Raises:
         UnknownIdError: no cluster has this name.
@@ -24,10 +24,10 @@ def clusters_named(config: Config, name: str | None) -> Sequence[ClusterEntry]:
 
 
 def broker_not_known(broker: int, views: Mapping[str, View]) -> Mapping[str, str]:
-    """Say of which clusters it is not known whether they have the broker; none, if one has it.
+    """Return the clusters that may have the broker, with the reason; empty if one has it.
 
     Raises:
-        UnknownIdError: no cluster has it, and the sources that would know it are current.
+        UnknownIdError: no cluster has it, and the sources that would show it are current.
     """
     if any(broker in known_brokers(each.summary) for each in views.values()):
         return {}

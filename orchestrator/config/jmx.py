@@ -1,7 +1,7 @@
-"""The key `jmx` of a cluster: where the operator's JMX numbers are read.
+"""The key `jmx` of a cluster: the source of the JMX numbers.
 
-Either every node's jmx_exporter by itself, or the Prometheus that scrapes them; in both cases the
-file names where secrets are and holds none.
+The source is either every node's jmx_exporter or the Prometheus that scrapes them. In both cases
+the configuration names the files of secrets and contains none.
 """
 
 import re
@@ -30,7 +30,7 @@ def _url(value: object) -> str:
 
 
 def _split(text: str) -> SplitResult | None:
-    """Take an address apart; None: it is none."""
+    """Split a URL; None: it is not an HTTP URL."""
     try:
         parts = urlsplit(text)
         whole = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0

@@ -1,7 +1,7 @@
-"""Reads kraftgate.yaml: all problems in one go, each with its line, what is wrong and the mend.
+"""Reads kraftgate.yaml and reports all problems at once, each with its line and a fix.
 
-What comes out is one `Config`, whichever form the file has: `clusters` is never empty, paths start
-at the file's directory. Nothing is asked of the network and no secret is read.
+The result is one `Config` for both forms of the file: `clusters` is never empty, and paths are
+relative to the file's directory. It uses no network and reads no secret.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,13 +22,13 @@ _DOCUMENTED: Final = "see the example in `kraftgate run --help`"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """What kraftgate was told.
+    """The checked configuration.
 
     Attributes:
         path: the file, for messages.
         many: whether the file has `clusters`, so that output is a list as well.
         stall_after_ms: how long a held broker may be without progress.
-        alerts: whom Kraftgate tells itself.
+        alerts: the receivers that Kraftgate notifies itself.
     """
 
     path: Path
@@ -45,7 +45,7 @@ def load_config(path: Path) -> Config:
     """Read and check a configuration file.
 
     Raises:
-        ConfigError: it cannot be used; carries every problem that was found.
+        ConfigError: it cannot be used; the error has every problem that was found.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -60,10 +60,10 @@ def load_config(path: Path) -> Config:
 
 
 def parse_config(text: str, path: Path) -> Config:
-    """Check the text of a configuration file that lies at `path`.
+    """Check the text of a configuration file whose path is `path`.
 
     Raises:
-        ConfigError: it cannot be used; carries every problem that was found.
+        ConfigError: it cannot be used; the error has every problem that was found.
     """
     read = read_yaml(text)
     context = {"base": path.resolve().parent}
@@ -100,7 +100,7 @@ def _settled(config: ConfigFile, path: Path) -> Config:
 
 
 def _across_keys(read: YamlFile, data: Mapping[str, object]) -> Iterator[Problem]:
-    """Yield what no single key can know."""
+    """Yield the problems that involve more than one key."""
     one, many = data.get("cluster"), data.get("clusters")
     if one is None and many is None:
         what = f"`cluster` is missing: write cluster: {{name: prod}}, {_DOCUMENTED}"

@@ -1,4 +1,4 @@
-"""The state directory that the configuration names, ready to be written."""
+"""Prepares the state directory that the configuration names."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,7 +11,7 @@ from streams.state.directory import prepare, why_unusable
 
 
 def prepared(config: Config) -> Path:
-    """Return the state directory: created or checked, and private to this user.
+    """Create or check the state directory, make it private to this user, and return it.
 
     Raises:
         ConfigError: it cannot be created or written, or other users can change it.
@@ -24,15 +24,17 @@ def prepared(config: Config) -> Path:
 
 
 def key(config: Config) -> str:
-    """Return how a message names the state directory's key."""
+    """Return the name of the key `state_dir` for messages."""
     return f"{config.path}: `state_dir`"
 
 
 @contextmanager
 def claiming(state_dir: Path, named: str) -> Iterator[None]:
-    """Be the only process that follows with the state directory, until the block ends.
+    """Claim the state directory, so that no other process follows with it until the block ends.
 
-    `named`: where it comes from, for messages.
+    Args:
+        state_dir: The state directory.
+        named: The origin of its path, for messages.
 
     Raises:
         ConfigError: it cannot be created or written, or other users can change it.
@@ -51,7 +53,7 @@ def claiming(state_dir: Path, named: str) -> Iterator[None]:
 
 
 def not_followed(state_dir: Path) -> str | None:
-    """Return why nothing keeps the state directory up to date; None: not known that nothing does.
+    """Return why no process updates the state directory; None: one does, or that is unknown.
 
     A source's own report counts as current for a while after the process that wrote it has ended.
     """

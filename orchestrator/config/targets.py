@@ -1,4 +1,4 @@
-"""Where a cluster is asked, as `streams` wants to be told."""
+"""Converts the addresses of a cluster to the types of `streams`."""
 
 from orchestrator.config.models import ClusterEntry, Listener, ZookeeperEnsemble
 from streams.net.endpoint import Endpoint
@@ -8,7 +8,7 @@ from streams.zookeeper.ensemble import Ensemble
 
 
 def target_of(entry: ClusterEntry) -> Target:
-    """Say where this cluster is to be asked."""
+    """Return the addresses at which this cluster is polled."""
     return Target(
         cluster=entry.name,
         cluster_id=entry.id,
@@ -21,7 +21,7 @@ def target_of(entry: ClusterEntry) -> Target:
 
 
 def ensemble_of(given: ZookeeperEnsemble) -> Ensemble:
-    """Say how this ZooKeeper is reached."""
+    """Return the address and security of this ZooKeeper ensemble."""
     security = Security(**given.security.model_dump(), key="zookeeper.security")
     return Ensemble(connect=str(given.connect), security=security)
 

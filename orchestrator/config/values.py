@@ -1,4 +1,4 @@
-"""What a configuration is made of: strict models, and addresses, names, durations, files."""
+"""The value types of the configuration: strict models, addresses, names, durations, files."""
 
 import ipaddress
 import os
@@ -18,38 +18,38 @@ _CHROOT: Final = re.compile(r"(/[^/\s,]+)+")
 
 
 class Strict(BaseModel):
-    """No coercion, no unknown keys, no change afterwards, no value in an error's text."""
+    """A model without coercion, unknown keys, later changes, or values in error messages."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class HostPort(NamedTuple):
-    """An address; an IPv6 host is kept without its brackets."""
+    """An address; an IPv6 host is stored without its brackets."""
 
     host: str
     port: int
 
     def __str__(self) -> str:
-        """Write it as it was read, an IPv6 host in brackets."""
+        """Return the address as it was read, with an IPv6 host in brackets."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 class ZookeeperConnect(NamedTuple):
-    """Where the ZooKeeper ensemble is, and below which path Kafka keeps its nodes (or "")."""
+    """The addresses of the ZooKeeper ensemble, and Kafka's chroot (or "")."""
 
     hosts: tuple[HostPort, ...]
     chroot: str
 
     def __str__(self) -> str:
-        """Write it as Kafka's zookeeper.connect."""
+        """Return the value in the format of Kafka's zookeeper.connect."""
         return ",".join(map(str, self.hosts)) + self.chroot
 
 
 def parse_host_port(text: str, *, port_min: int = 1, default_port: int | None = None) -> HostPort:
-    """Read `host:port`, an IPv6 host in brackets.
+    """Parse `host:port`, with an IPv6 host in brackets.
 
     Raises:
-        ValueError: it is none, with the reason.
+        ValueError: it is not an address; the message has the reason.
     """
     text = text.strip()
     host, port_text = _split(text)
@@ -81,10 +81,10 @@ def _split(text: str) -> tuple[str, str | None]:
 
 
 def text_like(value: object, example: str) -> str:
-    """Take text as it is.
+    """Return the value unchanged if it is text.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not text.
     """
     if isinstance(value, str):
         return value
@@ -143,7 +143,7 @@ def _path(value: object, info: ValidationInfo) -> Path:
     base: Path = info.context["base"] if info.context else Path()
     try:
         return base / Path(text).expanduser()
-    except RuntimeError as error:  # pathlib's own for ~user
+    except RuntimeError as error:  # pathlib raises it for ~user
         raise ValueError(f"{text}: there is no home directory of that user") from error
 
 
@@ -161,12 +161,12 @@ def _file(value: object, info: ValidationInfo) -> Path:
 
 
 def _directory(value: object, info: ValidationInfo) -> Path:
-    """A directory that need not be there yet; what is there can be listed and read."""
+    """Parse a directory that may not exist yet; an existing one must be readable."""
     path = _path(value, info)
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        return path  # the command that makes it says what hinders it
+        return path  # the command that creates it reports why it cannot
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}: set another directory") from error
     if not stat.S_ISDIR(mode):
@@ -177,7 +177,7 @@ def _directory(value: object, info: ValidationInfo) -> Path:
 
 
 def _shipped_or_file(value: object, info: ValidationInfo) -> str | Path:
-    """A name is of something that comes with kraftgate; what has a slash or a suffix is a file."""
+    """Return the name of a bundled file, or the path if the value has a slash or a suffix."""
     given = text_like(value, "zk-to-kraft-jbod")
     if "/" in given or given.endswith((".yaml", ".yml")):
         return _file(given, info)

@@ -1,7 +1,7 @@
-"""Reads YAML and remembers the line of every key, so that an error can say where.
+"""Reads YAML and records the line of every key, so that an error can name its line.
 
-Plain YAML only: a key that is given twice is an error (YAML would keep the last), and so is a key
-that is not text. Paths are tuples of keys and list positions; the root's path is ().
+Plain YAML only: a duplicate key is an error (YAML would use the last value), and so is a key that
+is not text. Paths are tuples of keys and list positions; the root's path is ().
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ YamlPath: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What is wrong at one line (from 1)."""
+    """A problem at one line; the first line is 1."""
 
     line: int
     what: str
@@ -23,26 +23,26 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YamlFile:
-    """The content, where each part of it stands, and what was wrong with it as YAML."""
+    """The content of a file, the line of each part, and its problems as YAML."""
 
     data: object
     lines: dict[YamlPath, int]
     problems: tuple[Problem, ...]
 
     def line(self, path: YamlPath) -> int:
-        """Give the line of a path, or of the nearest part around it that exists."""
+        """Return the line of a path, or of the nearest existing part around it."""
         return nearest_line(self.lines, path)
 
 
 def nearest_line(lines: Mapping[YamlPath, int], path: YamlPath) -> int:
-    """Give the line of a path, or of the nearest part around it that exists."""
+    """Return the line of a path, or of the nearest existing part around it."""
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path, 1)
 
 
 def read_yaml(text: str) -> YamlFile:
-    """Read one YAML document; what cannot be read is a problem, never an exception."""
+    """Read one YAML document; a document that cannot be read is a problem, never an exception."""
     walk = _Walk()
     try:
         loader = yaml.SafeLoader(text)
@@ -60,7 +60,7 @@ def read_yaml(text: str) -> YamlFile:
 
 
 class _Walk:
-    """Visits every node once; what an alias repeats keeps the line of its first place."""
+    """Visits every node once; a node that an alias repeats has the line of its first place."""
 
     def __init__(self) -> None:
         self.lines: dict[YamlPath, int] = {}

@@ -1,4 +1,4 @@
-"""Checks what was read from YAML against a pydantic model; what is wrong is said in our words.
+"""Checks parsed YAML against a pydantic model, and words the problems for operators.
 
 Every finding becomes a `Problem` with its line. Unknown keys name the nearest known one.
 """
@@ -18,13 +18,13 @@ M = TypeVar("M", bound=BaseModel)
 def check_model(
     model: type[M], read: YamlFile, context: Mapping[str, object], *, documented: str
 ) -> tuple[M | None, tuple[Problem, ...]]:
-    """Make the model of a file that could be read as YAML.
+    """Validate a parsed YAML file as a model.
 
     Args:
-        model: what the whole file must be.
+        model: the model of the whole file.
         read: the file.
-        context: handed to the models' validators.
-        documented: where a person finds an example, to end a sentence with.
+        context: passed to the models' validators.
+        documented: where an operator finds an example, as the end of a sentence.
 
     Returns:
         The model, or None with every problem that was found.
@@ -41,13 +41,13 @@ def check_model(
 
 
 def in_order(problems: Iterable[Problem], where: object) -> list[str]:
-    """Write problems as `FILE:LINE: what`, by line."""
+    """Return the problems as `FILE:LINE: what`, ordered by line."""
     ordered = sorted(problems, key=lambda problem: problem.line)
     return [f"{where}:{problem.line}: {problem.what}" for problem in ordered]
 
 
 def _problem(model: type[BaseModel], read: YamlFile, detail: ErrorDetails) -> Problem:
-    """Say one finding of pydantic in our words."""
+    """Convert one finding of pydantic."""
     path: YamlPath = detail["loc"]
     line = read.line(path)
     if detail["type"] == "extra_forbidden":
@@ -86,13 +86,13 @@ def _words(model: type[BaseModel], detail: ErrorDetails) -> str:
 
 
 def dotted(path: YamlPath) -> str:
-    """Write a path as `checkpoints[2].step.name`."""
+    """Return a path as `checkpoints[2].step.name`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 
 
 def _model_at(model: type[BaseModel], path: YamlPath) -> type[BaseModel]:
-    """Find the model that stands at a path of the file."""
+    """Return the model at a path of the file."""
     for part in path:
         if isinstance(part, str) and part in model.model_fields:
             model = next(_models_in(model.model_fields[part].annotation), model)
