@@ -1,1 +1,1 @@
-"""The runbook: a file of checkpoints and of ways back, read, checked, shown and planned."""
+"""Runbooks: files of checkpoints and rollback paths; read, checked, shown and planned."""

@@ -1,4 +1,4 @@
-"""A condition as it stands in a runbook: its name and its arguments, before anything is bound."""
+"""Parses a condition's text into its name and arguments, before anything is bound."""
 
 import re
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ _CALL: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9_-]*)\s*(?:\(([^()]*)\))?\s*")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`broker_mode(broker, kraft)`: a name and its arguments as they are written."""
+    """A condition's name and arguments as written: `broker_mode(broker, kraft)`."""
 
     name: str
     arguments: tuple[str, ...] = ()
 
     @property
     def stands_for(self) -> frozenset[str]:
-        """Which words among the arguments stand for an instance: `broker`, `controller`."""
+        """The arguments that are placeholders for an instance: `broker`, `controller`."""
         return frozenset(self.arguments) & frozenset(EACH)
 
 
 def call_of(text: str) -> Call | None:
-    """Take a condition's text apart; None: it is none."""
+    """Parse a condition's text; None: it is not a condition."""
     match = _CALL.fullmatch(text)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""What a plan must know of the real cluster: who is there, on which hosts, and who leads."""
+"""The facts of a cluster that a plan needs: brokers, controllers, their hosts, and the leaders."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -14,15 +14,15 @@ _PHASE: Final = "PHASE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFacts:
-    """A cluster as a plan sees it.
+    """The facts of one cluster.
 
     Attributes:
         cluster: its name in the configuration.
-        brokers: all that are known of, also those that are down.
-        controllers: those that answer; none before they are provisioned.
-        addresses: the fields `brokers`, `controllers`, `zookeeper`, as configured; an absent one
-            is not configured.
-        not_known: what could not be told, in words.
+        brokers: all known brokers, including those that are down.
+        controllers: the controllers that answer; none before they are provisioned.
+        addresses: the fields `brokers`, `controllers`, `zookeeper`, as configured; an absent one is
+            not configured.
+        not_known: the facts that are unknown, as text.
     """
 
     cluster: str
@@ -33,9 +33,13 @@ class ClusterFacts:
     not_known: tuple[str, ...] = ()
 
     def values(self, member: Member | None = None, each: str | None = None) -> dict[str, str]:
-        """Give the fields of a step's texts; `each`: what the member is, broker or controller.
+        """Return the fields of a step's texts.
 
-        The phase is another one at each step, so a plan shows the word in its place.
+        The phase differs at each step, so a plan shows a placeholder for it.
+
+        Args:
+            member: The broker or controller of the instance.
+            each: What the member is: broker or controller.
         """
         found = {"cluster": self.cluster, "phase": _PHASE, **self.addresses}
         if member is not None and each is not None:
@@ -47,7 +51,7 @@ class ClusterFacts:
 
 
 def addresses_of(entry: ClusterEntry) -> dict[str, str]:
-    """Give the configured addresses by their field's name."""
+    """Return the configured addresses by the names of their fields."""
     found = {}
     if entry.brokers is not None:
         found["brokers"] = ",".join(map(str, entry.brokers.bootstrap))
@@ -59,7 +63,7 @@ def addresses_of(entry: ClusterEntry) -> dict[str, str]:
 
 
 def facts_of(entry: ClusterEntry, asked: Facts) -> ClusterFacts:
-    """Make a plan's facts of what preflight's askers were told (`streams.probe.gather`)."""
+    """Convert the answers of the preflight polls (`streams.probe.gather`) to a plan's facts."""
     brokers = tuple(
         Member(id=each.id, host=_host(each.endpoint), rack=each.rack or "")
         for each in asked.brokers

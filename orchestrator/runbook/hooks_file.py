@@ -1,7 +1,8 @@
-"""The operator's own commands for a runbook's steps: a YAML file of argv templates.
+"""The operator's commands for a runbook's steps: a YAML file of argv templates.
 
-No shell is involved, and nothing that the cluster says of itself (a host's name, a rack) gets into
-a command unless it is harmless there too, for ssh hands its arguments to a shell on the other side.
+No shell is involved. A value that the cluster reports (a host name, a rack) is inserted into a
+command only if it is safe in a shell too, because ssh passes its arguments to a shell on the other
+host.
 """
 
 import hashlib
@@ -27,7 +28,7 @@ from orchestrator.runbook.templates import complaint, fields_in, render
 from orchestrator.runbook.values import Argv, Duration, Id, Text, Variable, Variables
 
 HOOK_FIELDS: Final = ("hooks", "step")
-"""In a command also: the directory of the file of hooks, and the step's name."""
+"""More fields of a command: the directory of the file of hooks, and the step's name."""
 _DOCUMENTED: Final = "see runbooks/hooks/ for examples"
 _HARMLESS: Final = re.compile(r"(?!-)[A-Za-z0-9_.,:/@\[\]-]*")
 
@@ -68,11 +69,11 @@ class HooksFile(Strict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """Commands that fit a runbook.
+    """The checked commands for a runbook.
 
     Attributes:
-        path: where they were read.
-        sha256: of the file's bytes, in hexadecimal.
+        path: the file.
+        sha256: the hash of the file's bytes, in hexadecimal.
     """
 
     file: HooksFile
@@ -81,18 +82,18 @@ class Hooks:
     lines: Mapping[YamlPath, int]
 
     def command(self, step: str) -> StepCommand | None:
-        """Give the command of a step; None: it is done by hand."""
+        """Return the command of a step; None: it is done by hand."""
         return self.file.steps.get(step)
 
     def argv(self, step: str, values: Mapping[str, str]) -> list[str]:
-        """Make the command of a step that has one.
+        """Return the command of a step that has one, with its fields filled in.
 
         Args:
             step: its name.
-            values: of the fields of `templates.fields_for`, those that are known.
+            values: the known values of the fields of `templates.fields_for`.
 
         Raises:
-            RunbookError: a field's value is not known, or is nothing to put into a command.
+            RunbookError: a field's value is unknown, or is not safe in a command.
         """
         own = {"hooks": str(self.path.resolve().parent), "step": step}
         return [
@@ -108,7 +109,7 @@ class Hooks:
         """Return the names of Kraftgate's own variables that a command gets.
 
         Args:
-            step: the command's.
+            step: the step of the command.
             own: Kraftgate's own environment.
 
         Raises:
@@ -129,7 +130,7 @@ class Hooks:
         return tuple(dict.fromkeys(name for _, names in places for name in names))
 
     def check_passed(self, own: Mapping[str, str]) -> None:
-        """Raise a RunbookError unless every command can be passed what it is to get."""
+        """Raise a RunbookError unless the variables that the commands are passed are all set."""
         for step in self.file.steps:
             self.passed(step, own)
 
@@ -147,12 +148,12 @@ class Hooks:
 
 
 def load_hooks(path: Path, runbook: Runbook) -> Hooks:
-    """Read a file of hooks and check it against the runbook that it is used for.
+    """Read a file of hooks and check it against its runbook.
 
-    It may have commands for the steps of the shipped runbooks, too: one file for all of them.
+    It may also have commands for the steps of the bundled runbooks: one file for all of them.
 
     Raises:
-        RunbookError: it cannot be used; carries every problem that was found.
+        RunbookError: it cannot be used; the error has every problem that was found.
     """
     raw, text = read_text(path)
     read = read_yaml(text)
@@ -173,7 +174,7 @@ def _shipped() -> tuple[Runbook, ...]:
 
 
 def _steps(runbooks: Iterable[Runbook]) -> dict[str, set[Each | None]]:
-    """Give what each step of these runbooks is done for."""
+    """Return the values of `for_each` with which these runbooks use each step."""
     found: dict[str, set[Each | None]] = {}
     for book in runbooks:
         for place in (*forward(book), *backward(book)):

@@ -1,7 +1,8 @@
-"""In which order brokers or controllers have their turn. Pure; asked again before every turn.
+"""Orders the brokers or controllers of a checkpoint. Pure; evaluated again before every instance.
 
-The controller may move and an operator may do a broker himself, so nothing is remembered: the order
-follows from who there is, who is done and who leads now. While these stay, so does the order.
+The controller may move and an operator may do a broker by hand, so no state is stored: the order
+follows from the members, those that are done, and the current leaders. While these are the same, so
+is the order.
 """
 
 from collections.abc import Collection, Iterable
@@ -15,8 +16,8 @@ class Member:
     """A broker or a controller.
 
     Attributes:
-        host: as the cluster names it; "" when it is not known.
-        rack: "" when it has none.
+        host: as the cluster reports it; "": unknown.
+        rack: "": it has none.
     """
 
     id: int
@@ -26,7 +27,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaders:
-    """Who leads now; None: nobody, or it is not known.
+    """The current leaders; None: there is none, or it is unknown.
 
     Attributes:
         zookeeper_controller: the broker that holds /controller.
@@ -43,10 +44,11 @@ def in_order(
     leaders: Leaders,
     done: Collection[int] = (),
 ) -> tuple[Member, ...]:
-    """Put members in order: those that are done, then the others as they have their turn.
+    """Return the members in order: those that are done, then the others in order of execution.
 
-    With `rack`, racks come one after the other, a rack that was begun first. Whoever leads comes
-    last of all that are not done, and its rack last. Otherwise by id.
+    With `rack`, racks are processed one after the other, a rack that was begun first. The leader is
+    the last of all members that are not done, and its rack is the last rack. Otherwise the order is
+    by id.
     """
     everybody = sorted(members, key=lambda member: member.id)
     last = _last(rules, leaders)

@@ -1,4 +1,4 @@
-"""Reads a runbook, by its name or from a file; every problem with its line, all in one go."""
+"""Reads a runbook by name or from a file, and reports all problems at once, with their lines."""
 
 import hashlib
 from functools import lru_cache
@@ -19,7 +19,7 @@ _DOCUMENTED: Final = "see `kraftgate runbook schema`"
 
 
 def shipped() -> dict[str, Path]:
-    """Find the runbooks that come with kraftgate: name to file, by name."""
+    """Return the bundled runbooks: name to file, ordered by name."""
     folder = Path(str(resources.files("runbooks")))
     return {path.stem: path for path in sorted(folder.glob(f"*{_SUFFIX}"))}
 
@@ -28,10 +28,10 @@ def load(source: str | Path) -> Loaded:
     """Read and check a runbook.
 
     Args:
-        source: the name of a shipped one, or a file: a path, or text with a `/` or a YAML ending.
+        source: the name of a bundled one, or a file: a path, or text with a `/` or a YAML suffix.
 
     Raises:
-        RunbookError: it cannot be used; carries every problem that was found.
+        RunbookError: it cannot be used; the error has every problem that was found.
     """
     path = _find(source)
     raw, text = read_text(path)
@@ -39,17 +39,17 @@ def load(source: str | Path) -> Loaded:
 
 
 def load_kept(path: Path) -> Loaded:
-    """Read a runbook that was walked, as this or an older version allowed it; never to walk it.
+    """Read a stored runbook that this or an older version executed; it must not be executed again.
 
     Raises:
-        RunbookError: it cannot be read, or is no runbook.
+        RunbookError: it cannot be read, or is not a runbook.
     """
     raw, text = read_text(path)
     return _read(text, path, hashlib.sha256(raw).hexdigest())
 
 
 def read_text(path: Path) -> tuple[bytes, str]:
-    """Read a file that a person wrote.
+    """Read a file that an operator wrote.
 
     Raises:
         RunbookError: it cannot be read.
@@ -65,10 +65,10 @@ def read_text(path: Path) -> tuple[bytes, str]:
 
 @lru_cache(maxsize=8)
 def parse(text: str, path: Path, *, sha256: str | None = None) -> Loaded:
-    """Check the text of a runbook that lies at `path`; `sha256` is of its bytes, when known.
+    """Check the text of a runbook whose path is `path`; `sha256` is that of its bytes, if known.
 
     Raises:
-        RunbookError: it cannot be used; carries every problem that was found.
+        RunbookError: it cannot be used; the error has every problem that was found.
     """
     loaded = _read(text, path, sha256 or hashlib.sha256(text.encode()).hexdigest())
     wrong = check(loaded)
@@ -78,7 +78,7 @@ def parse(text: str, path: Path, *, sha256: str | None = None) -> Loaded:
 
 
 def _read(text: str, path: Path, sha256: str) -> Loaded:
-    """Read the shape; nothing is checked that no single key can know."""
+    """Read the shape, without the checks that involve more than one key."""
     read = read_yaml(text)
     runbook, problems = check_model(Runbook, read, {}, documented=_DOCUMENTED)
     if runbook is None:

@@ -1,4 +1,4 @@
-"""A runbook that was read and checked."""
+"""A runbook that was read from a file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +10,13 @@ from orchestrator.runbook.model import Runbook
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A runbook that may be walked.
+    """A runbook, with its origin. One that `load` returned may be executed.
 
     Attributes:
-        path: where it was read.
-        sha256: of its bytes, in hexadecimal: the audit says which text was walked.
-        lines: where each part stands, by its path in the file; lines from 1.
+        path: the file.
+        sha256: the hash of its bytes, in hexadecimal: it identifies the executed text in the audit
+            trail.
+        lines: the line of each part, by its path in the file; the first line is 1.
     """
 
     runbook: Runbook
@@ -24,5 +25,5 @@ class Loaded:
     lines: Mapping[YamlPath, int]
 
     def line(self, *path: str | int) -> int:
-        """Give the line of a part, or of the nearest part around it that exists."""
+        """Return the line of a part, or of the nearest existing part around it."""
         return nearest_line(self.lines, path)

@@ -1,4 +1,4 @@
-"""A runbook as a page to read in the night, in Markdown."""
+"""Formats a runbook as a Markdown page for operators."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -26,7 +26,7 @@ _RULES: Final = {
 
 
 def page(runbook: Runbook) -> str:
-    """Write the whole page."""
+    """Return the whole page."""
     return "\n".join(_lines(runbook)).rstrip() + "\n"
 
 
@@ -106,7 +106,7 @@ def _named(texts: tuple[str, ...]) -> str:
 
 
 def _words_of(runbook: Runbook) -> dict[str, str]:
-    """Give what each condition's name stands for."""
+    """Return the meaning of each condition, by its name."""
     words = {each.name: each.explains for each in known()}
     words.update((str(phase), f"The migration has reached {phase}.") for phase in Phase)
     words.update((own.name, own.explain.strip()) for own in runbook.conditions if own.explain)
@@ -136,7 +136,7 @@ def _ways_back(runbook: Runbook, words: Mapping[str, str]) -> Iterator[str]:
 
 
 def _glossary(runbook: Runbook) -> Iterator[str]:
-    """Say what each condition of the page stands for, and what it is judged by."""
+    """Yield the meaning of each condition on the page, and the sources that it needs."""
     places = (*forward(runbook), *backward(runbook))
     calls = {
         call.name

@@ -1,4 +1,4 @@
-"""The shape of a runbook, as pydantic checks it; what no single key can know is in `check`.
+"""The shape of a runbook, as pydantic checks it; `checks` has the rules for more than one key.
 
 A checkpoint is passed in this order: its guards (`needs`) hold, it is approved, its step is done
 (or was done `already`), its gate (`opens_when`) holds. With `for_each` it has an instance for each
@@ -23,7 +23,7 @@ from orchestrator.runbook.values import (
 )
 
 NO_ROLLBACK: Final = "none"
-"""Stands for a path's id where there is nothing to take back; it needs a reason."""
+"""The value of `rollback` where there is nothing to undo; it requires a reason."""
 
 Each: TypeAlias = Literal["broker", "controller"]
 OrderRule: TypeAlias = Literal["rack", "zookeeper_controller_last", "active_controller_last"]
@@ -105,7 +105,7 @@ class Checkpoint(Strict):
 
     @property
     def cannot_be_undone(self) -> bool:
-        """Whether its approval is confirmed with the cluster's name."""
+        """Whether its approval must be confirmed with the cluster's name."""
         return self.irreversible or self.destructive
 
 
@@ -185,16 +185,16 @@ class Runbook(Strict):
     )
 
     def way_back(self, id_: str) -> tuple[Checkpoint, ...]:
-        """Give the checkpoints of a way back, with those of the ways that it goes on with.
+        """Return the checkpoints of a rollback path, and those of the paths that continue it.
 
         Raises:
-            KeyError: there is no such way; a runbook that was checked names none.
+            KeyError: there is no such path; a checked runbook names no unknown one.
         """
         ways = {way.id: way for way in self.rollbacks}
         found: list[Checkpoint] = []
         following: str | None = id_
         while following is not None:
-            way = ways.pop(following)  # a way is gone once: a checked runbook has no circle
+            way = ways.pop(following)  # each path is used once: a checked runbook has no cycle
             found.extend(way.checkpoints)
             following = way.then
         return tuple(found)

@@ -1,4 +1,4 @@
-"""All checkpoints of a runbook with their places in the file, and what comes before each."""
+"""All checkpoints of a runbook with their places in the file, and their predecessors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from orchestrator.runbook.model import Checkpoint, Rollback, Runbook
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A checkpoint, and where it stands.
+    """A checkpoint and its place.
 
     Attributes:
-        path: in the file.
-        before: ids of the checkpoints that it is directly after.
-        way_back: the way back that it is a part of; None: it is on the way forward.
+        path: its path in the file.
+        before: ids of the checkpoints that it directly follows.
+        way_back: its rollback path; None: it is a forward checkpoint.
     """
 
     checkpoint: Checkpoint
@@ -24,12 +24,12 @@ class Place:
 
 
 def forward(runbook: Runbook) -> tuple[Place, ...]:
-    """Give the checkpoints of the way forward, as they stand."""
+    """Return the forward checkpoints, in the order of the file."""
     return tuple(_places(runbook.checkpoints, ("checkpoints",), None))
 
 
 def backward(runbook: Runbook) -> tuple[Place, ...]:
-    """Give the checkpoints of all ways back, as they stand."""
+    """Return the checkpoints of all rollback paths, in the order of the file."""
     return tuple(
         place
         for position, way in enumerate(runbook.rollbacks)
@@ -53,9 +53,9 @@ def _places(
 
 
 def in_turn(places: Sequence[Place]) -> tuple[Place, ...]:
-    """Put checkpoints behind those that they are after; in a circle they are left out.
+    """Return the checkpoints, each after those that it follows; those in a cycle are left out.
 
-    Unknown ids are taken as passed. What may come first keeps its place in the file.
+    Unknown ids count as passed. Checkpoints that can come first stay in the order of the file.
     """
     waiting = {place.checkpoint.id: place for place in places}
     passed: list[Place] = []
@@ -67,7 +67,7 @@ def in_turn(places: Sequence[Place]) -> tuple[Place, ...]:
 
 
 def all_before(place: Place, by_id: Mapping[str, Place]) -> frozenset[str]:
-    """Give the ids of everything that is passed before a checkpoint, near and far."""
+    """Return the ids of all direct and indirect predecessors of a checkpoint."""
     found: set[str] = set()
     open_: list[str] = list(place.before)
     while open_:

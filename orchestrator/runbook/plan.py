@@ -1,7 +1,7 @@
-"""What a walk would do on the real cluster: every instance in its order, every command and gate.
+"""Plans an execution on the real cluster: every instance in its order, every command and gate.
 
-Nothing is done and nothing is judged. Whose turn it is, is asked again before each turn, so the
-order is that of now.
+A plan does nothing and evaluates no condition. An execution determines the next instance again each
+time, so the order in the plan is the current one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,17 +29,17 @@ class Planned:
     """One instance of a checkpoint.
 
     Attributes:
-        id: as the walk names it: `brokers-kraft[3]`.
-        where: the host and rack; "" for one that is not done for each of something.
+        id: its name in the execution: `brokers-kraft[3]`.
+        where: the host and rack; "" for a checkpoint without instances.
         already, needs, opens_when: conditions, bound.
-        people: how many must approve; 0: nobody is asked, or was asked for an earlier instance.
-        given_at: the earlier checkpoint whose approval covers this one; None: none does.
-        step: its name; None: only the gate is waited for.
-        command: what the hook runs; None: it is done by hand, or there is a problem.
-        timeout_s: of the command.
-        manual: what a person does; None: a command does it.
+        people: how many people must approve; 0: none, or an earlier instance has the approval.
+        given_at: the earlier checkpoint whose approval covers this one; None: there is none.
+        step: its name; None: the execution only waits for the gate.
+        command: the hook's command; None: the step is done by hand, or there is a problem.
+        timeout_s: that of the command.
+        manual: the step for an operator; None: a command performs it.
         problem: why the command cannot be made now.
-        rollback: the way back from here; None: there is none.
+        rollback: the rollback path from here; None: there is none.
     """
 
     id: str
@@ -62,7 +62,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WayBack:
-    """A way back; `then`: the one that it goes on with."""
+    """A rollback path; `then`: the path that continues it."""
 
     id: str
     title: str
@@ -72,20 +72,20 @@ class WayBack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The whole plan."""
+    """The plan of the forward path and of all rollback paths."""
 
     way: tuple[Planned, ...]
     ways_back: tuple[WayBack, ...]
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Every command that cannot be made, by its instance."""
+        """The commands that cannot be made, each with its instance."""
         stops = (*self.way, *(stop for way in self.ways_back for stop in way.stops))
         return tuple(dict.fromkeys(f"{stop.id}: {stop.problem}" for stop in stops if stop.problem))
 
 
 def plan(runbook: Runbook, facts: ClusterFacts, hooks: Hooks | None) -> Plan:
-    """Plan a walk; without hooks every step is done by hand."""
+    """Plan an execution; without hooks every step is done by hand."""
     planner = _Planner(runbook, facts, hooks)
     return Plan(
         way=planner.stops(place.checkpoint for place in in_turn(forward(runbook))),
@@ -105,7 +105,7 @@ class _Planner:
         self._hooks = hooks
 
     def stops(self, checkpoints: Iterable[Checkpoint]) -> tuple[Planned, ...]:
-        """Plan every instance, in order."""
+        """Return the plan of every instance, in order."""
         return tuple(stop for checkpoint in checkpoints for stop in self._instances(checkpoint))
 
     def _instances(self, checkpoint: Checkpoint) -> Iterator[Planned]:
@@ -149,7 +149,7 @@ class _Planner:
         )
 
     def _bound(self, texts: tuple[str, ...], bind: dict[str, str]) -> tuple[str, ...]:
-        if not bind:  # `broker` stays a word where nobody is known yet
+        if not bind:  # `broker` stays a placeholder while no member is known
             return texts
         return tuple(parse(text, bind=bind, own=self._own).text for text in texts)
 

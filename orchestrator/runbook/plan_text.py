@@ -1,4 +1,4 @@
-"""A plan as text: for the terminal, and for the change request that it is attached to."""
+"""Formats a plan as text, for the terminal and for a change request."""
 
 import shlex
 import textwrap
@@ -19,7 +19,7 @@ _INDENT: Final = "    "
 
 
 def plan_text(loaded: Loaded, facts: ClusterFacts, hooks: Hooks | None, plan: Plan) -> str:
-    """Write the whole plan."""
+    """Return the whole plan as text."""
     return "\n".join(_lines(loaded, facts, hooks, plan)) + "\n"
 
 

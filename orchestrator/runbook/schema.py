@@ -1,7 +1,7 @@
-"""The published JSON Schema (2020-12) of a runbook: what an editor completes and checks.
+"""The published JSON Schema (2020-12) of a runbook, with which an editor completes and checks it.
 
-It comes from the models and from the conditions' own signatures. What only the whole file can tell
-(unknown ids, circles, phases) is not in it: `kraftgate runbook check` says that.
+It is made from the models and the conditions' own signatures. Rules for the whole file (unknown
+ids, cycles, phases) are not in it: `kraftgate runbook check` checks them.
 """
 
 import json
@@ -25,7 +25,7 @@ _ID: Final = "urn:kraftgate:runbook:1"
 
 
 def schema() -> Schema:
-    """Make the schema."""
+    """Return the schema."""
     refs, made = models_json_schema([(Runbook, "validation")], schema_generator=Plain)
     root: Schema = refs[(Runbook, "validation")]
     definitions: Schema = _settled(made["$defs"])
@@ -42,20 +42,20 @@ def schema() -> Schema:
 
 
 def schema_text() -> str:
-    """Write the schema as it is published."""
+    """Return the schema as it is published."""
     return json.dumps(schema(), indent=2) + "\n"
 
 
 class Plain(GenerateJsonSchema):
-    """Without the titles that pydantic makes of names: they say nothing that the names do not."""
+    """Omits the titles that pydantic makes of names, because they only repeat the names."""
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002  # pydantic's
-        """Set none."""
+        """Return False: no field gets a title."""
         return False
 
 
 def _settled(part: Any) -> Any:  # noqa: ANN401  # any JSON
-    """Refer to the one definition of conditions; an absent key is no empty one."""
+    """Refer to the one definition of conditions; optional keys may be absent, but not null."""
     if isinstance(part, Mapping):
         if part.get("format") == CONDITION_FORMAT:
             return {"$ref": "#/$defs/Condition"}
@@ -96,7 +96,7 @@ def _kinds() -> Iterator[Schema]:
 
 
 def _across_keys(definitions: Schema) -> None:
-    """Say what one checkpoint's keys ask of one another."""
+    """Add the rules that involve several keys of one checkpoint."""
     rules = [
         {
             "if": {"properties": {mark: {"const": True}}, "required": [mark]},

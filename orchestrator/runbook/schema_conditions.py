@@ -1,6 +1,6 @@
-"""A condition's signature as a pattern: `zk_controller(kraft|zookeeper)`, `isr_full[(broker)]`.
+"""Converts signatures, such as `zk_controller(kraft|zookeeper)`, `isr_full[(broker)]`, to patterns.
 
-Words in a signature either stand for themselves or for a kind of value, which is named here.
+A word in a signature is either literal or the name of a kind of value; this module has the kinds.
 """
 
 import re
@@ -26,10 +26,10 @@ _MORE: Final = re.compile(r"\[, ([^\[\]]*)\]")
 
 
 def pattern_of(signature: str) -> dict[str, Any]:
-    """Give the part of a schema that takes the conditions of one kind.
+    """Return the part of the schema that accepts the conditions of one kind.
 
     Raises:
-        ValueError: the signature is not written as signatures are.
+        ValueError: the text is not a signature.
     """
     match = _SIGNATURE.fullmatch(signature)
     if match is None:

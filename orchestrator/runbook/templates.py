@@ -1,7 +1,7 @@
 """Texts with fields, such as `On {host} restart broker {broker}`.
 
-Python's format strings, with nothing but a plain name between braces; a brace itself is written
-twice. Which fields there are depends on what a checkpoint is done for.
+They are Python's format strings with only a plain name between braces; a literal brace is written
+twice. The available fields depend on the checkpoint's `for_each`.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -12,7 +12,7 @@ from migration.values.nearest import did_you_mean
 from orchestrator.runbook.model import Each
 
 ALWAYS: Final = ("cluster", "phase", "brokers", "controllers", "zookeeper")
-"""The name, the migration's phase, and the addresses as the configuration has them."""
+"""The cluster's name, the migration's phase, and the configured addresses."""
 _OF_EACH: Final[Mapping[Each | None, tuple[str, ...]]] = {
     None: (),
     "broker": ("broker", "host", "rack"),
@@ -21,15 +21,15 @@ _OF_EACH: Final[Mapping[Each | None, tuple[str, ...]]] = {
 
 
 def fields_for(for_each: Each | None) -> tuple[str, ...]:
-    """Name the fields that a step's text may have."""
+    """Return the fields that a step's text may have."""
     return (*ALWAYS, *_OF_EACH[for_each])
 
 
 def fields_in(text: str) -> tuple[str, ...]:
-    """Name the fields of a text, each once, in their order.
+    """Return the fields of a text, each once, in their order.
 
     Raises:
-        ValueError: it is no template: an open brace, or more than a name between two.
+        ValueError: it is not a template: an unclosed brace, or more than a name between braces.
     """
     found: dict[str, None] = {}
     for _, name, spec, conversion in _parsed(text):
@@ -50,7 +50,13 @@ def _parsed(text: str) -> Iterator[tuple[str, str | None, str | None, str | None
 
 
 def complaint(text: str, for_each: Each | None, more: Collection[str] = ()) -> str | None:
-    """Say what is wrong with a text's fields; None: nothing. `more`: others that there are."""
+    """Return the problem with a text's fields; None: there is none.
+
+    Args:
+        text: The template.
+        for_each: The checkpoint's `for_each`.
+        more: Further fields that are available.
+    """
     try:
         names = fields_in(text)
     except ValueError as error:
@@ -67,5 +73,5 @@ def complaint(text: str, for_each: Each | None, more: Collection[str] = ()) -> s
 
 
 def render(text: str, values: Mapping[str, str]) -> str:
-    """Put the values into a text that was checked."""
+    """Fill the values into a checked text."""
     return text.format_map(values)

@@ -1,4 +1,4 @@
-"""The small values that a runbook is made of: ids, texts, templates, conditions as text."""
+"""The value types of a runbook: ids, texts, templates, conditions as text."""
 
 import re
 from typing import Annotated, Final, TypeAlias, TypeVar
@@ -10,7 +10,7 @@ from orchestrator.config.values import Duration as _Duration
 ID_PATTERN: Final = "[a-z][a-z0-9]*(-[a-z0-9]+)*"
 URL_PATTERN: Final = r"https?://[^\s/?#]+\S*"
 CONDITION_FORMAT: Final = "kraftgate-condition"
-"""Marks a condition's place in what pydantic makes; `orchestrator.runbook.schema` puts it there."""
+"""Marks a condition in pydantic's schema; `orchestrator.runbook.schema` replaces it."""
 _ID_MAX: Final = 64
 _VARIABLE_PATTERN: Final = "[A-Za-z_][A-Za-z0-9_]*"
 
@@ -57,7 +57,7 @@ def _url(value: object) -> str:
 
 
 Given: TypeAlias = Annotated[T | None, BeforeValidator(_given)]
-"""A key that may be absent (None). Left empty it is refused: `approval:` must not ask nobody."""
+"""A key that may be absent (None). An empty value is rejected: `approval:` must not mean none."""
 Id: TypeAlias = Annotated[
     str,
     BeforeValidator(_id),
@@ -74,7 +74,7 @@ ConditionText: TypeAlias = Annotated[
     BeforeValidator(_text),
     WithJsonSchema({"type": "string", "format": CONDITION_FORMAT}),
 ]
-"""A condition, or an own one's name; `orchestrator.runbook.checks.check` reads it."""
+"""A condition, or the name of a user's own; `orchestrator.runbook.checks.check` parses it."""
 Duration: TypeAlias = Annotated[
     _Duration,
     WithJsonSchema(

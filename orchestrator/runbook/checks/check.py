@@ -1,8 +1,8 @@
-"""What is wrong with a runbook that no single key can know: each with its line and its reason.
+"""Checks a runbook for problems that involve more than one key, each with its line and reason.
 
-What must hold: every checkpoint can be reached and can be left, knows what shows that it is done,
-and has a way back until the first that cannot be undone. What cannot be undone is approved, and
-begun only after a soak.
+Every checkpoint must be reachable and passable, must have a gate that shows that it is done, and
+must have a rollback path up to the first checkpoint that cannot be undone. A checkpoint that cannot
+be undone requires an approval, and begins only after a soak.
 """
 
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check(loaded: "Loaded") -> tuple[Problem, ...]:
-    """Find all problems, by line; none: the runbook may be walked."""
+    """Return all problems, ordered by line; empty: the runbook may be executed."""
     found = [
         *shape(loaded),
         *order(loaded),

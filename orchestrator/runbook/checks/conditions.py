@@ -1,4 +1,4 @@
-"""Every condition is known, has the arguments that it takes, and stands where it can be judged."""
+"""Checks that conditions are known, have valid arguments, and can be evaluated at their place."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -18,7 +18,7 @@ _ANY_ID: Final = "1"
 
 
 def conditions(loaded: "Loaded") -> Iterator[Problem]:
-    """Find conditions that are unknown, wrong, out of place, or never used."""
+    """Yield conditions that are unknown, invalid, misplaced or unused."""
     own = [each.name for each in loaded.runbook.conditions]
     used: set[str] = set()
     for place in (*forward(loaded.runbook), *backward(loaded.runbook)):
@@ -35,7 +35,7 @@ def conditions(loaded: "Loaded") -> Iterator[Problem]:
 
 
 def _wrong(text: str, call: Call | None, place: Place, role: Role, own: list[str]) -> str | None:
-    """Say what is wrong with one condition; None: nothing."""
+    """Return the problem of one condition; None: there is none."""
     each = place.checkpoint.for_each
     if call is not None:
         for word in sorted(call.stands_for):
@@ -77,7 +77,7 @@ def _twice(loaded: "Loaded", place: Place, role: Role) -> Iterator[Problem]:
 
 
 def _looks_at_each(loaded: "Loaded", place: Place) -> Iterator[Problem]:
-    """A gate that no instance is named in holds for all of them at once."""
+    """Yield parts without an instance's condition: they would hold for all instances at once."""
     each = place.checkpoint.for_each
     for role in ("already", "opens_when"):
         texts: tuple[str, ...] = getattr(place.checkpoint, role)

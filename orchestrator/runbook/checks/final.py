@@ -1,4 +1,4 @@
-"""What cannot be undone is approved, and begun only after a soak."""
+"""Checks that steps that cannot be undone are approved and begin only after a soak."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -23,11 +23,11 @@ STEPS: Final[Mapping[str, Mark]] = {
     "delete-znodes": "destructive",
     "replace-disk": "destructive",
 }
-"""Steps of the bundled runbooks and hooks; a copy of a runbook keeps their names."""
+"""Steps of the bundled runbooks and hooks; a copy of a runbook has the same names."""
 
 
 def final(loaded: "Loaded") -> Iterator[Problem]:
-    """Find steps that cannot be undone and are not marked, approved or preceded by a soak."""
+    """Yield steps that cannot be undone and lack the mark, the approval or a soak before them."""
     ways: dict[str | None, list[Place]] = {}
     for place in (*forward(loaded.runbook), *backward(loaded.runbook)):
         ways.setdefault(None if place.way_back is None else place.way_back.id, []).append(place)
@@ -65,7 +65,7 @@ def _approved(loaded: "Loaded", place: Place, mark: Mark) -> Iterator[Problem]:
 
 
 def _covered(loaded: "Loaded", place: Place, by_id: Mapping[str, Place]) -> Iterator[Problem]:
-    """Find an approval that is given at a checkpoint which cannot give it."""
+    """Yield an approval whose `given_at` names a checkpoint that cannot give it."""
     approval = place.checkpoint.approval
     if approval is None or approval.given_at is None:
         return

@@ -1,4 +1,4 @@
-"""What comes after what: every checkpoint can be reached."""
+"""Checks the order of checkpoints: every checkpoint can be reached."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def order(loaded: "Loaded") -> Iterator[Problem]:
-    """Find `after` that names nothing, and circles."""
+    """Yield unknown ids in `after`, and cycles."""
     yield from _one_way(loaded, forward(loaded.runbook))
     ways: dict[str, list[Place]] = {}
     for place in backward(loaded.runbook):
@@ -38,7 +38,7 @@ def _one_way(loaded: "Loaded", places: Sequence[Place]) -> Iterator[Problem]:
 
 
 def _circles(stuck: Sequence[Place]) -> Iterator[tuple[Place, ...]]:
-    """Find each circle once, from its first checkpoint in the file."""
+    """Yield each cycle once, starting at its first checkpoint in the file."""
     by_id = {place.checkpoint.id: place for place in stuck}
     told: set[str] = set()
     for start in stuck:

@@ -1,7 +1,7 @@
-"""No checkpoint asks for a phase of the migration that cannot be there any more, or not yet.
+"""Checks that no checkpoint requires a phase that is already past or cannot be reached yet.
 
-Phases go one way: on the way forward never back, on a way back never forward. So each condition
-that binds the phase narrows what may come after it.
+Phases have one direction: forward in an execution, backward in a rollback. So each condition that
+restricts the phase narrows the phases that are possible after it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,12 +38,12 @@ _ALWAYS_IN: Final = {
     Call("all_brokers", ("migrating",)): _MODES["migrating"],
     Call("all_brokers", ("kraft",)): frozenset({Phase.DUAL_WRITE, Phase.FINALIZED, Phase.KRAFT}),
 }
-"""In which phases a condition can be satisfied. A way back lets go of the phase only at its end, so
+"""The phases in which a condition can be satisfied. A rollback leaves the phase only at its end, so
 what the controllers leave behind counts as `zookeeper`."""
 
 
 def phases(loaded: "Loaded") -> Iterator[Problem]:
-    """Find the first condition of each way that cannot hold where it stands."""
+    """Yield the first condition of each path that cannot hold at its checkpoint."""
     yield from _one_way(loaded, forward(loaded.runbook), _ALL, back=False)
     ways: dict[str, list[Place]] = {}
     for place in backward(loaded.runbook):
@@ -83,7 +83,7 @@ def _one_way(
 
 
 def _from_there(phases_: frozenset[Phase], *, back: bool) -> frozenset[Phase]:
-    """Give the phases that can come from these, these included."""
+    """Return the phases that can follow these, and these themselves."""
     if back:
         ranks = [WAY.index(phase) for phase in phases_ if phase in WAY]
         return phases_ | frozenset(WAY[: max(ranks, default=-1) + 1]) | {Phase.ROLLED_BACK}
@@ -97,7 +97,7 @@ def _from_there(phases_: frozenset[Phase], *, back: bool) -> frozenset[Phase]:
 
 
 def _allowed(text: str) -> frozenset[Phase] | None:
-    """Give the phases in which a condition can hold; None: in any."""
+    """Return the phases in which a condition can hold; None: in any."""
     call = call_of(text)
     if call is None:
         return None

@@ -1,4 +1,4 @@
-"""The ways back: one from everywhere that can be undone, and none that nobody takes."""
+"""Checks the rollback paths: one from each checkpoint that can be undone, and none unused."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def ways_back(loaded: "Loaded") -> Iterator[Problem]:
-    """Find checkpoints without a way back, and ways back that lead nowhere or from nowhere."""
+    """Yield checkpoints without a rollback path, and paths that are unknown, cyclic or unused."""
     ids = [way.id for way in loaded.runbook.rollbacks]
     by_id = {place.checkpoint.id: place for place in forward(loaded.runbook)}
     for place in by_id.values():
@@ -23,7 +23,7 @@ def ways_back(loaded: "Loaded") -> Iterator[Problem]:
 
 
 def _ended_by(place: Place, by_id: dict[str, Place]) -> str | None:
-    """Name a checkpoint before this one after which there is no way back."""
+    """Return an earlier checkpoint that makes a rollback impossible; None: there is none."""
     before = all_before(place, by_id)
     return next(
         (id_ for id_ in by_id if id_ in before and by_id[id_].checkpoint.irreversible), None

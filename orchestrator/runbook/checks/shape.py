@@ -1,4 +1,4 @@
-"""Each checkpoint by itself: its id, its step and gate, its texts, what it is done for."""
+"""Checks single checkpoints: the id, step, gate, texts and order."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -15,11 +15,11 @@ RULES: Final[dict[Each, tuple[OrderRule, ...]]] = {
     "broker": ("rack", "zookeeper_controller_last"),
     "controller": ("active_controller_last",),
 }
-"""What the instances of each kind may be put in order by; all of these where a file says none."""
+"""The rules that can order the instances of each kind; a file that names none uses all of them."""
 
 
 def shape(loaded: "Loaded") -> Iterator[Problem]:
-    """Find what is wrong with single checkpoints."""
+    """Yield the problems of single checkpoints."""
     book = loaded.runbook
     places = (*forward(book), *backward(book))
     first: dict[str, int] = {}
@@ -72,7 +72,7 @@ def _kind_of(rule: OrderRule) -> Each:
 
 
 def rules_of(checkpoint: Checkpoint) -> tuple[OrderRule, ...]:
-    """Give the rules by which a checkpoint's instances are put in order."""
+    """Return the rules that order a checkpoint's instances."""
     if checkpoint.for_each is None:
         return ()
     return RULES[checkpoint.for_each] if checkpoint.order is None else checkpoint.order
