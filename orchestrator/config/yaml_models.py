@@ -1,4 +1,4 @@
-"""Checks parsed YAML against a pydantic model, and words the problems for operators.
+"""Checks parsed YAML against a pydantic model, and describes the problems to operators.
 
 Every finding becomes a `Problem` with its line. Unknown keys name the nearest known one.
 """

@@ -148,7 +148,8 @@ class _Walked:
     def _acquire(self, lock: ClusterLock, state_dir: Path) -> tuple[int, Home]:
         """Take the locks.
 
-        If another host holds them, remove the record of an own step that has ended, then raise.
+        If another orchestrator holds them, remove the record of an own step that has ended, then
+        raise.
         """
         home = Home.of(state_dir)
         try:

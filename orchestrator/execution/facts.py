@@ -1,8 +1,8 @@
 """The data of the current checkpoint's conditions: polled in the background, with its age.
 
-The job delivers the metadata log and ZooKeeper. The log directories, the brokers' own settings, the
-quorum, the preflight checks and the users' own conditions are polled. A source that no condition of
-the current checkpoint needs is not polled.
+The job delivers the metadata log and ZooKeeper. The log directories, the topics and settings that
+the brokers report, the quorum, the preflight checks and the users' own conditions are polled. A
+source that no condition of the current checkpoint needs is not polled.
 """
 
 from collections.abc import Collection, Iterator, Sequence

@@ -38,5 +38,5 @@ class Fields:
 def shown(fields: Mapping[str, str]) -> dict[str, str]:
     """Return the values for a text that an operator reads, with a placeholder for unknown ones."""
     kind = next((each for each in ("broker", "controller") if each in fields), None)
-    names = fields_for(kind)  # type: ignore[arg-type]  # the two are what it takes
+    names = fields_for(kind)  # type: ignore[arg-type]  # these are its two values
     return {name: visible_line(fields.get(name, _UNKNOWN)) for name in names}

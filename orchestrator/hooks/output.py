@@ -1,7 +1,7 @@
 """Writes the output of a hook to the disk: redacted, its first and its last part.
 
-The first part is written at once. Of the rest only the last part is stored, in memory until the
-end, so it is lost if the supervisor dies.
+The first part is written as it arrives. Of the rest only the last part is stored, in memory until
+the end, so it is lost if the supervisor dies.
 """
 
 import os

@@ -76,7 +76,7 @@ def guarded(function: Callable[[], int | None]) -> int:
     except (KeyboardInterrupt, BrokenPipeError):
         forget_output()
         return _ABORTED
-    except Exception as error:  # noqa: BLE001  # the last place that can say it in one line
+    except Exception as error:  # noqa: BLE001  # the last place that can report it in one line
         forget_output()
         echo_message(f"kraftgate: {described(error)}", err=True)
         return 1

@@ -68,12 +68,12 @@ def find(data: bytes) -> Iterator[Found]:
 
 
 def going_on(kind: str) -> re.Pattern[bytes]:
-    """Return a pattern for the longest possible continuation of a secret that was cut off."""
+    """Return a pattern that matches the longest continuation of a secret that was cut off."""
     return _KEY_GOES_ON if kind == KEY else _LINE_GOES_ON
 
 
 def end_of_a_key(data: bytes) -> int:
-    """Return the length of the PEM private key's rest that `data` begins with; 0: none."""
+    """Return the length of the rest of a PEM key that `data` begins with; 0: there is none."""
     remains = _KEY_REMAINS.match(data)
     return 0 if remains is None or b"-----BEGIN" in remains[0] else remains.end()
 

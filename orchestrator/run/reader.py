@@ -40,7 +40,8 @@ class Reader:
     """Reads all clusters, in the configuration's order, once for each call.
 
     With `newest`, every read returns that many of the newest events. Without it, each event is
-    returned by one read only, beginning after the events that a filled store had at the first read.
+    returned by one read only, at most `_EVENTS_PER_LOOK_MAX` a read; `begin_behind_what_is_there`
+    skips the events of earlier runs.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ STAGE_WORDS: Final = {
     Stage.ASKS: "asks",
     Stage.STEP_DONE: "step done, its gate is waited for",
 }
-"""How views name each stage; a stage without words is not shown."""
+"""The text that views show for each stage; a stage without text is not shown."""
 BEHIND: Final = (Stage.PASSED, Stage.SKIPPED)
 TURNED_BACK: Final = "turned back"
 

@@ -110,8 +110,7 @@ class ZooKeeperCalls:
             self._link.open()
         if not self._connected.wait(_CONNECT_S_MAX):
             why = self._link.why_not()
-            # ZooKeeper would always reject a client that has seen a higher zxid than ZooKeeper has
-            # now.
+            # ZooKeeper would always reject a client that has seen a higher zxid than its own.
             self.close()
             raise LockUnreachable(why)
 
