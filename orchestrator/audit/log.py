@@ -39,10 +39,8 @@ class AuditLog:
     def open(cls, path: Path, redactor: Redactor | None = None) -> "AuditLog":
         """Open the trail for appending; create it if it does not exist and never did.
 
-        Args:
-            path: The SQLite file.
-            redactor: Knows the secrets that appended entries may contain. Text that resembles a
-                secret is redacted in any case.
+        `redactor` knows the secrets that appended entries may contain. Text that resembles a
+        secret is redacted in any case.
 
         Raises:
             AuditError: it cannot be opened or created, is no audit trail, or its end is missing.
@@ -88,13 +86,8 @@ class AuditLog:
     ) -> Entry:
         """Append a redacted entry; it is on the disk when this returns.
 
-        Args:
-            cluster: The cluster.
-            kind: The kind of entry.
-            body: The content.
-            at_ms: The time of the entry.
-            fence: The value that `take_fence` returned; None for an entry that any process may
-                append, such as an approval.
+        `fence` is the value that `take_fence` returned; None for an entry that any process may
+        append, such as an approval.
 
         Raises:
             FencedOff: another process has taken the fence of this cluster; nothing was appended.

@@ -43,10 +43,7 @@ class VerifyResult:
 def verify(db: Connection, path: Path, noted: str | None = None) -> VerifyResult:
     """Verify the whole chain.
 
-    Args:
-        db: The connection.
-        path: The SQLite file, for its anchor and for messages.
-        noted: A head that was recorded elsewhere, now or earlier, with or without `sha256:`.
+    `noted` is a head that was recorded elsewhere, now or earlier, with or without `sha256:`.
     """
     good = Head()
     try:

@@ -32,9 +32,7 @@ def key(config: Config) -> str:
 def claiming(state_dir: Path, named: str) -> Iterator[None]:
     """Claim the state directory, so that no other process follows with it until the block ends.
 
-    Args:
-        state_dir: The state directory.
-        named: The origin of its path, for messages.
+    `named` is the origin of the path, for messages.
 
     Raises:
         ConfigError: it cannot be created or written, or other users can change it.

@@ -63,11 +63,8 @@ class FactFinder:
     ) -> bool:
         """Return whether all that these conditions need was polled since `since_ms`.
 
-        Args:
-            conditions: The conditions.
-            since_ms: The poll must have begun at this time or later, and its answer must be here.
-            without: Sources that are not current; conditions that hold nevertheless do not depend
-                on them.
+        The poll must have begun at `since_ms` or later, and its answer must be here. `without` are
+        sources that are not current: conditions that hold nevertheless do not depend on them.
         """
         followed = {source for each in conditions for source in each.needs if source in _FOLLOWED}
         return all(

@@ -42,11 +42,8 @@ class Freshness(Protocol):
     ) -> bool:
         """Return whether all that these conditions need was polled since `since_ms`.
 
-        Args:
-            conditions: The conditions.
-            since_ms: The poll must have begun at this time or later, and its answer must be here.
-            without: Sources that are not current; conditions that hold nevertheless do not depend
-                on them.
+        The poll must have begun at `since_ms` or later, and its answer must be here. `without` are
+        sources that are not current: conditions that hold nevertheless do not depend on them.
         """
 
 

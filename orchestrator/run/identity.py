@@ -18,10 +18,7 @@ _FIX = (
 def require_one_cluster(config: Config, tick: Tick, since_ms: int) -> None:
     """Check that the configuration and all sources name one cluster id for each cluster.
 
-    Args:
-        config: The configuration with the clusters.
-        tick: The assessments, with the statuses of the sources.
-        since_ms: A status from before this time was reported to an earlier process and is ignored.
+    A status from before `since_ms` was reported to an earlier process and is ignored.
 
     Raises:
         ConfigError: they name several ids; the message lists every id and its source.

@@ -35,11 +35,8 @@ class ClusterFacts:
     def values(self, member: Member | None = None, each: str | None = None) -> dict[str, str]:
         """Return the fields of a step's texts.
 
-        The phase differs at each step, so a plan shows a placeholder for it.
-
-        Args:
-            member: The broker or controller of the instance.
-            each: What the member is: broker or controller.
+        `each` is the kind of `member`: broker or controller. The phase differs at each step, so a
+        plan shows a placeholder for it.
         """
         found = {"cluster": self.cluster, "phase": _PHASE, **self.addresses}
         if member is not None and each is not None:

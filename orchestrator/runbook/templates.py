@@ -50,13 +50,7 @@ def _parsed(text: str) -> Iterator[tuple[str, str | None, str | None, str | None
 
 
 def complaint(text: str, for_each: Each | None, more: Collection[str] = ()) -> str | None:
-    """Return the problem with a text's fields; None: there is none.
-
-    Args:
-        text: The template.
-        for_each: The checkpoint's `for_each`.
-        more: Further fields that are available.
-    """
+    """Return the problem with a text's fields; None: there is none. `more`: further fields."""
     try:
         names = fields_in(text)
     except ValueError as error:
