@@ -1,4 +1,4 @@
-"""How one receiver is reached: the request for it, and what its response means."""
+"""The channel to one receiver: it builds the request and checks the response."""
 
 import json
 from abc import ABC, abstractmethod
@@ -22,12 +22,12 @@ from orchestrator.redaction.redactor import Redactor
 
 
 class Channel(ABC):
-    """One receiver; for one thread.
+    """A channel to one receiver; used by one thread.
 
     Attributes:
         batch_size: the most notifications in one request.
         inhibits: whether Kraftgate inhibits warnings that are active as critical.
-        repeat_ms: an active alert is sent again after so long; None: as configured.
+        repeat_ms: interval after which an active alert is sent again; None: as configured.
     """
 
     batch_size: ClassVar[int] = 1
@@ -38,10 +38,11 @@ class Channel(ABC):
         self._poster = Poster(config.ca_file, config.proxy)
 
     def notify(self, notifications: Sequence[Notification], now_ms: int) -> str:
-        """Send notifications, at most `batch_size`; what the receiver responds.
+        """Send at most `batch_size` notifications; return the receiver's response in short.
 
         Raises:
-            Undelivered: they were not accepted, or that is unknown. The message has no secret.
+            Undelivered: the receiver did not accept them, or that is unknown. The message has no
+                secret.
         """
         request = self.request(notifications, now_ms)
         redactor = Redactor(form for each in request.secrets for form in known_by(each))
@@ -57,30 +58,30 @@ class Channel(ABC):
 
     @abstractmethod
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:
-        """The request that carries them.
+        """Return the request that carries the notifications.
 
         Raises:
-            Undelivered: a secret that it needs cannot be read.
+            Undelivered: a secret for the request cannot be read.
         """
 
     def accepted(self, response: Response) -> str:
-        """What a response with status 2xx says, in a few words.
+        """Return a short summary of a response with status 2xx.
 
         Raises:
-            Undelivered: this kind of receiver does not respond so.
+            Undelivered: a receiver of this kind does not respond like that.
         """
         return f"{response.status}"
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the receiver."""
         self._poster.close()
 
 
 def secret_address(url: str | None, url_file: Path | None) -> tuple[str, tuple[str, ...]]:
-    """The configured address, and its secrets.
+    """Return the configured address and its secrets.
 
     Raises:
-        Undelivered: the file with it cannot be read, or has none.
+        Undelivered: the file with the address cannot be read, or has no URL.
     """
     if url_file is None:
         return url or "", ()
@@ -92,30 +93,32 @@ def secret_address(url: str | None, url_file: Path | None) -> tuple[str, tuple[s
 
 
 def header_values(files: Mapping[str, Path] | None) -> Mapping[str, str]:
-    """Read the values of headers from their files.
+    """Return the values of headers, read from their files.
 
     Raises:
-        Undelivered: one cannot be read.
+        Undelivered: a file cannot be read.
     """
     return {name: secret_in(path) for name, path in (files or {}).items()}
 
 
 def as_json(value: object) -> bytes:
-    """Compact JSON in UTF-8."""
+    """Return compact JSON in UTF-8."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def unexpected_response(kind: str, url: str) -> Undelivered:
-    """The error for a response of something else; whether the notification was accepted is unknown.
+    """Return the error for a response that does not come from the expected kind of receiver.
+
+    Whether the notification was accepted is unknown.
 
     Args:
-        kind: The receiver that was expected.
-        url: Of the request.
+        kind: The expected kind of receiver.
+        url: The address of the request.
     """
     why = f"{origin_of(url)} responds, but not as {kind} does: is the address right?"
     return Undelivered(why, permanent=False, delivered=None)
 
 
 def shortened(text: str, characters_max: int) -> str:
-    """The text, or its beginning."""
+    """Return the text, or its beginning with an ellipsis."""
     return text if len(text) <= characters_max else f"{text[: characters_max - 3]}..."

@@ -28,15 +28,15 @@ from orchestrator.notify.notification import Notification, page_url
 from orchestrator.notify.receivers.slack import SlackChannel
 
 ACTIVE_FOR_MS: Final = 3_600_000
-"""An alert that Alertmanager is not sent again ends there after so long; a restart is shorter."""
+"""Alertmanager resolves an alert that is not sent again within this time; a restart is shorter."""
 _REPEAT_MS: Final = 60_000
 _SUMMARY_MAX: Final = 1024
 _NEVER: Final = "0001-01-01T00:00:00Z"
-"""What Alertmanager's own webhooks have as the end of an active alert."""
+"""The `endsAt` of an active alert in Alertmanager's own webhooks."""
 
 
 def channels(alerts: Alerts) -> Mapping[str, tuple[Receiver, Channel]]:
-    """The configured receivers, by name; nothing is opened or read yet."""
+    """Return the configured receivers by name; nothing is opened or read yet."""
     return {
         name: (each, _channel(name, each, alerts.runbook_url))
         for name, each in alerts.receivers().items()
@@ -74,7 +74,7 @@ class AlertmanagerChannel(Channel):
         self._url = f"{config.url}/api/v2/alerts"
 
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:
-        """All notifications as one list."""
+        """Return one request with all notifications as a list."""
         until = iso(now_ms + ACTIVE_FOR_MS)
         body = [
             {
@@ -89,7 +89,7 @@ class AlertmanagerChannel(Channel):
         return Request(url=self._url, body=as_json(body), headers=headers, secrets=secrets)
 
     def accepted(self, response: Response) -> str:
-        """Alertmanager's response is empty; one with text comes from something else."""
+        """Return the summary of an empty response; Alertmanager never responds with text."""
         if response.body.strip() not in ("", "{}", "null"):
             raise unexpected_response("Alertmanager", self._url)
         return super().accepted(response)
@@ -117,7 +117,7 @@ class PagerDutyChannel(Channel):
         self._runbook_url = runbook_url
 
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
-        """One event."""
+        """Return the request with one event."""
         (notification,) = notifications
         alert = notification.alert
         key = secret_in(self._config.routing_key_file)
@@ -136,7 +136,7 @@ class PagerDutyChannel(Channel):
         return Request(url=self._config.url, body=as_json(body), headers={}, secrets=(key,))
 
     def accepted(self, response: Response) -> str:
-        """PagerDuty responds with `status` success."""
+        """Return the summary of a response whose `status` is `success`, as PagerDuty's is."""
         try:
             answer = load_object(response.body)
         except Unreadable:
@@ -163,8 +163,8 @@ class PagerDutyChannel(Channel):
 class WebhookChannel(Channel):
     """Any address that accepts JSON in the format of Alertmanager's webhooks, version 4.
 
-    One alert in each request. `Idempotency-Key` is the same when a request is sent again because
-    the response to the first was lost.
+    Each request has one alert. A request that is sent again because its response was lost has the
+    same `Idempotency-Key`.
     """
 
     def __init__(self, name: str, config: WebhookReceiver, runbook_url: str) -> None:
@@ -174,7 +174,7 @@ class WebhookChannel(Channel):
         self._runbook_url = runbook_url
 
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
-        """One alert."""
+        """Return the request with one alert."""
         (notification,) = notifications
         url, secrets = secret_address(self._config.url, self._config.url_file)
         headers = header_values(self._config.header_files)

@@ -1,4 +1,4 @@
-"""What one receiver was notified of, and which notifications are due. Pure.
+"""The deliveries to one receiver, and the notifications that are due. Pure.
 
 What is due is computed from the alerts that are active now and the deliveries so far. So nothing
 queues up while a receiver is unreachable, nothing is sent twice, and a resolution is sent only
@@ -21,9 +21,9 @@ from orchestrator.notify.notification import Notification
 RESOLVE_AFTER_MS: Final = 60_000
 _DOUBLED_MAX: Final = 4
 FORGET_MS: Final = 3_600_000
-"""An alert that becomes active again later than this after its resolution is a new one."""
+"""An alert that becomes active again later than this after its resolution is new."""
 GIVE_UP_MS: Final = 86_400_000
-"""A resolution that cannot be delivered for so long is dropped."""
+"""A resolution that cannot be delivered for this time is dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,8 @@ class ActiveAlerts:
     """The active alerts of all clusters at one tick.
 
     Attributes:
-        clusters: those that are followed.
-        active: by fingerprint.
+        clusters: names of the clusters that Kraftgate polls.
+        active: the active alerts by fingerprint.
     """
 
     at_ms: int
@@ -42,16 +42,16 @@ class ActiveAlerts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """What a receiver was notified of one alert. The aliases are the keys of the stored file.
+    """The notifications of one alert to a receiver. The aliases are the keys of the stored file.
 
     Attributes:
-        alert: as of the last tick in which its condition held.
-        count: how often the receiver accepted that the alert is active.
-        last_ms: when it last did; None: unknown whether it ever did.
+        alert: the alert at the last tick in which its condition held.
+        count: number of notifications "active" that the receiver accepted.
+        last_ms: when the receiver accepted the last of those; None: unknown whether it ever did.
         unconfirmed: whether a request was sent whose outcome is unknown.
         resolved_ms: when the alert was resolved.
         resolution_sent_ms: when the receiver accepted the resolution.
-        reactivations: how often it became active again soon after it was resolved.
+        reactivations: number of times the alert became active again soon after its resolution.
     """
 
     alert: Alert
@@ -65,7 +65,7 @@ class Delivery:
 
     @property
     def resolve_after_ms(self) -> int:
-        """How long the alert must be resolved before the resolution is sent."""
+        """How long the alert must be resolved before the resolution is sent, in ms."""
         return RESOLVE_AFTER_MS << min(self.reactivations, _DOUBLED_MAX)
 
 
@@ -75,11 +75,11 @@ Deliveries = Mapping[str, Delivery]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """Which notifications a receiver gets.
+    """The rules that decide which notifications a receiver gets.
 
     Attributes:
-        min_severity: of alerts at least this severe.
-        repeat_ms: an active alert is sent again after so long.
+        min_severity: lowest severity of the alerts that are sent.
+        repeat_ms: interval after which an active alert is sent again.
         inhibits: a warning is not sent while the same alert is active as critical.
     """
 
@@ -89,7 +89,7 @@ class Policy:
 
 
 def update(deliveries: Deliveries, now: ActiveAlerts) -> Deliveries:
-    """Record which of the delivered alerts are active, resolved or active again."""
+    """Return the deliveries with each alert as active, resolved or active again."""
     after: dict[str, Delivery] = {}
     for fingerprint, one in deliveries.items():
         active = now.active.get(fingerprint)
@@ -113,7 +113,7 @@ def update(deliveries: Deliveries, now: ActiveAlerts) -> Deliveries:
 
 
 def expired(deliveries: Deliveries, now_ms: int) -> tuple[str, ...]:
-    """Fingerprints of the alerts whose resolution could not be delivered for too long."""
+    """Return the fingerprints whose resolution could not be delivered within GIVE_UP_MS."""
     return tuple(
         fingerprint
         for fingerprint, one in deliveries.items()
@@ -131,7 +131,10 @@ def due(
     *,
     closing: bool = False,
 ) -> tuple[Notification, ...]:
-    """The notifications to send now, most urgent first; `closing`: resolutions do not wait."""
+    """Return the notifications to send now, most urgent first.
+
+    If `closing`, Kraftgate ends, and resolutions are sent without their delay.
+    """
     found = [*_active(deliveries, now, policy, now_ms)]
     for fingerprint, one in deliveries.items():
         resolved_ms = one.resolved_ms if one.resolution_sent_ms is None else None
@@ -151,7 +154,7 @@ def due(
 
 
 def mark_sending(deliveries: Deliveries, notifications: Iterable[Notification]) -> Deliveries:
-    """Record, before they are sent, that the receiver may have accepted them."""
+    """Return the deliveries with these marked as perhaps accepted; called before the request."""
     after = dict(deliveries)
     for each in notifications:
         fingerprint = each.alert.fingerprint
@@ -170,7 +173,7 @@ def mark_sending(deliveries: Deliveries, notifications: Iterable[Notification]) 
 def mark_delivered(
     deliveries: Deliveries, notifications: Iterable[Notification], now_ms: int
 ) -> Deliveries:
-    """Record that the receiver accepted them."""
+    """Return the deliveries with these marked as accepted."""
     after = dict(deliveries)
     for each in notifications:
         fingerprint = each.alert.fingerprint
@@ -183,7 +186,7 @@ def mark_delivered(
 
 
 def outline(deliveries: Deliveries) -> Mapping[str, tuple[int | None, int]]:
-    """The part whose change is saved at once; the text of alerts has ages and changes always."""
+    """Return the part whose change is saved at once; alert texts have ages and always change."""
     return {key: (one.resolved_ms, one.reactivations) for key, one in deliveries.items()}
 
 
@@ -213,7 +216,7 @@ def _is_repeat_due(one: Delivery, policy: Policy, now_ms: int) -> bool:
 
 
 def _inhibited(now: ActiveAlerts) -> frozenset[str]:
-    """Warnings that are active as critical too, by the inhibit rule of the Prometheus rules."""
+    """Return the warnings that are also active as critical (the Prometheus inhibit rule)."""
     critical = {
         _subject(each.alert)
         for each in now.active.values()

@@ -1,7 +1,7 @@
 """The deliveries of one receiver: `alerts/NAME.json` in the state directory.
 
-It survives a kill at any point and a power cut: what is read was written before the last
-notification was sent, or after it.
+The file survives a kill at any point and a power failure: it has the state from just before the
+last notification was sent, or from just after it.
 """
 
 import hashlib
@@ -22,12 +22,12 @@ _log: Final = logging.getLogger(__name__)
 
 
 class ReceiverState(BaseModel):
-    """What is stored of one receiver. The aliases are the keys in the file.
+    """The stored state of one receiver. The aliases are the keys in the file.
 
     Attributes:
-        receiver_id: of `receiver_id`; another receiver under the same name begins without state.
+        receiver_id: digest by `receiver_id`; another receiver under the same name starts empty.
         deliveries: by the alert's fingerprint.
-        error: of the last attempt; None: it succeeded.
+        error: the error of the last attempt; None: it succeeded.
     """
 
     model_config = ConfigDict(
@@ -42,14 +42,14 @@ class ReceiverState(BaseModel):
 
 
 class DeliveryFile:
-    """The file of one receiver."""
+    """Reads and replaces the file of one receiver."""
 
     def __init__(self, state_dir: Path, name: str, receiver: Receiver) -> None:
         self.path = state_dir / FOLDER / f"{name}.json"
         self._receiver_id = receiver_id(receiver)
 
     def read(self) -> ReceiverState:
-        """The stored state; an empty one for a new receiver, or another one under this name."""
+        """Return the stored state; empty for a new receiver, or another one under this name."""
         empty = ReceiverState(receiver_id=self._receiver_id)
         try:
             stored = ReceiverState.model_validate_json(self.path.read_bytes())
@@ -64,17 +64,17 @@ class DeliveryFile:
         return stored
 
     def write(self, state: ReceiverState) -> None:
-        """Replace the file, durably.
+        """Replace the file and sync it to the disk.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(self.path, state.model_dump_json())
 
 
 def receiver_id(receiver: Receiver) -> str:
-    """A digest of the receiver's kind and configured address, which does not reveal the address."""
+    """Return a digest of the receiver's kind and configured address; it hides the address."""
     address = {key: str(getattr(receiver, key, "")) for key in _ADDRESS_KEYS}
     named = json.dumps([type(receiver).__name__, address], sort_keys=True)
     return hashlib.sha256(named.encode()).hexdigest()[:16]

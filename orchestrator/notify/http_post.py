@@ -1,7 +1,7 @@
-"""One POST, bounded in time and size, whose errors have no secret.
+"""Sends one POST with a limit on its time and size; its errors have no secret.
 
-Redirects are not followed: the configured address alone may have the content. urllib3's retries are
-not used: they sleep where nothing can wake them, and repeat content that is out of date.
+Redirects are not followed: only the configured address may receive the content. urllib3's retries
+are not used: they sleep uninterruptibly, and they repeat content that is out of date.
 """
 
 import time
@@ -41,12 +41,12 @@ _NOT_ACCEPTED: Final = (*_TRY_AGAIN, 503)
 
 
 class Undelivered(Exception):
-    """A request was not accepted, or that is unknown.
+    """A receiver did not accept a request, or that is unknown.
 
     Attributes:
-        permanent: sending the same again will fail too.
+        permanent: whether the same request would fail again.
         delivered: False: it was not accepted; None: unknown.
-        retry_after_s: how long the receiver asks to wait.
+        retry_after_s: the wait that the receiver asks for (`Retry-After`).
     """
 
     def __init__(
@@ -65,10 +65,10 @@ class Undelivered(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is sent; it may have secrets and must not be logged.
+    """A request to send; it may contain secrets and must not be logged.
 
     Attributes:
-        secrets: those of them that are known by value.
+        secrets: the secrets in it that are known by value.
     """
 
     url: str
@@ -86,7 +86,7 @@ class Response:
 
 
 class Poster:
-    """Posts to one address; for one thread. Nothing is opened or read before `post`."""
+    """Posts to one address, from one thread. Nothing is opened or read before `post`."""
 
     def __init__(self, ca_file: Path | None, proxy: str | None) -> None:
         self._ca_file = ca_file
@@ -98,10 +98,10 @@ class Poster:
             self._pool = urllib3.ProxyManager(proxy, retries=False, maxsize=1, ca_certs=ca_certs)
 
     def post(self, request: Request) -> Response:
-        """Send a request and wait for the response.
+        """Send a request and return the response.
 
         Raises:
-            Undelivered: there was no response, or its status is not 2xx.
+            Undelivered: no response arrived, or its status is not 2xx.
         """
         origin = origin_of(request.url)
         self._check_ca()
@@ -124,7 +124,7 @@ class Poster:
             raise _undelivered(origin, error) from None  # its text has the address
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the pooled connections."""
         self._pool.clear()
 
     def _check_ca(self) -> None:
@@ -138,16 +138,16 @@ class Poster:
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of an address: the part without secrets."""
+    """Return scheme, host and port of an address: the part without secrets."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def secret_in(path: Path) -> str:
-    """Read a secret: the first line of a file.
+    """Return the secret in the first line of a file.
 
     Raises:
-        Undelivered: there is none.
+        Undelivered: the file cannot be read, or its first line is empty.
     """
     try:
         secret = first_line(path).strip()
@@ -197,13 +197,13 @@ def _retry_after_s(response: BaseHTTPResponse) -> float | None:
 
 
 def _cause(error: HTTPError | OSError) -> BaseException:
-    """What urllib3 wraps: the cause of its error, or one of the error's arguments."""
+    """Return the error that urllib3 wraps: the cause of its error, or an argument of it."""
     behind = (error.__cause__, *error.args) if isinstance(error, HTTPError) else ()
     return next((each for each in behind if isinstance(each, BaseException)), error)
 
 
 def _undelivered(origin: str, error: HTTPError | OSError | ValueError) -> Undelivered:
-    """The error in our own words: the library's text may have the address or a header."""
+    """Return the error with a text of our own: the library's may have the address or a header."""
     if isinstance(error, ValueError):
         why = f"{origin}: the address or a header has characters that HTTP does not allow"
         return Undelivered(why, permanent=True)
@@ -213,7 +213,7 @@ def _undelivered(origin: str, error: HTTPError | OSError | ValueError) -> Undeli
         return Undelivered(f"{origin}: TLS failed: {error}", permanent=False)
     if isinstance(error, NameResolutionError):
         return Undelivered(f"{origin}: the host name cannot be resolved", permanent=False)
-    early = isinstance(error, ConnectTimeoutError)  # also one that is refused
+    early = isinstance(error, ConnectTimeoutError)  # also a refused connection
     cause = _cause(error)
     why = "the connection timed out" if early else "no response"
     if isinstance(cause, OSError) and cause.strerror:

@@ -1,4 +1,4 @@
-"""What a receiver gets about one alert: that it is active, still active, or resolved."""
+"""A notification about one alert: it is active, still active, or resolved."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ NOT_KNOWN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notification:
-    """One alert for one receiver.
+    """A notification about one alert to one receiver.
 
     Attributes:
-        resolved_ms: None: the alert is active.
-        repeats: how often the receiver was notified before that it is active.
+        resolved_ms: when the alert was resolved; None: it is active.
+        repeats: number of earlier notifications that the alert is active.
         is_known: whether the condition held at the last tick; False: stale data may hide that it
-            does not hold any more.
-        reactivations: how often it became active again soon after it was resolved.
+            no longer holds.
+        reactivations: number of times the alert became active again soon after its resolution.
     """
 
     alert: Alert
@@ -33,7 +33,7 @@ class Notification:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether it reports a resolution."""
+        """Whether the notification reports a resolution."""
         return self.resolved_ms is not None
 
     @property
@@ -43,17 +43,17 @@ class Notification:
 
     @property
     def since_ms(self) -> int:
-        """When the condition began."""
+        """When the condition began, or else when the alert became active."""
         return self.active_since_ms if self.alert.since_ms is None else self.alert.since_ms
 
     @property
     def idempotency_key(self) -> str:
-        """The same when the same notification is sent twice, as after a lost response."""
+        """A key that stays the same when a notification is sent again, as after a lost response."""
         alert = self.alert.fingerprint
         return f"kraftgate-{alert}-{self.active_since_ms}-{self.status}-{self.repeats}"
 
     def details(self) -> tuple[str, ...]:
-        """Facts beyond the description, a sentence each."""
+        """Return the facts beyond the description, one sentence each."""
         found = list(self.alert.details)
         if not self.is_resolved and not self.is_known:
             found.append(NOT_KNOWN)
@@ -65,7 +65,7 @@ class Notification:
         return tuple(found)
 
     def annotations(self, runbook_url: str) -> Mapping[str, str]:
-        """The annotations of the Prometheus rule, and the details.
+        """Return the annotations of the Prometheus rule, and the details.
 
         Args:
             runbook_url: Base address of the alert pages.
@@ -80,10 +80,10 @@ class Notification:
         return {**found, "details": details} if details else found
 
     def labels(self) -> Mapping[str, str]:
-        """The labels of the alert and its name, as in Prometheus."""
+        """Return the alert's name and labels, as in Prometheus."""
         return {"alertname": self.alert.name, **self.alert.labels}
 
 
 def page_url(alert: Alert, runbook_url: str) -> str:
-    """The address of the alert's page, below `runbook_url`."""
+    """Return the address of the alert's page, below `runbook_url`."""
     return f"{runbook_url}/{alert.name}.md"

@@ -1,4 +1,4 @@
-"""The notifier of one `kraftgate run`: every configured receiver and heartbeat."""
+"""The notifier of one `kraftgate run`, with each configured receiver and heartbeat."""
 
 import logging
 import time
@@ -17,12 +17,12 @@ from orchestrator.output.printing import echo
 from orchestrator.run.assessed import Tick
 
 _END_S: Final = 10.0
-"""The longest wait for receivers at the end; the next run sends what they did not get."""
+"""The longest wait for receivers at the end; the next run sends the rest."""
 _log: Final = logging.getLogger(__name__)
 
 
 class Notifier:
-    """A sender for each configured receiver and each heartbeat."""
+    """Notifies each configured receiver and sends each heartbeat."""
 
     def __init__(self, config: Config) -> None:
         alerts = config.alerts
@@ -48,7 +48,7 @@ class Notifier:
         self._dead: set[str] = set()
 
     def submit(self, tick: Tick) -> None:
-        """Notify of the alerts of a tick; returns at once, whatever the receivers do."""
+        """Pass the active alerts of a tick to each receiver's thread; returns at once."""
         active = {
             each.alert.fingerprint: each
             for one in tick.clusters
@@ -62,17 +62,17 @@ class Notifier:
                 _log.error("%s gets no more notifications: its thread has ended", sender.name)
 
     def polled(self) -> None:
-        """The clusters were polled just now."""
+        """Record that the clusters were polled just now."""
         for heartbeat in self._heartbeats:
             heartbeat.polled()
 
     def stats(self) -> Mapping[str, SenderStats]:
-        """The counters of each receiver, by name."""
+        """Return the counters of each receiver and heartbeat, by name."""
         stats = {each.name: each.stats for each in self._senders}
         return stats | {each.name: each.stats for each in self._heartbeats}
 
     def close(self) -> None:
-        """Send what is due, and end; print what could not be sent."""
+        """Send the notifications that are due and stop; print those that could not be sent."""
         deadline_s = time.monotonic() + _END_S
         for heartbeat in self._heartbeats:
             heartbeat.end()
@@ -86,7 +86,7 @@ class Notifier:
 
 @contextmanager
 def notifying(config: Config) -> Iterator[Notifier]:
-    """Notify the receivers until the block ends."""
+    """Yield a notifier that notifies the receivers until the block ends."""
     alerts = config.alerts
     names = [name for name, _ in alerts.destinations()]
     if names:
@@ -105,7 +105,7 @@ def notifying(config: Config) -> Iterator[Notifier]:
 
 
 def print_active_alerts(tick: Tick) -> None:
-    """Print the alerts that are active when the run ends: they are not known to be resolved."""
+    """Print the alerts that are active when the run ends: nothing shows that they are resolved."""
     for one in tick.clusters:
         for each in one.assessment.alerts.active():
             labels = {k: v for k, v in each.alert.labels.items() if k != "severity"}

@@ -1,8 +1,9 @@
 """Sends to one receiver from its own thread, so that the tick never waits for a receiver.
 
-Newly submitted alerts replace older ones: only what is active now matters, and the delivery file
-has what was sent. After a failure the next attempt waits; the wait doubles up to a minute and is
-jittered. A notification that a receiver rejects is sent again after five minutes.
+Newly submitted alerts replace older ones: only the active alerts matter, and the delivery file
+records the notifications that were sent. After a failure the next attempt waits; the wait doubles
+up to a minute and has jitter. A notification that a receiver rejects is sent again after five
+minutes.
 """
 
 import logging
@@ -30,14 +31,14 @@ _log: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SenderStats:
-    """What one receiver accepted and rejected, since the process began except for the times.
+    """The counters of one receiver; only the times include earlier processes.
 
     Attributes:
         sent: accepted notifications.
         failed: failed attempts.
         waiting: notifications that are due.
-        success_ms: of the last accepted one; None: there was none.
-        error: of the last attempt; None: it succeeded.
+        success_ms: when the receiver last accepted a notification; None: never.
+        error: the error of the last attempt; None: it succeeded.
     """
 
     sent: int = 0
@@ -48,7 +49,7 @@ class SenderStats:
 
 
 class Sender:
-    """One receiver and its thread.
+    """Sends to one receiver, from a thread of its own.
 
     Args:
         jitter: Returns a number from 0 to 1.
@@ -88,20 +89,20 @@ class Sender:
             self._changed.notify()
 
     def end(self) -> None:
-        """Send what is due, each once, and stop; returns at once."""
+        """Let the thread send each due notification once and stop; returns at once."""
         with self._changed:
             self._ends = True
             self._changed.notify()
 
     def unsent(self, within_s: float) -> tuple[Notification, ...]:
-        """Wait for the end, at most so long; what was not sent, the next run sends."""
+        """Wait at most this long for the thread; return the rest, which the next run sends."""
         self._thread.join(within_s)
         if self._submitted is None:
             return ()
         return delivery.due(self._state.deliveries, self._submitted, self._policy, self._clock_ms())
 
     def is_alive(self) -> bool:
-        """Whether its thread runs."""
+        """Whether the thread runs."""
         return self._thread.is_alive()
 
     def _work(self) -> None:
@@ -116,7 +117,7 @@ class Sender:
             self._channel.close()
 
     def _next(self) -> tuple[ActiveAlerts | None, bool]:
-        """Wait for new alerts, and until the next attempt may be made."""
+        """Wait for new alerts and for the time of the next attempt."""
         with self._changed:
             left_s = max(0.0, self._not_before_s - time.monotonic())
             timeout_s = None if self.stats.waiting == 0 or self._failures == 0 else left_s
@@ -127,7 +128,7 @@ class Sender:
             return self._submitted, self._ends
 
     def _send(self, active: ActiveAlerts, *, closing: bool) -> None:
-        """Send all that is due, until the receiver is unreachable."""
+        """Send every notification that is due, until the receiver is unreachable."""
         before = self._state.deliveries
         after = delivery.update(before, active)
         for fingerprint in delivery.expired(after, self._clock_ms()):
@@ -152,14 +153,14 @@ class Sender:
         return [each for each in found if each.idempotency_key not in self._rejected]
 
     def _attempt(self, notifications: Sequence[Notification]) -> bool:
-        """Send some; whether to go on with the next."""
+        """Send some notifications; return whether to continue with the next."""
         before, now_ms = self._state.deliveries, self._clock_ms()
         self._save({"deliveries": delivery.mark_sending(before, notifications)})
         try:
             self._channel.notify(notifications, now_ms)
         except Undelivered as error:
             self._failed(before, notifications, error)
-            if error.permanent and len(notifications) > 1:  # perhaps one of them only
+            if error.permanent and len(notifications) > 1:  # perhaps only one of them is rejected
                 return all(self._attempt([each]) for each in notifications)
             return error.permanent
         if self._failures:
@@ -189,7 +190,7 @@ class Sender:
         self._count(failed=1, error=why)
 
     def _save(self, changed: dict[str, object], *, write: bool = True) -> None:
-        """Change the state and its file; notifications are sent also when the disk is full."""
+        """Change the state and write its file; a full disk does not stop notifications."""
         self._state = self._state.model_copy(update=changed)
         if not write:
             return

@@ -1,7 +1,7 @@
 """Heartbeats: a request at a fixed interval while Kraftgate polls the clusters.
 
-A process that is gone cannot report that. A service that expects the heartbeat reports it instead
-(healthchecks.io, Dead Man's Snitch, Opsgenie heartbeats, or one's own).
+A process that has ended cannot report that. A service that expects the heartbeat reports it instead
+(healthchecks.io, Dead Man's Snitch, Opsgenie heartbeats, or the user's own service).
 """
 
 import logging
@@ -19,19 +19,19 @@ from orchestrator.notify.notification import Notification
 from orchestrator.notify.sender import SenderStats
 
 _POLLED_S_MAX: Final = 60.0
-"""The clusters are polled several times a second; polling is stuck after so long without."""
+"""Polling is stuck after this time without a poll; usually there are several a second."""
 _log: Final = logging.getLogger(__name__)
 
 
 class HeartbeatChannel(Channel):
-    """One address that expects heartbeats."""
+    """The channel to one address that expects heartbeats."""
 
     def __init__(self, config: Heartbeat) -> None:
         super().__init__(config)
         self._config = config
 
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
-        """A heartbeat; the body is for people who debug it."""
+        """Return a heartbeat; its body only helps to debug."""
         url, secrets = secret_address(self._config.url, self._config.url_file)
         headers = header_values(self._config.header_files)
         body = as_json({"status": "watching", "at": iso(now_ms)})
@@ -39,7 +39,7 @@ class HeartbeatChannel(Channel):
 
 
 class HeartbeatSender:
-    """Sends to one address, from its own thread, while the clusters are polled."""
+    """Sends heartbeats to one address, from its own thread, while the clusters are polled."""
 
     def __init__(
         self,
@@ -60,12 +60,12 @@ class HeartbeatSender:
         self._thread.start()
 
     def polled(self) -> None:
-        """The clusters were polled just now."""
+        """Record that the clusters were polled just now."""
         self._polled_s = time.monotonic()
         self._first.set()
 
     def end(self) -> None:
-        """Send no more; returns at once."""
+        """Stop sending; returns at once."""
         self._ends.set()
         self._first.set()
 

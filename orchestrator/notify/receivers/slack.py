@@ -1,4 +1,4 @@
-"""Slack's incoming webhooks: one message when an alert becomes active, one when it is resolved.
+"""Slack's incoming webhooks: one message for an active alert, one for its resolution.
 
 https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
 """
@@ -21,7 +21,7 @@ from orchestrator.notify.http_post import Request, Response
 from orchestrator.notify.notification import Notification, page_url
 
 _TEXT_MAX: Final = 3000
-"""Slack's limit for a section."""
+"""Slack's limit for the text of a section."""
 _RESOLVED: Final = "#2eb886"
 _COLOURS: Final = {
     Severity.CRITICAL: "#d40e0d",
@@ -31,7 +31,7 @@ _COLOURS: Final = {
 
 
 class SlackChannel(Channel):
-    """One channel of Slack."""
+    """The receiver for one Slack channel."""
 
     def __init__(self, config: SlackReceiver, runbook_url: str) -> None:
         super().__init__(config)
@@ -40,7 +40,7 @@ class SlackChannel(Channel):
         self._url = ""
 
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
-        """One message with a coloured bar."""
+        """Return one message with a coloured bar."""
         (one,) = notifications
         self._url, secrets = secret_address(None, self._url_file)
         title = _title(one)
@@ -55,7 +55,7 @@ class SlackChannel(Channel):
         return Request(url=self._url, body=as_json(body), headers={}, secrets=secrets)
 
     def accepted(self, response: Response) -> str:
-        """Slack responds `ok`."""
+        """Return the summary of the response `ok`, which Slack sends."""
         if response.body.strip() != "ok":
             raise unexpected_response("Slack", self._url)
         return f"{response.status} ok"
@@ -81,13 +81,13 @@ def _title(one: Notification) -> str:
 
 
 def _subject(one: Notification) -> str:
-    """The labels as text, the cluster and the broker among them."""
+    """Return the labels as text, including the cluster and the broker."""
     labels = {k: v for k, v in one.alert.labels.items() if k not in ("severity", "verdict")}
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in labels.items())
 
 
 def _moment(at_ms: int) -> str:
-    """A time that Slack shows in the reader's time zone."""
+    """Return a time that Slack shows in the reader's time zone."""
     utc = f"{date_text(at_ms)} {time_text(at_ms)[:8]} UTC"
     return f"<!date^{at_ms // 1000}^{{date_short_pretty}} {{time_secs}}|{utc}>"
 
