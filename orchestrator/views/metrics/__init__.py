@@ -1,6 +1,6 @@
-"""What Prometheus scrapes from `kraftgate run`: the last look at every cluster, as metrics.
+"""The metrics that Prometheus scrapes from `kraftgate run`: the last tick of every cluster.
 
-The loop that shows the clusters puts each look on the `Board`; the listener's threads read it from
-there. What is not known makes no sample, so that nobody takes it for zero; times are timestamps,
-so that an age is Prometheus' to work out; nothing is told of single partitions.
+The loop puts each tick on the `Board`; the threads of the listener read it from there. An unknown
+value has no sample, so that nobody takes it for zero. A time is a timestamp, so that Prometheus
+computes the age. No metric describes a single partition.
 """

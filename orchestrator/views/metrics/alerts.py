@@ -1,4 +1,4 @@
-"""The alerts as metrics, which the Prometheus rules read, and the counters of the notifier."""
+"""The metrics of the alerts, which the Prometheus rules read, and the notifier's counters."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -67,7 +67,7 @@ def add_notifications(into: Exposition, receivers: Mapping[str, SenderStats]) ->
 
 
 def add_alerts(into: Exposition, cluster: str, alerts: AlertStates) -> None:
-    """Add each alert, and the number of alerts by name and severity."""
+    """Add each alert, and for each rule the number of active and of pending alerts."""
     if alerts.at_ms is None:
         return
     counts = Counter(
@@ -89,9 +89,9 @@ def add_alerts(into: Exposition, cluster: str, alerts: AlertStates) -> None:
 
 
 def _add_alert(into: Exposition, cluster: str, one: AlertState) -> None:
-    """Add an alert, unless Kraftgate waits for a time that the Prometheus rule does not have.
+    """Add an alert, unless it is pending and its Prometheus rule has no `for`.
 
-    A stalled broker without timestamps is such a case: its rule has no `for`.
+    A stalled broker without timestamps is such a case: only Kraftgate waits for it.
     """
     alert = one.alert
     if one.active_since_ms is None and (alert.name, alert.severity) not in _WAITING_RULES:

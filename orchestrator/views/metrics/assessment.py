@@ -1,4 +1,4 @@
-"""The hazards and the waits of one tick."""
+"""The metrics of one tick's hazards and waits."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ _WAITS: Final = JUDGED.gauge(
 
 
 def tell_hazards(into: Exposition, one: Assessed) -> None:
-    """Give the hazards that stand, and which do not, as far as that is known."""
+    """Add the active hazards, and for each kind whether it is active, where that is known."""
     name = one.name
     known = not hazards_not_known(one.assessment.view)
     standing = {each.kind for each in one.hazards}
@@ -48,7 +48,7 @@ def tell_hazards(into: Exposition, one: Assessed) -> None:
 
 
 def tell_waits(into: Exposition, one: Assessed) -> None:
-    """Give how many waits there are of each name."""
+    """Add the number of waits of each kind; if the metadata log is not current, of found kinds."""
     found = [each.kind for each in one.waits]
     complete = one.assessment.log.state is SourceState.CURRENT
     for kind in WaitKind:

@@ -1,4 +1,4 @@
-"""One broker: its registration, its hold, its replicas by what is known of their directory."""
+"""The metrics of one broker: its registration, its hold, its replicas by directory state."""
 
 from typing import Final
 
@@ -62,14 +62,14 @@ _REPLICAS: Final = REPLICAS.gauge(
 def tell_broker(
     into: Exposition, cluster: str, broker: BrokerSummary, *, knows_partitions: bool
 ) -> None:
-    """Give what is known of one broker.
+    """Add the metrics of one broker.
 
-    `knows_partitions`: whether the metadata log has a say about replicas.
+    `knows_partitions`: whether the metadata log is authoritative for replicas.
     """
     at = (cluster, broker.id)
     into.state(_MODE, broker.mode, Mode, *at)
     if broker.epoch is None:
-        return  # it is in /brokers/ids, and no controller knows it
+        return  # it is in /brokers/ids, but not registered with the controllers
     into.value(_FENCED, broker.fenced, *at)
     into.value(_SHUTTING_DOWN, broker.in_controlled_shutdown, *at)
     into.time(_REGISTERED, broker.registered_ms, *at)

@@ -1,4 +1,4 @@
-"""One cluster as a whole: its phase, its metadata log, ZooKeeper's side of it, its events."""
+"""The metrics of one cluster: its phase, metadata log, ZooKeeper state, comparisons, events."""
 
 from typing import Final
 
@@ -71,7 +71,7 @@ _EVENTS: Final = CLUSTER.counter(
 
 
 def tell_cluster(into: Exposition, view: View, tally: Tally) -> None:
-    """Give what is known of the cluster as a whole."""
+    """Add the known values of the cluster as a whole."""
     summary = view.summary
     name = summary.cluster
     if knows_phase(view):
@@ -102,7 +102,7 @@ def tell_cluster(into: Exposition, view: View, tally: Tally) -> None:
 
 
 def tell_high_watermark(into: Exposition, cluster: str, offset: int | None) -> None:
-    """Give how far the metadata log goes."""
+    """Add the high watermark of the metadata log, None if unknown."""
     into.value(_HIGH_WATERMARK, offset, cluster)
 
 

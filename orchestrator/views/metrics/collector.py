@@ -1,4 +1,4 @@
-"""Makes the samples of one scrape from the last tick."""
+"""The collector that makes the samples of one scrape from the last tick."""
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
@@ -49,27 +49,27 @@ _SUBJECTS: Final = (
 
 
 def metrics() -> tuple[Metric, ...]:
-    """All metrics that a scrape may find, but those of the process (`kraftgate_process_`)."""
+    """Return all metrics that a scrape may have, except the process's (`kraftgate_process_`)."""
     return tuple(metric for subject in _SUBJECTS for metric in subject.metrics)
 
 
 class LastTick(Collector):
-    """Gives the last tick on a board."""
+    """Collects the samples of the last tick on a board."""
 
     def __init__(
         self, board: Board, receivers: Callable[[], Mapping[str, SenderStats]] = dict
     ) -> None:
-        """Prepare.
+        """Keep the sources of the samples; nothing is read yet.
 
         Args:
-            board: Where the last tick is.
-            receivers: Gives how it goes with each receiver of alerts.
+            board: Has the last tick.
+            receivers: Returns the counters of each receiver of alerts.
         """
         self._board = board
         self._receivers = receivers
 
     def collect(self) -> Iterator[Family]:
-        """All samples; before the first tick those of the process alone."""
+        """Yield all samples; before the first tick only those of the process and the receivers."""
         into = Exposition()
         into.value(_BUILD, 1, version("kraftgate"))
         add_notifications(into, self._receivers())

@@ -1,4 +1,4 @@
-"""How fast held brokers' replicas get their directories, and when the last one should have one."""
+"""The rate at which held brokers' replicas get their directories, and the estimated last time."""
 
 import enum
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ _ETA: Final = HOLDS.gauge(
 
 
 class Bound(enum.StrEnum):
-    """Of an estimate."""
+    """A bound of an estimate, as the value of the label `bound`."""
 
     EXPECTED = "expected"
     EARLIEST = "earliest"
@@ -42,7 +42,7 @@ class Bound(enum.StrEnum):
 def tell_etas(
     into: Exposition, summary: ClusterSummary, found: Mapping[int, Eta], now_ms: int
 ) -> None:
-    """Give what is estimated; `found`: of the held brokers."""
+    """Add the rates and estimates; `found` has those of the held brokers by id."""
     for broker in summary.brokers:
         if broker.id in found:
             into.value(_RATE, rate_per_second(broker), summary.cluster, broker.id)

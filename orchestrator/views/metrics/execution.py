@@ -1,4 +1,4 @@
-"""Where the walk through the runbook stands, and whether it needs a person."""
+"""The metrics of the execution: its checkpoint, and whether it needs an operator's decision."""
 
 from typing import Final
 
@@ -35,7 +35,7 @@ _TOLD: Final = WALK.gauge(
 
 
 def tell_walk(into: Exposition, cluster: str, walk: WalkTold) -> None:
-    """Give where the walk stands; of the checkpoint only while it stands at one."""
+    """Add the state of the execution; the checkpoint's only while it is at a checkpoint."""
     into.value(_PAUSED, walk.paused is not None, cluster)
     into.value(_EXECUTES, walk.execute, cluster)
     into.time(_TOLD, walk.at_ms, cluster)

@@ -1,6 +1,7 @@
-"""Metrics as they are declared, and the samples of one scrape.
+"""The declared metrics, and the samples of one scrape.
 
-A metric stands beside the code that fills it, in a `Subject`: whatever has the same first labels.
+A metric is declared next to the code that fills it, in a `Subject`: the metrics that share their
+first labels.
 """
 
 import enum
@@ -16,12 +17,12 @@ Kind = Literal["gauge", "counter", "info"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Metric:
-    """One metric family, equal to itself alone.
+    """One metric family; equal only to itself.
 
     Attributes:
-        name: as it is scraped, with `_total` or `_info`.
-        explains: what a value says, for whoever reads the exposition.
-        labels: in order.
+        name: the scraped name, with `_total` or `_info`.
+        explains: the help text: the meaning of a value.
+        labels: their names, in order.
     """
 
     name: str
@@ -31,10 +32,10 @@ class Metric:
 
 
 class Subject:
-    """Declares metrics whose names and labels begin alike.
+    """Declares metrics with a common prefix and common first labels.
 
     Attributes:
-        metrics: those that were declared, in that order.
+        metrics: the declared metrics, in order of declaration.
     """
 
     def __init__(self, prefix: str, *labels: str) -> None:
@@ -43,15 +44,15 @@ class Subject:
         self.metrics: list[Metric] = []
 
     def gauge(self, name: str, explains: str, *labels: str) -> Metric:
-        """Declare a value that comes and goes; `labels`: those behind the subject's own."""
+        """Declare a value that can increase and decrease; `labels` follow the subject's own."""
         return self._declare(name, explains, labels, "gauge")
 
     def counter(self, name: str, explains: str, *labels: str) -> Metric:
-        """Declare a number that only grows."""
+        """Declare a number that only increases; its name gets the suffix `_total`."""
         return self._declare(f"{name}_total", explains, labels, "counter")
 
     def info(self, name: str, explains: str, *labels: str) -> Metric:
-        """Declare what is told in labels alone."""
+        """Declare a metric whose labels carry the information; its name gets the suffix `_info`."""
         return self._declare(f"{name}_info", explains, labels, "info")
 
     def _declare(self, name: str, explains: str, labels: tuple[str, ...], kind: Kind) -> Metric:
@@ -72,10 +73,10 @@ class Exposition:
         self._samples: dict[Metric, dict[tuple[str, ...], float]] = {}
 
     def value(self, metric: Metric, value: float | None, *labels: object) -> None:
-        """Give a value, or none while it is not known; the same labels again replace it.
+        """Set a value, or nothing for None (unknown); the same labels replace an earlier value.
 
         Raises:
-            ValueError: there is another number of labels than declared.
+            ValueError: the number of labels differs from the declared one.
         """
         if len(labels) != len(metric.labels):
             raise ValueError(f"{metric.name} has the labels {metric.labels}, not {labels}")
@@ -83,18 +84,18 @@ class Exposition:
             self._samples.setdefault(metric, {})[tuple(map(str, labels))] = float(value)
 
     def time(self, metric: Metric, at_ms: int | None, *labels: object) -> None:
-        """Give a moment, in ms since the epoch; scraped are seconds."""
+        """Set a time, given in ms since the epoch, as seconds."""
         self.value(metric, None if at_ms is None else at_ms / 1000, *labels)
 
     def state(
         self, metric: Metric, now: enum.StrEnum, every: type[enum.StrEnum], *labels: object
     ) -> None:
-        """Give a state as one sample for each of its values, 1 for the one that is."""
+        """Set one sample for each value of a state: 1 for the current one, 0 for the others."""
         for each in every:
             self.value(metric, each is now, *labels, each)
 
     def families(self) -> Iterator[Family]:
-        """All that was given, as prometheus_client writes it."""
+        """Yield the samples as families of prometheus_client."""
         for metric, samples in self._samples.items():
             yield _family(metric, samples)
 

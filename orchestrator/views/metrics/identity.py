@@ -1,4 +1,4 @@
-"""What a cluster is, in labels: to be joined to its other metrics, and to be read."""
+"""The identity of a cluster as labels, to be displayed, and joined to its other metrics."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ _CLUSTER: Final = IDENTITY.info(
 
 
 def tell_identity(into: Exposition, one: ClusterRead) -> None:
-    """Give it, once anything of the cluster is known."""
+    """Add the identity, once at least one of its labels is known."""
     level = one.summary.metadata_version
     told: dict[str, str | None] = {
         "cluster_id": one.status.cluster_id,

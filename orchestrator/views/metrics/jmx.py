@@ -1,7 +1,7 @@
-"""The nodes' JMX numbers as Kraftgate read them, under one name each whatever an exporter's rules.
+"""The nodes' JMX numbers as Kraftgate read them, under names independent of any exporter's rules.
 
-Whoever scrapes the nodes has them already, under names that the rules of jmx_exporter give; these
-are those that the hazards are judged by, with the time at which they were read.
+A site that scrapes the nodes has these numbers already, under names that depend on the rules of its
+jmx_exporter. These are the numbers that the hazards are evaluated from, with the time of reading.
 """
 
 from types import MappingProxyType
@@ -57,7 +57,7 @@ _CONTRADICTIONS: Final = NODE.gauge(
 
 
 def tell_jmx(into: Exposition, cluster: str, image: JmxImage) -> None:
-    """Give each node's numbers; of one that cannot be read now, only since when."""
+    """Add each node's numbers; for a node that cannot be read now, only since when."""
     lasting = [each.node for each in image.contradictions if each.lasting]
     for node in image.nodes.values():
         at = (cluster, node.id)

@@ -1,4 +1,4 @@
-"""The brokers' log directories, as the brokers or a look on their host last told."""
+"""Metrics of the brokers' log directories, as last described by a broker or read on its host."""
 
 from typing import Final
 
@@ -32,7 +32,7 @@ _USABLE: Final = LOG_DIR.gauge("volume_usable_bytes", "The usable space of that 
 
 
 def tell_log_dirs(into: Exposition, cluster: str, disks: BrokerDisks) -> None:
-    """Give one broker's directories."""
+    """Add the directories of one broker; sizes only for current data of online directories."""
     at = (cluster, disks.id)
     into.time(_TOLD, disks.answered_ms, *at)
     into.time(_SILENT, disks.unreachable_since_ms, *at)

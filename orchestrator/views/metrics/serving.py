@@ -1,4 +1,4 @@
-"""Serves the metrics over HTTP, in threads of their own."""
+"""The HTTP listener for the metrics, in threads of its own."""
 
 import logging
 import socket
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 _SCRAPED_S: Final = 150.0
-"""Whoever did not come for so long does not scrape: Prometheus' default interval is a minute."""
+"""No Prometheus scrapes if no request came for this time; its default interval is a minute."""
 _LAST_SCRAPE_S: Final = 65.0
 _LOOK_S: Final = 0.1
 _CONNECTIONS_MAX: Final = 32
@@ -36,10 +36,10 @@ _LOG = logging.getLogger(__name__)
 
 
 class Served:
-    """The metrics at their address.
+    """The running listener of the metrics.
 
     Attributes:
-        at: where.
+        at: its address.
     """
 
     def __init__(self, at: HostPort, board: Board, scrapes: "_Scrapes") -> None:
@@ -50,10 +50,13 @@ class Served:
     def wait_until_told(
         self, wait: Callable[[float], bool], limit_s: float = _LAST_SCRAPE_S
     ) -> None:
-        """Wait until the last look was scraped, if somebody scrapes, so that the end is seen.
+        """Wait until Prometheus has scraped the last tick, if it scrapes, so that it has the end.
 
-        Else a migration that is finalized would stay in Prometheus as one that nobody watches.
-        `wait`: waits so many seconds, or says that it is time to end.
+        Otherwise Prometheus would keep a finalized migration as one that nothing monitors.
+
+        Args:
+            wait: Waits for this number of seconds; returns True when the process must end.
+            limit_s: The longest wait.
         """
         at_s, last = self._scrapes.at_s, self._board.last
         if at_s is None or time.monotonic() - at_s > _SCRAPED_S or self._scrapes.told is last:
@@ -71,12 +74,12 @@ def served(
     board: Board,
     receivers: Callable[[], Mapping[str, SenderStats]] = dict,
 ) -> Iterator[Served | None]:
-    """Listen until the block ends; None where nothing is configured.
+    """Listen until the block ends; None if `metrics` is not configured.
 
-    `receivers`: gives how it goes with each receiver of alerts.
+    `receivers`: returns the counters of each receiver of alerts.
 
     Raises:
-        ConfigError: nothing can listen there.
+        ConfigError: the address cannot be listened on.
     """
     if config.metrics is None:
         yield None
@@ -107,7 +110,7 @@ def served(
 
 
 class _Scrapes:
-    """The application, and which look was told to its end."""
+    """The WSGI application; it records which tick was written completely to a client, and when."""
 
     def __init__(self, inner: "WSGIApplication", board: Board) -> None:
         self._inner = inner
@@ -118,7 +121,7 @@ class _Scrapes:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer one request."""
+        """Return the response to one request, made from the board's last tick."""
         look = self._board.last
         return _Reply(self._inner(environ, start_response), lambda: self._answered(look))
 
@@ -127,7 +130,7 @@ class _Scrapes:
 
 
 class _Reply:
-    """An answer that says when all of it was written."""
+    """A response body that calls back when the server has written all of it."""
 
     def __init__(self, body: Iterable[bytes], written: Callable[[], None]) -> None:
         self._body = body
@@ -137,18 +140,18 @@ class _Reply:
         return iter(self._body)
 
     def close(self) -> None:
-        """The server is done with it."""
+        """Report that the server has finished writing the response."""
         self._written()
 
 
 class _Quiet(WSGIRequestHandler):
-    """Logs no requests: a live view may own the terminal. A silent connection is closed."""
+    """Logs no requests, because a live view may own the terminal; closes a silent connection."""
 
     timeout = _SILENT_S_MAX
     server: "_Server"
 
     def parse_request(self) -> bool:
-        """Read the head of a request."""
+        """Read the head of a request; a client that sent one ranks above a silent one."""
         whole = super().parse_request()
         if whole:
             host, port, *_ = self.client_address
@@ -156,29 +159,29 @@ class _Quiet(WSGIRequestHandler):
         return whole
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # its name there
-        """Nothing is logged."""
+        """Discard the line of the request log."""
 
 
 class _Server(ThreadingWSGIServer):
-    """Answers each request in a thread of its own, of which there are not too many."""
+    """Handles each request in its own thread, with a limit on the connections."""
 
     crowd: Crowd
     request_queue_size = 2 * _CONNECTIONS_MAX
-    """Connections that come at once wait here, not for TCP to try again a second later."""
+    """The backlog of simultaneous connections; without it TCP would retry each a second later."""
 
     def server_bind(self) -> None:
-        """Bind, and have every connection admitted."""
+        """Bind the socket and put the admission of connections in front of it."""
         super().server_bind()
         self.crowd = Crowd(_CONNECTIONS_MAX)
         self.socket = Door(self.socket, self.crowd)
 
     def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002
-        """Log that a client was silent, or gone before it had its answer."""
+        """Log at level INFO that a client was silent or closed before the end of its response."""
         _LOG.info("metrics: %s: %s", client_address, sys.exception())
 
 
 def _server(at: HostPort, application: "WSGIApplication") -> WSGIServer:
-    """Listen; an IPv6 address needs a socket of its own family."""
+    """Return a listening server; its address family is that of the address (IPv4 or IPv6)."""
     family = socket.getaddrinfo(at.host, at.port, type=socket.SOCK_STREAM)[0][0]
 
     class Server(_Server):

@@ -1,4 +1,4 @@
-"""How well a cluster is seen: each source's word on itself, and what of it is taken in."""
+"""The metrics of a cluster's sources: whether their data is current, and what is unprocessed."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ _UNREAD: Final = SOURCE.gauge(
 
 
 def tell_sources(into: Exposition, one: Assessed) -> None:
-    """Give each source that is configured."""
+    """Add each configured source."""
     name, unread = one.entry.name, one.unread
     for source, status in one.configured.items():
         into.value(_CURRENT, one.assessment.is_source_current(source), name, source)
