@@ -1,1 +1,1 @@
-"""What a person sees of a followed cluster: a table in a terminal, one line per change without."""
+"""The view of a cluster in a terminal: a table, or without a terminal one line per change."""

@@ -1,4 +1,4 @@
-"""A broker's replicas as a bar: one letter per state, so that it reads without colour too."""
+"""A bar of a broker's replicas, with one letter per state, so that it needs no colour."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -14,14 +14,14 @@ LETTERS: Final = {
     ReplicaState.OFFLINE: ("O", "white on red"),
     ReplicaState.LOST: ("L", "white on bright_red"),
 }
-"""In the order of the bar: what has a directory grows from the left."""
+"""In the order of the bar: from the left, the replicas that have a directory."""
 
 
 def cells(replicas: Mapping[ReplicaState, int], width: int) -> dict[ReplicaState, int]:
-    """Share out the bar's cells: in proportion, and at least one to every state that occurs.
+    """Return the number of cells of each state: in proportion, at least one if the state occurs.
 
-    The sum is `width` whenever there is a replica. A width below the number of states that
-    occur leaves out the states that come last.
+    The sum is `width` if there is a replica. If `width` is below the number of states that occur,
+    the last states are left out.
     """
     present = [state for state in LETTERS if replicas[state] > 0][:width]
     total = sum(replicas[state] for state in present)
@@ -37,7 +37,7 @@ def cells(replicas: Mapping[ReplicaState, int], width: int) -> dict[ReplicaState
 
 
 def bar(replicas: Mapping[ReplicaState, int], width: int) -> Text:
-    """Draw the bar; a broker without replicas has an empty one."""
+    """Return the bar; for a broker without replicas, the text `no replicas`."""
     drawn = Text(no_wrap=True)
     for state, count in cells(replicas, width).items():
         letter, style = LETTERS[state]
@@ -48,7 +48,7 @@ def bar(replicas: Mapping[ReplicaState, int], width: int) -> Text:
 
 
 def legend() -> Text:
-    """What the letters mean."""
+    """Return the meanings of the letters."""
     told = Text()
     for state, (letter, style) in LETTERS.items():
         told.append(letter, style=style)

@@ -1,7 +1,7 @@
-"""Blocks of lines for the terminal, each with how much it matters; see `layout`.
+"""Blocks of lines for the terminal, each with the space that it needs; see `layout`.
 
-Every text goes over as many lines as it needs: what is cut off in the night is what was needed.
-Only where there is no room a block ends early, and says so.
+A text wraps over as many lines as it needs: a cut could hide the part that the operator needs.
+A block ends early only if there is no room, and then shows an ellipsis.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,10 +20,10 @@ _MORE: Final = "…"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Something that is drawn over some lines.
+    """A part of the screen that is drawn over some lines.
 
     Attributes:
-        draw: gives what is drawn over so many lines, at least one.
+        draw: returns the content for this number of lines, at least one.
     """
 
     want: Want
@@ -33,7 +33,7 @@ class Block:
 def lines_of(
     texts: Iterable[Text], width: int, *, rank: int, least: int = 0, floor: int = 0
 ) -> Block:
-    """A block of texts, one below the other; it ends early where there is no room."""
+    """Return a block of texts, one below the other; it ends early if there is no room."""
     lines = [line for each in texts for line in wrapped(each, width)]
 
     def draw(count: int) -> Sequence[Text]:
@@ -49,17 +49,17 @@ def lines_of(
 
 
 def blank(rank: int) -> Block:
-    """An empty line, which goes first."""
+    """Return an empty line; with a high rank it is the first to be dropped."""
     return Block(want=Want(lines=1, rank=rank), draw=lambda _: [Text("")])
 
 
 def text(words: str, style: str = "") -> Text:
-    """Words of strangers: what would turn the terminal over is shown instead."""
+    """Return foreign text; control characters, which could corrupt the terminal, are visible."""
     return Text(visible(words), style=style)
 
 
 def wrapped(line: Text, width: int) -> list[Text]:
-    """Break a text into lines of at most this width, at spaces where there are any."""
+    """Return the text as lines of at most this width, broken at spaces if there are any."""
     parts = line.wrap(console(width=width), width, overflow="fold")
     for each in parts:
         each.rstrip()

@@ -1,4 +1,4 @@
-"""The closing table: what became of every broker's latest registration, with offsets and times."""
+"""The closing table: the course of every broker's latest registration, with offsets and times."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from orchestrator.output.formatting import event_fields, pairs
 
 
 def closing(summary: ClusterSummary) -> RenderableType:
-    """Draw the table; times are the records' own, in UTC."""
+    """Return the table; its times are those of the records, in UTC."""
     offset = "-" if summary.metadata_offset is None else str(summary.metadata_offset)
     head = Text(summary.cluster, style="bold")
     head.append(f"  phase {summary.phase}", style="bold cyan")
@@ -36,12 +36,12 @@ def closing(summary: ClusterSummary) -> RenderableType:
 
 
 def event_lines(events: Sequence[Event]) -> list[str]:
-    """Give every event as one line of `key=value`."""
+    """Return each event as one line of `key=value`."""
     return [pairs(event_fields(event)) for event in events]
 
 
 def early_text(broker: BrokerSummary) -> str:
-    """How early Kafka unfenced it: `32 pending for 70 ms`; `no` when it did not."""
+    """Return how early Kafka unfenced the broker: `32 pending for 70 ms`; `no` if it did not."""
     early = broker.unfenced_early
     if early is None:
         return "no"
@@ -51,7 +51,7 @@ def early_text(broker: BrokerSummary) -> str:
 
 
 def held_text(broker: BrokerSummary) -> str:
-    """How long it was held: from its registration to the completing record."""
+    """Return how long the broker was held: from its registration to the completing record."""
     if broker.held:
         return "still held"
     if broker.registered_ms is None or broker.assignments_complete_ms is None:

@@ -1,4 +1,4 @@
-"""The walk through the runbook, as every view shows it: where it stands, and what holds it."""
+"""The execution of the runbook in the terminal: its checkpoint, and the reasons that block it."""
 
 from rich.text import Text
 
@@ -10,7 +10,7 @@ from orchestrator.views.terminal.layout import Want
 
 
 def walk_blocks(walk: WalkTold, width: int) -> list[Block]:
-    """Draw where the walk stands, and what is to be done by hand."""
+    """Return the checkpoint of the execution and the instructions for a step by hand."""
     head = text(f"runbook {walk.runbook}", "bold")
     if walk.path is not None:
         head.append_text(text(f"  rolling back: {walk.path}", "bold magenta"))
@@ -23,7 +23,7 @@ def walk_blocks(walk: WalkTold, width: int) -> list[Block]:
         head.append("  steps by hand", style="not bold")
     if walk.paused is not None:
         head.append_text(text(f"  PAUSED by {walk.paused}", "bold yellow"))
-    # That nothing goes on is not to be overlooked.
+    # An operator must not overlook that the execution is paused.
     blocks = [lines_of([head], width, rank=9, least=1, floor=walk.paused is not None)]
     if walk.checkpoint is not None:
         at = text(f"> {walk.checkpoint}", "bold cyan")
@@ -41,7 +41,7 @@ def walk_blocks(walk: WalkTold, width: int) -> list[Block]:
 
 
 def walk_fields(walk: WalkTold) -> dict[str, object]:
-    """Where it stands as fields of a line."""
+    """Return the state of the execution as the fields of a line."""
     return {
         "checkpoint": walk.checkpoint,
         "stage": None if walk.stage is None else str(walk.stage),
@@ -54,13 +54,13 @@ def walk_fields(walk: WalkTold) -> dict[str, object]:
 
 
 def walk_key(walk: WalkTold) -> object:
-    """What makes a new line: not the words of a hold, which carry counts and ages."""
+    """Return the part whose change makes a new line; hold texts are left out: they have ages."""
     names = tuple(each.partition(":")[0] for each in walk.holds)
     return walk.checkpoint, walk.stage, walk.path, walk.outcome, walk.paused, names
 
 
 def _shown(shown: str, width: int) -> Block:
-    """What a person is to do, every word of it; what does not fit is in the runbook, too."""
+    """Return an operator's instructions in full; if they do not fit, the rest is in the runbook."""
     lines = [line for each in shown.strip().splitlines() for line in _indented(each, width)]
     rest = Text("  ... the rest: kraftgate runbook show"[:width], style="bold")
 
@@ -72,7 +72,7 @@ def _shown(shown: str, width: int) -> Block:
 
 
 def _indented(line: str, width: int) -> list[Text]:
-    """A line over as many as it needs, each as far in as it is."""
+    """Return a line wrapped over as many lines as it needs, each with the line's indentation."""
     words = line.lstrip()
     margin = " " * min(len(line) - len(words) + 2, max(0, width - 20))
     return [Text(margin).append_text(e) for e in wrapped(text(words), width - len(margin))] or [

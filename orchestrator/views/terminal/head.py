@@ -1,4 +1,4 @@
-"""The top of the screen: the cluster, its phase, what is known of it, and how current that is."""
+"""The top of the screen: the cluster, its phase, its facts, and how current the sources are."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from orchestrator.views.terminal.blocks import text
 
 
 def title(one: Assessed) -> Text:
-    """The cluster's name, its phase, and how old the metadata log's data is."""
+    """Return the cluster's name, its phase, and the age of the metadata log's data."""
     log = one.assessment.log
     line = text(one.name, "bold")
     line.append(f"  phase {one.summary.phase}", style="bold cyan")
@@ -38,7 +38,7 @@ def title(one: Assessed) -> Text:
 
 
 def steps(phase: Phase, width: int) -> Text:
-    """The phases as a line of steps; a phase beside the way stands alone."""
+    """Return the phases as a line of steps; a phase outside that order alone."""
     if phase not in WAY:
         return Text(f"[{phase}]"[:width], style="bold reverse")
     reached = WAY.index(phase)
@@ -54,7 +54,7 @@ def steps(phase: Phase, width: int) -> Text:
 
 
 def facts(summary: ClusterSummary, status: SourceStatus) -> Text:
-    """Numbers of the metadata log."""
+    """Return the numbers of the metadata log."""
     offset = "-" if summary.metadata_offset is None else str(summary.metadata_offset)
     unread = behind(status, summary.metadata_offset)
     controller = summary.active_controller
@@ -74,7 +74,7 @@ def facts(summary: ClusterSummary, status: SourceStatus) -> Text:
 
 
 def sources(one: Assessed) -> Text | None:
-    """How current what is seen beside the metadata log is; None: nothing is followed beside it."""
+    """Return how current the sources other than the metadata log are; None: there are none."""
     line = Text()
     for words, style in _sources(one):
         line.append("  " if line else "")
@@ -96,7 +96,7 @@ def _sources(one: Assessed) -> Iterator[tuple[str, str]]:
 
 
 def _zookeeper(one: Assessed, found: SourceCurrency) -> tuple[str, str] | None:
-    """Return what only ZooKeeper can be: not seen, or not in use any more; None: neither."""
+    """Return a state that only ZooKeeper has: unreachable or no longer in use; None: neither."""
     seen = one.summary.zookeeper
     since_ms = None if seen is None else seen.blind_since_ms
     if one.summary.phase in WITHOUT_ZOOKEEPER and found.state is not SourceState.CURRENT:

@@ -1,6 +1,6 @@
-"""What is drawn where there is not room for all: who gives way first, and to how few lines.
+"""The lines that each block gets where not all fit: which block shrinks first, and to how few.
 
-Pure: counts of lines in, counts of lines out. Nothing here knows what the lines say.
+Pure: it computes counts of lines from counts of lines and does not know their content.
 """
 
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Want:
-    """A block of lines that would be drawn.
+    """The number of lines that a block needs, and how far it can shrink.
 
     Attributes:
-        lines: so many, if there is room.
-        least: so many stay while others can give way.
-        floor: so many stay always.
-        rank: who has the highest gives way first.
+        lines: the number of lines if there is room.
+        least: the number that remains while other blocks can shrink.
+        floor: the number that always remains.
+        rank: the block with the highest rank shrinks first.
     """
 
     lines: int
@@ -25,7 +25,7 @@ class Want:
 
 
 def fit(wants: Sequence[Want], height: int) -> list[int]:
-    """Give each so many lines that all fit; more than `height` only where the floors are."""
+    """Return the lines of each block so that all fit; only the floors can exceed `height`."""
     given = [each.lines for each in wants]
     order = sorted(range(len(wants)), key=lambda at: -wants[at].rank)
     for floors in ([each.least for each in wants], [each.floor for each in wants]):
@@ -38,7 +38,7 @@ def fit(wants: Sequence[Want], height: int) -> list[int]:
 
 
 def share(heights: Sequence[int], height: int) -> list[int]:
-    """Share lines out: nobody more than they want, and what one leaves goes to the others."""
+    """Return each part's lines: at most its height; lines that one leaves go to the others."""
     given = [0] * len(heights)
     left, open_ = height, sorted(range(len(heights)), key=lambda at: heights[at])
     while open_:

@@ -1,10 +1,10 @@
-"""Without a terminal: one line per change, stable `key=value` fields, made to be searched.
+"""One line per change, for output that is not a terminal: stable, searchable `key=value` fields.
 
     2026-11-21T00:30:01.123Z cluster=prod change=phase phase=hybrid was=copying offset=413
 
-`change` is one of cluster, phase, controller, broker, event, hazard, checkpoint, waiting; the time
-in front is when the change was seen, `at` in an event is the record's own. Ages and estimates make
-no line.
+`change` is one of cluster, phase, controller, broker, event, hazard, checkpoint, waiting. The
+leading time is the tick that found the change; `at` in an event is the record's own time. A change
+of only an age or an estimate makes no line.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ from orchestrator.views.terminal.execution import walk_fields, walk_key
 
 
 def changes(before: Assessed | None, after: Assessed) -> list[str]:
-    """Tell what changed between two ticks of one cluster; all of it when there was none."""
+    """Return the changes between two ticks of one cluster; the whole state if `before` is None."""
     summary, waits = after.summary, after.waits
     head = f"{iso(after.now_ms)} cluster={summary.cluster}"
     was = None if before is None else before.summary
@@ -113,7 +113,7 @@ def _walk_changes(before: WalkTold | None, after: WalkTold | None) -> Iterator[s
 
 
 def _which(hazard: Hazard) -> tuple[HazardKind, int | None]:
-    """What a hazard is, without its words: they carry ages and counts."""
+    """Return the identity of a hazard; its text has ages and counts."""
     return hazard.kind, hazard.broker
 
 
@@ -122,7 +122,7 @@ def broker_fields(
 ) -> dict[str, object]:
     """Return a broker's state as fields, always the same ones in the same order.
 
-    What the metadata log does not count is None; `total` is then that of the broker's disks.
+    A value that the metadata log does not count is None; `total` then counts the broker's disks.
     """
     counts = log_counts(summary, broker)
     total = sum(broker.replicas.values()) if counts else on_disk(summary, broker.id)
@@ -145,5 +145,5 @@ def broker_fields(
 
 
 def _names(reasons: tuple[Wait, ...]) -> list[tuple[str, int | None]]:
-    """What a wait is, without its words: they carry ages and would change each second."""
+    """Return the identity of each wait; its text has ages and would change each second."""
     return [(wait.kind, wait.broker) for wait in reasons]

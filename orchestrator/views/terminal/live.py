@@ -1,7 +1,7 @@
-"""Keeps a view up to date while clusters are followed, until told to stop.
+"""Keeps a view up to date while the clusters are polled, until it must stop.
 
-`drive` ticks about four times a second and hands each tick to a view: `TableView` on a
-terminal, `LineView` elsewhere. Ctrl-C and SIGTERM set a `Stop`; a second one interrupts at once.
+`drive` ticks about four times a second and passes each tick to a view: `TableView` on a terminal,
+`LineView` elsewhere. Ctrl-C and SIGTERM set a `Stop`; a second signal interrupts at once.
 """
 
 import signal
@@ -24,20 +24,20 @@ from orchestrator.views.terminal.table import Picture
 
 _EVERY_S: Final = 0.25
 _LEAST: Final = 2
-"""A cluster's title, and what it waits for."""
+"""The fewest lines of a cluster: its title, and what it waits for."""
 _ROOMY: Final = 4
-"""With fewer lines for each, clusters stand one below the other without a line between."""
+"""With fewer lines than this for each cluster, no empty lines separate the clusters."""
 
 
 class Stop:
-    """Set by Ctrl-C or SIGTERM while it is entered; then the view ends in good order."""
+    """Is set by Ctrl-C or SIGTERM while it is entered; the view then ends in an orderly way."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> "Stop":
-        """Take the signals."""
+        """Install the signal handlers."""
         for number in (signal.SIGINT, signal.SIGTERM):
             self._before[number] = signal.getsignal(number)
         self.take_signals()
@@ -49,25 +49,25 @@ class Stop:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        """Give the signals back."""
+        """Restore the earlier signal handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]  # it came from getsignal
 
     def take_signals(self) -> None:
-        """Take the signals, also back from a library (PySpark takes Ctrl-C when it starts)."""
+        """Install the handlers, also after a library did (PySpark takes Ctrl-C when it starts)."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
 
     def is_set(self) -> bool:
-        """Whether it is time to end."""
+        """Whether the view must end."""
         return self._event.is_set()
 
     def set(self) -> None:
-        """End at the next look."""
+        """End the view at the next tick."""
         self._event.set()
 
     def wait(self, seconds: float) -> bool:
-        """Sleep, unless it is time to end."""
+        """Sleep until the time is over or the view must end; return whether it must."""
         return self._event.wait(seconds)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
@@ -80,10 +80,10 @@ class View(Protocol):
     """Shows the ticks of all clusters."""
 
     def show(self, tick: Tick) -> None:
-        """Bring the view up to date."""
+        """Update the view."""
 
     def close(self) -> None:
-        """Leave the last state behind."""
+        """Stop the view and leave its last state on the output."""
 
 
 class TableView:
@@ -103,7 +103,7 @@ class TableView:
         self._last: Tick | None = None
 
     def show(self, tick: Tick) -> None:
-        """Redraw, if anything that shows is new."""
+        """Redraw if the data, the second or the size of the terminal changed."""
         size = self._console.size
         key = (tuple(each.read for each in tick.clusters), tick.at_ms // 1000, size)
         self._last = tick
@@ -113,7 +113,7 @@ class TableView:
         self._live.update(_screen(tick.clusters, size.width, size.height), refresh=True)
 
     def close(self) -> None:
-        """Leave the alternate screen and print the last state where it stays."""
+        """Leave the alternate screen and print the last state on the normal screen."""
         self._live.stop()
         if self._last is not None:
             width = self._console.width
@@ -122,7 +122,7 @@ class TableView:
 
 
 def _screen(clusters: Sequence[Assessed], width: int, height: int) -> RenderableType:
-    """All clusters; where not even two lines are there for each, the first and a count."""
+    """Return all clusters; if there are not two lines for each, the first ones and a count."""
     shown = clusters[: max(1, (height - 1) // _LEAST)]
     if len(clusters) * _LEAST <= height:
         shown = clusters
@@ -139,24 +139,24 @@ def _screen(clusters: Sequence[Assessed], width: int, height: int) -> Renderable
 
 
 def picture(one: Assessed, width: int, height: int | None = None) -> RenderableType:
-    """Draw one cluster."""
+    """Return one cluster, over at most `height` lines."""
     return Picture(one, width).draw(height)
 
 
 def _apart(parts: Sequence[RenderableType]) -> list[RenderableType]:
-    """With an empty line between each two."""
+    """Return the parts with an empty line between them."""
     return [each for part in parts for each in (Text(""), part)][1:]
 
 
 class LineView:
-    """Writes one line per change."""
+    """Writes one line for each change."""
 
     def __init__(self, out: IO[str]) -> None:
         self._out = out
         self._before: dict[str, Assessed] = {}
 
     def show(self, tick: Tick) -> None:
-        """Write what changed since the last call."""
+        """Write the changes since the last call."""
         for one in tick.clusters:
             for line in changes(self._before.get(one.name), one):
                 write_line(self._out, line)
@@ -164,11 +164,11 @@ class LineView:
         self._out.flush()
 
     def close(self) -> None:
-        """Everything was written."""
+        """Do nothing: every line was written."""
 
 
 def drive(view: View, tick: Callable[[], Tick], stop: Stop, done: Callable[[Tick], bool]) -> None:
-    """Show every tick until `stop` is set or `done` says so; the view is closed after."""
+    """Show every tick until `stop` is set or `done` returns True; then close the view."""
     try:
         while not stop.is_set():
             now = tick()
@@ -181,5 +181,5 @@ def drive(view: View, tick: Callable[[], Tick], stop: Stop, done: Callable[[Tick
 
 
 def is_terminal(out: IO[str] | None = None) -> bool:
-    """Whether a table can be drawn there."""
+    """Whether a table can be drawn on this output (default: stdout)."""
     return console(file=out or sys.stdout).is_terminal and not console().is_dumb_terminal

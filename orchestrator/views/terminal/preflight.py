@@ -1,6 +1,6 @@
-"""What preflight found, for people: what blocks first, each with its evidence and the way out.
+"""The results of preflight for operators: first what blocks, with the evidence and the fix.
 
-The checks that passed stand last, one line each: who reads this wants to know what to do.
+The passed checks come last, one line each: the reader wants to know what to do.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,9 +34,9 @@ _INDENT: Final = 2
 def picture(
     cluster: str, overall: Outcome, results: Sequence[Result], over: str | None = None
 ) -> RenderableType:
-    """Draw one cluster's checks.
+    """Return one cluster's checks.
 
-    `over`: why there is nothing to migrate, if there is not.
+    `over`: why there is nothing to migrate, or None.
     """
     if over is not None:
         return Text(f"{cluster}  preflight: {over}", style=_STYLE[Outcome.PASS], overflow="fold")
@@ -98,13 +98,13 @@ def _loud(title: str, results: Sequence[Result], style: str) -> list[RenderableT
 
 
 class _Bullets:
-    """Lines with a dash, each broken under its own beginning."""
+    """Lines with a dash; a wrapped line is indented below its beginning."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = tuple(lines)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw them."""
+        """Yield the lines as a table."""
         del console, options
         table = Table.grid(padding=(0, 1, 0, 0))
         table.add_column(width=1)

@@ -1,4 +1,4 @@
-"""A row per broker, in a table that uses the whole width: what is left goes to the bar."""
+"""One row per broker, in a table over the whole width: the bar gets the remaining columns."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -19,13 +19,13 @@ _BAR_MIN: Final = 6
 _BAR_MAX: Final = 60
 _MODE_STYLE: Final = {Mode.ZOOKEEPER: "dim", Mode.MIGRATING: "yellow", Mode.KRAFT: "green"}
 _WIDE: Final = 76
-"""Below this, rate and the time since the last progress give way to the rest."""
+"""Below this width, the columns rate and last (time since the last progress) are dropped."""
 _ROOMY: Final = 100
-"""From here on an ETA stands with its interval."""
+"""From this width on, an ETA is shown with its interval."""
 
 
 def most_urgent_first(brokers: Sequence[BrokerSummary]) -> list[BrokerSummary]:
-    """Order by urgency, then by id."""
+    """Return the brokers by urgency, then by id."""
     return sorted(brokers, key=lambda broker: (urgency(broker), broker.id))
 
 
@@ -36,7 +36,7 @@ def broker_table(
     now_ms: int,
     width: int,
 ) -> Table:
-    """Return the rows of these brokers; `found`: the held brokers' estimates."""
+    """Return the rows of these brokers; `found` has the held brokers' estimates."""
     wide = width >= _WIDE
     heads = ["id", "mode", "state", "hold", "pending", "rate", "ETA", "last", "replicas"]
     columns = [
@@ -61,7 +61,7 @@ def broker_table(
 
 
 def eta_text(eta: Eta | None, *, roomy: bool) -> str:
-    """An estimate in at most six characters, with its interval in at most 21; `-`: none."""
+    """Return an estimate in at most six characters, with its interval in at most 21; `-`: none."""
     if eta is None or isinstance(eta, NoEstimate):
         return "-"
     about = short_age(eta.seconds * 1000)
@@ -71,7 +71,7 @@ def eta_text(eta: Eta | None, *, roomy: bool) -> str:
 
 
 def was_early(brokers: Sequence[BrokerSummary]) -> str | None:
-    """Return which brokers Kafka unfenced early, and for how long; None: none, or it lasts."""
+    """Return the brokers that were unfenced early, and for how long; None: none, or not over."""
     told = [
         f"broker {each.id} for {duration_text(each.unfenced_early.duration_ms)}"
         for each in brokers
@@ -81,7 +81,7 @@ def was_early(brokers: Sequence[BrokerSummary]) -> str | None:
 
 
 def _counted(summary: ClusterSummary, broker: BrokerSummary) -> str:
-    """Return pending of all replicas; `?` for what no source knows."""
+    """Return pending and total replicas; `?` for a number that no source knows."""
     if log_counts(summary, broker):
         return f"{broker.pending}/{sum(broker.replicas.values())}"
     total = on_disk(summary, broker.id)
@@ -120,7 +120,7 @@ def _state(broker: BrokerSummary) -> Text:
 
 
 def _since_progress(broker: BrokerSummary, now_ms: int) -> str:
-    """Time since the last assignment of a held broker, or since its registration."""
+    """Return the time since a held broker's last assignment, or else since its registration."""
     if not broker.held:
         return "-"
     since = broker.registered_ms if broker.progress is None else broker.progress.last_ms

@@ -1,8 +1,8 @@
 """One cluster on a terminal: header, phases, a row per broker, the latest events, the wait.
 
-A `Picture` is a pure function of what is known, the time and the space; it draws what fits. What
-is being waited for is always there, and so is the checkpoint of a walk; when brokers do not all
-fit, those that are not in order come first and the rest is counted.
+A `Picture` is a pure function of the assessment, the time and the space; it draws what fits. It
+always shows what the migration waits for and the checkpoint of an execution. If not all brokers
+fit, the most urgent ones come first and the others are counted.
 """
 
 import io
@@ -30,24 +30,24 @@ from orchestrator.views.terminal.waiting import hazard_blocks, waiting_blocks
 
 _EVENTS_MAX: Final = 12
 _EVENTS_LEAST: Final = 4
-"""Their title, and three."""
+"""The title and three events."""
 _BROKERS_LEAST: Final = 5
-"""The head, three rows, and how many there are besides."""
+"""The header, three rows, and the count of the others."""
 
 
 class Picture:
-    """One cluster, at most `width` columns wide."""
+    """The picture of one cluster, at most `width` columns wide."""
 
     def __init__(self, one: Assessed, width: int) -> None:
         self._blocks = list(_blocks(one, width))
 
     @property
     def height(self) -> int:
-        """How many lines it would have if there were room for all."""
+        """The number of lines of the whole picture."""
         return sum(each.want.lines for each in self._blocks)
 
     def draw(self, height: int | None = None) -> RenderableType:
-        """Draw it over so many lines at most; None: all of it."""
+        """Return the picture over at most `height` lines; None: all of it."""
         wants = [each.want for each in self._blocks]
         given = [each.lines for each in wants] if height is None else fit(wants, height)
         parts: list[RenderableType] = []
@@ -82,7 +82,7 @@ def _blocks(one: Assessed, width: int) -> Iterator[Block]:
 
 
 def _brokers(summary: ClusterSummary, etas: Mapping[int, Eta], now_ms: int, width: int) -> Block:
-    """A row for each broker and, when some are left out, a line that counts them."""
+    """Return a row for each broker and, if some are left out, a line that counts them."""
     brokers = summary.brokers
     if not brokers:
         return lines_of([Text("no broker is known yet", style="dim")], width, rank=11, least=1)
@@ -118,7 +118,10 @@ def _was_early(summary: ClusterSummary, width: int) -> Iterator[Block]:
 
 
 def _events(events: Sequence[Event], width: int) -> Block:
-    """The latest at the bottom, by cluster time; `kraftgate status --json` has them whole."""
+    """Return the latest events by cluster time, the last at the bottom, each cut to one line.
+
+    `kraftgate status --json` has them in full.
+    """
     lines = []
     for event in events:
         fields = {k: v for k, v in event_fields(event).items() if k not in {"at", "kind"}}
@@ -138,7 +141,7 @@ def _events(events: Sequence[Event], width: int) -> Block:
 
 
 def save_svg(renderable: RenderableType, path: Path, *, width: int = 100, title: str = "") -> None:
-    """Write a picture of what a terminal of this width would show."""
+    """Write the output of a terminal of this width as an SVG picture."""
     out = console(record=True, width=width, file=io.StringIO(), force_terminal=True)
     out.print(renderable)
     out.save_svg(str(path), title=title or "kraftgate run")

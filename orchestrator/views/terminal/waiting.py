@@ -1,7 +1,7 @@
-"""The bottom of the screen: what is dangerous, and the one thing that is waited for.
+"""The bottom of the screen: the hazards, and the one thing that the migration waits for.
 
-As in the console: why the runbook's checkpoint does not open goes before what the migration waits
-for by itself.
+As in the console, the reason that keeps the runbook's checkpoint closed comes before what the
+migration itself waits for.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,11 +21,11 @@ _HAZARDS_MAX: Final = 3
 _URGENT: Final = (WaitKind.BROKER_STALLED, WaitKind.SOURCE_ERROR)
 _HELD: Final = (WaitKind.BROKER_HELD, WaitKind.BROKER_STALLED)
 _ALL: Final = 1000
-"""More lines than there are: all of them."""
+"""More lines than any text has, so all of them."""
 
 
 def hazard_blocks(found: Sequence[Hazard], width: int) -> Iterator[Block]:
-    """Draw the gravest ones, and count the others."""
+    """Yield the first critical hazards, and a line that counts the others."""
     grave = [each for each in found if each.severity is Severity.CRITICAL]
     for number, each in enumerate(grave[:_HAZARDS_MAX]):
         line = text(f"HAZARD {each.text}", "bold red")
@@ -41,7 +41,7 @@ def hazard_blocks(found: Sequence[Hazard], width: int) -> Iterator[Block]:
 
 
 def waiting_blocks(one: Assessed, width: int) -> Iterator[Block]:
-    """Draw the one sentence that is always there, and what is waited for besides."""
+    """Yield the sentence that is always shown, and the other waits."""
     walk, reasons = one.walk, one.waits
     walked = walk if walk is not None and walk.outcome is None else None
     migration = one.assessment.headline + _eta(reasons, one.assessment.eta)
@@ -60,12 +60,12 @@ def waiting_blocks(one: Assessed, width: int) -> Iterator[Block]:
 
 
 def _sentence(words: str, style: str, width: int) -> Block:
-    """What gives way last of all."""
+    """Return the block that shrinks last."""
     return lines_of([text(words, style)], width, rank=1, least=_ALL, floor=1)
 
 
 def _is_violated(walk: WalkTold, hold: str) -> bool:
-    """Whether it will not come by itself: a person is needed, who must read why."""
+    """Whether the hold lasts until an operator acts, who must read the reason."""
     return any(
         each.verdict is Verdict.VIOLATED and hold.startswith(each.condition)
         for each in walk.findings

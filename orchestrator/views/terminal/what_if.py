@@ -1,4 +1,4 @@
-"""What would come of a failure, for people: how many of each fate, then the partitions to mind."""
+"""The predicted effect of a failure: the count of each fate, then the partitions in danger."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -39,7 +39,7 @@ _RESTS_ON: Final = {
 def picture(
     cluster: str, asked: Prediction, directories: Sequence[Prediction], notes: Sequence[str] = ()
 ) -> RenderableType:
-    """Draw the answer; `directories`: one line each; `notes`: beside the answer's own."""
+    """Return the prediction; `directories`: one line each; `notes`: added before its own notes."""
     parts: list[RenderableType] = [_head(cluster, asked), Text(""), _counts(asked)]
     minded = [each for each in asked.lines if each.fate not in HARMLESS]
     parts += _groups(minded[:SHOWN_MAX])
@@ -86,7 +86,7 @@ def _counts(asked: Prediction) -> RenderableType:
 
 
 def _groups(lines: Sequence[Line]) -> Iterator[RenderableType]:
-    """Partitions with one fate for one reason stand together: the reason is said once."""
+    """Yield the partitions grouped by fate, reason and basis, so that a reason appears once."""
     groups: dict[tuple[Fate, str, Basis], list[Line]] = {}
     for each in lines:
         groups.setdefault((each.fate, each.why, each.basis), []).append(each)
