@@ -1,5 +1,5 @@
-"""`kraftgate report`: what happened in a window, from the store and the audit trail alone.
+"""`kraftgate report`: an account of one window, from the store and the audit trail alone.
 
-`gather` reads a state directory; `build` folds what it has into a `model.Report`, which is the same
-for the same state; the `write_...` modules make a page, Markdown or JSON of it.
+`gather` reads a state directory; `build` folds its content into an `orchestrator.api.report`
+`Report`, which is the same for the same state; `formats` writes it as HTML, Markdown or JSON.
 """

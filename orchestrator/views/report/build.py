@@ -1,7 +1,7 @@
-"""Folds what was gathered into the report. Pure: the same state gives the same report.
+"""Folds the gathered facts into the report. Pure: the same state gives the same report.
 
-There is no clock here: `as_of` is the last moment of which the state directory knows anything, and
-what lasts, lasts until then.
+It reads no clock: `as_of` is the last moment that the state directory has, and a span without an
+end lasts until then.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,10 +35,10 @@ from orchestrator.views.report.gather import Gathered, State
 
 
 def build(state: State) -> Report:
-    """Make the report.
+    """Return the report.
 
     Raises:
-        pydantic.ValidationError: the trail's entries are of another version.
+        pydantic.ValidationError: an entry of the trail was written by another version.
     """
     audit = None
     if state.audit is not None:
@@ -128,7 +128,7 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
 
 
 def _dangers(found: Gathered, as_of_ms: int) -> Sequence[Hazard]:
-    """The hazards at the end, by what was current then."""
+    """Return the active hazards at the end, evaluated at `as_of_ms`."""
     snapshot = snapshot_of(
         found.entry, found.snapshot, as_of_ms, stall_after_ms=found.stall_after_ms
     )
@@ -136,7 +136,7 @@ def _dangers(found: Gathered, as_of_ms: int) -> Sequence[Hazard]:
 
 
 def _series(found: Gathered, window: Window, as_of_ms: int) -> Series | None:
-    """Replicas over the window; a hold may end behind it, and counts still."""
+    """Return the replicas over the window; a hold may end after it."""
     if found.transitions is None or window.began_at is None:
         return None
     until_ms = as_of_ms if window.ended_at is None else window.ended_at
@@ -144,7 +144,7 @@ def _series(found: Gathered, window: Window, as_of_ms: int) -> Series | None:
 
 
 def _as_of(one: ClusterRead, entries: Sequence[Entry]) -> int | None:
-    """The last moment of which anything is known; None: there is none."""
+    """Return the last moment that the facts have; None: there is none."""
     said: tuple[SourceStatus, ...] = (one.status, one.zookeeper, one.log_dirs, one.jmx)
     known = [
         *(each.observed_ms for each in said if each.observed_ms),

@@ -1,4 +1,4 @@
-"""Reads all that a state directory has of a window; nothing is asked of the cluster."""
+"""Reads all facts that a state directory has; it does not connect to the cluster."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ TRANSITIONS: Final = "transitions"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """What there is of one cluster.
+    """The facts about one cluster.
 
     Attributes:
-        entry: what is configured of it.
-        snapshot: its summary, every event, and what its sources last said.
-        entries: of the audit trail, as far as it is good.
-        transitions: None: none are kept, or they cannot be read.
-        unreadable: why not all of it could be read, in words.
-        runbooks: those that were walked, by their hash, as far as their text is there.
+        entry: its configuration.
+        snapshot: its summary, every event, and the last state of its sources.
+        entries: its entries in the audit trail, up to the last intact one.
+        transitions: None: none are stored, or they cannot be read.
+        unreadable: why some facts could not be read, in sentences.
+        runbooks: the executed runbooks by hash, if their text is stored.
         stall_after_ms: as configured.
     """
 
@@ -47,7 +47,7 @@ class Gathered:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ever seen of it."""
+        """Whether the state directory has no facts about it."""
         seen = self.snapshot.summary
         followed = seen.metadata_offset is not None or seen.zookeeper is not None or seen.disks
         return not (followed or self.entries or self.snapshot.events)
@@ -55,7 +55,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What a state directory has; `audit` None: there is no audit trail."""
+    """The content of a state directory; `audit` None: there is no audit trail."""
 
     audit: VerifyResult | None
     audit_file: Path
@@ -63,7 +63,7 @@ class State:
 
 
 def gather(config: Config, clusters: Sequence[str]) -> State:
-    """Read what there is of these clusters.
+    """Return the facts about these clusters.
 
     Raises:
         NoDataError: there is neither a store nor an audit trail.
@@ -91,20 +91,20 @@ def gather(config: Config, clusters: Sequence[str]) -> State:
 
 
 def _trail(path: Path) -> tuple[VerifyResult | None, list[Entry]]:
-    """The verdict on the trail, and its entries up to the last that is good."""
+    """Return the verification of the trail, and its entries up to the last intact one."""
     if not path.is_file():
         return _gone(path), []
     try:
         log = AuditLog.open_readonly(path)
     except NoDataError:
-        return None, []  # it is just being made
+        return None, []  # it is being created at this moment
     with log:
         verified = log.verify()
         return verified, log.entries(limit=verified.count)
 
 
 def _gone(path: Path) -> VerifyResult | None:
-    """A trail that was there and is not any more; None: there never was one."""
+    """Return the failed verification of a deleted trail; None: there never was one."""
     anchor = Anchor(path)
     head = anchor.read()
     if head is None:
@@ -145,13 +145,13 @@ def _transitions(
 
 
 def _runbooks(folder: Path, sha256s: set[str]) -> list[tuple[str, Loaded]]:
-    """Those whose kept text is what was walked; others have no titles in the report."""
+    """Return the runbooks whose stored text has the executed hash; others have no titles."""
     found = []
     for sha256 in sorted(sha256s):
         try:
             loaded = load_kept(folder / f"{sha256}.yaml")
         except RunbookError:
-            continue  # said by `runbook_kept`
+            continue  # `runbook_kept` reports it
         if loaded.sha256 == sha256:
             found.append((sha256, loaded))
     return found

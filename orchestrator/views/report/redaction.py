@@ -1,4 +1,4 @@
-"""Takes secrets out of a report: of every text in it, before any of it is written."""
+"""Removes secrets from every text of a report, before any of it is written."""
 
 import os
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ _TEXTS_KEPT: Final = 65_536
 
 
 def cleaned(report: Report, config: Config) -> Report:
-    """Give the report without what is secret, by value or by how it looks.
+    """Return the report without secrets, which are recognised by value or by pattern.
 
-    The trail was cleaned when it was written; the store was not.
+    The trail was redacted when it was written; the store was not.
 
     Raises:
-        SecretUnknown: a secret of the configuration cannot be read, so it could not be kept out.
+        SecretUnknown: a secret of the configuration cannot be read, so it cannot be removed.
     """
     redactor = Secrets(files=configured_files(config)).redactor(os.environ)
     text = lru_cache(_TEXTS_KEPT)(redactor.text)

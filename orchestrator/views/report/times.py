@@ -1,4 +1,4 @@
-"""Times and counts as the report writes them."""
+"""The format of times, durations and counts in the report."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,29 +10,29 @@ _NAMED_MAX: Final = 12
 
 
 def at(moment_ms: int) -> str:
-    """A moment in UTC, to the second: `2026-11-22 01:23:33 UTC`."""
+    """Return a moment in UTC, to the second: `2026-11-22 01:23:33 UTC`."""
     return f"{date_text(moment_ms)} {time_text(moment_ms)[:8]} UTC"
 
 
 def count(number: int, noun: str) -> str:
-    """`1 broker`, `2 brokers`."""
+    """Return `1 broker`, `2 brokers`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def listed(ids: Sequence[int]) -> str:
-    """Ids in a line; of many, the first and how many more."""
+    """Return ids in a line; of more than 12, the first ones and the number of the others."""
     if len(ids) <= _NAMED_MAX:
         return ", ".join(map(str, ids))
     return f"{', '.join(map(str, ids[:_NAMED_MAX]))} and {len(ids) - _NAMED_MAX} more"
 
 
 def clock(moment_ms: int) -> str:
-    """A moment in UTC, to the millisecond: `2026-11-22 01:23:33.501`."""
+    """Return a moment in UTC, to the millisecond: `2026-11-22 01:23:33.501`."""
     return f"{date_text(moment_ms)} {time_text(moment_ms)}"
 
 
 def lasting(duration_ms: int) -> str:
-    """A duration, with a tenth of a second where that may matter.
+    """Return a duration, with a tenth of a second where that may matter.
 
     >>> [lasting(ms) for ms in (41, 3185, 90_000, 7_500_000)]
     ['41 ms', '3.2 s', '1 min 30 s', '2 h 5 min']
@@ -43,7 +43,7 @@ def lasting(duration_ms: int) -> str:
 
 
 def words(name: str) -> str:
-    """A name of ours as a person reads it.
+    """Return a name of the report's schema as the reader sees it.
 
     >>> words("rollback_began"), words("not_running"), words("looks")
     ('turned back', 'nobody walked', 'looks')

@@ -1,1 +1,1 @@
-"""Folds the gathered facts into the parts of the report."""
+"""The parts of the report, folded from the gathered facts."""

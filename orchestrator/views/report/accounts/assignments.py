@@ -1,6 +1,6 @@
-"""Replicas over time, from the transitions that the job keeps: counts at moments, and rates.
+"""Replicas over time, from the transitions that the job stores: counts at moments, and rates.
 
-Everything here is sums over columns, since there are millions of rows.
+All computations are sums over columns, because there are millions of rows.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from orchestrator.api.report.brokers import Assignments, BrokerSeries, Series
 from streams.spark.transition_files import Transitions
 
 MOMENTS_MAX: Final = 160
-"""So many moments has a series: half of them even, half where something changed."""
+"""The most moments of a series: half of them evenly spaced, half at changes."""
 _SECOND_MS: Final = 1000
 _UNUSABLE: Final = [STATES.index(each) for each in (ReplicaState.OFFLINE, ReplicaState.LOST)]
 _OFFSET_BITS: Final = 40
 
 
 class Assigned:
-    """The assignments among the transitions: a pending replica got a directory."""
+    """The transitions by which a pending replica got a directory."""
 
     def __init__(self, found: Transitions) -> None:
         pending = (found.was != ABSENT) & (found.was <= UNASSIGNED_STATE)
@@ -36,9 +36,10 @@ class Assigned:
     def of(
         self, broker: int, log: int, after: int, before: int | None, until_ms: int | None = None
     ) -> Assignments | None:
-        """Those of a broker in a log, from the record `after` on and before another one.
+        """Return a broker's assignments in one log, from record `after` until record `before`.
 
-        `before` None: to the log's end. None: there were none.
+        `after` is included, `before` is not; None: until the end of the log. Returns None if there
+        are no assignments.
         """
         first, last = np.searchsorted(self._brokers, [broker, broker + 1])
         places = self._places[first:last]
@@ -64,12 +65,12 @@ def _measured(at_ms: Numbers) -> Assignments:
 
 
 def series(found: Transitions, began_ms: int, until_ms: int) -> Series | None:
-    """Count replicas at moments from `began_ms` to `until_ms`; None: there is nothing to count."""
+    """Return the replica counts from `began_ms` to `until_ms`; None: there are no transitions."""
     if not len(found.at_ms) or until_ms <= began_ms:
         return None
     moments = _moments(found.at_ms, began_ms, until_ms)
     ids, which = np.unique(found.brokers, return_inverse=True)
-    # A row counts from the first moment on that is not before it.
+    # A row counts from the first moment that is not before it.
     places = which * (len(moments) + 1) + np.searchsorted(moments, found.at_ms)
     counted = {
         name: _sums(found, states, places, (len(ids), len(moments) + 1))
@@ -100,7 +101,7 @@ def _moments(at_ms: Numbers, began_ms: int, until_ms: int) -> Numbers:
     inside = np.unique(at_ms[(at_ms >= began_ms) & (at_ms <= until_ms)])
     picked = np.unique(np.linspace(0, len(inside) - 1, MOMENTS_MAX // 4).astype(np.int64))
     changes = inside[picked] if len(inside) else inside
-    # Just before each of them, too: a step is a step.
+    # Also one millisecond before each change, so that a plot draws a step.
     every = np.concatenate([even, changes, changes - 1])
     return np.unique(every[(every >= began_ms) & (every <= until_ms)])
 
@@ -108,7 +109,7 @@ def _moments(at_ms: Numbers, began_ms: int, until_ms: int) -> Numbers:
 def _sums(
     found: Transitions, states: Sequence[int], places: Numbers, shape: tuple[int, int]
 ) -> Numbers:
-    """Replicas in these states, by broker and moment."""
+    """Return the number of replicas in these states, by broker and moment."""
     change = np.isin(found.now, states).astype(np.int64) - np.isin(found.was, states)
     steps = np.bincount(places, weights=change, minlength=shape[0] * shape[1])
     sums: Numbers = steps.reshape(shape).cumsum(axis=1).astype(np.int64)[:, :-1]

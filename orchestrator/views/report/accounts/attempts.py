@@ -1,7 +1,7 @@
 """The attempts at the migration, from its phases.
 
-An attempt belongs to one metadata log: a rollback ends with controllers that are taken away, and
-the next attempt begins with controllers that were formatted again and write another log.
+An attempt belongs to one metadata log: after a rollback the controllers are removed, and the next
+attempt starts with newly formatted controllers, which write another log.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ _OUTCOMES: Final[dict[str, Outcome]] = {
 
 
 def numbered(phases: Iterable[PhaseSpan]) -> tuple[PhaseSpan, ...]:
-    """Return the phases with the attempt that each belongs to."""
+    """Return the phases with the number of the attempt of each, if it has one."""
     number, log = 0, None
     told = []
     for each in phases:
@@ -35,7 +35,7 @@ def numbered(phases: Iterable[PhaseSpan]) -> tuple[PhaseSpan, ...]:
 def attempts_of(
     phases: Sequence[PhaseSpan], walks: Sequence[WalkAccount], as_of_ms: int
 ) -> tuple[Attempt, ...]:
-    """Return the attempts in their order; `phases`: numbered."""
+    """Return the attempts in order; `phases` are already numbered."""
     numbers = dict.fromkeys(each.attempt for each in phases if each.attempt is not None)
     return tuple(
         _attempt(number, [each for each in phases if each.attempt == number], walks, as_of_ms)

@@ -1,6 +1,6 @@
-"""What held a checkpoint, and for how long: from the judgements and decisions in the trail.
+"""The reasons that held a checkpoint, with durations: from verdicts and decisions in the trail.
 
-Conditions hold at the same time as one another, so these times are not to be added up.
+Several conditions can hold a checkpoint at the same time, so these durations must not be added.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ _PARTS: Final[dict[str, Kind]] = {"needs": "guard", "opens_when": "gate"}
 
 @dataclass(slots=True, kw_only=True)
 class _Held:
-    """One reason, over all its times."""
+    """One reason, over all its occurrences."""
 
     began_ms: int
     reason: str
@@ -52,11 +52,11 @@ class Holding:
     """Collects what holds one checkpoint, entry by entry.
 
     Attributes:
-        people: how many must approve its step; 0: nobody.
-        has_step: whether it has one; None: that is not known.
-        doing: where it stands: before its step, in it, asking a person, or at its gate.
+        people: how many people must approve its step; 0: no approval is required.
+        has_step: whether it has a step; None: unknown.
+        doing: its stage: before its step, in it, waiting for a decision, or at its gate.
         confirming: the part that holds by the last data, guard or gate; its sources are polled once
-            more, which holds the checkpoint only while nothing else does.
+            more, which holds the checkpoint only while no other reason does.
     """
 
     people: int
@@ -69,14 +69,14 @@ class Holding:
 
     @classmethod
     def entered(cls, at_ms: int, *, people: int, has_step: bool | None) -> "Holding":
-        """The walk comes to the checkpoint."""
+        """Return the state of a checkpoint that the execution has just entered."""
         made = cls(people=people, has_step=has_step)
         if people:
             made._begin("approval", made._wanted(), at_ms, "its step must be approved")
         return made
 
     def take(self, at_ms: int, body: Body) -> None:
-        """Take an entry of this checkpoint in."""
+        """Process an entry of this checkpoint."""
         self._take(at_ms, body)
         self._confirm(at_ms)
 
@@ -112,18 +112,18 @@ class Holding:
                 self._turn("gate" if body.decision == "done" else "before", at_ms)
 
     def pause(self, at_ms: int, reason: str) -> None:
-        """No step is begun from here on."""
+        """Record that from now on no step starts."""
         if self.doing == "before":
             self._begin("pause", "a pause", at_ms, reason)
             self._confirm(at_ms)
 
     def resume(self, at_ms: int) -> None:
-        """Steps are begun again."""
+        """Record that steps start again."""
         self._end("pause", at_ms)
         self._confirm(at_ms)
 
     def lock(self, at_ms: int, lost: str | None) -> None:
-        """The lock was lost, or (None) is held again."""
+        """Record that the lock was lost, or (None) is held again."""
         if lost is None:
             self._end("lock", at_ms)
         else:
@@ -131,22 +131,22 @@ class Holding:
         self._confirm(at_ms)
 
     def away(self, at_ms: int) -> None:
-        """No orchestrator runs from here on."""
+        """Record that from now on no orchestrator runs."""
         self._begin("not_running", "kraftgate run", at_ms, "no orchestrator ran")
         self._confirm(at_ms)
 
     def back(self, at_ms: int) -> None:
-        """An orchestrator runs again."""
+        """Record that an orchestrator runs again."""
         self._end("not_running", at_ms)
         self._confirm(at_ms)
 
     def close(self, at_ms: int) -> None:
-        """It is behind."""
+        """Record that the execution has left the checkpoint."""
         for each in self.held.values():
             each.end(at_ms)
 
     def told(self, as_of_ms: int) -> tuple[Hold, ...]:
-        """Give what held it, the longest first; what was over at once is left out."""
+        """Return the reasons, the longest first; one that ended at once is left out."""
         found = []
         for (kind, what), each in self.held.items():
             lasting = 0 if each.open_ms is None else max(0, as_of_ms - each.open_ms)
@@ -172,7 +172,7 @@ class Holding:
             self.already = body.verdict is Verdict.SATISFIED
             return
         kind = _PARTS[body.part]
-        # Before the step the gate is asked only whether it holds already: that holds nothing.
+        # Before the step, the gate decides only whether the step can be omitted: it holds nothing.
         if kind == "gate" and self.doing == "before" and self.has_step and not self.already:
             return
         unmet = [each for each in body.findings if each.verdict is not Verdict.SATISFIED]
@@ -191,11 +191,11 @@ class Holding:
         self.doing, self.confirming = doing, None
         for kind in ("guard", "gate", "step", "decision", "pause"):
             self._end(kind, at_ms)
-        if doing == "step":  # it was approved, also by rules of an older version
+        if doing == "step":  # it was approved, perhaps by the rules of an older version
             self._end("approval", at_ms)
 
     def _confirm(self, at_ms: int) -> None:
-        """Begin or end the confirmation: what else holds the checkpoint is the reason to wait."""
+        """Begin or end the confirmation, which any other reason replaces."""
         open_ = {kind for (kind, _), each in self.held.items() if each.open_ms is not None}
         if self.confirming is None or open_ - {"look"}:
             self._end("look", at_ms)

@@ -1,4 +1,4 @@
-"""One checkpoint on its way: entered, held, its steps, passed, and who let it."""
+"""The account of one checkpoint: entered, held, its steps, passed, and who approved it."""
 
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -14,7 +14,7 @@ Result: TypeAlias = Literal["passed", "not needed", "skipped", "turned back", "s
 
 @dataclass(slots=True, kw_only=True)
 class Passing:
-    """A checkpoint of a walk, entry by entry."""
+    """A checkpoint of an execution, folded entry by entry."""
 
     id: str
     title: str | None
@@ -30,7 +30,15 @@ class Passing:
     def entered(
         cls, id_: str, known: Checkpoint | None, way: str | None, at_ms: int, people: int
     ) -> "Passing":
-        """The walk comes to it; `known`: as its runbook has it; `people`: who must approve."""
+        """Return a checkpoint that the execution has just entered.
+
+        Args:
+            id_: The id, with the instance in brackets, if any.
+            known: The checkpoint in the runbook; None: its text is not available.
+            way: The rollback path, if any.
+            at_ms: When it was entered.
+            people: The number of people who must approve its step.
+        """
         has_step = None if known is None else known.step is not None
         return cls(
             id=id_,
@@ -41,7 +49,7 @@ class Passing:
         )
 
     def take(self, at_ms: int, body: Body) -> None:  # noqa: C901  # a case an entry
-        """Take an entry of this checkpoint in."""
+        """Process an entry of this checkpoint."""
         self.holding.take(at_ms, body)
         match body:
             case entries.Approved():
@@ -78,7 +86,7 @@ class Passing:
                 self.end(at_ms, "passed" if body.how == "opened" else "not needed")
 
     def end(self, at_ms: int, result: Result) -> None:
-        """It is behind."""
+        """Record that the execution has left the checkpoint."""
         self.ended_ms, self.result = at_ms, result
         self.holding.close(at_ms)
         self._end_by_hand(at_ms)
@@ -89,7 +97,7 @@ class Passing:
             self._step(ended_at=at_ms, took_ms=max(0, at_ms - last.began_at))
 
     def account(self, as_of_ms: int) -> CheckpointAccount:
-        """Give its account."""
+        """Return the checkpoint's part of the report."""
         until_ms = as_of_ms if self.ended_ms is None else self.ended_ms
         return CheckpointAccount(
             id=self.id,

@@ -1,4 +1,4 @@
-"""What happened: the sentence of an event's kind, with the event's fields."""
+"""The sentences of events: that of the event's kind, with the event's fields filled in."""
 
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
@@ -23,18 +23,18 @@ _COUNTED: Final = (("directories", "log_dirs"), ("lost", "directories"), ("added
 
 
 def weight_of(kind: str) -> Weight:
-    """How much an event of this kind matters; of an unknown kind: notable."""
+    """Return the importance of this kind of event; an unknown kind is notable."""
     known = _KINDS.get(kind)
     return "notable" if known is None else known.weight
 
 
 def sentence(event: Event) -> str:
-    """Say what happened; of a kind that this version does not know, its fields."""
+    """Return the event as a sentence; for a kind that this version does not know, its fields."""
     fields = {**event.fields, **_derived(event)}
     fields = {k: str(v).lower() if isinstance(v, bool) else v for k, v in fields.items()}
     try:
         return _KINDS[event.kind].sentence.format_map(fields)
-    except KeyError:  # another version's kind, or its fields
+    except KeyError:  # a kind or fields of another version
         return f"{event.kind} {pairs(event.fields)}".strip()
 
 

@@ -1,4 +1,4 @@
-"""The walks through runbooks, from their entries in the audit trail."""
+"""The executions of runbooks, from their entries in the audit trail."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ from orchestrator.views.report.accounts.checkpoints import Passing
 
 @dataclass(slots=True, kw_only=True)
 class Walked:
-    """One walk's entries, typed, in the trail's order.
+    """The typed entries of one execution, in the trail's order.
 
     Attributes:
-        taken_up: the entry of the orchestrator that ran already when the walk began.
+        taken_up: the entry of the orchestrator that already ran when the execution began.
     """
 
     number: int
@@ -31,10 +31,10 @@ class Walked:
 
 
 def walks(found: Iterable[Entry]) -> list[Walked]:
-    """Split a cluster's entries into its walks.
+    """Return a cluster's executions with their entries.
 
     Raises:
-        pydantic.ValidationError: an entry is of another version.
+        pydantic.ValidationError: an entry was written by another version.
     """
     told: list[Walked] = []
     runs: tuple[Entry, entries.OrchestratorStarted] | None = None
@@ -60,7 +60,7 @@ def account(
     now: WalkTold | None,
     as_of_ms: int,
 ) -> WalkAccount:
-    """Give the account of one walk; `now`: where the last one stands, if it is this one."""
+    """Return the account of one execution; `now`: the last one's reported state, else None."""
     fold = _Fold(walked, runbooks.get(walked.began.sha256), _marks(runs, as_of_ms))
     if walked.taken_up is not None:
         fold.take(*walked.taken_up)
@@ -70,14 +70,14 @@ def account(
 
 
 class _Mark(NamedTuple):
-    """From here on an orchestrator runs, or none does."""
+    """A time from which an orchestrator runs, or none does."""
 
     at_ms: int
     runs: bool
 
 
 class _Fold:
-    """The working copy."""
+    """The state of the fold over one execution's entries."""
 
     def __init__(self, walked: Walked, loaded: Loaded | None, marks: list[_Mark]) -> None:
         self._walked = walked
@@ -99,7 +99,7 @@ class _Fold:
         self._take(entry.at_ms, body)
 
     def _pass_marks(self, until_ms: int) -> None:
-        """Take in when no `kraftgate run` was there: that held the open checkpoint."""
+        """Process the times without a running `kraftgate run`: they hold the open checkpoint."""
         while self._marks and self._marks[0].at_ms <= until_ms:
             mark = self._marks.pop(0)
             for each in self._open():
@@ -155,9 +155,9 @@ class _Fold:
     def _at(self, at_ms: int, body: Body) -> None:
         passing = self._passing.get(getattr(body, "checkpoint", ""))
         if isinstance(body, entries.ApprovalsExpired) and passing is not None and passing.ended_ms:
-            return  # of a checkpoint that is passed: it covers a later one no more
+            return  # of a checkpoint that is passed: the approval only stops covering a later one
         if passing is None:
-            return  # that all instances of a checkpoint passed: each of them told so
+            return  # all instances of a checkpoint passed: each has its own entry
         if isinstance(body, entries.StepStarted | entries.StepShown):
             self._begun.add(_name(passing.id))
         passing.take(at_ms, body)
@@ -175,7 +175,7 @@ class _Fold:
         self._passing[id_] = passing
 
     def _covers(self, approval: Approval) -> bool:
-        """Return whether an earlier checkpoint's approvals were enough for this one, too."""
+        """Return whether the approvals of an earlier checkpoint are enough for this one, too."""
         given_at = self._passing.get(approval.given_at or "")
         return given_at is not None and len(given_at.holding.approved) >= approval.people
 
@@ -198,12 +198,12 @@ class _Fold:
         self._ended_ms, self._outcome = at_ms, outcome
 
     def _on_way(self, path: str | None) -> dict[str, Checkpoint]:
-        """The checkpoints of a way by their ids, as far as the runbook's text is there."""
+        """Return the checkpoints of a path by id; empty if the runbook's text is not available."""
         if self._loaded is None:
             return {}
         try:
             found = checkpoints(self._loaded.runbook, path)
-        except KeyError:  # only a trail that was tampered with names a way that is none
+        except KeyError:  # only a trail that was tampered with names an unknown path
             return {}
         return {each.id: each for each in found}
 
@@ -235,7 +235,7 @@ class _Fold:
 
 
 def _marks(runs: Sequence[Run], as_of_ms: int) -> list[_Mark]:
-    """Return when each `kraftgate run` ended, and when the next one began, in order of time."""
+    """Return when each `kraftgate run` ended and when the next one began, in order of time."""
     marks: list[_Mark] = []
     for number, run in enumerate(runs, start=1):
         ended_ms = run.ended_ms if run.ended_ms is not None else run.last_seen_ms

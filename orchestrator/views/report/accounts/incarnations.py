@@ -1,4 +1,4 @@
-"""Every registration of every broker, with what became of it: a fold over the events."""
+"""Every registration of every broker, with its course: a fold over the events."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from orchestrator.api.report.shape import Span, span
 
 @dataclass(slots=True, kw_only=True)
 class _Open:
-    """A time that has begun, or has ended."""
+    """A time span that has begun, and perhaps ended."""
 
     began_ms: int | None
     ended_ms: int | None = None
@@ -28,7 +28,7 @@ class _Open:
 
 @dataclass(slots=True, kw_only=True)
 class Life:
-    """One registration, as the events tell it; `ended_offset`: of the record that ended it."""
+    """One registration by its events; `ended_offset`: the ending record's, -1: the log ended."""
 
     broker: int
     log: int
@@ -51,18 +51,18 @@ class Life:
 
     @property
     def held_before(self) -> int | None:
-        """The offset before which its hold ended; None: at the log's end, or it lasts."""
+        """The offset before which its hold ended; None: at the log's end, or it is still held."""
         if self.completed_offset is not None:
             return self.completed_offset + 1
         return None if self.ended_offset == -1 else self.ended_offset
 
     @property
     def is_fenced(self) -> bool:
-        """Whether it is fenced as far as it was followed."""
+        """Whether it is fenced after the last processed event."""
         return bool(self.fenced) and self.fenced[-1].ended_ms is None
 
     def close(self, at_ms: int | None, offset: int | None) -> None:
-        """It is over, and all that lasted in it."""
+        """Record the end of the registration and of everything that still lasts in it."""
         self.ended_ms, self.ended_offset = at_ms, offset
         self.fence_ends(at_ms)
         self.exposure_ends(at_ms)
@@ -70,18 +70,18 @@ class Life:
             self.held.ended_ms = at_ms
 
     def fence_ends(self, at_ms: int | None) -> None:
-        """Kafka lets it serve, or it is over."""
+        """Record that Kafka unfenced the broker, or that the registration ended."""
         if self.is_fenced:
             self.fenced[-1].ended_ms = at_ms
 
     def exposure_ends(self, at_ms: int | None, *, exact: bool = True) -> None:
-        """It is complete, fenced, or over."""
+        """Record the end of early unfencing: all replicas assigned, broker fenced, or ended."""
         if self.exposed and self.exposed[-1].ended_ms is None:
             self.exposed[-1].ended_ms = at_ms
             self.exposed[-1].exact &= exact
 
     def hold_ends(self, at_ms: int | None, *, exact: bool = True) -> None:
-        """No replica of it is pending any more."""
+        """Record that no replica of the broker is pending any more."""
         if self.held is not None and self.held.ended_ms is None:
             self.held.ended_ms = at_ms
             self.held.exact &= exact
@@ -89,10 +89,10 @@ class Life:
 
 
 def lives(events: Iterable[Event], now: Iterable[BrokerSummary]) -> Mapping[int, list[Life]]:
-    """Fold the events, in the order in which they were told; broker -> its registrations.
+    """Return the registrations by broker, folded from the events in the order of their reporting.
 
-    `now`: the brokers at the end; of one that no event registered (a snapshot did) it has all there
-    is to know.
+    `now`: the brokers at the end. A registration that no event reported (a snapshot had it) is
+    known only from there.
     """
     fold = _Fold()
     for event in events:
@@ -103,14 +103,14 @@ def lives(events: Iterable[Event], now: Iterable[BrokerSummary]) -> Mapping[int,
 
 
 class _Fold:
-    """The working copy."""
+    """The state of the fold over all brokers' events."""
 
     def __init__(self) -> None:
         self.lives: dict[int, list[Life]] = {}
         self._log = 1
 
     def take(self, event: Event) -> None:
-        """Take one event in."""
+        """Process one event."""
         if event.kind == "metadata_log_restarted":
             self._restarted(event)
         elif event.kind == "snapshot_loaded":
@@ -125,7 +125,7 @@ class _Fold:
                 _happened(life, event)
 
     def settle(self, broker: BrokerSummary) -> None:
-        """Add what only the summary knows: a registration that a snapshot told of."""
+        """Add a registration that only the summary has: a snapshot contained it."""
         if broker.mode is Mode.ZOOKEEPER:
             return
         life = self._current(broker.id)
@@ -159,7 +159,7 @@ class _Fold:
         self.lives.setdefault(broker, []).append(life)
 
     def _restarted(self, event: Event) -> None:
-        """Another metadata log begins: nothing of the one before holds any more."""
+        """Close all registrations: another metadata log begins, and the old one is void."""
         for broker in self.lives:
             life = self._current(broker)
             if life is not None:
@@ -167,7 +167,7 @@ class _Fold:
         self._log = _number(event.fields.get("log")) or self._log + 1
 
     def _void(self, event: Event) -> None:
-        """ZooKeeper's controller has the cluster back: nobody fences or holds by this log now."""
+        """End all fences and holds: ZooKeeper's controller owns the cluster again, not this log."""
         for broker in self.lives:
             life = self._current(broker)
             if life is not None:
@@ -175,7 +175,7 @@ class _Fold:
                 life.hold_ends(event.moment_ms, exact=False)
 
     def _skipped(self, event: Event) -> None:
-        """A snapshot was read in place of records: what changed meanwhile has no moment."""
+        """End what a snapshot shows as ended; it replaced records, so the time is not exact."""
         held = _listed(event.fields.get("held"))
         gone = _listed(event.fields.get("unregistered"))
         for broker in self.lives:

@@ -1,4 +1,4 @@
-"""The phases of the migration over time, and the window that the report is about."""
+"""The phases of the migration over time, and the window of the report."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -15,7 +15,7 @@ _OVER: Final = (Phase.FINALIZED, Phase.ROLLED_BACK)
 
 
 def phases_of(events: Sequence[Event], now: Phase, as_of_ms: int) -> tuple[PhaseSpan, ...]:
-    """Give the phases in the order in which they were; the last one lasts still."""
+    """Return the phases in order; the last one has no end."""
     changes = list(_changes(events))
     if not changes:
         whole = span(None, None, as_of_ms)
@@ -28,7 +28,7 @@ def phases_of(events: Sequence[Event], now: Phase, as_of_ms: int) -> tuple[Phase
     for (phase, event, log), ended_ms in zip(changes, [*ends, None], strict=True):
         of = span(event.moment_ms, ended_ms, as_of_ms, exact=event.kind == "phase_changed")
         if event.offset is None and event.source is Source.KRAFT_METADATA and of.duration_ms == 0:
-            continue  # no record: another log began, and its first record names the phase
+            continue  # not a record: another log began, and its first record names the phase
         told.append(
             PhaseSpan(
                 **of.model_dump(),
@@ -42,9 +42,9 @@ def phases_of(events: Sequence[Event], now: Phase, as_of_ms: int) -> tuple[Phase
 
 
 def _changes(events: Sequence[Event]) -> Iterator[tuple[str, Event, int]]:
-    """The events by which the phase is another one, each with the number of its metadata log.
+    """Yield the new phase, the event of each phase change, and the number of its metadata log.
 
-    A snapshot may tell of it late.
+    A snapshot may report a change late.
     """
     phase, log = None, 1
     for event in events:
@@ -68,7 +68,7 @@ def window_of(
     first_ms: int | None,
     as_of_ms: int | None,
 ) -> Window:
-    """Tell from when to when it was: the walks, else the migration, else all that was followed."""
+    """Return the window: of the executions, else of the migration, else of all polling."""
     if walks:
         last = walks[-1]
         return _window("walks", walks[0].began_at, last.ended_at, as_of_ms)

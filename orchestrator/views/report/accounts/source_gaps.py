@@ -1,4 +1,4 @@
-"""The times in which nobody saw what a source would have shown."""
+"""The times in which a source was not current, and what may have been missed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
@@ -19,7 +19,7 @@ _JMX: Final = "numbers that rose and fell again"
 def unseen(
     events: Sequence[Event], stood: Stood, phases: Sequence[PhaseSpan], as_of_ms: int
 ) -> list[UnseenAccount]:
-    """Return every time in which a source in use was not seen, in the order of their beginning."""
+    """Return the times in which a source in use was not current, by their beginning."""
     all_ = [
         *_skipped(events, as_of_ms),
         *_zookeeper(events, as_of_ms),
@@ -31,7 +31,7 @@ def unseen(
 
 
 _KEPT: Final = (DataSource.METADATA_LOG, DataSource.LOG_DIRS, DataSource.JMX)
-"""ZooKeeper's own journal tells its blind times, those between two processes included."""
+"""Without ZooKeeper: its own events report its gaps, also those between two processes."""
 _MISSED: Final = {DataSource.METADATA_LOG: _READ_LATER, DataSource.LOG_DIRS: _DISKS}
 
 
@@ -39,13 +39,13 @@ _UNUSED: Final[Mapping[str, frozenset[str]]] = {
     "zookeeper": frozenset(WITHOUT_ZOOKEEPER),
     "metadata_log": frozenset({Phase.ROLLED_BACK}),
 }
-"""In these phases the cluster does not use the source: it may be switched off, as planned."""
+"""In these phases the cluster does not use the source: it may be switched off as planned."""
 
 
 def _in_use(
     each: UnseenAccount, phases: Sequence[PhaseSpan], as_of_ms: int
 ) -> Iterator[UnseenAccount]:
-    """Yield what of a time lies in phases in which the cluster uses the source."""
+    """Yield the parts of a gap in phases in which the cluster uses the source."""
     unused = _UNUSED.get(each.source, frozenset())
     rest: UnseenAccount | None = each
     for phase in phases:
@@ -61,7 +61,7 @@ def _in_use(
 
 
 def _behind(each: UnseenAccount, ms: int | None, as_of_ms: int) -> UnseenAccount | None:
-    """What is left of it from a moment on; None: nothing."""
+    """Return the part of a gap from a moment on; None: there is none."""
     if ms is None or (each.ended_at is not None and each.ended_at <= ms):
         return None
     return _cut(each, max(ms, each.began_at or ms), each.ended_at, as_of_ms)
@@ -92,9 +92,10 @@ def _lost(each: Unseen, as_of_ms: int) -> UnseenAccount:
 
 
 def _skipped(events: Iterable[Event], as_of_ms: int) -> Iterator[UnseenAccount]:
-    """Records that the controllers had trimmed before they were read: a snapshot stands for them.
+    """Yield the gaps whose records the controllers trimmed before they were read.
 
-    The first snapshot of a log is where following began: nothing was skipped.
+    A snapshot replaces these records. The first snapshot of a log is the start of reading: it
+    skipped nothing.
     """
     for event in events:
         skipped = event.fields.get("skipped")
@@ -140,7 +141,7 @@ _AGAIN: Final = {"disks_answer_again": "log_dirs", "jmx_answers_again": "jmx"}
 
 
 def _nodes(events: Iterable[Event], as_of_ms: int) -> Iterator[UnseenAccount]:
-    """One broker's disks, or one node's numbers."""
+    """Yield the gaps of single nodes: one broker's disks, or one node's JMX numbers."""
     silent: dict[tuple[str, int], Event] = {}
     for event in events:
         source = _SILENT.get(event.kind) or _AGAIN.get(event.kind)

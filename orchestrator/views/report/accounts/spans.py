@@ -1,4 +1,4 @@
-"""Hazards and losses, and who followed, each from its beginning to its end."""
+"""The spans of hazards, alerts and runs, each from beginning to end, and the losses of records."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -14,9 +14,9 @@ from orchestrator.views.report.accounts.incarnations import Life
 def hazards(
     stood: Stood, lives: Iterable[Life], now: Sequence[Hazard], as_of_ms: int
 ) -> Iterator[HazardAccount]:
-    """Give every hazard: as it was judged, and what only the records show.
+    """Yield every hazard: those that Kraftgate evaluated, and those that only the records show.
 
-    `now`: those that stand at the end; they are told of here if no look kept them.
+    `now`: the hazards that are active at the end; they are added here if no run recorded hazards.
     """
     kept = {each.which for each in stood.hazards}
     only_now = [] if stood.runs else [e for e in now if (str(e.kind), e.broker) not in kept]
@@ -51,9 +51,9 @@ def _looked_at(each: HazardSpan, as_of_ms: int) -> HazardAccount:
 def _too_short(
     life: Life, judged: Sequence[HazardSpan], as_of_ms: int, *, told_else: bool
 ) -> Iterator[HazardAccount]:
-    """The times in which it was unfenced early that no look caught: milliseconds, often.
+    """Yield the times of early unfencing that no tick caught: they often last milliseconds.
 
-    `told_else`: one that lasts is told of already.
+    `told_else`: one that still lasts has been reported already.
     """
     kind = HazardKind.UNFENCED_EARLY
     mine = [each for each in judged if each.which == (str(kind), life.broker)]
@@ -80,7 +80,7 @@ def _too_short(
 
 
 def _meet(each: HazardSpan, began_ms: int | None, ended_ms: int | None) -> bool:
-    """Whether a look at a hazard was of this time; `since_ms` is of the same record."""
+    """Whether an evaluated hazard covers this time; `since_ms` is that of the same record."""
     if each.first.since_ms is not None and each.first.since_ms == began_ms:
         return True
     ends_before = ended_ms is not None and ended_ms < (each.first.since_ms or each.began_ms)
@@ -107,7 +107,7 @@ def _only_now(one: Hazard, as_of_ms: int) -> HazardAccount:
 
 
 def losses(events: Iterable[Event]) -> Iterator[LossAccount]:
-    """Give every loss of acknowledged records that was noticed."""
+    """Yield every detected loss of acknowledged records."""
     for event in events:
         if event.kind != "records_lost" or event.moment_ms is None:
             continue
@@ -126,7 +126,7 @@ def losses(events: Iterable[Event]) -> Iterator[LossAccount]:
 
 
 def alerts(stood: Stood, as_of_ms: int) -> Iterator[AlertAccount]:
-    """Give every alert that stood."""
+    """Yield every alert that was active."""
     for each in stood.alerts:
         labels = dict(each.alert.labels)
         labels.pop("cluster", None)
@@ -142,7 +142,7 @@ def alerts(stood: Stood, as_of_ms: int) -> Iterator[AlertAccount]:
 
 
 def runs(stood: Stood, as_of_ms: int) -> Iterator[RunAccount]:
-    """Give every `kraftgate run`; one without an end runs, unless another came after it."""
+    """Yield every `kraftgate run`; one without an end still runs, unless another one followed."""
     for each in stood.runs:
         ended_ms = each.ended_ms if each.ended_ms is not None else each.last_seen_ms
         yield RunAccount(

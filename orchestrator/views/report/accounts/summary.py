@@ -1,4 +1,4 @@
-"""The whole in plain sentences, and what whoever reads them must know first."""
+"""The summary of the report in sentences, and the warnings that a reader needs first."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ def outcome(
     phases: Sequence[PhaseSpan],
     attempts: Sequence[Attempt],
 ) -> str:
-    """Return how it ended, or where it stands."""
+    """Return the sentence about how the migration ended, or about its phase."""
     ending = _ENDINGS.get(Phase(phase), f"is in phase {phase}")
     if phase == Phase.FINALIZED and Phase.HYBRID not in {each.phase for each in phases}:
         ending = "is in finalized KRaft"
@@ -50,7 +50,7 @@ def outcome(
 
 
 def of_attempts(attempts: Sequence[Attempt]) -> Iterator[str]:
-    """Say how each attempt went; of one that was not given up the outcome says all."""
+    """Yield a sentence for each attempt; none if there was one and the outcome covers it."""
     if len(attempts) == 1 and attempts[0].outcome in ("finalized", "under way"):
         return
     for each in attempts:
@@ -68,7 +68,7 @@ def of_attempts(attempts: Sequence[Attempt]) -> Iterator[str]:
 
 
 def of_walks(walks: Sequence[WalkAccount]) -> Iterator[str]:
-    """Say how each walk ended, or where it stands."""
+    """Yield a sentence for each execution: its outcome, or its checkpoint."""
     return (_walk(each, len(walks)) for each in walks)
 
 
@@ -92,7 +92,7 @@ def _walk(walk: WalkAccount, of: int) -> str:
 
 
 def of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
-    """Say who was held, who was exposed, and for how long."""
+    """Yield the sentences about held brokers and early unfencing, with durations."""
     kraft = [(b, i) for b in brokers for i in b.incarnations if i.mode == "kraft"]
     holds = [(b.id, i.held) for b, i in kraft if i.held is not None]
     still = sorted({id_ for id_, held in holds if held.ended_at is None})
@@ -136,7 +136,7 @@ def _exposed(kraft: Sequence[tuple[BrokerAccount, Incarnation]]) -> Iterator[str
 def of_dangers(
     hazards: Sequence[HazardAccount], losses: Sequence[LossAccount], *, disks_followed: bool
 ) -> Iterator[str]:
-    """Say what stood, and what was lost."""
+    """Yield the sentences about hazards and losses."""
     if losses:
         partitions = len({(each.topic, each.partition) for each in losses})
         records = sum(each.records for each in losses)
@@ -162,7 +162,7 @@ def of_dangers(
 
 
 def of_alerts(alerts: Sequence[AlertAccount]) -> Iterator[str]:
-    """Say what somebody was to be woken for."""
+    """Yield the sentence about alerts."""
     if alerts:
         kinds = Counter(each.name for each in alerts)
         named = ", ".join(f"{name} ({n} times)" if n > 1 else name for name, n in kinds.items())
@@ -171,7 +171,7 @@ def of_alerts(alerts: Sequence[AlertAccount]) -> Iterator[str]:
 
 
 def of_people(decisions: Sequence[Decision]) -> Iterator[str]:
-    """Say who decided how often."""
+    """Yield the sentence about the operators' decisions."""
     asked = [each for each in decisions if each.who is not None]
     if not asked:
         return
@@ -183,7 +183,7 @@ def of_people(decisions: Sequence[Decision]) -> Iterator[str]:
 
 
 def of_sources(unseen: Sequence[UnseenAccount]) -> Iterator[str]:
-    """Say for how long nobody saw ZooKeeper, or all disks."""
+    """Yield how long ZooKeeper, or all disks, were not current."""
     for source, words in (("zookeeper", "ZooKeeper"), ("log_dirs", "the brokers' log directories")):
         times = [each for each in unseen if each.source == source and each.node is None]
         if times:
@@ -200,7 +200,7 @@ def attention(
     kept: bool,
     phases: Sequence[PhaseSpan],
 ) -> Iterator[str]:
-    """Say what whoever reads on must know first."""
+    """Yield the warnings that a reader needs first."""
     if audit is not None and not audit.intact:
         yield (
             f"The audit trail is not as it was written: {audit.why}. Only its first"

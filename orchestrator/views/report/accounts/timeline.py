@@ -1,4 +1,4 @@
-"""Everything that happened on one axis: the events, and what was decided and done."""
+"""One timeline of the events, the operators' decisions and Kraftgate's own entries."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
@@ -19,7 +19,7 @@ Lane: TypeAlias = Literal["walk", "people", "kraftgate"]
 
 
 def happened(one: ClusterRead, found: Iterable[Entry], walks: Iterable[Walked]) -> list[Happening]:
-    """Give all of it by the time at which it happened; of what has none, where it was told."""
+    """Return all of it by time of occurrence; an item without a time comes first."""
     told = [
         *_events(one),
         *_walked(walks),
@@ -29,7 +29,7 @@ def happened(one: ClusterRead, found: Iterable[Entry], walks: Iterable[Walked]) 
 
 
 def decisions(walks: Iterable[Walked]) -> Iterator[Decision]:
-    """Give all that persons said, and approvals that expired."""
+    """Yield the operators' decisions, and approvals that expired."""
     for walk in walks:
         for entry, body in walk.entries:
             by: Person | None = getattr(body, "by", None)
@@ -80,7 +80,7 @@ def _walked(walks: Iterable[Walked]) -> Iterator[Happening]:
     for walk in walks:
         for entry, body in walk.entries:
             if isinstance(body, entries.Judged):
-                continue  # what held, and for how long, stands with its checkpoint
+                continue  # the report lists what held, and for how long, with the checkpoint
             lane: Lane = "walk" if getattr(body, "by", None) is None else "people"
             yield _entry(entry, lane, _said(body), _weight(body), getattr(body, "broker", None))
 

@@ -1,1 +1,1 @@
-"""Writes the report as HTML, JSON and Markdown."""
+"""The formats of the report: HTML, JSON and Markdown."""

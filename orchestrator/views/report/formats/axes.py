@@ -1,4 +1,4 @@
-"""Rows of bars over time, and the time below them: what the report's plots have in common."""
+"""The common parts of the report's plots: rows of bars over time, and the time axis."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ from orchestrator.views.report.formats.svg import EXPOSED, INK, LINE, QUIET
 
 WIDTH_IN: Final = 10.0
 _ROWS_LOW: Final = 40
-"""With more rows than this they are drawn closer together."""
+"""With more rows than this, the rows are smaller."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """From when to when everything of a cluster is drawn."""
+    """The time range of a cluster's plots."""
 
     began_ms: int
     ended_ms: int
 
     def clip(self, each: Span) -> tuple[int, int] | None:
-        """The part of a span that is drawn; None: none is."""
+        """Return the part of a span that is in the range; None: there is none."""
         began_ms = self.began_ms if each.began_at is None else max(each.began_at, self.began_ms)
         ended_ms = self.ended_ms if each.ended_at is None else min(each.ended_at, self.ended_ms)
         return (began_ms, ended_ms) if ended_ms >= began_ms else None
@@ -56,7 +56,7 @@ class Rows:
         time_below(axes)
 
     def bar(self, row: int, each: Span, colour: str, height: float = 0.7) -> None:
-        """Draw a span, as far as it is on the axis."""
+        """Draw a span, clipped to the axis."""
         clipped = self._axis.clip(each)
         if clipped is not None:
             began, ended = date(clipped[0]), date(clipped[1])
@@ -65,29 +65,29 @@ class Rows:
                 (row - height / 2, height),
                 facecolors=colour,
                 edgecolors=colour,
-                linewidth=0.8,  # so that what lasts milliseconds is there at all
+                linewidth=0.8,  # so that a span of milliseconds is visible
             )
 
     def mark(self, row: int, each: Span) -> None:
-        """Draw where it began, for what is too short for the eye."""
+        """Mark the beginning of a span, which may be too short to be visible."""
         clipped = self._axis.clip(each)
         if clipped is not None:
             self._axes.plot([date(clipped[0])], [row], marker="|", color=EXPOSED, markersize=9)
 
     def legend(self, told: Sequence[tuple[str, str]]) -> None:
-        """Say which colour is what."""
+        """Add a legend of labels and colours."""
         for label, colour in told:
             self._axes.plot([], [], color=colour, linewidth=6, label=label)
         legend_above(self._axes, len(told))
 
 
 def legend_above(axes: Axes, columns: int) -> None:
-    """Put the legend above, where it hides nothing."""
+    """Put the legend above the plot, where it covers nothing."""
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
 
 
 def time_below(axes: Axes) -> None:
-    """Write the time below, in UTC, as coarse as fits."""
+    """Label the x axis with the time in UTC, as coarsely as fits."""
     locator = AutoDateLocator(tz=UTC)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_locator(locator)
     formatter = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call]
@@ -97,5 +97,5 @@ def time_below(axes: Axes) -> None:
 
 
 def date(moment_ms: int) -> float:
-    """A moment as matplotlib counts them."""
+    """Return a moment as matplotlib's date number."""
     return float(date2num(nearest_datetime(moment_ms)))  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""The report as one page: no script, no other file, nothing fetched."""
+"""The report as one HTML page: without scripts, other files or requests."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,11 +15,11 @@ from orchestrator.views.report.times import clock, lasting, words
 
 TEMPLATES: Final = Path(__file__).with_name("templates")
 HAPPENINGS_MAX: Final = 3000
-"""So many rows has the table of everything; a browser lays out more of them slowly."""
+"""The most rows of the table of events; a browser lays out more of them slowly."""
 
 
 def html_text(report: Report) -> str:
-    """Write it."""
+    """Return the page."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -42,12 +42,12 @@ def html_text(report: Report) -> str:
 
 
 def shown(value: object) -> object:
-    """What a template writes: text with nothing hidden in it; markup of ours as it is."""
+    """Return a template's value with its control characters visible; our own markup unchanged."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def bounded(happened: Sequence[Happening]) -> tuple[list[Happening], int]:
-    """Give as many as a page may have, and how many are left out: first what matters least."""
+    """Return at most HAPPENINGS_MAX items and the number left out: the least important ones."""
     shown = list(happened)
     for weight in ("plain", "notable"):
         excess = len(shown) - HAPPENINGS_MAX

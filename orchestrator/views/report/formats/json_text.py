@@ -1,4 +1,4 @@
-"""The report as JSON, by `runbooks/report.schema.json`."""
+"""The report as JSON, with the schema `runbooks/report.schema.json`."""
 
 import json
 
@@ -6,5 +6,5 @@ from orchestrator.api.report.report import Report
 
 
 def json_text(report: Report) -> str:
-    """Write it."""
+    """Return the report as indented JSON with a final newline."""
     return json.dumps(report.model_dump(mode="json"), indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""Markdown that says what it is told and nothing else: every text of strangers is escaped."""
+"""Markdown in which every foreign text is escaped."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,13 +7,13 @@ from typing import Final
 from orchestrator.output.visible import visible
 
 _SPECIAL: Final = re.compile(r"[\\`*{}\[\]<>#|~&$]|(?<!\w)_|_(?!\w)|^[-+=]")
-"""What is markup anywhere, and what is only at the end of a word or the beginning of a line."""
+"""Characters that are markup anywhere, or only at the end of a word or the start of a line."""
 _NUMBERED: Final = re.compile(r"^(\d+)([.)])(?=\s|$)")
 _BREAKS: Final = re.compile(r"\s+")
 
 
 def plain(text: object) -> str:
-    r"""Text as it is, on one line.
+    r"""Return text, escaped, on one line.
 
     >>> plain("<b>|`x`\n[y](z)")
     '\\<b\\>\\|\\`x\\` \\[y\\](z)'
@@ -23,7 +23,7 @@ def plain(text: object) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """Lines of a table; a head that ends with # is of numbers. None is shown as -."""
+    """Yield the lines of a table; a head that ends with # is of numbers. None is shown as -."""
     names = [head.removesuffix("#") for head in heads]
     rules = ["--:" if head.endswith("#") else "---" for head in heads]
     yield f"| {' | '.join(names)} |"
@@ -34,7 +34,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[st
 
 
 def fenced(text: str) -> Iterator[str]:
-    """Lines of text as they are, between fences that it does not have."""
+    """Yield the text unchanged between fences that are longer than any in it."""
     ticks = "`" * max(3, *(len(each) + 1 for each in re.findall(r"`+", text)), 3)
     yield f"{ticks}text"
     yield from visible(text).rstrip("\n").split("\n")

@@ -1,4 +1,4 @@
-"""The report as Markdown, for a ticket or a post-mortem; JSON and the page have more."""
+"""The report as Markdown, for a ticket or a post-mortem; JSON and the page have more details."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from orchestrator.views.report.times import clock, lasting, words
 
 
 def markdown_text(report: Report) -> str:
-    """Write it."""
+    """Return the report as Markdown."""
     return "\n".join(_lines(report)).rstrip("\n") + "\n"
 
 

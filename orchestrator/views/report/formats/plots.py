@@ -1,4 +1,4 @@
-"""The report's plots: phases and checkpoints, what became of brokers, replicas over time."""
+"""The report's plots: phases and checkpoints, the brokers' states, replicas over time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,9 +38,9 @@ from orchestrator.views.report.formats.svg import (
 from orchestrator.views.report.times import at, count
 
 _LINES_MAX: Final = len(SERIES)
-"""So many brokers have a line each; of more, the share that each has is shown as a band."""
+"""Up to this number of brokers each has a line; of more, a band shows the range of the shares."""
 _INSTANCES_MAX: Final = 24
-"""Of a checkpoint with more instances all stand in one row."""
+"""A checkpoint with more instances than this has one row for all of them."""
 _COLOUR_OF: Final = {
     "passed": PASSED,
     "not needed": PASSED,
@@ -52,7 +52,7 @@ _COLOUR_OF: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """A plot: what it is of, and what it shows in words."""
+    """A plot: its kind, its SVG, and its title."""
 
     of: Literal["way", "brokers", "replicas"]
     svg: str
@@ -60,7 +60,7 @@ class Plot:
 
 
 def plots(cluster: ClusterReport, name: str) -> list[Plot]:
-    """Draw what there is to draw; `name`: begins the ids, unique in the page."""
+    """Return the plots that have data; `name` is the prefix of their ids, unique in the page."""
     window = cluster.window
     ended_ms = window.ended_at if window.ended_at is not None else cluster.as_of
     if window.began_at is None or ended_ms is None or ended_ms <= window.began_at:
@@ -75,7 +75,7 @@ def plots(cluster: ClusterReport, name: str) -> list[Plot]:
 
 
 def _way(cluster: ClusterReport, axis: Axis, name: str) -> Plot:
-    """Phases above, then each checkpoint of each walk, as bars on one axis."""
+    """Return the plot of the phases, then of each execution's checkpoints, as bars on one axis."""
     told: list[tuple[str, list[tuple[Span, str]]]] = []
     several = len(cluster.attempts) > 1
     for phase in cluster.phases:
@@ -105,7 +105,7 @@ def _bar_of(each: CheckpointAccount) -> tuple[Span, str]:
 
 
 def _brokers(cluster: ClusterReport, axis: Axis, name: str) -> Iterator[Plot]:
-    """Each broker's row: fenced, held, exposed."""
+    """Yield the plot with a row for each broker: fenced, held, unfenced early."""
     shown = [each for each in cluster.brokers if each.incarnations]
     if not shown:
         return
@@ -133,7 +133,7 @@ def _spent(broker: BrokerAccount) -> str:
 
 
 def _replicas(series: Series | None, name: str) -> Iterator[Plot]:
-    """Replicas with a known directory and without; all together, then broker by broker."""
+    """Yield the plot of replicas with and without a known directory: in total, then by broker."""
     if series is None:
         return
     figure = Figure(figsize=(WIDTH_IN, 5.2), layout="constrained")
@@ -169,7 +169,7 @@ def _replicas(series: Series | None, name: str) -> Iterator[Plot]:
 
 
 def _band(axes: Axes, series: Series, moments: Sequence[float]) -> None:
-    """Of many brokers: the least, the middle and the greatest share that one has."""
+    """Draw the minimum, the median and the maximum of the brokers' shares."""
     low, middle, high = [], [], []
     for moment in range(len(moments)):
         shares = sorted(

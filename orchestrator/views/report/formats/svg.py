@@ -1,6 +1,7 @@
-"""A matplotlib figure as SVG that stands in a page: its text is text, its colours the page's own.
+"""Writes a matplotlib figure as SVG for a page, with text as text and the page's own colours.
 
-Deterministic: no date, no random ids. Ids are told apart by the plot's name, since a page has many.
+The output is deterministic: no date, no random ids. Ids begin with the plot's name, because a page
+has several plots.
 """
 
 import io
@@ -28,9 +29,9 @@ _COLOURS: Final = {
     INK: "ink", QUIET: "quiet", LINE: "line", HELD: "held", FENCED: "fenced", EXPOSED: "exposed",
     GOOD: "good", PENDING: "pending", BAD: "bad", PASSED: "passed", BACK: "back",
 }  # fmt: skip
-"""What stands for a custom property of the page's style, `--ink` for one: dark and light."""
+"""Placeholders for custom properties of the page's style, such as `--ink`: dark and light."""
 SERIES: Final = tuple(f"#0c0c{n:02x}" for n in range(12))
-"""Colours for lines that only have to differ: `--series-0` and so on."""
+"""Colours for lines that only need to differ: `--series-0` and so on."""
 
 _SVG: Final = "http://www.w3.org/2000/svg"
 _XLINK: Final = "{http://www.w3.org/1999/xlink}href"
@@ -57,12 +58,12 @@ _STYLE: Final[dict[RcKeyType, Any]] = {
 
 
 def style() -> AbstractContextManager[None]:
-    """What every plot is drawn with; figures are made and written inside it."""
+    """Return the context with the plots' style; figures are made and written inside it."""
     return mpl.rc_context(_STYLE)
 
 
 def embedded(figure: Figure, name: str, title: str, told: str) -> str:
-    """Write a figure for a page; `title` and `told` are what who does not see it hears."""
+    """Return a figure as SVG; screen readers read `title` and `told`."""
     written = io.StringIO()
     figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
     root = Tree.fromstring(written.getvalue())  # noqa: S314  # it was written just now
@@ -86,7 +87,7 @@ def embedded(figure: Figure, name: str, title: str, told: str) -> str:
 
 
 def _settle(element: Tree.Element, name: str) -> None:
-    """The page's colours, and ids that no other plot has."""
+    """Replace the colours by the page's, and prefix the ids with the plot's name."""
     if "id" in element.attrib:
         element.set("id", f"{name}-{element.attrib['id']}")
     if _XLINK in element.attrib:
