@@ -1,4 +1,4 @@
-"""The web console of `kraftgate run --console`: what is seen, as a page, and a person's word back.
+"""The web console of `kraftgate run --console`: shows the assessment and accepts decisions.
 
-`model` is the contract with the page: routes, events and JSON shapes.
+`orchestrator.api.console` is the contract with the page: routes, events and JSON shapes.
 """

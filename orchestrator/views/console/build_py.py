@@ -10,13 +10,13 @@ from setuptools.command.build_py import build_py
 
 
 class BuildPy(build_py):  # type: ignore[misc]  # setuptools has no types
-    """setuptools' own step, once the modules are there."""
+    """setuptools' own step, after the modules are installed."""
 
     def run(self) -> None:
-        """Run it; end the build with the error's one line when the modules cannot be had."""
+        """Run the step; if the modules cannot be installed, end the build with one line."""
         module = f"{__name__.rpartition('.')[0]}.third_party"
         done = subprocess.run([sys.executable, "-m", module], check=False)
         if done.returncode != 0:
-            # Not an Exception: an editable install only warns of those.
+            # Not an Exception: an editable install only prints a warning for those.
             sys.exit(done.returncode)
         super().run()

@@ -1,8 +1,8 @@
 """The page's third-party modules: npm packages that `package-lock.json` locks by version and hash.
 
-The build installs them with npm and copies what the page loads to `static/vendor`; the wheel holds
-the copies, so that the page needs no internet. Imports only what is there before Kraftgate's
-dependencies are installed.
+The build installs them with npm and copies the files that the page loads to `static/vendor`; the
+wheel contains the copies, so that the page needs no internet. This module imports only modules
+that are available before Kraftgate's dependencies are installed.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ FILES: Final = {
     "LICENSE.preact": "preact/LICENSE",
     "LICENSE.htm": "htm/LICENSE",
 }
-"""File of the page -> file of a package."""
+"""The file of the page, and the file of the package."""
 _MANIFEST: Final = "package.json"
 _LOCK: Final = "package-lock.json"
 _BARE_IMPORT: Final = b'from"preact"'
@@ -37,7 +37,7 @@ _NPM_PREFIX: Final = re.compile(r"^npm (error|ERR!)")
 
 
 def ensure() -> None:
-    """Put the modules in their place, unless those of the lock are there already.
+    """Copy the modules to `static/vendor`, unless those of the lock are there already.
 
     Raises:
         ThirdPartyError: npm is missing or failed, or a package does not match the lock.
@@ -51,10 +51,10 @@ def ensure() -> None:
 
 
 def check() -> None:
-    """Refuse to serve a page that could not load its modules.
+    """Check that the page can load its modules.
 
     Raises:
-        ThirdPartyError: A module is missing, or the modules are not those of the lock.
+        ThirdPartyError: a module is missing, or the modules are not those of the lock.
     """
     if problem := _problem():
         raise ThirdPartyError(
@@ -114,7 +114,7 @@ def _npm_ci(npm: str, scratch: Path, lock: Path) -> None:
 
 
 def _problem() -> str | None:
-    """What is wrong with the modules in their place; None when the page can load them."""
+    """Return what is wrong with the copied modules; None: the page can load them."""
     for name in (*FILES, _LOCK):
         if not (PLACE / name).is_file():
             return f"{PLACE / name}: a file of the console is missing"
@@ -124,7 +124,7 @@ def _problem() -> str | None:
 
 
 def _module(path: Path) -> bytes:
-    """The file's content, with an import that a page can resolve.
+    """Return the file's content, with an import that a page can resolve.
 
     hooks.mjs imports "preact" by name, which needs an inline import map; the page's
     Content-Security-Policy forbids that.
@@ -136,7 +136,7 @@ def _module(path: Path) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Replace the file at once: another process may do the same, or serve it."""
+    """Replace the file atomically: another process may write or serve it at the same time."""
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as scratch:
         scratch.write(content)
     written = Path(scratch.name)

@@ -1,1 +1,1 @@
-"""Who may read the console or change something: tokens, sessions, TLS, redaction."""
+"""Access to the console, to read or to act: tokens, sessions, TLS, redaction."""

@@ -1,6 +1,6 @@
-"""The token that lets a person change something: where it is, and whether one is it.
+"""The token that an operator needs in order to act: its file, and the comparison.
 
-It is compared in constant time, and never printed, logged or put into a page.
+The token is compared in constant time, and is never printed, logged or put into a page.
 """
 
 import os
@@ -21,39 +21,39 @@ _LENGTH_MIN: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token; its text is not a part of its representation.
+    """A token; its text is not part of its representation.
 
     Attributes:
-        path: the file that holds it.
+        path: the file that contains it.
     """
 
     path: Path
     _text: str
 
     def __repr__(self) -> str:
-        """Name its file only."""
+        """Return the file's name only."""
         return f"Token({self.path})"
 
     def is_it(self, given: str) -> bool:
-        """Whether somebody has it."""
+        """Whether a given text is the token."""
         return secrets.compare_digest(given.encode(), self._text.encode())
 
     def is_in(self, text: str) -> bool:
-        """Whether a text holds it, so that it must go nowhere."""
+        """Whether a text contains the token and so must not be stored or shown."""
         return self._text in text
 
     def secret(self) -> str:
-        """The text, for who takes it out of what is written."""
+        """Return the text, for redaction."""
         return self._text
 
 
 def configured(path: Path, where: Path) -> Token:
-    """Read the token of the configuration: the first line of its file.
+    """Return the configured token: the first line of its file.
 
     `where`: the configuration's own file, for messages.
 
     Raises:
-        ConfigError: it cannot be read, or is none.
+        ConfigError: the file cannot be read, or has no valid token.
     """
     key = f"{where}: `console.token_file` {path}"
     try:
@@ -73,7 +73,7 @@ def configured(path: Path, where: Path) -> Token:
 
 @contextmanager
 def made(path: Path) -> Iterator[Token]:
-    """Make a fresh one, in a file that only this user may read, until the block ends.
+    """Write a new token to a file that only this user may read; delete it when the block ends.
 
     Raises:
         ConfigError: the file cannot be written.

@@ -1,4 +1,4 @@
-"""The console's certificate: read at the start, and again for new connections once it changes."""
+"""The console's certificate: loaded at the start, and again for new connections after a change."""
 
 import logging
 import ssl
@@ -16,13 +16,13 @@ Stamp = tuple[tuple[int, int, int], ...]
 
 
 class Certificate:
-    """Gives every new connection the certificate that is in the files now.
+    """Gives every new connection the current certificate of the files.
 
-    While a changed pair of files cannot be used (one of them is written before the other), new
-    connections get the last one that could.
+    While a changed pair of files cannot be used (one file is written before the other), new
+    connections get the last usable one.
 
     Attributes:
-        context: for the listener.
+        context: the TLS context of the listener.
 
     Raises:
         ConfigError: the files cannot be used.
@@ -39,7 +39,7 @@ class Certificate:
         self.context.sni_callback = self._choose
 
     def _choose(self, connection: ssl.SSLObject, _: str, __: ssl.SSLContext) -> None:
-        """OpenSSL asks at the beginning of every handshake."""
+        """Set the connection's context; OpenSSL calls this at the beginning of every handshake."""
         stamp = _stamp(self._tls)
         if stamp != self._stamp:
             self._stamp = stamp
@@ -55,10 +55,10 @@ class Certificate:
 
 
 def _context(tls: ConsoleTls) -> ssl.SSLContext:
-    """Load the certificate.
+    """Return a context with the certificate.
 
     Raises:
-        OSError: a file cannot be read, or is no certificate, or no key of it.
+        OSError: a file cannot be read, is no certificate, or the key does not match it.
         SecretFileRefused: the key's file is not private.
     """
     content(tls.key_file)

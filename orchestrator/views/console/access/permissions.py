@@ -1,4 +1,4 @@
-"""Who may read the console, and who may change something there."""
+"""The permissions to read the console and to act in it."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -15,16 +15,16 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Access:
-    """Who may read, and who may change.
+    """Checks whether a request may read, and whether it may act.
 
     Attributes:
-        token_to_read: it is not only loopback that reaches us.
+        token_to_read: whether reading needs the token: other hosts than this one can connect.
     """
 
     def __init__(
         self, token: Token, sessions: Sessions, hosts: Iterable[str], *, loopback: bool
     ) -> None:
-        """Prepare; `hosts`: names, besides those of loopback, that browsers use for it."""
+        """Keep the facts; `hosts`: names besides loopback's that browsers use for the console."""
         self._token = token
         self._sessions = sessions
         self._hosts = _LOOPBACK | frozenset(hosts)
@@ -32,7 +32,7 @@ class Access:
         self.token_to_read = not loopback
 
     def check_host(self, headers: Headers) -> None:
-        """Refuse a Host that is not ours; an IP address is nobody's name to resolve elsewhere."""
+        """Reject a foreign Host; beyond loopback an IP address passes: DNS cannot rebind it."""
         host = _host(headers.get("host", ""))
         if host in self._hosts or (not self._loopback and _is_ip(host)):
             return
@@ -44,7 +44,7 @@ class Access:
         )
 
     def check_origin(self, headers: Headers) -> None:
-        """Refuse what a page from elsewhere sends."""
+        """Reject a request that a page of another origin sends."""
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         host = headers.get("host", "").lower()
         ours = origin is None or origin.lower() in (f"http://{host}", f"https://{host}")
@@ -53,23 +53,23 @@ class Access:
         raise Refused(403, "other_origin", "the request comes from another page than this console")
 
     def may_read(self, connection: HTTPConnection) -> bool:
-        """Whether it may see anything."""
+        """Whether the request may read."""
         return not self.token_to_read or self.has_shown_token(connection)
 
     def has_shown_token(self, connection: HTTPConnection) -> bool:
-        """Whether it sends the token, or belongs to a browser that has sent it."""
+        """Whether the request has the token, or the session of a browser that has sent it."""
         if self._sessions.holds(connection.cookies):
             return True
         given = bearer(connection.headers)
         return given is not None and self._token.is_it(given)
 
     def check_reader(self, connection: HTTPConnection) -> None:
-        """Refuse who may not read."""
+        """Reject a request that may not read."""
         if not self.may_read(connection):
             raise self.no_token(connection.headers)
 
     def check_writer(self, headers: Headers) -> None:
-        """Refuse who has no token, or sends no JSON."""
+        """Reject a request without the token, or whose body is not JSON."""
         given = bearer(headers)
         if given is None or not self._token.is_it(given):
             raise self.no_token(headers)
@@ -78,7 +78,7 @@ class Access:
             raise Refused(415, "content_type", "a change is sent as application/json")
 
     def no_token(self, headers: Headers) -> Refused:
-        """Say that the token is missing, or wrong."""
+        """Return the refusal for a missing or a wrong token."""
         mend = "kraftgate run printed at its start which file holds the token"
         if bearer(headers) is None:
             return Refused(401, "token_needed", "this needs the token", mend)
@@ -86,13 +86,13 @@ class Access:
 
 
 def bearer(headers: Headers) -> str | None:
-    """Return the token that a request carries; None: it carries none."""
+    """Return the token of a request; None: it has none."""
     scheme, _, given = headers.get("authorization", "").partition(" ")
     return given.strip() if scheme.lower() == "bearer" and given.strip() else None
 
 
 def _host(header: str) -> str:
-    """The name without its port, and without the brackets of an IPv6 address."""
+    """Return the host name without the port, and without the brackets of an IPv6 address."""
     host = header.strip().lower()
     if host.startswith("["):
         return host[1:].partition("]")[0]

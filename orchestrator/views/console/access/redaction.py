@@ -1,4 +1,4 @@
-"""Models to JSON, with secrets taken out of every text: nothing leaves the console another way."""
+"""Writes models as JSON and redacts every text in them: the only output path of the console."""
 
 import json
 import os
@@ -20,18 +20,18 @@ _names_a_secret = lru_cache(_TEXTS_KEPT)(names_a_secret)
 
 
 class Cleaner:
-    """Writes models as one line of JSON each, without secrets."""
+    """Writes each model as one line of JSON without secrets."""
 
     def __init__(self, redactor: Redactor) -> None:
-        # The same hosts, paths and words come again at every look.
+        # The same hosts, paths and texts occur at every tick.
         self._text = lru_cache(_TEXTS_KEPT)(redactor.text)
 
     def text(self, text: str) -> str:
-        """Take the secrets out of a text."""
+        """Return a text without secrets."""
         return self._text(text)
 
     def json(self, model: BaseModel, *, only_set: bool = False) -> bytes:
-        """Write a model; `only_set`: without what it was not given."""
+        """Return a model as JSON; `only_set`: without fields that were not set."""
         plain: JsonValue = model.model_dump(mode="json", exclude_unset=only_set)
         return json.dumps(self._cleaned(plain), separators=(",", ":"), ensure_ascii=False).encode()
 
@@ -51,9 +51,9 @@ class Cleaner:
 
 
 def cleaner(config: Config, token: Token) -> Cleaner:
-    """Know the secrets that the configuration names, those of the environment, and the token.
+    """Return a cleaner for the secrets of the configuration, of the environment, and the token.
 
     Raises:
-        SecretUnknown: a file that holds one cannot be read, so it could not be kept out.
+        SecretUnknown: a file with a secret cannot be read, so it could not be redacted.
     """
     return Cleaner(Secrets(files=configured_files(config)).redactor(os.environ, [token.secret()]))

@@ -1,4 +1,4 @@
-"""What the console refuses, and how it says so: always a `Failure`."""
+"""The console's errors and their responses: always a `Failure`."""
 
 import http
 import logging
@@ -25,7 +25,7 @@ _CODES = {404: "not_found", 405: "method", 413: "too_long", 415: "content_type"}
 
 
 class Refused(Exception):
-    """A request that is not answered."""
+    """The console rejects a request, with an HTTP status and a `Problem`."""
 
     def __init__(
         self,
@@ -42,24 +42,24 @@ class Refused(Exception):
 
 
 class Refusals:
-    """Answers for what went wrong."""
+    """Returns the responses for errors."""
 
     def __init__(self, cleaner: Cleaner) -> None:
         self._cleaner = cleaner
 
     def answer(self, status: int, problem: Problem, **headers: str) -> Response:
-        """A failure as a response; what else was sent with the request is not read."""
+        """Return a failure as a response; it closes the connection, since the rest is not read."""
         ending = {"Connection": "close", **headers}
         return json_response(self._cleaner, Failure(error=problem), status, **ending)
 
     def refused(self, _: Request, error: Exception) -> Response:
-        """Of `Refused`."""
+        """Return the response for `Refused`."""
         if not isinstance(error, Refused):
             raise error
         return self.answer(error.status, error.problem, **error.headers)
 
     def by_starlette(self, _: Request, error: Exception) -> Response:
-        """Of an unknown path, or a method that the path does not know."""
+        """Return the response for an unknown path, or a method that the path does not have."""
         if not isinstance(error, HTTPException):
             raise error
         code = _CODES.get(error.status_code, "bad_request")
@@ -69,7 +69,7 @@ class Refusals:
         )
 
     def by_kraftgate(self, _: Request, error: Exception) -> Response:
-        """Of a command that says no, or something that cannot be read."""
+        """Return the response for a command that fails, or state that cannot be read."""
         message = str(error)
         match error:
             case WalkError() | RunbookError() | ConfigError():
@@ -82,7 +82,7 @@ class Refusals:
         raise error
 
     def by_bug(self, _: Request, error: Exception) -> Response:
-        """Of anything else; who serves logs it."""
+        """Return the response for any other error; the server logs it."""
         message = f"the console failed ({type(error).__name__}): its log has more"
         return self.answer(500, Problem(code="failed", message=message))
 
@@ -90,5 +90,5 @@ class Refusals:
 def json_response(
     cleaner: Cleaner, model: BaseModel, status: int = 200, **headers: str
 ) -> Response:
-    """A model as a response, without secrets."""
+    """Return a model as a response without secrets."""
     return Response(cleaner.json(model), status, headers, "application/json")

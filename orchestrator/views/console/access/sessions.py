@@ -1,6 +1,6 @@
-"""Browsers that gave the token once and may read since: an event stream cannot carry a header.
+"""The sessions of browsers that sent the token and may read: an event stream cannot send a header.
 
-A session lets nobody change anything: a browser would send its cookie also where it should not.
+A session permits no action: a browser also sends its cookie with requests of other pages.
 """
 
 import secrets
@@ -12,15 +12,15 @@ _BYTES: Final = 32
 
 
 class Sessions:
-    """The sessions of this process, the newest of them."""
+    """The newest sessions of this process."""
 
     def __init__(self, port: int) -> None:
         self._kept: dict[str, None] = {}
-        # Browsers share cookies among the ports of a host.
+        # Browsers share the cookies of a host among its ports.
         self.cookie: Final = f"kraftgate-{port}"
 
     def begin(self) -> str:
-        """Make one: the cookie's value."""
+        """Begin a session and return the cookie's value."""
         made = secrets.token_urlsafe(_BYTES)
         self._kept[made] = None
         while len(self._kept) > _KEPT_MAX:
@@ -28,6 +28,6 @@ class Sessions:
         return made
 
     def holds(self, cookies: Mapping[str, str]) -> bool:
-        """Whether a browser has one."""
+        """Whether the cookies contain a session."""
         given = cookies.get(self.cookie, "").encode()
         return any(secrets.compare_digest(given, each.encode()) for each in self._kept)

@@ -1,4 +1,4 @@
-"""Limits wrong tokens by client, and has them recorded."""
+"""Limits the wrong tokens of each client; the caller records them."""
 
 import ipaddress
 import time
@@ -10,7 +10,7 @@ from orchestrator.views.console.access.bearer_token import Token
 from orchestrator.views.console.access.refusals import Refused
 
 WRONG_MAX: Final = 10
-"""So many wrong tokens from one address within `WINDOW_S`, and no more are looked at."""
+"""After this number of wrong tokens from one address within `WINDOW_S`, tokens are not checked."""
 WINDOW_S: Final = 60.0
 _ADDRESSES_MAX: Final = 1024
 
@@ -22,7 +22,7 @@ class _Tries:
 
 
 class WrongTokens:
-    """Decides whether a request's token is looked at. One thread uses it.
+    """Decides whether a request's token is checked. One thread uses it.
 
     All local users share the addresses of loopback, so there the right token is always accepted.
 
@@ -36,10 +36,10 @@ class WrongTokens:
         self._tries: dict[str, _Tries] = {}
 
     def check(self, given: str, host: str) -> int | None:
-        """Return None for the right token, else how many were wrong lately, this one included.
+        """Return None for the right token, else the number of recent wrong ones, with this one.
 
         Raises:
-            Refused: too many were wrong; this one was not looked at.
+            Refused: too many were wrong; this one was not checked.
         """
         tries = self._tries_of(host)
         limited = tries.wrong >= WRONG_MAX

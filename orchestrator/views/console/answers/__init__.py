@@ -1,1 +1,1 @@
-"""Answers single questions of the page: timeline, pending replicas, a gate's evidence."""
+"""The responses to single requests: timeline, pending replicas, a gate's evidence."""

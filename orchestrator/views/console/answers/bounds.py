@@ -1,17 +1,17 @@
-"""Numbers that a request brings: none that SQLite, or Python's own reader of digits, refuses."""
+"""Numbers of requests, within the limits of SQLite and of Python's integer parser."""
 
 from typing import Final
 
 _NUMBER_MAX: Final = 2**62
 _DIGITS_MAX: Final = 20
-"""With a sign; Python refuses to read more than 4300 digits."""
+"""Includes a sign; Python does not parse more than 4300 digits."""
 
 
 def bounded(text: str) -> int:
-    """Return the number.
+    """Return the number in a text.
 
     Raises:
-        ValueError: it is none, or beyond 2**62.
+        ValueError: the text is no number, or is beyond 2**62.
     """
     if len(text) > _DIGITS_MAX:
         raise ValueError(f"a number of {len(text)} characters")

@@ -1,4 +1,4 @@
-"""What the audit trail has of one checkpoint: how it was judged, what was decided and done."""
+"""The audit trail's entries about one checkpoint: verdicts, decisions and steps."""
 
 from contextlib import closing
 from pathlib import Path
@@ -24,11 +24,11 @@ _TEXT_MAX: Final = 4000
 def gate_evidence(
     state_dir: Path, cluster: str, checkpoint: str, loaded: Loaded | None
 ) -> GateEvidence:
-    """Everything of a checkpoint and its instances, the newest first.
+    """Return the entries of a checkpoint and its instances, the newest first.
 
     Raises:
         NoDataError: there is no audit trail yet.
-        AuditError: it cannot be read, or is of another version.
+        AuditError: it cannot be read, or was written by another version.
     """
     with closing(AuditWindow(state_dir / AUDIT_FILE)) as audit:
         found = audit.about(cluster, checkpoint, _ENTRIES_MAX + 1)

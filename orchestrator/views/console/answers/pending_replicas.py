@@ -1,4 +1,4 @@
-"""The replicas of one broker by state: which have no directory yet, and where they lie."""
+"""The replicas of one broker by state: those without a directory, and their paths on disk."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,9 +25,9 @@ Assignments = Mapping[TopicPartition, Assignment]
 
 
 class Replicas:
-    """Reads replica transitions, for one page at a time: a million partitions take a second.
+    """Reads replica transitions, one page at a time: a million partitions take a second.
 
-    What was read stays, for the last few brokers that were asked of, until a batch brings more.
+    The result stays cached for the last requested brokers until a batch adds transitions.
     """
 
     def __init__(self, state_dir: Path) -> None:
@@ -43,7 +43,7 @@ class Replicas:
         limit: int,
         behind: TopicPartition | None,
     ) -> PendingPage:
-        """A page of the broker's replicas in these states, by topic and partition.
+        """Return a page of the broker's replicas in these states, by topic and partition.
 
         Raises:
             NoDataError: the transitions cannot be read.
@@ -73,22 +73,22 @@ class Replicas:
                 if isinstance(read, Unknown):
                     raise NoDataError(read.why)
                 kept = (files, read)
-            self._kept[cluster, broker] = kept  # the last one asked of goes last
+            self._kept[cluster, broker] = kept  # the last requested one is evicted last
             while len(self._kept) > _KEPT_MAX:
                 del self._kept[next(iter(self._kept))]
             return kept[1]
 
 
 def cursor(at: TopicPartition) -> str:
-    """Write a partition so that `partition_of` reads it."""
+    """Return a partition as a cursor, which `partition_of` reads."""
     return f"{at.topic}-{at.number}"
 
 
 def partition_of(text: str) -> TopicPartition:
-    """Read a cursor.
+    """Return the partition of a cursor.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is no cursor.
     """
     topic, _, number = text.rpartition("-")
     return TopicPartition(topic, bounded(number))

@@ -1,6 +1,6 @@
-"""The timeline: what the store has of events and the audit trail of decisions, on one axis.
+"""The timeline: the events of the store and the decisions of the audit trail on one axis.
 
-Opened for one answer and closed after it; nothing of it is kept in memory.
+Both are opened for one response and closed after it; nothing stays in memory.
 """
 
 from collections import Counter
@@ -41,7 +41,7 @@ Found = tuple[Place, EventTold]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a page wants of the timeline; times None: all there is."""
+    """A request for a part of the timeline; a time of None: no limit."""
 
     cluster: str
     from_ms: int | None
@@ -52,19 +52,19 @@ class Asked:
 
     @property
     def sources(self) -> set[Source]:
-        """Those of the store."""
+        """The sources of the store that were requested."""
         return {SOURCE_OF[each] for each in self.lanes if each in SOURCE_OF}
 
 
 class History:
-    """Reads both; each is None where there is none yet."""
+    """Reads events and decisions; each is None if it does not exist yet."""
 
     def __init__(self, events: EventTimeline | None, decisions: AuditWindow | None) -> None:
         self._events = events
         self._decisions = decisions
 
     def timeline(self, asked: Asked, buckets: int) -> Timeline:
-        """Count by lane and kind in so many stretches of equal length."""
+        """Return the counts by lane and kind in this number of buckets of equal length."""
         window = self._window(asked)
         width_ms = max(1, -(-(window.to_ms - window.from_ms) // buckets))
         stretches: dict[tuple[int, Lane], dict[str, int]] = {}
@@ -96,9 +96,9 @@ class History:
     def page(
         self, asked: Asked, limit: int, *, newest: bool, behind: Place | None = None
     ) -> EventPage:
-        """So many events in order, of all lanes that are asked for."""
+        """Return at most `limit` events of the requested lanes, in order."""
         window = self._window(asked)
-        if behind is not None:  # what is on the other side of it needs no look
+        if behind is not None:  # the events on the other side of it need not be read
             near_ms = behind.moment_ms
             if newest:
                 window = replace(window, to_ms=min(window.to_ms, near_ms + 1))
@@ -149,11 +149,11 @@ class History:
 
 @contextmanager
 def history(state_dir: Path) -> Iterator[History]:
-    """Open what there is of it.
+    """Open the store's events and the audit trail, as far as they exist.
 
     Raises:
-        StoreError: the store's file is none.
-        AuditError: the audit log cannot be read.
+        StoreError: the file is not a store.
+        AuditError: the audit trail cannot be read.
     """
     with ExitStack() as opened:
         events = decisions = None
@@ -164,12 +164,12 @@ def history(state_dir: Path) -> Iterator[History]:
             try:
                 decisions = opened.enter_context(closing(AuditWindow(audit)))
             except NoDataError:
-                decisions = None  # it is being made: nothing was decided yet
+                decisions = None  # it is being created: there are no decisions yet
         yield History(events, decisions)
 
 
 def event_told(sequence: int, event: Event) -> EventTold:
-    """Tell an event of the store."""
+    """Return an event of the store as a row of the timeline."""
     fields = {k: v for k, v in event_fields(event).items() if k not in _SAID_ELSEWHERE}
     return EventTold(
         id=f"s{sequence}",
@@ -186,7 +186,7 @@ def event_told(sequence: int, event: Event) -> EventTold:
 
 
 def decision_told(entry: Entry) -> EventTold:
-    """Tell an entry of the audit trail."""
+    """Return an entry of the audit trail as a row of the timeline."""
     broker, checkpoint = entry.body.get("broker"), entry.body.get("checkpoint")
     return EventTold(
         id=f"a{entry.sequence}",
@@ -203,15 +203,15 @@ def decision_told(entry: Entry) -> EventTold:
 
 
 def cursor(place: Place) -> str:
-    """Write a place so that `place_of` reads it."""
+    """Return a place as a cursor, which `place_of` reads."""
     return ".".join(map(str, place))
 
 
 def place_of(text: str) -> Place:
-    """Read a cursor.
+    """Return the place of a cursor.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is no cursor.
     """
     moment_ms, origin, sequence = map(bounded, text.split("."))
     return Place(moment_ms, origin, sequence)

@@ -1,8 +1,7 @@
-"""The server-sent events: a state, then what changes, and a beat in between.
+"""The server-sent events: the state, then its changes, with a beat in between.
 
-The frames are the same bytes for all readers that know up to the same version. A reader is given
-the next frame when it has taken the last one, so that a slow one skips what it would have to read
-twice.
+The frames are the same bytes for all readers that have the same version. A reader gets the next
+frame when it has taken the last one, so that a slow reader skips intermediate versions.
 """
 
 import time
@@ -19,17 +18,17 @@ from orchestrator.views.console.feed.hub import Hub, TooMany
 
 BEAT_S: Final = 5.0
 _CHUNK: Final = 64 * 1024
-"""So much is handed to the connection at once: what it holds of one reader stays bounded."""
+"""The most bytes passed to the connection at once: its buffer for one reader stays bounded."""
 
 
 class EventStream(EventSourceResponse):
-    """The event stream of one reader; its place is taken while the answer is sent, and no longer.
+    """The event stream of one reader, which occupies a place only while the response is sent.
 
-    A HEAD request, or a client that is gone before the first byte, runs no body: a place that only
-    the body gave back would be lost.
+    A HEAD request, or a client that disconnects before the first byte, runs no body: if only the
+    body released the place, it would be lost.
 
     Args:
-        reserved: The reader has shown the token, so places are kept for it.
+        reserved: The reader has sent the token, so it may use the reserved places.
     """
 
     def __init__(self, hub: Hub, *, reserved: bool) -> None:
@@ -38,10 +37,10 @@ class EventStream(EventSourceResponse):
         self._reserved = reserved
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer.
+        """Send the response.
 
         Raises:
-            Refused: as many readers as allowed are connected.
+            Refused: the allowed number of readers is connected.
         """
         try:
             self._hub.join(reserved=self._reserved)
@@ -82,7 +81,7 @@ def _beat(hub: Hub) -> bytes:
 
 
 def _frame(event: str, data: bytes, id_: str | None = None) -> bytes:
-    """As the standard has it; JSON has no line ends of its own."""
+    """Return a frame in the format of server-sent events; the JSON contains no line breaks."""
     head = f"event: {event}\n" + (f"id: {id_}\n" if id_ else "")
     return head.encode() + b"data: " + data + b"\n\n"
 
@@ -93,5 +92,5 @@ def _cut(frame: bytes) -> Iterator[bytes]:
 
 
 def now_ms() -> int:
-    """The wall clock."""
+    """Return the wall clock's time."""
     return time.time_ns() // 1_000_000

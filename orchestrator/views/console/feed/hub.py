@@ -1,8 +1,8 @@
-"""What every page has to know, and since when: each part with the version in which it last changed.
+"""The state of every page: each part with the version in which it last changed.
 
-A page that reads slowly holds nothing here but the version up to which it knows: when it comes
-again it is given all that changed since, joined. So memory is bounded by one state, whoever reads.
-Nothing here waits or is shared between threads: it lives in the console's event loop.
+A slow page has no buffer here, only the version that it knows: when it reads again, it gets all
+changes since then, merged. So memory is bounded by one state for any number of readers. Nothing
+here blocks or is shared between threads: the hub lives in the console's event loop.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ _LISTS: Final = frozenset(_PARTS) - {"head", "walk"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fresh:
-    """All that one look brought, of every cluster.
+    """The changes of one tick, of every cluster.
 
     Attributes:
-        events: new ones as JSON, oldest first, by cluster.
-        missed: clusters of which there were more than these.
-        whole: it is all there is, and not only what is new.
+        events: new events as JSON, oldest first, by cluster.
+        missed: clusters that had more events than these.
+        whole: whether this is the full state, not only the changes.
     """
 
     at_ms: int
@@ -40,7 +40,7 @@ class Fresh:
 
 
 class _Sheet:
-    """One cluster's parts."""
+    """The parts of one cluster, with their versions."""
 
     def __init__(self, name: bytes, *, walkable: bool) -> None:
         self._name = name
@@ -52,7 +52,7 @@ class _Sheet:
         self._missed = 0
 
     def take(self, version: int, news: News, *, whole: bool) -> None:
-        """Take in what is new; `whole`: there is nothing else."""
+        """Store the changes; `whole`: rows that are not among them are gone."""
         for key, part in news.parts.items():
             self._parts[key] = (version, part)
         for key, rows in news.rows.items():
@@ -66,7 +66,7 @@ class _Sheet:
                 self._gone[key][id_] = version
 
     def add(self, version: int, events: Iterable[bytes], *, missed: bool) -> None:
-        """Append events; the oldest ones make room."""
+        """Append events; at the limit, the oldest ones are dropped."""
         if missed:
             self._missed = version
             self._events.clear()
@@ -76,7 +76,7 @@ class _Sheet:
             self._missed = max(self._missed, self._events.popleft()[0])
 
     def whole(self) -> bytes:
-        """`ClusterState`."""
+        """Return `ClusterState` as JSON."""
         fields = [b'"name":' + self._name, b'"walkable":' + self._walkable]
         for key in _PARTS:
             _, part = self._parts.get(key, (0, b"[]" if key in _LISTS else NULL))
@@ -88,7 +88,7 @@ class _Sheet:
         return _object(fields)
 
     def since(self, version: int) -> bytes | None:
-        """`ClusterChange`, from a version on; None: nothing changed."""
+        """Return `ClusterChange` since a version as JSON; None: nothing changed."""
         fields = list(chain(self._changed(version), self._new_events(version)))
         return _object([b'"name":' + self._name, *fields]) if fields else None
 
@@ -114,16 +114,16 @@ class _Sheet:
 
 
 class TooMany(Exception):
-    """As many pages watch as may."""
+    """The allowed number of pages is open."""
 
 
 class Hub:
-    """All clusters.
+    """The versioned state of all clusters.
 
     Attributes:
-        version: 0 before the first look; it rises with each that brought something.
-        looked_ms: when the clusters were last looked at.
-        closed: kraftgate ends.
+        version: 0 before the first tick; each tick with a change increments it.
+        looked_ms: the time of the last tick.
+        closed: whether kraftgate is ending.
     """
 
     def __init__(
@@ -133,13 +133,13 @@ class Hub:
         readers_max: int,
         reserved: int,
     ) -> None:
-        """Prepare.
+        """Start with no state.
 
         Args:
             walkable: the clusters in their order, and whether a runbook is configured.
-            stays: the fields of `State` that stay.
-            readers_max: so many pages may be open at once.
-            reserved: so many of these are for readers that have shown the token.
+            stays: the constant fields of `State`.
+            readers_max: the most pages that may be open.
+            reserved: the number of these for readers that have sent the token.
         """
         self._sheets = {name: _Sheet(_text(name), walkable=each) for name, each in walkable.items()}
         self._stays = [_field(key, json.dumps(each).encode()) for key, each in stays.items()]
@@ -156,7 +156,7 @@ class Hub:
         self.closed = False
 
     def take(self, fresh: Fresh) -> None:
-        """Take in a look, and wake whoever waits if it brought something."""
+        """Store a tick's changes and, if there are any, wake the waiting readers."""
         self.looked_ms = fresh.at_ms
         brought = any(not each.is_none for each in fresh.news) or any(fresh.events.values())
         if not brought and self.version:
@@ -172,35 +172,35 @@ class Hub:
         self._wake()
 
     def close(self) -> None:
-        """Tell everybody that it ends."""
+        """Notify all readers that kraftgate ends."""
         self.closed = True
         self._wake()
 
     def join(self, *, reserved: bool) -> None:
-        """Count one more reader; `reserved`: the reserved places are open to it.
+        """Count a reader; `reserved`: it may use the reserved places.
 
         Raises:
-            TooMany: no place is left for it.
+            TooMany: no place is free.
         """
         if self._readers >= self._readers_max - (0 if reserved else self._reserved):
             raise TooMany
         self._readers += 1
 
     def leave(self) -> None:
-        """Count one less."""
+        """Stop counting a reader."""
         self._readers -= 1
 
     async def news(self, version: int) -> None:
-        """Wait until there is more than that version, or the end."""
+        """Wait for a later version than this one, or for the end."""
         while self.version <= version and not self.closed:
             await self._news.wait()
 
     def id(self) -> str:
-        """What names the present version, in this process."""
+        """Return the id of the current version, unique to this process."""
         return f"{self._origin}-{self.version}"
 
     def state(self, now_ms: int) -> bytes:
-        """`State`; before the first look no cluster is in it."""
+        """Return `State` as JSON; before the first tick without clusters."""
         if self._state is None or not self.version:
             sheets = self._sheets.values() if self.version else ()
             at_ms = self._at_ms if self.version else now_ms
@@ -209,7 +209,7 @@ class Hub:
         return self._state
 
     def since(self, version: int) -> bytes:
-        """`Change`, from a version on; the same for all who know up to there."""
+        """Return `Change` since a version as JSON; computed once for all readers with it."""
         known = self._changes.get(version)
         if known is None:
             changed = [each.since(version) for each in self._sheets.values()]
@@ -228,7 +228,7 @@ def _at(at_ms: int) -> bytes:
 
 
 def _text(name: str) -> bytes:
-    return f'"{name}"'.encode()  # a cluster's name needs no escape: see config_values
+    return f'"{name}"'.encode()  # a cluster's name needs no escape: see orchestrator.config.values
 
 
 def _field(key: str, value: bytes) -> bytes:

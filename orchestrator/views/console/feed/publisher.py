@@ -1,4 +1,4 @@
-"""The thread that makes of each look what the pages have to know; the loop only hands it over."""
+"""The thread that turns each tick into changes for the pages; the loop only passes the tick on."""
 
 import logging
 import threading
@@ -21,7 +21,7 @@ _AGAIN_S: Final = 5.0
 
 
 class Painting:
-    """Paints the last look whenever there is a new one, at most ten times a second.
+    """Publishes the changes of the last tick, at most ten times a second.
 
     Attributes:
         last: the last tick; None before the first.
@@ -34,7 +34,7 @@ class Painting:
         loaded: Mapping[str, Loaded],
         show: Callable[[Fresh], None],
     ) -> None:
-        """Prepare; `show`: takes what is new, in this thread."""
+        """Keep the arguments; `show` receives the changes, in this thread."""
         self._config = config
         self._cleaner = cleaner
         self._loaded = loaded
@@ -45,17 +45,17 @@ class Painting:
         self.last: Tick | None = None
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and wait for it."""
+        """Stop the thread and wait for its end."""
         self._stop.set()
         self._wake.set()
         self._thread.join()
 
     def take(self, tick: Tick) -> None:
-        """Take a tick, without waiting for anything; one that was not painted yet is left out."""
+        """Pass a tick on without blocking; it replaces one that was not published yet."""
         self.last = tick
         self._wake.set()
 
@@ -64,7 +64,7 @@ class Painting:
             try:
                 self._paint()
             except (KraftgateError, StoreError, OSError) as error:
-                # What was painted so far is of no use then: all is painted anew.
+                # The painters' state is unusable then: everything is built again.
                 _LOG.warning("the console cannot read what it shows: %s", error)
                 self._stop.wait(_AGAIN_S)
 

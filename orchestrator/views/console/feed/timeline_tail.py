@@ -1,4 +1,4 @@
-"""What is new on the timeline since the last look; for the thread that paints."""
+"""The new entries of the timeline since the last call; for the publisher's thread."""
 
 from collections.abc import Iterable
 from contextlib import ExitStack, closing
@@ -13,11 +13,11 @@ from orchestrator.run.reader import open_store
 from orchestrator.views.console.answers.timeline import decision_told, event_told
 
 NEW_MAX: Final = 200
-"""So many new ones are told at once; a page that wants the others asks for them."""
+"""The most new entries in one change; a page requests the others if it needs them."""
 
 
 class Tail:
-    """Follows the ends of the store's events and of the audit trail."""
+    """Reads the ends of the store's events and of the audit trail."""
 
     def __init__(self, state_dir: Path, clusters: Iterable[str]) -> None:
         self._state_dir = state_dir
@@ -27,11 +27,11 @@ class Tail:
         self._told = dict.fromkeys(clusters, (0, 0))
 
     def new(self, cluster: str) -> tuple[list[EventTold], bool]:
-        """Give what is new, oldest first, and whether some of it was left out.
+        """Return the new entries, oldest first, and whether some were left out.
 
         Raises:
-            FollowingError: the store's file is none.
-            AuditError: the audit log cannot be read.
+            FollowingError: the file is not a store.
+            AuditError: the audit trail cannot be read.
         """
         self._open()
         event, decision = self._told[cluster]
@@ -48,7 +48,7 @@ class Tail:
         return found[-NEW_MAX:], left_out or (begun and len(found) > NEW_MAX)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._opened.close()
 
     def _open(self) -> None:
@@ -58,7 +58,7 @@ class Tail:
             try:
                 log = AuditLog.open_readonly(self._state_dir / AUDIT_FILE)
             except NoDataError:
-                return  # it is being made
+                return  # it is being created
             self._audit = self._opened.enter_context(closing(log))
 
     @staticmethod

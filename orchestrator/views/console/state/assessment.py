@@ -1,4 +1,4 @@
-"""What is waited for and what is dangerous, and how well each source sees: for the page."""
+"""The page's waits, hazards and sources, from the assessment."""
 
 from collections.abc import Iterator
 from typing import Final, Literal, cast
@@ -12,7 +12,7 @@ from orchestrator.api.console.rows import HazardTold, Source, WaitTold
 from orchestrator.run.assessed import Assessed
 
 TOLD_MAX: Final = 200
-"""So many waits, and hazards, are told; all are counted."""
+"""The most waits, and the most hazards, that the page gets; all are counted."""
 _SOURCES: Final = (
     DataSource.METADATA_LOG,
     DataSource.ZOOKEEPER,
@@ -36,17 +36,17 @@ SourceName = Literal["metadata_log", "zookeeper", "log_dirs", "jmx"]
 
 
 def needs_person(wait: Wait) -> bool:
-    """Whether it will not come by itself."""
+    """Whether the wait lasts until an operator acts."""
     return wait.kind in _NEED_A_PERSON
 
 
 def to_the_second(moment_ms: int | None) -> int | None:
-    """A moment that changes all the time, so that it makes news once a second."""
+    """Return a moment cut to the second: it changes always, but the page updates once a second."""
     return None if moment_ms is None else moment_ms - moment_ms % 1000
 
 
 def sources(one: Assessed) -> Iterator[Source]:
-    """Tell the four sources, also those that are not configured."""
+    """Yield the four sources, also those that are not configured."""
     statuses, unread = one.configured, one.unread
     view, not_current = one.assessment.view, one.currency.not_current
     for each in _SOURCES:
@@ -67,7 +67,7 @@ def sources(one: Assessed) -> Iterator[Source]:
 
 
 def waits_told(reasons: tuple[Wait, ...]) -> Iterator[WaitTold]:
-    """Tell the migration's own reasons, the most important ones."""
+    """Yield the most important waits of the migration."""
     for each in reasons[:TOLD_MAX]:
         yield WaitTold(
             name=each.kind,
@@ -79,7 +79,7 @@ def waits_told(reasons: tuple[Wait, ...]) -> Iterator[WaitTold]:
 
 
 def hazards_told(found: tuple[Hazard, ...]) -> Iterator[HazardTold]:
-    """Tell what is dangerous, the gravest."""
+    """Yield the most severe hazards."""
     for each in found[:TOLD_MAX]:
         yield HazardTold(
             id=each.kind,

@@ -1,4 +1,4 @@
-"""A row per broker, from its summary."""
+"""The page's row of a broker, from its summary."""
 
 from migration.assessment.eta.rates import NoEstimate, rate_per_second
 from migration.image.holds import last_progress_ms, serves_early
@@ -17,10 +17,10 @@ def broker_row(
     knows_partitions: bool,
     on_disk: int | None,
 ) -> BrokerRow:
-    """Tell one broker.
+    """Return the row of one broker.
 
-    `eta`: of one that is held. `knows_partitions`: whether the metadata log has a say about
-    replicas. `on_disk`: replicas that its disks have, where the log does not count them.
+    `eta`: for a held broker. `knows_partitions`: whether the metadata log is authoritative for
+    replicas. `on_disk`: the number of replicas on its disks, if the log does not count them.
     """
     registered = broker.epoch is not None
     told = registered and knows_partitions
@@ -55,7 +55,7 @@ def broker_row(
 
 
 def eta_told(made: Estimated) -> Eta | None:
-    """Tell an estimate, of a broker or of all; None: there is none."""
+    """Return an estimate, for a broker or for all; None: there is none."""
     found, made_at_ms = made.eta, made.at_ms
     if isinstance(found, NoEstimate):
         return None
@@ -69,7 +69,7 @@ def eta_told(made: Estimated) -> Eta | None:
 
 
 def no_eta(made: Estimated) -> str | None:
-    """Tell why there is none."""
+    """Return why there is no estimate; None: there is one."""
     return str(made.eta) if isinstance(made.eta, NoEstimate) else None
 
 

@@ -1,7 +1,7 @@
-"""A look becomes what is new of it: each part as JSON, made once however many pages watch.
+"""Turns a tick into the changes of a cluster: each part as JSON, made once for all pages.
 
-What did not change since the last look is not made again; of a cluster of 300 brokers one row is
-made when one broker moves on. Only one thread paints.
+Unchanged parts are not made again: in a cluster of 300 brokers, one row is made when one broker
+makes progress. Only one thread paints.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,12 +32,12 @@ F = TypeVar("F")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
-    """What is new of one cluster.
+    """The changes of one cluster.
 
     Attributes:
         parts: JSON by the key of `ClusterState`.
         rows: JSON by key (`brokers`, `disks`) and broker.
-        gone: brokers that are no longer there, by the same keys.
+        gone: brokers that no longer exist, by the same keys.
     """
 
     cluster: str
@@ -52,9 +52,9 @@ class News:
 
 
 class _Row(NamedTuple):
-    """What the row of one broker is made of.
+    """The facts of one broker's row.
 
-    `eta`: of one that is held. `on_disk`: where the metadata log does not count its replicas.
+    `eta`: for a held broker. `on_disk`: replicas on its disks, if the log does not count them.
     """
 
     broker: BrokerSummary
@@ -65,7 +65,7 @@ class _Row(NamedTuple):
 
 
 class _Dirs(NamedTuple):
-    """What one broker's row of the heat map is made of."""
+    """The facts of one broker's row in the heat map."""
 
     id: int
     broker: BrokerSummary | None
@@ -75,14 +75,14 @@ class _Dirs(NamedTuple):
 
 
 class _Rows(Generic[F]):
-    """Rows by broker, each made anew when what it is made of changed."""
+    """Rows by broker; a row is made again when its facts changed."""
 
     def __init__(self, make: Callable[[F], bytes]) -> None:
         self._make = make
         self._made: dict[int, tuple[F, bytes]] = {}
 
     def take(self, facts: Mapping[int, F]) -> tuple[dict[int, bytes], list[int]]:
-        """Give the rows that are other than before, and the brokers that have none any more."""
+        """Return the changed rows, and the brokers whose row is gone."""
         changed: dict[int, bytes] = {}
         for id_, each in facts.items():
             before = self._made.get(id_)
@@ -99,10 +99,10 @@ class _Rows(Generic[F]):
 
 
 class Painter:
-    """Paints one cluster."""
+    """Makes the state of one cluster."""
 
     def __init__(self, cleaner: Cleaner, loaded: Loaded | None) -> None:
-        """Prepare; `loaded`: the configured runbook."""
+        """Start with no state; `loaded`: the configured runbook."""
         self._json = cleaner.json
         self._loaded = loaded
         self._parts: dict[str, bytes] = {}
@@ -112,7 +112,7 @@ class Painter:
         self._disks = _Rows(self._dirs)
 
     def paint(self, one: Assessed) -> News:
-        """Give what is new since the tick before."""
+        """Return the changes since the previous tick."""
         self._estimates.take(one.summary, one.assessment.etas, one.now_ms)
         fresh = dict(self._fresh_parts(one))
         parts = {key: each for key, each in fresh.items() if self._parts.get(key) != each}

@@ -1,9 +1,8 @@
-"""The heat map: what is known of each broker's log directories, and of the replicas in them.
+"""The heat map: each broker's log directories, and the replicas in them.
 
-The metadata log knows directories by id, the brokers by path; which is which is known where a
-comparison found it (`Compared.identities`). What has no directory in the metadata log has one on
-the disk: of a directory whose id is known, what lies in it beyond what is assigned to it is
-pending.
+The metadata log knows directories by id, the brokers by path; a comparison maps one to the other
+(`Compared.identities`). A replica without a directory in the metadata log has one on the disk: in a
+directory whose id is known, replicas beyond the assigned ones are pending.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ CellState = Literal["online", "offline", "unknown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """What the cells of one broker are made of; the log's side is None where it has no say."""
+    """The facts of one broker's cells; the log's are None where it is not authoritative."""
 
     disks: BrokerDisks
     assigned: Mapping[str, int] | None
@@ -44,7 +43,7 @@ def disks_row(
     *,
     knows_partitions: bool,
 ) -> Disks:
-    """Tell one broker's directories, by path, then those of which only the id is known."""
+    """Return one broker's directories, by path, then those of which only the id is known."""
     told = summary is not None and summary.epoch is not None and knows_partitions
     known = _Known(
         disks=disks or BrokerDisks(id=broker),
@@ -88,7 +87,7 @@ def _by_path(known: _Known) -> Iterator[Cell]:
 
 
 def _by_id(known: _Known) -> Iterator[Cell]:
-    """Give the directories that the metadata log names and no path is known to be."""
+    """Yield the directories that the metadata log names and that have no known path."""
     named = {known.ids.get(each.path, each.directory_id) for each in known.disks.log_dirs}
     hosted = known.assigned or {}
     for directory in sorted((known.registered | hosted.keys()) - named):
@@ -114,13 +113,13 @@ def _state(log_dir: LogDirSeen, known: _Known) -> CellState:
 def _assigned(known: _Known, directory: str | None) -> int | None:
     if known.assigned is None:
         return None
-    if directory is None:  # where nothing is assigned to any directory, nothing is to this one
+    if directory is None:  # if the log assigns nothing to any directory, this one has none either
         return None if known.assigned else 0
     return known.assigned.get(directory, 0)
 
 
 def _pending(here: int | None, assigned: int | None, left: int | None, known: _Known) -> int | None:
-    """What lies here and has no directory in the log; never more than the broker has of it."""
+    """Return the replicas here without a directory in the log; at most the broker's number."""
     if known.pending == 0:
         return 0
     if here is None or assigned is None or left is None:

@@ -1,4 +1,4 @@
-"""Estimates at a pace: each changes by time alone, and would make news at every look."""
+"""Estimates at intervals: they change with time alone, and would be a change at every tick."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -7,7 +7,7 @@ from migration.assessment.eta.rates import Eta, NoEstimate, cluster_eta
 from migration.image.summary import BrokerSummary, ClusterSummary
 
 EVERY_MS: Final = 5_000
-"""One of a broker of which nothing else is new is not told more often than this."""
+"""An estimate of an otherwise unchanged broker is renewed at most once in this time."""
 
 
 class Estimated(NamedTuple):
@@ -18,13 +18,13 @@ class Estimated(NamedTuple):
 
 
 class Estimates:
-    """Those of one cluster's held brokers."""
+    """The estimates of one cluster's held brokers."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[BrokerSummary, Estimated]] = {}
 
     def take(self, summary: ClusterSummary, found: Mapping[int, Eta], now_ms: int) -> None:
-        """Take those that are due: of who moved on, or was not told of for long."""
+        """Store the estimates that are due: those of changed brokers, and those that are old."""
         before, self._known = self._known, {}
         for broker in summary.brokers:
             eta = found.get(broker.id)
@@ -36,12 +36,12 @@ class Estimates:
             self._known[broker.id] = known
 
     def of(self, broker: BrokerSummary) -> Estimated | None:
-        """That of one broker; None: it is not held."""
+        """Return the estimate of one broker; None: it is not held."""
         known = self._known.get(broker.id)
         return None if known is None else known[1]
 
     def of_all(self, summary: ClusterSummary) -> Estimated | None:
-        """Until none is held; None: none is."""
+        """Return the estimate of the time until no broker is held; None: none is held."""
         eta = cluster_eta(summary, {id_: each.eta for id_, (_, each) in self._known.items()})
         if eta is None:
             return None

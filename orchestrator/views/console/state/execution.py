@@ -1,4 +1,4 @@
-"""The walk for the page: where it stands, and every checkpoint of its way."""
+"""The execution for the page: its checkpoint, and every checkpoint of its path."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
@@ -23,7 +23,7 @@ Can = Literal["approve", "pause", "resume", "abort"]
 
 
 def walk_state(walk: WalkTold) -> WalkState:
-    """Tell where the walk stands."""
+    """Return the state of the execution."""
     return WalkState(
         runbook=walk.runbook,
         checkpoint=walk.checkpoint,
@@ -47,7 +47,7 @@ def walk_state(walk: WalkTold) -> WalkState:
 
 
 def finding(found: Found) -> FindingTold:
-    """Tell one condition as it was judged."""
+    """Return the finding about one condition."""
     return FindingTold(
         condition=found.condition,
         verdict=found.verdict.value,
@@ -67,9 +67,9 @@ def _can(walk: WalkTold) -> Iterator[Can]:
 
 
 def checkpoints_told(walk: WalkTold, loaded: Loaded) -> Iterator[CheckpointTold]:
-    """Yield the way as the runbook has it, with the instances that were entered."""
+    """Yield the checkpoints of the path as in the runbook, with the entered instances."""
     way: list[Checkpoint] = list(checkpoints(loaded.runbook, None))
-    if walk.path is not None:  # what was entered of the way ahead, then the way back
+    if walk.path is not None:  # the entered checkpoints of the way ahead, then the rollback's
         entered = {each.id.partition("[")[0] for each in walk.places}
         way = [each for each in way if each.id in entered]
         way += checkpoints(loaded.runbook, walk.path)
@@ -119,7 +119,7 @@ def _instances(checkpoint: Checkpoint, places: Sequence[PlaceTold]) -> Iterator[
 
 
 def _stage(instances: Sequence[Instance]) -> Stage:
-    """The stage of one that was not entered itself: that of its instance that is under way."""
+    """Return the stage of a checkpoint with instances: that of the first unfinished instance."""
     if not instances:
         return Stage.AHEAD
     return next((each.stage for each in instances if each.stage not in BEHIND), Stage.ENTERED)

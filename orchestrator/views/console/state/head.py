@@ -1,4 +1,4 @@
-"""The top of the page: the phase, whether data is current, and the one thing that is waited for."""
+"""The top of the page: the phase, whether data is current, and what the migration waits for."""
 
 from typing import Literal
 
@@ -21,7 +21,7 @@ Currency = Literal["current", "reading", "stale", "no_data", "source_error", "ov
 
 
 def head(one: Assessed, eta: Estimated | None) -> Head:
-    """Tell the cluster as a whole."""
+    """Return the state of the cluster as a whole."""
     summary, status = one.summary, one.status
     current, text = _current(one)
     controller = status.active_controller
@@ -57,7 +57,7 @@ def head(one: Assessed, eta: Estimated | None) -> Head:
 
 
 def waiting(one: Assessed) -> Waiting:
-    """Say the one thing: why the runbook's checkpoint does not open, before all else."""
+    """Return the most important wait; the runbook's closed checkpoint precedes the migration's."""
     walk, reasons = one.walk, one.waits
     walked = walk if walk is not None and walk.outcome is None else None
     holds = walked.holds if walked else ()
@@ -130,7 +130,7 @@ def _replicas(summary: ClusterSummary) -> dict[ReplicaState, int]:
 
 
 def _asks(walk: WalkTold) -> bool:
-    """Whether the checkpoint waits for a person: a decision, hands, an approval, or a mend."""
+    """Whether the checkpoint needs an operator: a decision, a manual step, an approval or a fix."""
     return (
         walk.asks is not None
         or walk.stage is Stage.SHOWN

@@ -1,4 +1,4 @@
-"""What a person says to the walk from the page: the very commands, with who and why."""
+"""The operator's actions from the page: the same commands as the CLI's, with name and reason."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -27,13 +27,13 @@ _PLAIN: Final[Mapping[str, Callable[[Said], None]]] = {
 
 
 def act(config_path: Path, cluster: str, action: Action, say: Say, host: str) -> Done:
-    """Do it as the command does; `host`: where the browser is.
+    """Perform an action as the command does; `host`: the address of the browser.
 
     Raises:
-        Refused: `checkpoint` is missing, or of no account here.
-        WalkError: the walk does not allow it now.
+        Refused: `checkpoint` is missing, or is not allowed for this action.
+        WalkError: the execution does not allow the action now.
         NoDataError: the state that would be approved is stale or unknown.
-        AuditError: it cannot be written.
+        AuditError: the audit trail cannot be written.
     """
     words: list[str] = []
     said = Said(
@@ -57,9 +57,9 @@ def act(config_path: Path, cluster: str, action: Action, say: Say, host: str) ->
 
 
 def record_wrong_token(config: Config, host: str, count: int) -> None:
-    """Append to the audit trail of each cluster that the console was sent a wrong token.
+    """Append to the audit trail of each cluster that the console received a wrong token.
 
-    `count`: so many came from this address within the last minute.
+    `count`: the number of wrong tokens from this address within the last minute.
     """
     _LOG.warning("the console: wrong token from %s, %d within a minute", host, count)
     try:

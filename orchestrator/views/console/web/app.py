@@ -1,4 +1,4 @@
-"""The application: the page, its parts, and the routes below /api, behind the guard."""
+"""The web application: the page, its files, and the routes below /api, behind the guard."""
 
 from importlib import resources
 from pathlib import Path
@@ -22,7 +22,7 @@ STATIC: Final = Path(str(resources.files("orchestrator.views.console"))) / "stat
 
 
 def application(context: Context) -> Starlette:
-    """Everything that is served."""
+    """Return the application with all routes."""
     refusals = Refusals(context.cleaner)
     return Starlette(
         routes=[

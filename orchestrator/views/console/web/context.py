@@ -1,4 +1,4 @@
-"""What the routes have in common."""
+"""The shared objects of the routes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from orchestrator.views.console.feed.hub import Hub
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """One console.
+    """The objects of one console.
 
     Attributes:
-        insecure: it speaks plain HTTP beyond loopback.
-        tls: it speaks HTTPS.
+        insecure: whether it serves plain HTTP beyond loopback.
+        tls: whether it serves HTTPS.
         loaded: the runbook of each cluster that has one.
-        tick: gives the last tick; None before the first.
+        tick: returns the last tick; None before the first.
     """
 
     config: Config

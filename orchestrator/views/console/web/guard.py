@@ -1,9 +1,9 @@
-"""Checks every request before anything is read for it, and puts headers on every answer.
+"""Checks every request before anything is read for it, and adds headers to every response.
 
-A listener on loopback is reached by every page that the operator's browser shows: such a page may
-send requests here, or have its own name resolve to 127.0.0.1 (DNS rebinding). So the Host must be
-one of ours, the origin that a browser reports must be this console, and a change needs the token
-in a header, which no other page can know.
+Every page in the operator's browser can reach a listener on loopback: it may send requests here, or
+let its own name resolve to 127.0.0.1 (DNS rebinding). So the Host must be one of the console's, the
+origin that a browser reports must be this console, and a change needs the token in a header, which
+no other page can know.
 """
 
 from collections.abc import Mapping
@@ -36,11 +36,11 @@ SECURITY_HEADERS: Final[Mapping[str, str]] = {
 _READING: Final = frozenset({"GET", "HEAD"})
 _API: Final = "/api/"
 _OPEN: Final = frozenset({"/api/session"})
-"""What may be read without a token everywhere: it tells whether one is needed."""
+"""Paths that need no token from any host: this one returns whether reading needs a token."""
 
 
 class Guard:
-    """The outermost part of the application."""
+    """The outermost middleware of the application."""
 
     def __init__(self, app: ASGIApp, context: Context, refusals: Refusals) -> None:
         self._app = app
@@ -51,7 +51,7 @@ class Guard:
         self._refusals = refusals
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check, then hand on."""
+        """Check the request, then pass it on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -79,15 +79,15 @@ class Guard:
         self._access.check_origin(connection.headers)
         await self._check_token(connection)
         if scope["method"] not in _READING:
-            return  # the route checks who writes, once it is known that there is one
+            return  # the route checks the token after it has found that the path exists
         if scope["path"] not in _OPEN:
             self._access.check_reader(connection)
 
     async def _check_token(self, connection: HTTPConnection) -> None:
-        """Refuse a wrong token, whatever it is sent for; the right one makes the request trusted.
+        """Reject a wrong token on any path; the right one, or a session, is trusted.
 
         Raises:
-            Refused: it is wrong, or too many were.
+            Refused: the token is wrong, or too many tokens were.
         """
         client = connection.client
         if client is None:

@@ -1,4 +1,4 @@
-"""What stands in a request's query: checked, bounded, and refused with the reason."""
+"""The parameters of a request's query: checked, bounded, and rejected with the reason."""
 
 from typing import Final, cast
 
@@ -19,7 +19,7 @@ _TEXT_MAX: Final = 400
 
 
 def timeline_asked(cluster: str, query: QueryParams) -> Asked:
-    """Which part of the timeline."""
+    """Return the requested part of the timeline."""
     return Asked(
         cluster=cluster,
         from_ms=number(query, "from_ms"),
@@ -31,7 +31,7 @@ def timeline_asked(cluster: str, query: QueryParams) -> Asked:
 
 
 def limit(query: QueryParams, key: str = "limit") -> int:
-    """How many; 200 when it is not said."""
+    """Return the requested number of items; default 200."""
     found = number(query, key)
     if found is None:
         return _LIMIT
@@ -41,7 +41,7 @@ def limit(query: QueryParams, key: str = "limit") -> int:
 
 
 def is_newest_first(query: QueryParams) -> bool:
-    """In which order."""
+    """Whether the order is newest first, the default."""
     order = query.get("order", "newest")
     if order not in ("newest", "oldest"):
         raise _wrong("order", "newest or oldest")
@@ -49,7 +49,7 @@ def is_newest_first(query: QueryParams) -> bool:
 
 
 def behind_event(query: QueryParams) -> Place | None:
-    """Behind which event."""
+    """Return the event behind which the page begins; None: at the start."""
     try:
         return None if query.get("cursor") is None else place_of(query["cursor"][:_TEXT_MAX])
     except ValueError:
@@ -57,7 +57,7 @@ def behind_event(query: QueryParams) -> Place | None:
 
 
 def behind_partition(query: QueryParams) -> TopicPartition | None:
-    """Behind which partition."""
+    """Return the partition behind which the page begins; None: at the start."""
     try:
         return None if query.get("cursor") is None else partition_of(query["cursor"][:_TEXT_MAX])
     except ValueError:
@@ -65,7 +65,7 @@ def behind_partition(query: QueryParams) -> TopicPartition | None:
 
 
 def states(query: QueryParams) -> frozenset[ReplicaState]:
-    """Of which states; those without a directory when it is not said."""
+    """Return the requested states; default: those without a directory."""
     given = query.getlist("state")
     try:
         return frozenset(map(ReplicaState, given)) or PENDING
@@ -74,7 +74,7 @@ def states(query: QueryParams) -> frozenset[ReplicaState]:
 
 
 def number(query: QueryParams, key: str) -> int | None:
-    """A whole number, if one is given."""
+    """Return a whole number; None: the key is missing."""
     given = query.get(key)
     if given is None:
         return None
@@ -82,7 +82,7 @@ def number(query: QueryParams, key: str) -> int | None:
 
 
 def whole(given: str, key: str) -> int:
-    """A whole number, as a query or a path has it."""
+    """Return a whole number of a query or a path."""
     try:
         if given.isascii() and given.isdigit():
             return bounded(given)
@@ -92,7 +92,7 @@ def whole(given: str, key: str) -> int:
 
 
 def text(query: QueryParams, key: str) -> str | None:
-    """A text, if one is given."""
+    """Return a text; None: the key is missing."""
     given = query.get(key)
     if given is not None and len(given) > _TEXT_MAX:
         raise _wrong(key, f"a text of at most {_TEXT_MAX} characters")

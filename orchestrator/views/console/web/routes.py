@@ -1,4 +1,4 @@
-"""The routes below /api: each asks its part of the console, in a thread where that reads files."""
+"""The routes below /api; those that read files do so in a thread."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar, cast
@@ -25,14 +25,14 @@ _BODY_BYTES_MAX: Final = 16 * 1024
 _BODY_S_MAX: Final = 10.0
 _THREADS: Final = 4
 _ACTION_THREADS: Final = 2
-"""Their own, so that an approval or an abort never waits for readers."""
+"""Separate threads, so that an approval or an abort never waits for readers."""
 _JSON: Final = "application/json"
 
 T = TypeVar("T")
 
 
 class Routes:
-    """Answers requests."""
+    """Handles the requests below /api."""
 
     def __init__(self, context: Context) -> None:
         self._at = context
@@ -40,7 +40,7 @@ class Routes:
         self._action_threads = CapacityLimiter(_ACTION_THREADS)
 
     def routes(self) -> list[Route]:
-        """All of them."""
+        """Return all routes."""
         cluster = "/api/clusters/{cluster}"
         get, post = ["GET"], ["POST"]
         return [
@@ -60,19 +60,19 @@ class Routes:
         ]
 
     async def state(self, _: Request) -> Response:
-        """Everything, once."""
+        """Return the whole state once."""
         return Response(self._at.hub.state(now_ms()), media_type=_JSON)
 
     async def stream(self, request: Request) -> Response:
-        """Everything, and then what changes."""
+        """Return the event stream: the whole state, then the changes."""
         return EventStream(self._at.hub, reserved=self._at.access.has_shown_token(request))
 
     async def schema(self, _: Request) -> Response:
-        """What all of it looks like."""
+        """Return the JSON schema of the API."""
         return Response(schema_text(), media_type="application/schema+json")
 
     async def session(self, request: Request) -> Response:
-        """Who may read from here."""
+        """Return whether this client may read."""
         access = self._at.access
         return self._json(
             Session(
@@ -83,7 +83,7 @@ class Routes:
         )
 
     async def begin_session(self, request: Request) -> Response:
-        """The token holds: this browser may read."""
+        """Check the token and set the cookie with which this browser may read."""
         self._at.access.check_writer(request.headers)
         await _body(request)
         answer = Response(status_code=204)
@@ -98,7 +98,7 @@ class Routes:
         return answer
 
     async def timeline(self, request: Request) -> Response:
-        """Counts for the axis."""
+        """Return the counts for the axis of the timeline."""
         wanted = asked.timeline_asked(self._cluster(request), request.query_params)
         buckets = asked.limit(request.query_params, "buckets")
 
@@ -109,7 +109,7 @@ class Routes:
         return self._json(await self._in_thread(read))
 
     async def events(self, request: Request) -> Response:
-        """A page of events."""
+        """Return a page of events."""
         query = request.query_params
         wanted = asked.timeline_asked(self._cluster(request), query)
         limit, behind = asked.limit(query), asked.behind_event(query)
@@ -122,7 +122,7 @@ class Routes:
         return self._json(await self._in_thread(read))
 
     async def pending(self, request: Request) -> Response:
-        """A page of a broker's replicas."""
+        """Return a page of a broker's replicas."""
         cluster, query = self._cluster(request), request.query_params
         broker = self._broker(cluster, asked.whole(request.path_params["broker"], "broker"))
         states, limit = asked.states(query), asked.limit(query)
@@ -133,7 +133,7 @@ class Routes:
         return self._json(page)
 
     async def gate(self, request: Request) -> Response:
-        """What a checkpoint's gate rests on."""
+        """Return the evidence of a checkpoint's gate."""
         cluster, checkpoint = self._cluster(request), request.path_params["checkpoint"]
         loaded = self._at.loaded.get(cluster)
         found = await self._in_thread(
@@ -142,7 +142,7 @@ class Routes:
         return self._json(found)
 
     async def act(self, request: Request) -> Response:
-        """What a person says to the walk."""
+        """Perform an operator's action on the execution."""
         self._at.access.check_writer(request.headers)
         cluster, action = self._cluster(request), request.url.path.rpartition("/")[2]
         say = self._say(await _body(request))
@@ -189,7 +189,7 @@ class Routes:
 
 
 async def _body(request: Request) -> bytes:
-    """The body, if it is short and comes in time."""
+    """Return the body if it is short enough and arrives in time."""
     body = b""
     with anyio.move_on_after(_BODY_S_MAX) as scope:
         async for chunk in request.stream():

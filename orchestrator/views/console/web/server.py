@@ -1,4 +1,4 @@
-"""The HTTP server in a thread of its own."""
+"""The console's HTTP server in its own thread."""
 
 import asyncio
 import socket
@@ -16,15 +16,15 @@ from orchestrator.process.admission import Crowd, Rank
 from orchestrator.views.console.feed.hub import Fresh, Hub
 
 UNREAD_S_MAX: Final = 20.0
-"""A connection whose peer reads nothing for so long is reset."""
+"""A connection whose peer reads nothing for this time is reset."""
 HEAD_S_MAX: Final = 10.0
-"""The same for one that does not send a whole request head within this time."""
+"""A connection whose peer does not send a whole request head within this time is reset."""
 _GRACE_S: Final = 2
 _AT_ONCE: Final = struct.pack("ii", 1, 0)
 
 
 class Server:
-    """Serves one application; what it shows is put into its hub from any thread."""
+    """Serves one application; any thread may put changes into its hub."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Server:
         crowd: Crowd,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """Prepare; `listener`: asks `crowd` about every connection."""
+        """Configure the server; `listener` asks `crowd` to admit every connection."""
         self._hub = hub
         self._listener = listener
         self._ready = threading.Event()
@@ -57,18 +57,18 @@ class Server:
         self._thread = threading.Thread(target=self._run, name="console", daemon=True)
 
     def start(self) -> None:
-        """Serve from now on."""
+        """Start the thread and wait until it serves."""
         self._thread.start()
         self._ready.wait()
 
     def stop(self) -> None:
-        """End every answer, then the thread."""
+        """End every response, then the thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._end)
         self._thread.join()
 
     def show(self, fresh: Fresh) -> None:
-        """Let the pages see what is new."""
+        """Pass the changes to the hub in the event loop."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._hub.take, fresh)
 
@@ -76,7 +76,7 @@ class Server:
         try:
             asyncio.run(self._serve())
         finally:
-            self._ready.set()  # nobody waits for one that failed
+            self._ready.set()  # so that `start` returns also if serving failed
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -88,14 +88,14 @@ class Server:
 
 
 class _Uvicorn(uvicorn.Server):
-    """Says when it serves."""
+    """Sets an event when it serves."""
 
     def __init__(self, config: uvicorn.Config, ready: threading.Event) -> None:
         super().__init__(config)
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve."""
+        """Start serving and set the event."""
         await super().startup(sockets)
         self._ready.set()
 
@@ -111,40 +111,40 @@ class _Impatient(H11Protocol):
         self._head: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A peer connected; with TLS, the handshake is done."""
+        """Note a new connection; with TLS, the handshake is done."""
         super().connection_made(transport)
         self._note()
 
     def data_received(self, data: bytes) -> None:
-        """The peer sent something; a request begins once its head is whole."""
+        """Process received bytes; a request begins once its head is complete."""
         super().data_received(data)
         self._note()
 
     def on_response_complete(self) -> None:
-        """A request is answered; the next one may have been received already."""
+        """Note a complete response; the next request may have been received already."""
         self._answering = False
         self._rank(Rank.QUIET)
         super().on_response_complete()
         self._note()
 
     def pause_writing(self) -> None:
-        """The peer does not read for now."""
+        """Start the timer: the peer does not read at the moment."""
         super().pause_writing()
         self._unread = self.loop.call_later(UNREAD_S_MAX, self._reset)
 
     def resume_writing(self) -> None:
-        """It reads again."""
+        """Stop the timer: the peer reads again."""
         self._forget_unread()
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is closed."""
+        """Stop the timers: the connection is closed."""
         self._forget_unread()
         self._forget_head()
         super().connection_lost(exc)
 
     def _note(self) -> None:
-        """Note whether a request is being answered; if not, the next head has its time from now."""
+        """Note whether a request is in progress; if not, start the timer for the next head."""
         if self.cycle is None or self.cycle.response_complete:
             if self._head is None:
                 self._head = self.loop.call_later(HEAD_S_MAX, self._reset)
@@ -154,7 +154,7 @@ class _Impatient(H11Protocol):
             self._rank(Rank.ASKING)
 
     def _reset(self) -> None:
-        """Reset the connection: else the kernel would go on to offer what was written."""
+        """Reset the connection: otherwise the kernel would go on sending the written bytes."""
         connection = self.transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
         self.transport.abort()

@@ -1,4 +1,4 @@
-"""Serves the console beside the loop of `kraftgate run`, in threads of its own, until that ends."""
+"""Serves the console in its own threads while the loop of `kraftgate run` runs."""
 
 import ipaddress
 import socket
@@ -32,19 +32,19 @@ from orchestrator.views.console.web.server import Server
 
 READERS_MAX: Final = 64
 READERS_RESERVED: Final = 16
-"""Of these, for readers that have shown the token: on loopback every local user may read."""
+"""The part of them for readers that have sent the token: on loopback every local user may read."""
 _SEND_BUFFER: Final = 128 * 1024
-"""What a slow reader has not taken is to be joined here, not to grow old in the kernel: by itself
-that would keep 4 MiB for each."""
+"""Unread changes of a slow reader must be merged in the hub instead of growing old in the kernel,
+which by default would buffer 4 MiB for each reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Protection:
-    """How what is sent is protected.
+    """The protection of the transmitted data.
 
     Attributes:
-        certificate: None: it speaks plain HTTP.
-        insecure: it does so beyond loopback.
+        certificate: None: the console serves plain HTTP.
+        insecure: whether it serves plain HTTP beyond loopback.
     """
 
     certificate: Certificate | None
@@ -52,7 +52,7 @@ class _Protection:
 
 
 def _protection(config: Config, wanted: ConsoleAddress, host: str) -> _Protection:
-    """Decide how to protect what is sent; `host`: the address that is listened on.
+    """Return the protection for these settings; `host`: the address of the listener.
 
     Raises:
         ConfigError: the certificate cannot be used, or plain HTTP beyond loopback is not accepted.
@@ -73,13 +73,13 @@ def _protection(config: Config, wanted: ConsoleAddress, host: str) -> _Protectio
 
 
 class Console:
-    """The console at its address.
+    """The running console.
 
     Attributes:
-        at: where.
-        url: the same, without a path.
-        insecure: it speaks plain HTTP beyond loopback.
-        token: of this console.
+        at: its address.
+        url: its address as a URL without a path.
+        insecure: whether it serves plain HTTP beyond loopback.
+        token: the token of this console.
     """
 
     def __init__(
@@ -99,11 +99,11 @@ class Console:
 
     @property
     def looked_ms(self) -> int | None:
-        """Up to which look the pages are told; None before the first."""
+        """The time of the last published tick; None before the first."""
         return self._hub.looked_ms
 
     def tick(self, tick: Tick) -> None:
-        """Show a tick; nothing is waited for."""
+        """Publish a tick; returns at once."""
         self._painting.take(tick)
 
 
@@ -112,9 +112,9 @@ def served(config: Config, wanted: ConsoleAddress) -> Iterator[Console]:
     """Listen until the block ends.
 
     Raises:
-        ConfigError: nothing can listen there, or the token cannot be had.
+        ConfigError: the address cannot be listened on, or the token cannot be read or written.
         RunbookError: a runbook cannot be used.
-        SecretUnknown: a secret of the configuration cannot be read, so it could not be kept out.
+        SecretUnknown: a secret of the configuration cannot be read, so it could not be redacted.
         ThirdPartyError: a module of the page is missing.
     """
     third_party.check()
@@ -203,10 +203,10 @@ def _token(
 
 
 def _listener(config: Config, wanted: ConsoleAddress) -> socket.socket:
-    """Listen; an IPv6 address needs a socket of its own family.
+    """Return the listening socket; its address family is that of the address (IPv4 or IPv6).
 
     Raises:
-        ConfigError: nothing can listen there.
+        ConfigError: the address cannot be listened on.
     """
     at = wanted.listen
     try:
@@ -215,11 +215,11 @@ def _listener(config: Config, wanted: ConsoleAddress) -> socket.socket:
     except OSError as error:
         mend = "choose another address, or end what listens there"
         where = f"{config.path}: `console.listen` {at}"
-        # `create_server` adds the address, which is there already.
+        # `create_server` adds the address, which the message has already.
         why = str(error.strerror).partition(" (while")[0]
         raise ConfigError([f"{where}: {why}: {mend}"]) from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
-    # asyncio sets it where the socket names its protocol, which one that was accepted here does
-    # not: each file of the page would wait 40 ms for the acknowledgement of its headers.
+    # asyncio sets it only if the socket names its protocol, which a socket accepted here does not:
+    # each file of the page would wait 40 ms for the acknowledgement of its headers.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
