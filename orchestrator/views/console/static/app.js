@@ -1,4 +1,4 @@
-/** The console's page: what is heard goes into the model, the model is drawn. */
+/** The console's page: messages of the server update the model, and the page draws the model. */
 import { html, render, useCallback, useEffect, useState } from "./js/html.js";
 import { BrokerSheet } from "./js/broker_sheet.js";
 import { Brokers } from "./js/brokers.js";
@@ -19,7 +19,7 @@ import { Locked } from "./js/session.js";
 import { changed, whole } from "./js/store.js";
 import { Timeline } from "./js/timeline.js";
 
-/** What the page knows; one object, replaced as a whole. */
+/** The state of the page: one object, replaced as a whole. */
 let known = {
   model: null,
   link: { state: "connecting", why: null, retry_ms: null, heard_ms: null },
@@ -108,7 +108,7 @@ function View({ view, cluster, query }) {
   }
 }
 
-/** The present may become the past with nothing being said: look once a second. */
+/** Data becomes stale without any message, so evaluate its currency once a second. */
 function useStanding(linked, model, cluster) {
   const [, again] = useState("");
   const standing = currency(linked, model, cluster);
@@ -116,7 +116,7 @@ function useStanding(linked, model, cluster) {
   return standing;
 }
 
-/** Single keys, for whoever wants them: 1 to 6 for the views, / to filter. */
+/** Single-key shortcuts, if enabled: 1 to 6 for the views, / to filter. */
 function useKeys(cluster, busy) {
   useEffect(() => {
     const pressed = (event) => {
@@ -133,7 +133,7 @@ function useKeys(cluster, busy) {
   }, [cluster?.name, busy]);
 }
 
-/** The tab says it too, among many tabs. */
+/** The tab's title and icon show staleness and the need for an operator, too. */
 function useTitle(cluster, standing) {
   const person = cluster?.head.waiting.needs_person;
   const sign = isOld(standing) ? "old" : person ? "person" : "";
@@ -160,5 +160,5 @@ root.replaceChildren();
 render(html`<${App} />`, root);
 feed.connect();
 
-/** For the tests and the bench: what the page knows, and its clock. */
+/** For the tests and the benchmark: the state of the page, and its clock. */
 window.kraftgate = { now, known: () => known };

@@ -1,5 +1,5 @@
 /**
- * Asking the server, and saying something to it. Every failure becomes words.
+ * Requests to the server. Every failure becomes a message.
  *
  * Addresses are relative to the page, so that it may be served below a path.
  */
@@ -7,7 +7,7 @@
 const TOKEN = "kraftgate.token";
 let inMemory = null;
 
-/** What went wrong, for a person: `message`, and `mend` when the server knows how. */
+/** A failure as shown to the operator: `message`, and the fix in `mend` if the server knows it. */
 export class Failed extends Error {
   /** @param {string} code @param {string} message @param {string|null} [mend] */
   constructor(code, message, mend = null) {
@@ -17,19 +17,19 @@ export class Failed extends Error {
   }
 }
 
-/** The token that was typed in, for as long as this tab lives. */
+/** The token that the operator entered, stored until the tab is closed. */
 export function token() {
   return inMemory;
 }
 
-/** @param {string|null} value null: forget it */
+/** @param {string|null} value null: delete the token */
 export function setToken(value) {
   inMemory = value;
   try {
     if (value === null) sessionStorage.removeItem(TOKEN);
     else sessionStorage.setItem(TOKEN, value);
   } catch {
-    // Storage may be forbidden: then it lasts as long as the page.
+    // Storage may be forbidden: then the token lasts until the page is reloaded.
   }
 }
 
@@ -40,7 +40,7 @@ try {
 }
 
 /**
- * Read something. @param {string} path @param {Record<string, unknown>} [query]
+ * Send a GET request. @param {string} path @param {Record<string, unknown>} [query]
  * @param {AbortSignal} [signal]
  */
 export async function read(path, query = {}, signal) {
@@ -55,8 +55,8 @@ export async function read(path, query = {}, signal) {
 }
 
 /**
- * Say something, with the token. @param {string} path @param {object} body
- * @param {string|null} [held] the token, if not the one that is kept
+ * Send a POST request with the token. @param {string} path @param {object} body
+ * @param {string|null} [held] the token, if not the stored one
  */
 export async function say(path, body, held = token()) {
   const headers = { "Content-Type": "application/json", Accept: "application/json" };
@@ -64,7 +64,7 @@ export async function say(path, body, held = token()) {
   return answer(fetch(`api/${path}`, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
-/** The path of a cluster's part. @param {string} cluster @param {...(string|number)} parts */
+/** The API path of a cluster's part. @param {string} cluster @param {...(string|number)} parts */
 export function of(cluster, ...parts) {
   return ["clusters", cluster, ...parts].map((each) => encodeURIComponent(each)).join("/");
 }

@@ -11,28 +11,28 @@ const STEPS_MS = [
   86_400_000, 172_800_000, 604_800_000, 1_209_600_000, 2_419_200_000,
 ];
 
-/** Keep a range within a window, and no smaller than can be told apart. */
+/** Keep a range within a window, and not shorter than RANGE_MS_MIN. */
 export function within(range, window) {
   const span = Math.min(Math.max(range.to - range.from, RANGE_MS_MIN), Math.max(window.to - window.from, RANGE_MS_MIN));
   const from = Math.min(Math.max(range.from, window.from), Math.max(window.from, window.to - span));
   return { from: Math.round(from), to: Math.round(from + span) };
 }
 
-/** Zoom by a factor (below 1: in) about a moment. @param {Range} range */
+/** Zoom by a factor (below 1: in) around a moment. @param {Range} range */
 export function zoomed(range, factor, about = (range.from + range.to) / 2) {
   return { from: about - (about - range.from) * factor, to: about + (range.to - about) * factor };
 }
 
-/** Move by a share of what is seen. @param {Range} range */
+/** Move by a share of the visible range. @param {Range} range */
 export function panned(range, share) {
   const by = (range.to - range.from) * share;
   return { from: range.from + by, to: range.to + by };
 }
 
 /**
- * Where lines stand on the axis, on round times of the chosen zone.
+ * The positions of the axis lines, at round times of the chosen zone.
  *
- * @param {Range} range @param {number} most how many there is room for
+ * @param {Range} range @param {number} most the most lines that fit
  */
 export function ticks(range, most) {
   const wanted = (range.to - range.from) / Math.max(1, most);
@@ -47,7 +47,7 @@ export function ticks(range, most) {
 }
 
 /**
- * Bars of one lane as one path. Heights are logarithmic: one event must be seen beside a thousand.
+ * Bars of one lane as one path. Heights are logarithmic: one event must be visible near a thousand.
  *
  * @param {readonly {at_ms: number, count: number}[]} buckets
  * @param {(ms: number) => number} x @param {number} width of a bar
@@ -64,7 +64,7 @@ export function bars(buckets, x, width, bottom, height, most) {
 }
 
 /**
- * Which labels have room: each ends before the next mark, and before the drawing does.
+ * Which labels fit: each must end before the next mark and before the end of the drawing.
  *
  * @param {readonly {x: number, width: number}[]} labels left to right @param {number} end
  */

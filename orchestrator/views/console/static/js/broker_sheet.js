@@ -1,4 +1,4 @@
-/** One broker: what is known of it, its directories, and which replicas are pending. */
+/** One broker: its state, its directories, and its pending replicas. */
 import { html, useEffect, useRef, useState } from "./html.js";
 import { Since, now } from "./clock.js";
 import { of, read } from "./api.js";
@@ -97,7 +97,7 @@ function Directories({ disks }) {
 
 const PAGE = 200;
 
-/** Which replicas, asked for when the count changes; a page at a time. */
+/** The pending replicas, one page at a time; requested again when their number changes. */
 function Pending({ cluster, row }) {
   const [page, setPage] = useState(null);
   const [error, setError] = useState(null);

@@ -68,13 +68,13 @@ const Row = memo(({ row }) => {
 
 const none = html`<span class="soft" aria-label="none">–</span>`;
 
-/** The whole row is a way in, for a mouse; the link in it is the one for everybody else. */
+/** A click in the row opens the broker; keyboards and screen readers use the link in it. */
 function follow(event, address) {
   if (event.target.closest("a, button") || String(getSelection())) return;
   location.assign(address);
 }
 
-/** The mode, and how far on its way that is. */
+/** The mode, and its position on the way to KRaft. */
 export function Mode({ mode }) {
   const at = STEPS.indexOf(mode);
   return html`<span class="mode" data-mode=${mode}>
@@ -83,7 +83,7 @@ export function Mode({ mode }) {
   </span>`;
 }
 
-/** Held, fenced, unfenced early: what Kafka lets it do, and whether it should. */
+/** Held, fenced, unfenced early: the broker's state in Kafka, and whether it is as it should be. */
 export function BrokerState({ row }) {
   const { held, stalled, fenced, shutting_down, unfenced_early: early, registered } = row;
   return html`<span class="badges">
@@ -115,7 +115,7 @@ function Estimate({ eta, none: why }) {
   </span>`;
 }
 
-/** How long from registration until nothing was pending, in words. @param {BrokerRow} row */
+/** The time from the registration until no replica was pending, as text. @param {BrokerRow} row */
 export function heldText(row) {
   if (row.registered_ms === null || row.complete_ms === null) return null;
   return duration(row.complete_ms - row.registered_ms);

@@ -1,4 +1,4 @@
-/** All brokers: those that are not in order first, to filter and to sort. */
+/** All brokers, by default the most urgent first; can be filtered and sorted. */
 import { html, useMemo, useState } from "./html.js";
 import { BrokerTable, COLUMNS } from "./broker_table.js";
 import { Legend, Panel } from "./parts.js";
@@ -68,7 +68,7 @@ export function Brokers({ brokers }) {
   <//>`;
 }
 
-/** A number is an id and nothing else; words are looked for in host and rack. */
+/** A number matches only the id; other text is searched in host and rack. */
 function matches(row, text) {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return true;

@@ -1,10 +1,10 @@
-/** Log directories: what each is like, in a word and in words. Pure. */
+/** Log directories: the kind of each, and its description. Pure. */
 import { count, counted } from "./words.js";
 
 /** @typedef {import("./types.js").Cell} Cell */
 /** @typedef {import("./types.js").Disks} Disks */
 
-/** What a cell may show, and what that means. */
+/** The kinds of a cell, and their meanings. */
 export const KINDS = /** @type {const} */ ({
   assigned: "all assigned",
   pending: "some pending",
@@ -22,8 +22,8 @@ export function cellKind(cell) {
 }
 
 /**
- * A broker's directories, each once. As long as nobody knows which id is at which path, both are
- * told: an id with nothing in it then tells nothing that a path does not.
+ * A broker's directories, each once. While the mapping of ids to paths is unknown, both are
+ * listed: an id without replicas then adds no information to a path.
  *
  * @param {readonly Cell[]} cells
  */
@@ -34,7 +34,7 @@ export function directories(cells) {
   return cells.filter((cell) => !idle.includes(cell));
 }
 
-/** How much of it is pending, 0 to 1; enough to be seen. @param {Cell} cell */
+/** The pending share, 0 to 1; never too small to be visible. @param {Cell} cell */
 export function pendingShare(cell) {
   return Math.max(0.12, cell.pending / (cell.pending + (cell.assigned ?? 0)));
 }
@@ -58,7 +58,7 @@ export function cellText(cell) {
   return state + (told.join(", ") || "nothing told");
 }
 
-/** The cell with its broker, for the line that tells of it. @param {number} broker @param {Cell} cell */
+/** The cell with its broker, for the line below the heat map. @param {number} broker @param {Cell} cell */
 export function toldText(broker, cell) {
   return `broker ${broker}, ${cellName(cell)}: ${cellText(cell)}`;
 }

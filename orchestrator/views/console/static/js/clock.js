@@ -1,8 +1,8 @@
 /**
- * The server's clock, and what counts with it.
+ * The server's clock, and the elements that depend on it.
  *
- * Ages are worked out here from moments; a page that lost its server goes on counting, so what it
- * shows grows old before the reader's eyes.
+ * The page computes ages from moments. Without a connection to its server it continues to do so, so
+ * the shown ages grow.
  */
 import { html, useLayoutEffect, useRef } from "./html.js";
 import { age, isoTime, moment } from "./words.js";
@@ -16,7 +16,7 @@ export function now() {
   return Date.now() + ahead;
 }
 
-/** The server said that it is `at` now. @param {number} at */
+/** Set the server's time to `at`. @param {number} at */
 export function heard(at) {
   wall = Date.now();
   steady = performance.now();
@@ -24,8 +24,8 @@ export function heard(at) {
 }
 
 /**
- * Ms since the server last said anything, the longer of two measures: one stands still while a
- * laptop sleeps, the other may be set back.
+ * Ms since the last message of the server, the longer of two measures: one stops while a laptop
+ * sleeps, the other may be set back.
  */
 export function silence() {
   return Math.max(Date.now() - wall, performance.now() - steady);
@@ -34,7 +34,7 @@ export function silence() {
 const ticking = new Set();
 setInterval(tick, 1000);
 
-/** Call once a second, beginning now; the answer ends that. @param {() => void} listener */
+/** Call it now and once a second; the returned function ends that. @param {() => void} listener */
 export function everySecond(listener) {
   listener();
   ticking.add(listener);
@@ -45,15 +45,15 @@ function tick() {
   for (const listener of ticking) listener();
 }
 
-/** After a sleep or in another tab ages are wrong until the next second: set them right at once. */
+/** After a sleep or in another tab ages are wrong until the next second: correct them at once. */
 document.addEventListener("visibilitychange", tick);
 window.addEventListener("pageshow", tick);
 
 /**
- * Text that follows the clock without drawing anything else again.
+ * Text that follows the clock, without a new drawing of anything else.
  *
  * @param {{at: number, say?: (ms: number) => string, class?: string}} properties
- *     `say`: from the ms since `at` (negative: ahead) to words; the age without it
+ *     `say`: converts the ms since `at` (negative: in the future) to text; default: the age
  */
 export function Since({ at, say = age, class: name }) {
   const element = useRef(null);

@@ -1,6 +1,6 @@
 /**
- * Whether what is shown is the present. Nothing is, unless it is known to be: the page must hear
- * the server, the server must look at the cluster, and the cluster's controllers must answer.
+ * Whether the shown state is current. It is only if that is known: the page must receive messages
+ * of the server, the server must poll the cluster, and the cluster's controllers must answer.
  */
 import { now, silence } from "./clock.js";
 
@@ -10,12 +10,12 @@ export const SILENT_AFTER_MS = 15_000;
 /**
  * @typedef {"connecting"|"open"|"lost"|"ended"|"refused"} LinkState
  * @typedef {{state: LinkState, why: string|null, retry_ms: number|null, heard_ms: number|null}} Link
- *     `retry_ms`: when it is tried again; `heard_ms`: the server's clock at its last word
+ *     `retry_ms`: when the page connects again; `heard_ms`: the server's clock in its last message
  * @typedef {{
  *   kind: "present"|"partial"|"reading"|"settled"|"old"|"nothing",
  *   word: string, title: string, text: string, as_of_ms: number|null,
  * }} Currency
- *     present, present without a metadata log, reading history, over for good, not the present, nothing known at all
+ *     current, current without a metadata log, reading history, finished, stale, no data at all
  */
 
 /**
@@ -39,8 +39,8 @@ export function currency(link, model, cluster) {
 }
 
 /**
- * Before the controllers are provisioned there is no metadata log, and that is a phase: what stands
- * here is the present, by ZooKeeper and by the disks.
+ * Before the controllers are provisioned there is no metadata log, and that is a phase: the shown
+ * state is current, by ZooKeeper and by the disks.
  *
  * @param {import("./store.js").Cluster} cluster @returns {Currency|null}
  */
@@ -56,7 +56,7 @@ function beforeControllers({ head, sources }) {
   };
 }
 
-/** Sources that are in use and not current: what rests on them is old. @param {import("./store.js").Cluster} cluster */
+/** Sources that are in use and not current: everything derived from them is stale. @param {import("./store.js").Cluster} cluster */
 export function silentSources({ head, sources }) {
   return sources.filter(
     (each) => each.configured && each.in_use && !each.current && !(each.name === "metadata_log" && head.current === "no_data"),

@@ -1,10 +1,10 @@
-/** Events as a list: when, in which lane, what, of which broker. */
+/** Events as a list: time, lane, kind, broker. */
 import { html, memo } from "./html.js";
 import { sheetLink } from "./route.js";
 import { isoTime, time, words } from "./words.js";
 import { now } from "./clock.js";
 
-/** From top to bottom, as on the axis: what the cluster did, what was decided about it. */
+/** From top to bottom, as on the axis: decisions, then the events of the cluster's sources. */
 export const LANES = /** @type {const} */ (["decisions", "metadata", "zookeeper", "disks", "jmx"]);
 
 export const LANE_WORDS = {
@@ -15,7 +15,7 @@ export const LANE_WORDS = {
   jmx: "JMX",
 };
 
-/** Kinds that somebody who looks back wants to find first. */
+/** Kinds that are most important for an analysis of the past. */
 const GRAVE = /lost|offline|early|wiped|blind|unreachable|contradicts|stalled|fenced$|violated|aborted|failed|vanished|gone/;
 
 export function isGrave(kind) {

@@ -1,4 +1,4 @@
-/** Server-sent events, and knowing that they do not come any more. */
+/** The server-sent events, and the detection of a lost connection. */
 import { everySecond, heard, now, silence } from "./clock.js";
 import { SILENT_AFTER_MS } from "./currency.js";
 import { Failed, read } from "./api.js";
@@ -13,10 +13,10 @@ const RETRY_MS_MAX = 10_000;
  *   beat: (beat: import("./types.js").Beat) => void,
  *   link: (link: import("./currency.js").Link) => void,
  *   locked: () => void,
- * }} Listener `locked`: nothing may be read before the token is typed in
+ * }} Listener `locked`: reading needs the token, which is not entered yet
  */
 
-/** Follows the stream; loses it, says so, and comes back. */
+/** Reads the stream; reports a lost connection and reconnects. */
 export class Feed {
   /** @param {Listener} listener */
   constructor(listener) {
@@ -29,7 +29,7 @@ export class Feed {
     window.addEventListener("online", () => this.source ?? this.connect());
   }
 
-  /** Begin, or begin again now. */
+  /** Connect, or reconnect at once. */
   connect() {
     clearTimeout(this.timer);
     this.#close();
@@ -62,12 +62,12 @@ export class Feed {
     this.heard_ms = at_ms;
   }
 
-  /** A link may die without a word, as a VPN does. */
+  /** A connection may end without an error, as a VPN's does. */
   #watch() {
     if (this.source && this.heard_ms !== null && silence() > SILENT_AFTER_MS) this.#failed();
   }
 
-  /** EventSource does not tell why: ask in a way that does. */
+  /** EventSource does not report the reason: send a request that does. */
   async #failed() {
     this.#again("lost", null, this.delay_ms);
     try {
@@ -76,7 +76,7 @@ export class Feed {
       });
       await this.#reason();
     } catch (error) {
-      if (this.source) return; // it has come back meanwhile
+      if (this.source) return; // it reconnected in the meantime
       if (error.code === "token_needed") {
         clearTimeout(this.timer);
         this.#tell("refused", error.message, null);
@@ -85,7 +85,7 @@ export class Feed {
     }
   }
 
-  /** Throws what the server says instead of a stream. */
+  /** Throws the error that the server returns instead of a stream. */
   async #reason() {
     const stop = new AbortController();
     const response = await fetch("api/stream", { signal: stop.signal });

@@ -1,4 +1,4 @@
-/** What stands around every view: clusters, currency, settings, the views' tabs. */
+/** The frame of every view: clusters, currency, settings, the views' tabs. */
 import { html, memo, useEffect, useRef, useState } from "./html.js";
 import { Since, now } from "./clock.js";
 import { currency, isOld } from "./currency.js";
@@ -17,7 +17,7 @@ const CURRENCY_ICONS = {
   nothing: "unknown",
 };
 
-/** Whether this is the present, in a word and a shape. */
+/** Whether the shown state is current, as a text and a shape. */
 export const CurrencyChip = memo(({ kind, word, as_of_ms }) => {
   return html`<span class="currency" data-kind=${kind} data-testid="currency">
     <${Icon} name=${CURRENCY_ICONS[kind]} /><b>${word}</b>
@@ -64,13 +64,13 @@ function ClusterLink({ cluster, here, currency: one, view }) {
   </a>`;
 }
 
-/** Following the link would change the address, in which the place stands. */
+/** Following the link would replace the address, which contains the current view. */
 function skipToMain(event) {
   event.preventDefault();
   document.getElementById("main")?.focus();
 }
 
-/** Shown on every page, also before the token is entered, while `insecure: true` is in force. */
+/** Shown on every page, also before the token is entered, while `insecure: true` is configured. */
 export function InsecureBand({ insecure }) {
   if (!insecure) return null;
   return html`<p class="insecure" data-testid="insecure">
@@ -78,7 +78,7 @@ export function InsecureBand({ insecure }) {
   </p>`;
 }
 
-/** What is not the present says so across the whole page, and how old it is. */
+/** A stale state is marked across the whole page, with its age. */
 export function OldBand({ standing, link: linked }) {
   if (["present", "partial", "settled"].includes(standing.kind)) return null;
   const past = standing.kind === "old";
@@ -162,7 +162,7 @@ function Choice({ name, title, values }) {
   </fieldset>`;
 }
 
-/** Says a change of what matters to whoever does not see it; not every number that moves. */
+/** Announces important changes to screen readers; not every number that changes. */
 export function Announcer({ cluster, standing }) {
   const [said, say] = useState("");
   const told = cluster && [

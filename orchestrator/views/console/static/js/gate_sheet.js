@@ -1,4 +1,4 @@
-/** The evidence of one checkpoint: every judgement and decision that the audit trail has of it. */
+/** The evidence of one checkpoint: every verdict and decision about it in the audit trail. */
 import { html, useEffect, useState } from "./html.js";
 import { of, read } from "./api.js";
 import { now } from "./clock.js";

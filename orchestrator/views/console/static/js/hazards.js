@@ -1,4 +1,4 @@
-/** What would lose data, and what did: with its evidence and the way out. */
+/** Conditions that can lose or have lost data, each with its evidence and the fix. */
 import { html, memo } from "./html.js";
 import { Since, now } from "./clock.js";
 import { Badge, Lines, Panel } from "./parts.js";

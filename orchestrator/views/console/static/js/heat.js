@@ -1,7 +1,7 @@
 /**
- * Brokers x directories: a cell for each directory, its shape by state. Small clusters get words or
- * numbers in their cells; large ones cells of a few pixels, in as many columns as fit, and one line
- * that tells of the cell in focus or under the pointer.
+ * Brokers x directories: a cell for each directory, its shape by state. Small clusters have text or
+ * numbers in their cells; large ones have cells of a few pixels, in as many columns as fit, and one
+ * line that describes the cell that has the focus or is under the pointer.
  */
 import { html, useMemo, useState } from "./html.js";
 import { KINDS, cellKind, directories } from "./cells.js";
@@ -22,7 +22,7 @@ const FILTERS = [
   ["unknown", "Not known"],
 ];
 
-/** The same row gives the same row, so that only what changed is drawn. */
+/** The same row returns the same object, so that only changed rows are drawn. */
 const folded = new WeakMap();
 
 function fold(row) {

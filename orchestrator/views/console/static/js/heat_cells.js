@@ -1,4 +1,4 @@
-/** The heat map of a small cluster: a grid of cells with words or numbers in them. */
+/** The heat map of a small cluster: a grid of cells that contain text or numbers. */
 import { html, memo, useRef } from "./html.js";
 import { cellKind, cellName, cellText, pendingShare, rowText, toldText } from "./cells.js";
 import { useCursor } from "./heat_keys.js";
@@ -69,7 +69,7 @@ function brief(cell, kind) {
   return kind === "pending" ? count(cell.pending) : count(cell.assigned);
 }
 
-/** The end of a path tells directories apart. */
+/** The end of a path distinguishes directories. */
 function shortPath(path) {
   return path.length > 24 ? `…${path.slice(-23)}` : path;
 }

@@ -1,6 +1,6 @@
 /**
  * The heat map of a large cluster: a row is one link with a drawing in it, so that thousands of
- * directories are some hundred elements, and a change draws the rows that changed.
+ * directories need only some hundred elements, and a change draws only the changed rows.
  */
 import { html, memo, useRef } from "./html.js";
 import { cellKind, pendingShare, rowText, toldText } from "./cells.js";
@@ -49,7 +49,7 @@ export const DenseHeat = memo(({ rows, tell }) => {
     </ul>`;
 });
 
-/** Drawn once, used by every row. */
+/** Drawn once and used by every row. */
 function Patterns() {
   return html`<svg class="patterns" width="0" height="0" aria-hidden="true">
     <defs>
@@ -76,7 +76,7 @@ const DenseRow = memo(({ row, at, wide, cursor }) => {
   </li>`;
 });
 
-/** A path for each kind that occurs. @param {readonly import("./types.js").Cell[]} cells */
+/** One path for each kind that occurs. @param {readonly import("./types.js").Cell[]} cells */
 function paths(cells) {
   const drawn = { assigned: "", pending: "", offline: "", cross: "", unknown: "", dot: "", empty: "" };
   cells.forEach((cell, i) => {

@@ -1,9 +1,9 @@
-/** Walking over rows of cells with the keyboard. */
+/** Moving over rows of cells with the keyboard. */
 import { useRef, useState } from "./html.js";
 
 /**
- * The cell that has the focus: where it is drawn, and where it is now, which is ahead of that while
- * a key repeats faster than the screen.
+ * The cell that has the focus: its drawn position, and its current one, which is ahead of the drawn
+ * one while a key repeats faster than the screen is drawn.
  *
  * @param {readonly {cells: readonly unknown[]}[]} rows
  */
@@ -24,7 +24,7 @@ export function useCursor(rows) {
 }
 
 /**
- * Where a key leads; null: nowhere.
+ * The cell that a key moves to; null: the key does not move.
  *
  * @param {string} key @param {boolean} ctrl @param {readonly [number, number]} from row, column
  * @param {readonly {cells: readonly unknown[]}[]} rows

@@ -1,4 +1,4 @@
-/** Preact and htm as everything here uses them; `third_party.py` puts them there. */
+/** Preact and htm for all modules of the page; `third_party.py` installs them. */
 import { Component, h, options, render } from "../vendor/preact.mjs";
 import {
   useCallback,
@@ -15,13 +15,13 @@ export { render, useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef
 
 export const html = htm.bind(h);
 
-// However many changes arrive, a frame draws once; a page that nobody sees draws nothing.
+// Each frame draws once for any number of changes; a hidden page draws nothing.
 options.debounceRendering = (draw) => requestAnimationFrame(draw);
 
 /**
- * Draws again only when a property is another one than before (by identity).
+ * Draws again only when a property changed (by identity).
  *
- * The model keeps what did not change, so a change of one broker draws one row.
+ * The model reuses unchanged objects, so a change of one broker draws one row.
  */
 export function memo(inner) {
   return class Memo extends Component {

@@ -1,4 +1,4 @@
-/** Signs, drawn; a shape of its own for each meaning, so that none hangs on its colour. */
+/** The icons; each meaning has its own shape, so that none depends on its colour. */
 import { html } from "./html.js";
 
 const PATHS = {
@@ -28,7 +28,7 @@ const PATHS = {
   flag: "M3 1h1.6v1H13l-2 3.5L13 9H4.600v6H3Z",
 };
 
-/** @param {{name: keyof typeof PATHS, label?: string}} properties `label`: when no words stand beside */
+/** @param {{name: keyof typeof PATHS, label?: string}} properties `label`: required without adjacent text */
 export function Icon({ name, label }) {
   return html`<svg
     class="icon"

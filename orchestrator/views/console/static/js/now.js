@@ -1,4 +1,4 @@
-/** The top of a cluster: its phase, the one thing that is waited for, the checkpoint, what one may say. */
+/** The top of a cluster: its phase, the most important wait, the checkpoint, the operator's actions. */
 import { html, memo } from "./html.js";
 import { Since, now } from "./clock.js";
 import { silentSources } from "./currency.js";
@@ -23,7 +23,7 @@ export function Now({ cluster, standing, onSay }) {
 
 const SOURCE_WORDS = { metadata_log: "the metadata log", zookeeper: "ZooKeeper", log_dirs: "the disks", jmx: "JMX" };
 
-/** What is not seen now although it should be: whatever rests on it is old. */
+/** Sources that are not current although they should be: everything derived from them is stale. */
 function Silent({ sources }) {
   if (!sources.length) return null;
   return html`<ul class="silent" aria-label="Sources that are not current">
@@ -79,7 +79,7 @@ const WaitingFor = memo(({ waiting, eta, noEta, name, tone }) => {
   </div>`;
 });
 
-/** An estimate with its interval, and from what it was made. */
+/** An estimate with its interval and its basis. */
 export function EtaTold({ eta, what }) {
   return html`<p class="eta">
     <b>${what} <${Since} at=${eta.at_ms} say=${inText} /></b>
@@ -90,7 +90,7 @@ export function EtaTold({ eta, what }) {
   </p>`;
 }
 
-/** From ms since an estimated moment to words; it lies ahead as long as that is negative. */
+/** The ms since an estimated moment as text; negative: it is in the future. */
 export function inText(since) {
   return since < 0 ? `in about ${duration(-since)}` : `due ${duration(since)} ago`;
 }
@@ -142,12 +142,12 @@ function Where({ walk, checkpoints, name }) {
   </div>`;
 }
 
-/** The checkpoint of an instance: `brokers-kraft[3]` is one of `brokers-kraft`. @param {string|null} id */
+/** The checkpoint id of an instance: `brokers-kraft` for `brokers-kraft[3]`. @param {string|null} id */
 export function baseOf(id) {
   return id === null ? null : id.replace(/\[.*$/, "");
 }
 
-/** How far a gate is: `4 of 6 conditions hold, 1 needs a person`. */
+/** The progress of a gate: `4 of 6 conditions hold, 1 needs a person`. */
 export function gateText(findings) {
   const by = (verdict) => findings.filter((each) => each.verdict === verdict).length;
   const told = [`${by("satisfied")} of ${findings.length} conditions hold`];

@@ -1,4 +1,4 @@
-/** Everything at one look: the gate, what would lose data, brokers that are not in order, what was last. */
+/** The overview: the gate, hazards, brokers that are not in order, the latest events. */
 import { html, memo, useMemo } from "./html.js";
 import { Since } from "./clock.js";
 import { BrokerTable } from "./broker_table.js";
@@ -71,7 +71,7 @@ const Gate = memo(({ walk }) => {
   <//>`;
 });
 
-/** What a person is to do by hand, as the runbook says it. */
+/** The instructions for a manual step, as in the runbook. */
 export function Todo({ text }) {
   return html`<details class="todo" open>
     <summary><b>To be done by hand</b></summary>

@@ -1,9 +1,9 @@
-/** Small parts that several views share. */
+/** Small components that several views share. */
 import { html, memo } from "./html.js";
 import { Icon } from "./icons.js";
 import { count } from "./words.js";
 
-/** In the order of the bar: what has a directory grows from the left. */
+/** In the order of the bar: from the left, the replicas that have a directory. */
 export const REPLICA_STATES = /** @type {const} */ ([
   "assigned",
   "migrating",
@@ -12,7 +12,7 @@ export const REPLICA_STATES = /** @type {const} */ ([
   "lost",
 ]);
 
-/** What each state means, for the legend. */
+/** The meaning of each state, for the legend. */
 export const STATE_WORDS = {
   assigned: "in a known directory",
   migrating: "came from ZooKeeper, directory not told yet",
@@ -21,7 +21,7 @@ export const STATE_WORDS = {
   lost: "lost",
 };
 
-/** Replicas in words: `224 assigned, 118 migrating`. */
+/** Replicas as text: `224 assigned, 118 migrating`. */
 export function replicasText(replicas) {
   if (!replicas) return "not in the metadata log yet";
   const told = REPLICA_STATES.filter((state) => replicas[state] > 0);
@@ -29,7 +29,7 @@ export function replicasText(replicas) {
   return told.map((state) => `${count(replicas[state])} ${state}`).join(", ");
 }
 
-/** A broker's replicas as a bar: colour and pattern by state, a sliver for the smallest part. */
+/** A broker's replicas as a bar: colour and pattern by state; the smallest part stays visible. */
 export const Bar = memo(({ replicas }) => {
   const present = REPLICA_STATES.filter((state) => replicas?.[state] > 0);
   return html`<span class="bar" role="img" aria-label=${replicasText(replicas)} data-none=${!present.length}>
@@ -57,7 +57,7 @@ const TONES = {
   unknown: "odd",
 };
 
-/** A verdict by its shape and its word. */
+/** A verdict as an icon and a text. */
 export function Verdict({ verdict }) {
   return html`<span class="verdict" data-tone=${TONES[verdict]}>
     <${Icon} name=${verdict} />${verdict}
@@ -71,7 +71,7 @@ export function Badge({ tone, icon, children, title }) {
   </span>`;
 }
 
-/** Facts, a line each. */
+/** A list of facts, one per line. */
 export function Lines({ lines, label }) {
   if (!lines?.length) return null;
   return html`<ul class="lines" aria-label=${label}>
@@ -79,7 +79,7 @@ export function Lines({ lines, label }) {
   </ul>`;
 }
 
-/** What a condition was found to be; its evidence opens. */
+/** The finding about a condition; its evidence can be expanded. */
 export const Finding = memo(({ finding, open = false }) => {
   const { condition, verdict, reason, evidence } = finding;
   const head = html`<${Verdict} verdict=${verdict} /><code>${condition}</code>
@@ -95,7 +95,7 @@ export const Finding = memo(({ finding, open = false }) => {
 
 const ORDER = ["violated", "unknown", "waiting", "satisfied"];
 
-/** The gravest first. */
+/** The findings, the most severe first. */
 export function Findings({ findings, label, open }) {
   const sorted = [...findings].sort((a, b) => ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict));
   return html`<ul class="findings" aria-label=${label}>
@@ -109,7 +109,7 @@ export function Findings({ findings, label, open }) {
   </ul>`;
 }
 
-/** A part of the page with its heading. */
+/** A section of the page with its heading. */
 export function Panel({ title, note, end, class: name = "", id, children }) {
   return html`<section class=${`panel ${name}`} aria-labelledby=${id}>
     <header>
@@ -121,7 +121,7 @@ export function Panel({ title, note, end, class: name = "", id, children }) {
   </section>`;
 }
 
-/** What went wrong, in words. */
+/** An error message with the fix. */
 export function Trouble({ error }) {
   if (!error) return null;
   return html`<p class="trouble" role="alert">

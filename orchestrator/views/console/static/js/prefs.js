@@ -1,4 +1,4 @@
-/** What a person set for this browser: theme, time zone, single-key shortcuts. */
+/** The settings of this browser: theme, time zone, single-key shortcuts. */
 
 /** @typedef {{theme: "system"|"light"|"dark", zone: "utc"|"local", keys: boolean}} Prefs */
 
@@ -11,7 +11,7 @@ export const prefs = {
 
 const listeners = new Set();
 
-/** Be told when a setting changes; the answer stops that. */
+/** Call the listener when a setting changes; the returned function ends that. */
 export function onPrefs(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -28,7 +28,7 @@ export function setPrefs(changed) {
   for (const listener of listeners) listener();
 }
 
-/** The name that was last signed with; a token is never kept here. */
+/** The name of the last signed action; a token is never stored here. */
 export function lastWho() {
   return kept("who") ?? "";
 }

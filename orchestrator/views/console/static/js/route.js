@@ -1,6 +1,6 @@
 /**
- * Where the reader is, in the address behind #, so that a place can be sent to a colleague and Back
- * goes back: `#/CLUSTER/VIEW?broker=3`. Never a token, nor anything typed in.
+ * The current view, in the address after #, so that a link to it can be sent and the browser's Back
+ * works: `#/CLUSTER/VIEW?broker=3`. It never contains a token or other input.
  */
 
 export const VIEWS = /** @type {const} */ ([
@@ -12,7 +12,7 @@ export const VIEWS = /** @type {const} */ ([
   "hazards",
 ]);
 
-/** What lies over a view, one at a time. */
+/** Sheets over a view; at most one is open. */
 const SHEETS = ["broker", "checkpoint"];
 
 /** @typedef {{cluster: string|null, view: typeof VIEWS[number], query: URLSearchParams}} Route */
@@ -20,15 +20,15 @@ const SHEETS = ["broker", "checkpoint"];
 /** @type {Route|null} */
 let here = null;
 
-/** Where the reader is. @returns {Route} */
+/** The current view. @returns {Route} */
 export function route() {
   here ??= parsed();
   return here;
 }
 
 /**
- * Take in a new address. One without a view, as a link to a sheet has it, means the view that is
- * shown: such a link is the same wherever it stands, and need not be drawn again.
+ * Process a new address. One without a view, as in a link to a sheet, means the current view: such
+ * a link is the same in every view and need not be drawn again.
  *
  * @returns {Route}
  */
@@ -46,7 +46,7 @@ export function arrive() {
   return here;
 }
 
-/** Change the query without a step to come back to: a movement is no place. */
+/** Change the query without a new history entry: a movement is not a step that Back undoes. */
 export function note(changed) {
   for (const [key, value] of Object.entries(changed)) {
     if (value) route().query.set(key, String(value));
@@ -55,7 +55,7 @@ export function note(changed) {
   rewrite();
 }
 
-/** Close whatever sheet is open. */
+/** Close the open sheet, if any. */
 export function closeSheets() {
   const { cluster, view, query } = route();
   location.replace(link(cluster ?? "", view, Object.fromEntries(without(query, SHEETS))));
@@ -70,7 +70,7 @@ export function link(cluster, view, query = {}) {
   return `#/${encodeURIComponent(cluster)}/${view}${asked.size ? `?${asked}` : ""}`;
 }
 
-/** The address of a sheet over the view that is shown. @param {{broker: number}|{checkpoint: string}} sheet */
+/** The address of a sheet over the current view. @param {{broker: number}|{checkpoint: string}} sheet */
 export function sheetLink(sheet) {
   return link(route().cluster ?? "", "", sheet);
 }

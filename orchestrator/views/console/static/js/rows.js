@@ -1,16 +1,16 @@
-/** Brokers as rows: which want to be looked at, and in what order they stand. Pure. */
+/** Brokers as rows: which need attention, and their order. Pure. */
 
 /** @typedef {import("./types.js").BrokerRow} BrokerRow */
 
-/** A broker's modes, as far as each is on its way. */
+/** A broker's modes, in the order of the migration. */
 export const STEPS = /** @type {const} */ (["zookeeper", "migrating", "kraft"]);
 
-/** Replicas that cannot be reached. @param {BrokerRow} row */
+/** The number of unreachable replicas. @param {BrokerRow} row */
 export function lacking(row) {
   return (row.replicas?.offline ?? 0) + (row.replicas?.lost ?? 0);
 }
 
-/** Whether somebody should look at it; one that has not had its turn is in order. @param {BrokerRow} row */
+/** Whether the broker needs attention; one that has not migrated yet does not. @param {BrokerRow} row */
 export function isUnsettled(row) {
   return row.held || row.fenced === true || lacking(row) > 0;
 }
@@ -27,7 +27,7 @@ const KEYS = {
   progress: (row) => (row.held ? (row.last_progress_ms ?? 0) : Number.MAX_SAFE_INTEGER),
 };
 
-/** Rows in order; equal ones by id. @param {readonly BrokerRow[]} rows */
+/** The sorted rows; equal ones by id. @param {readonly BrokerRow[]} rows */
 export function sorted(rows, { by, down }) {
   const key = KEYS[by] ?? KEYS.urgency;
   const sign = down ? -1 : 1;

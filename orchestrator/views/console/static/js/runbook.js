@@ -1,4 +1,4 @@
-/** The runbook's checkpoints in the order in which they are walked, and what the gate says now. */
+/** The runbook's checkpoints in the order of the execution, and the current state of the gate. */
 import { html, memo } from "./html.js";
 import { now } from "./clock.js";
 import { Icon } from "./icons.js";
@@ -68,7 +68,7 @@ function Sign({ stage }) {
   return html`<span class="checkpoint-sign" data-tone=${tone}><${Icon} name=${icon} /></span>`;
 }
 
-/** A way to its evidence, once there may be some. */
+/** A link to the evidence, once the checkpoint has been entered. */
 function Name({ one }) {
   const entered = one.entered_ms !== null || one.instances?.length > 0;
   return entered ? html`<a class="mono" href=${sheetLink({ checkpoint: one.id })}>${one.id}</a>` : html`<code>${one.id}</code>`;
@@ -83,7 +83,7 @@ function Stand({ one }) {
 
 const INSTANCES_MAX = 30;
 
-/** The latest ones; the one that is under way among them. */
+/** The latest instances, including the one in progress. */
 function Instances({ all, what, here }) {
   const shown = all.slice(-INSTANCES_MAX);
   const rest = all.length - shown.length;

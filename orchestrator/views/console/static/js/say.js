@@ -1,6 +1,6 @@
 /**
- * Saying something to the walk: approve, pause, resume, abort. The dialog names what will happen, to
- * which cluster and which checkpoint; who says it and why stand in the audit trail.
+ * The operator's actions on the execution: approve, pause, resume, abort. The dialog names the
+ * effect, the cluster and the checkpoint; the audit trail records the name and the reason.
  */
 import { html, useLayoutEffect, useRef, useState } from "./html.js";
 import { of, say, setToken, token } from "./api.js";
@@ -9,7 +9,7 @@ import { baseOf } from "./now.js";
 import { Trouble } from "./parts.js";
 import { keepWho, lastWho } from "./prefs.js";
 
-/** What each does, by the walk. @type {Record<string, (walk: import("./types.js").WalkState, at: object|null) => string[]>} */
+/** The effects of each action on the execution. @type {Record<string, (walk: import("./types.js").WalkState, at: object|null) => string[]>} */
 const EFFECTS = {
   approve: (walk, at) => [
     walk.execute
@@ -34,7 +34,7 @@ const TITLES = { approve: "Approve", pause: "Pause", resume: "Resume", abort: "A
 /**
  * @param {{what: "approve"|"pause"|"resume"|"abort", cluster: import("./store.js").Cluster,
  *     off: boolean, onClose: () => void, onDone: (words: string) => void}} properties
- *     `off`: what is shown is not the present
+ *     `off`: the shown state is not current
  */
 export function SayDialog({ what, cluster, off, onClose, onDone }) {
   const dialog = useRef(null);
@@ -99,7 +99,7 @@ export function SayDialog({ what, cluster, off, onClose, onDone }) {
   </dialog>`;
 }
 
-/** A name as a pattern that matches it and nothing else, under the `v` flag too. */
+/** A name as a pattern that matches only it, also with the `v` flag. */
 function escaped(text) {
   return text.replace(/[\\^$.*+?()[\]{}|/&!#%,:;<=>@`~-]/g, "\\$&");
 }

@@ -1,4 +1,4 @@
-/** Where reading needs the token, too: the page asks for it and shows nothing before. */
+/** If reading needs the token, the page asks for it and shows nothing else before. */
 import { html, useEffect, useState } from "./html.js";
 import { read, say, setToken } from "./api.js";
 import { InsecureBand } from "./frame.js";

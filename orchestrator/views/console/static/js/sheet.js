@@ -1,4 +1,4 @@
-/** A sheet over the page: a modal dialog, so that the keyboard stays in it and Escape leaves it. */
+/** A sheet over the page: a modal dialog, so that the keyboard stays in it and Escape closes it. */
 import { html, useLayoutEffect, useRef } from "./html.js";
 import { CurrencyChip } from "./frame.js";
 import { Icon } from "./icons.js";

@@ -1,22 +1,22 @@
 /**
- * The model: what the server said, put together. Pure functions; what did not change stays the same
- * object, so that only what changed is drawn.
+ * The model: the merged messages of the server. Pure functions; an unchanged part stays the same
+ * object, so that only changed parts are drawn.
  */
 
 /** @typedef {import("./types.js").State} State */
 /** @typedef {import("./types.js").ClusterState} ClusterState */
 
-/** So many of the newest events are kept for lists; the timeline asks the server for others. */
+/** The most events that are stored for lists; the timeline requests others from the server. */
 export const EVENTS_MAX = 500;
 
 /**
  * @typedef {ClusterState & {turn: number}} Cluster
- *     `turn` rises whenever events came: the timeline then asks again.
+ *     `turn` increases with new events: the timeline then requests its data again.
  * @typedef {Omit<State, "clusters"> & {clusters: readonly Cluster[], looked_ms: number}} Model
  */
 
 /**
- * Everything anew. @param {State} state @param {Model|null} before
+ * The model from a full state. @param {State} state @param {Model|null} before
  * @returns {Model}
  */
 export function whole(state, before) {
@@ -29,7 +29,7 @@ export function whole(state, before) {
 }
 
 /**
- * What changed, put in.
+ * The model with a change applied.
  *
  * @param {Model} model @param {import("./types.js").Change} change
  * @returns {Model}
@@ -60,7 +60,7 @@ function clusterChanged(cluster, change) {
   next.disks = rows(cluster.disks, change.disks, change.disks_gone, (each) => each.broker);
   if (change.events?.length || change.events_missed) {
     const known = change.events_missed ? [] : cluster.events;
-    // One source may tell of an event later than another: in the order of the cluster's time.
+    // Sources report events with different delays: sort by the cluster's time.
     const all = [...known, ...(change.events ?? [])].sort((one, other) => one.at_ms - other.at_ms);
     next.events = all.slice(-EVENTS_MAX);
     next.turn = cluster.turn + 1;
@@ -69,7 +69,7 @@ function clusterChanged(cluster, change) {
 }
 
 /**
- * Rows by their key, in its order; the same array when nothing is other.
+ * Rows sorted by their key; the same array if nothing changed.
  *
  * @template T
  * @param {readonly T[]} before @param {readonly T[]|undefined} put

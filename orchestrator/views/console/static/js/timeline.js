@@ -1,4 +1,4 @@
-/** The window on one axis: ZooKeeper, metadata log, disks, JMX, decisions; to zoom, move and filter. */
+/** The timeline of decisions and of all sources' events on one axis; to zoom, move and filter. */
 import { html, useCallback, useEffect, useMemo, useRef, useState } from "./html.js";
 import { of, read } from "./api.js";
 import { panned, within, zoomed } from "./axis.js";
@@ -17,7 +17,7 @@ const LIVE_MS = 1500;
 
 /**
  * @param {{cluster: import("./store.js").Cluster, eventsOf: string|null}} properties
- *     `eventsOf`: the broker that the address asks for
+ *     `eventsOf`: the broker in the address
  */
 export function Timeline({ cluster, eventsOf }) {
   const { name, turn } = cluster;
@@ -43,7 +43,7 @@ export function Timeline({ cluster, eventsOf }) {
     const show = (all) => setWindow({ from: all.from_ms, to: Math.max(all.to_ms, all.from_ms + 1000), told: all });
     const ask = (what, query, put) => read(of(name, what), query, signal).then(put);
     try {
-      // Each is drawn when it comes: the axis does not wait for the list.
+      // Each response is drawn when it arrives: the axis does not wait for the list.
       await Promise.all([
         ask("timeline", { buckets: BUCKETS }, show),
         ask("timeline", { ...bounds, buckets: BUCKETS, ...filter }, setTold),
@@ -82,7 +82,7 @@ export function Timeline({ cluster, eventsOf }) {
   };
   const whole = () => setRange(null);
   const follow = () => window_ && seen && setRange(within({ from: now() - (seen.to - seen.from), to: now() }, { from: window_.from, to: now() }));
-  // Those of another range or filter are not all there are.
+  // The events of another range or filter are not complete.
   const every = page !== null && page.next === null && page.range === range && page.filter === filter;
 
   return html`<div class="timeline">
@@ -137,7 +137,7 @@ function Tools({ lanes, setLanes, told, kind, setKind, broker, setBroker, broker
   </div>`;
 }
 
-/** The whole window small, with what is seen of it; a click or a drag moves there. */
+/** The whole window in small, with the visible range; a click or a drag moves the range. */
 function Strip({ window: whole, seen, onMove }) {
   const span = whole.to - whole.from;
   const left = ((seen.from - whole.from) / span) * 100;
@@ -159,7 +159,7 @@ function Strip({ window: whole, seen, onMove }) {
   </div>`;
 }
 
-/** New events: ask again, not more often than somebody can read. */
+/** On new events, request the data again, but not more often than an operator can read. */
 function useLive(turn, load) {
   const latest = useRef(load);
   latest.current = load;

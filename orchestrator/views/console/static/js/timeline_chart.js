@@ -1,4 +1,4 @@
-/** The axis with its lanes, drawn: a bar for each stretch of time, a sign for each event when close. */
+/** The axis with its lanes: a bar for each bucket, or in a short range a sign for each event. */
 import { html, memo, useLayoutEffect, useRef, useState } from "./html.js";
 import { bars, panned, roomy, ticks, zoomed } from "./axis.js";
 import { LANES, LANE_WORDS, isGrave } from "./events.js";
@@ -7,10 +7,10 @@ import { count, counted, time, words } from "./words.js";
 const LANE_PX = 46;
 const TOP_PX = 26;
 const LABEL_PX = 7;
-/** So that a sign at either end is seen whole. */
+/** Space for the whole of a sign at either end. */
 const PAD_PX = 8;
 
-/** The element's width, now and whenever it changes. */
+/** The element's width, updated when it changes. */
 function useWidth(element) {
   const [width, set] = useState(0);
   useLayoutEffect(() => {
@@ -27,7 +27,7 @@ function useWidth(element) {
  *     phases: readonly import("./types.js").EventTold[], lanes: ReadonlySet<string>,
  *     onMove: (range: import("./axis.js").Range) => void, onWhole: () => void,
  *     onFollow: () => void, tell: (text: string|null) => void}} properties
- *     `single`: every event in the range, when they are few enough to be drawn one by one
+ *     `single`: every event in the range, if they are few enough to be drawn one by one
  */
 export function Chart({ range, told, single, phases, lanes, onMove, onWhole, onFollow, tell }) {
   const frame = useRef(null);
@@ -74,7 +74,7 @@ export function Chart({ range, told, single, phases, lanes, onMove, onWhole, onF
   </div>`;
 }
 
-/** The moment at a place of the screen. */
+/** The moment at a horizontal position on the screen. */
 function momentAt(frame, range, clientX) {
   const box = frame.getBoundingClientRect();
   return range.from + ((clientX - box.left - PAD_PX) / (box.width - 2 * PAD_PX)) * (range.to - range.from);
@@ -91,7 +91,7 @@ function Grid({ range, width, height, x, shown, phases }) {
   </g>`;
 }
 
-/** `phase_changed` says which in its text. */
+/** The text of `phase_changed` contains the phase. */
 function phaseOf(event) {
   return /\bnow=([\w-]+)/.exec(event.text)?.[1] ?? event.text;
 }
@@ -107,7 +107,7 @@ const LaneBars = memo(({ told, lane, x, bottom }) => {
   </g>`;
 });
 
-/** A triangle: what somebody who looks back wants to find first. */
+/** A triangle, for the events that are most important for an analysis of the past. */
 function sign(x, y) {
   return `M${x.toFixed(1)} ${y - 5}l5 9h-10z`;
 }
@@ -150,7 +150,7 @@ function keyed(event, range, onWhole, onFollow) {
   }
 }
 
-/** Ctrl and the wheel zoom, as on a map; the wheel alone goes on to scroll the page. */
+/** Ctrl and the wheel zoom, as on a map; the wheel alone scrolls the page. */
 function useWheel(element, zoom) {
   const latest = useRef(zoom);
   latest.current = zoom;
@@ -194,7 +194,7 @@ function useDrag(element, range, onMove) {
   };
 }
 
-/** What was under each pointer stays under it. */
+/** The moment under each pointer stays under it. */
 function dragged({ range, xs }, now, moment) {
   const a = moment(xs[0], range);
   if (now.length < 2 || xs.length < 2) {
@@ -207,7 +207,7 @@ function dragged({ range, xs }, now, moment) {
   return zoomed(range, bounded, (a + b) / 2);
 }
 
-/** What is under the pointer, in words. */
+/** The description of the element under the pointer. */
 function pointed(told, single, shown, event, frame, range) {
   const box = frame.getBoundingClientRect();
   const lane = shown[Math.floor((event.clientY - box.top - TOP_PX) / LANE_PX)];

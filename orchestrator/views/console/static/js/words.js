@@ -1,4 +1,4 @@
-/** Numbers, times and names in words. Null is "not known", never zero. */
+/** Numbers, times and names as text. Null is "not known", never zero. */
 import { prefs } from "./prefs.js";
 
 /** The last moment that a Date has (ECMAScript), ms since 1970. */
@@ -27,7 +27,7 @@ export function duration(ms) {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** An age; what is younger than a second is "now". @param {number} ms */
+/** An age; below a second it is "now". @param {number} ms */
 export function age(ms) {
   return ms < 1000 ? "now" : `${duration(ms)} ago`;
 }
@@ -45,7 +45,7 @@ export function zoneName() {
 }
 
 /**
- * A time of day, with the date where that is another day than `now`.
+ * A time of day, with the date if it is another day than `now`.
  *
  * @param {number} ms @param {{millis?: boolean, now?: number, date?: boolean}} [how]
  */
@@ -55,7 +55,7 @@ export function time(ms, { millis = false, now = Date.now(), date } = {}) {
   return `${day ? `${at.day} ` : ""}${at.time}${millis ? `.${at.millis}` : ""}`;
 }
 
-/** The whole moment, as it stands in logs. @param {number} ms */
+/** The full date and time, as in logs. @param {number} ms */
 export function moment(ms) {
   return `${time(ms, { millis: true, date: true })} ${zoneName()}`;
 }
@@ -73,7 +73,7 @@ export function zoneShift(ms) {
   return prefs.zone === "utc" ? 0 : -(new Date(ms).getTimezoneOffset() || 0) * 60_000;
 }
 
-/** `log_dir_offline` as words. @param {string} name */
+/** `log_dir_offline` as text with spaces. @param {string} name */
 export function words(name) {
   return name.replaceAll("_", " ");
 }
