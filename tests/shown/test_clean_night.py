@@ -43,6 +43,8 @@ TOO_SHORT_TO_BE_SURE: Final = frozenset(
         "Nothing held in, over time, B",
         "Nothing held in, over time, C",
         "Rate, A",
+        "Hazards over time, A",
+        "Hazards that stand, A",
     }
 )
 """A hold of so few replicas is over within a moment, seldom seen by a scrape each second."""
