@@ -1,6 +1,6 @@
 """Prints to standard output and standard error; see also `orchestrator.output.rich_console`.
 
-No other module prints (`tests/orchestrator/test_terminal_output.py`).
+No other module prints (`tests/orchestrator/output/test_terminal_output.py`).
 
 Topic names, hosts, znodes, receivers' answers and errors come from outside. Characters in them
 beyond plain text (escape sequences, characters that change the direction of writing, lone

@@ -1,7 +1,8 @@
 """(e) From a record's append on a controller to the change in the console's event stream.
 
 As (c), but the effect is the arrival of the first event whose `metadata_offset` reaches the record,
-at a page that reads the stream over loopback. How a browser shows it is measured in tests/browser.
+at a page that reads the stream over loopback. How a browser shows it is measured in
+tests/orchestrator/views/browser.
 Both clocks are this machine's. Beside it, how much such a page is sent.
 """
 

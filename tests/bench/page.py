@@ -29,7 +29,7 @@ from tests.bench.live import ControllerLog, controller_log, controllers_only, fo
 from tests.bench.measure import MeasuringFailed
 from tests.bench.result import Figure, say
 from tests.bench.stub_broker import StubBroker
-from tests.browser.desk import LAPTOP, chromium
+from tests.orchestrator.views.browser.desk import LAPTOP, chromium
 
 FIRST_PAINT_MS: Final = 1_500
 UPDATE_MS: Final = 100
@@ -96,8 +96,9 @@ def run(home: Path, kraftgate: Path, runs: int, duration_s: float) -> list[Figur
 
 @contextlib.contextmanager
 def _served() -> Iterator[str]:
-    """`python -m tests.console.serve --big`; yields its address."""
-    command = [sys.executable, "-m", "tests.console.serve", "--big", "--port", "0"]
+    """`python -m tests.orchestrator.views.console.serve --big`; yields its address."""
+    module = "tests.orchestrator.views.console.serve"
+    command = [sys.executable, "-m", module, "--big", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -9,7 +9,7 @@ from typing import Final
 
 from tests.bench.measure import MeasuringFailed, measured
 from tests.bench.result import Figure, say
-from tests.report.big import big
+from tests.orchestrator.views.report.big import big
 
 BROKERS: Final = 300
 REPLICAS: Final = 3_400

@@ -6,7 +6,14 @@ import pytest
 
 from tests.bench.eta import told
 from tests.bench.measure import MeasuringFailed
-from tests.source.test_holds import ASSIGN_0, ASSIGN_1, KRAFT, PARTITION_0, PARTITION_1, TOPIC
+from tests.streams.spark.test_holds import (
+    ASSIGN_0,
+    ASSIGN_1,
+    KRAFT,
+    PARTITION_0,
+    PARTITION_1,
+    TOPIC,
+)
 from tests.support.logs import Action, values, write_segment
 
 PARTITION_2: Action = (2, 0, 2, 0)

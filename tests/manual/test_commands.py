@@ -16,8 +16,8 @@ from orchestrator.cli.framework import LazyGroup
 from orchestrator.cli.program import main
 from orchestrator.runbook.load import shipped
 from tests.manual.pages import ROOT, Command, commands, shown_to_users
-from tests.report.making import Made
-from tests.report.night import night
+from tests.orchestrator.views.report.making import Made
+from tests.orchestrator.views.report.night import night
 
 RUN: Final[Mapping[tuple[str, ...], int]] = {
     ("alerts", "list"): 4,  # no `kraftgate run` evaluates them

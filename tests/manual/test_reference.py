@@ -10,8 +10,8 @@ from migration.assessment.hazards import HazardKind
 from orchestrator.output.manual import HANDBOOK
 from orchestrator.reference.hazards import HAZARDS
 from orchestrator.reference.pages import PAGES
-from tests.alerts.rules import alerts
 from tests.manual.pages import ROOT
+from tests.orchestrator.notify.rules import alerts
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.run import reader
-from tests.orchestrator.fakes import FakeStore, write_status
-from tests.orchestrator.night import EVENTS, FRESH, HYBRID, NOW_MS
+from tests.scenes.night import EVENTS, FRESH, HYBRID, NOW_MS
+from tests.support.fake_store import FakeStore, write_status
 
 
 @pytest.fixture

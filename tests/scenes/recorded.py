@@ -13,7 +13,7 @@ from migration.observed.source_status import SourceStatus
 from orchestrator.audit.execution.entries import Found
 from orchestrator.audit.execution.state import Stage
 from orchestrator.run.execution_status import PlaceTold, WalkTold
-from tests.conditions.views import (
+from tests.migration.assessment.conditions.views import (
     COMPARED,
     ZOOKEEPER_TIME,
     all_disks,
@@ -23,9 +23,11 @@ from tests.conditions.views import (
     migration,
     zookeeper,
 )
-from tests.console import sample
-from tests.metrics.test_walk import WALK_TOLD, place
-from tests.orchestrator.night import (
+from tests.orchestrator.views.console import sample
+from tests.orchestrator.views.metrics.test_walk import WALK_TOLD, place
+from tests.orchestrator.views.report.making import T
+from tests.orchestrator.views.report.night import night
+from tests.scenes.night import (
     FRESH,
     NOW_MS,
     cluster,
@@ -35,8 +37,6 @@ from tests.orchestrator.night import (
     progress,
     replicas,
 )
-from tests.report.making import T
-from tests.report.night import night
 from tests.scenes.state_directory import ClusterScene, Scene, Written, write
 
 MINUTE_MS: Final = 60_000

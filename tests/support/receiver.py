@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.zookeeper.certificates import Certificate
+from tests.streams.zookeeper.certificates import Certificate
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ from streams.state.image_codec import pack_image, summary_json, unpack_image
 from streams.zookeeper.config_digests import config_of, quotas_of
 from tests.fuzz.mutations import mutate_text
 from tests.fuzz.target import Target
-from tests.jmx.test_exposition import CONTROLLER as EXPOSITION
+from tests.streams.jmx.test_exposition import CONTROLLER as EXPOSITION
 
 _BROKER = {
     "features": {},

@@ -1,0 +1,180 @@
+"""In each phase preflight says what holds in it, and gives no advice of another one."""
+
+from dataclasses import replace
+
+import pytest
+
+from migration.assessment.checks.phase import NOT_UNDER_WAY, OVER, UNDER_WAY, phase_told
+from migration.assessment.checks.result import Finding, Outcome
+from migration.assessment.checks.run import CHECKS, judge, overall
+from migration.image.summary import Phase
+from migration.observed.probed import Facts, Unknown
+from orchestrator.cli import preflight as command
+from orchestrator.errors import ExitCode
+from tests.migration.assessment.checks.cases import KRAFT, migration
+from tests.migration.assessment.checks.clusters import (
+    BROKERS,
+    EARLY,
+    SETTINGS,
+    WELL,
+    WHY,
+    ZOOKEEPER,
+    all_settings,
+    broker2,
+    controllers,
+    no_zookeeper,
+)
+from tests.migration.assessment.checks.test_command import Gathered, file, gathered, invoke  # noqa: F401  # fixtures
+
+ROLES = {**SETTINGS, "process.roles": "broker", "inter.broker.protocol.version": ""}
+TAKEN = replace(ZOOKEEPER, controller=KRAFT, migration=migration(283))
+
+
+def in_kraft_mode(facts: Facts) -> Facts:
+    return replace(facts, brokers=tuple(replace(one, settings=ROLES) for one in facts.brokers))
+
+
+MIGRATING = replace(all_settings(zookeeper_metadata_migration_enable="true"), zookeeper=TAKEN)
+DUAL_WRITE = in_kraft_mode(replace(WELL, zookeeper=TAKEN))
+FINALIZED = in_kraft_mode(replace(controllers(migration_ready=False), zookeeper=TAKEN))
+AT = {
+    Phase.ZOOKEEPER: EARLY,
+    Phase.PRE_MIGRATION: WELL,
+    Phase.COPYING: replace(MIGRATING, zookeeper=replace(TAKEN, migration=migration(-1))),
+    Phase.HYBRID: replace(
+        MIGRATING, brokers=(MIGRATING.brokers[0], replace(BROKERS[1], settings=ROLES))
+    ),
+    Phase.DUAL_WRITE: DUAL_WRITE,
+    Phase.FINALIZED: FINALIZED,
+    Phase.ROLLED_BACK: replace(EARLY, zookeeper=replace(ZOOKEEPER, migration=migration(283))),
+    Phase.KRAFT: replace(FINALIZED, zookeeper=Unknown("the configuration names no ZooKeeper")),
+}
+DESTRUCTIVE = ("format", "delete /migration", "anew")
+
+
+def advice(facts: Facts) -> str:
+    return "\n".join(one.finding.mend for one in judge(facts))
+
+
+def found(facts: Facts, check: str) -> Finding:
+    return next(one.finding for one in judge(facts) if one.check.id == check)
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_the_phase_is_told_by_the_clusters_own_answers(phase: Phase) -> None:
+    assert phase_told(AT[phase]) is phase
+
+
+def test_brokers_in_migration_mode_after_the_copy_are_hybrid() -> None:
+    assert phase_told(MIGRATING) is Phase.HYBRID
+
+
+@pytest.mark.parametrize("phase", OVER)
+def test_after_the_migration_nothing_is_advised(
+    phase: Phase,
+    file: object,  # noqa: F811
+    gathered: Gathered,  # noqa: F811
+) -> None:
+    facts = AT[phase]
+    assert advice(facts).strip() == ""
+    assert overall(judge(facts)) is Outcome.PASS
+    assert {one.finding.summary for one in judge(facts)} == {OVER[phase]}
+    gathered(facts)
+    result = invoke(file)  # type: ignore[arg-type]
+    assert result.exit_code == ExitCode.DONE
+    assert " ".join(result.stdout.split()) == f"prod preflight: {OVER[phase]}"
+    assert result.stderr == ""
+
+
+def test_finalized_says_so() -> None:
+    assert OVER[Phase.FINALIZED] == "already finalized: nothing to migrate"
+
+
+@pytest.mark.parametrize("phase", sorted(UNDER_WAY))
+def test_while_it_is_under_way_nothing_is_to_be_formatted_or_deleted(phase: Phase) -> None:
+    broken = replace(
+        AT[phase],
+        controllers=tuple(replace(one, metadata_version=16) for one in AT[phase].controllers),
+    )
+    if phase is not Phase.DUAL_WRITE:
+        broken = replace(
+            broken,
+            controllers=tuple(replace(one, migration_ready=False) for one in broken.controllers),
+        )
+    assert phase_told(broken) is phase
+    for facts in (AT[phase], broken):
+        said = advice(facts)
+        assert [word for word in DESTRUCTIVE if word in said] == []
+    assert found(AT[phase], "metadata-version").outcome is Outcome.SKIPPED
+    # The disks count in every phase in which brokers are restarted.
+    dead = replace(AT[phase], brokers=(replace(AT[phase].brokers[0], log_dirs=WHY),))
+    assert found(dead, "log-dirs-online").outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize("phase", [Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.ROLLED_BACK])
+def test_before_the_migration_every_check_applies(phase: Phase) -> None:
+    checks = {check.id: check for check in CHECKS}
+    assert all(one.finding == checks[one.check.id].judge(AT[phase]) for one in judge(AT[phase]))
+
+
+def test_after_a_roll_back_the_leftover_blocks_with_its_own_advice() -> None:
+    stale = found(AT[Phase.ROLLED_BACK], "migration-znode-stale")
+    assert stale.outcome is Outcome.FAIL
+    assert "delete /migration" in stale.mend
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        in_kraft_mode(controllers(migration_ready=WHY)),
+        in_kraft_mode(controllers(unreachable="refused")),
+        in_kraft_mode(replace(WELL, controllers=())),
+        in_kraft_mode(
+            replace(WELL, controllers=(replace(WELL.controllers[0], migration_ready=False),
+                                       *WELL.controllers[1:]))
+        ),
+        broker2(settings=WHY),
+        no_zookeeper(),
+        replace(WELL, zookeeper=replace(ZOOKEEPER, controller=None)),
+        Facts(cluster="prod"),
+    ],
+)  # fmt: skip
+def test_a_phase_that_is_not_known_lifts_no_check(facts: Facts) -> None:
+    assert phase_told(facts) is None
+    checks = {check.id: check for check in CHECKS}
+    assert all(one.finding == checks[one.check.id].judge(facts) for one in judge(facts))
+
+
+def test_the_table_names_checks_that_there_are() -> None:
+    assert set(NOT_UNDER_WAY) <= {check.id for check in CHECKS}
+
+
+def test_one_cause_is_told_once(
+    file: object,  # noqa: F811
+    gathered: Gathered,  # noqa: F811
+) -> None:
+    """A cluster that is down: what needs its answers is counted and named, not told one by one."""
+    dead = Facts(cluster="prod", zookeeper=Unknown("zk1 is silent"), topics=Unknown("b1 refused"))
+    gathered(dead)
+    result = invoke(file)  # type: ignore[arg-type]
+    assert result.exit_code == ExitCode.NO_DATA
+    assert result.stdout.count("b1 refused") == 1
+    assert result.stdout.count("zk1 is silent") == 1
+    depend = [one for one in judge(dead) if one.is_consequence]
+    assert len(depend) > 15
+    said = " ".join(result.stdout.split())
+    assert f"not known because of the above ({len(depend)})" in said
+    assert all(one.check.id in said for one in depend)
+
+
+def test_the_error_line_counts_what_depends(
+    file: object,  # noqa: F811
+    gathered: Gathered,  # noqa: F811
+) -> None:
+    gathered(replace(WELL, topics=Unknown("b1 refused"), brokers=()))
+    result = invoke(file)  # type: ignore[arg-type]
+    assert result.exit_code == ExitCode.HAZARD
+    assert "brokers-reachable" in result.stderr
+    assert " checks that depend on these" in result.stderr
+    assert "log-dirs-online" not in result.stderr
+    assert command is not None

@@ -1,0 +1,463 @@
+"""Each condition with a case for each verdict that it can give."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+
+from migration.assessment.conditions import (
+    BlockingCheck,
+    DataSource,
+    PreflightSeen,
+    SettingsSeen,
+    TopicsSeen,
+    Verdict,
+    View,
+    judge_all,
+    known,
+    parse,
+    verdict_of,
+)
+from migration.comparison.result import Compared
+from migration.image.summary import Mode, Phase, Progress, UnfencedEarly
+from migration.observed.jmx import JmxImage
+from migration.observed.znodes import CONTROLLER, CONTROLLER_EPOCH
+from tests.migration.assessment.conditions.views import (
+    ALL_STALE,
+    BROKERS,
+    COMPARED,
+    DIFFERENT,
+    NOW,
+    STALL_MS,
+    SUMMARY,
+    UNREAD,
+    all_disks,
+    broker,
+    controller,
+    counts,
+    directory,
+    disks,
+    in_zookeeper_time,
+    migration,
+    quorum,
+    seen,
+    stale,
+    view,
+    views,
+    zk_brokers,
+    zookeeper,
+)
+
+SATISFIED, WAITING = Verdict.SATISFIED, Verdict.WAITING
+VIOLATED, UNKNOWN = Verdict.VIOLATED, Verdict.UNKNOWN
+LOG, ZOOKEEPER, DISKS = DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS
+TOPICS, QUORUM, SETTINGS = DataSource.TOPICS, DataSource.QUORUM, DataSource.SETTINGS
+
+
+class Case(NamedTuple):
+    text: str
+    verdict: Verdict
+    view: View
+
+
+HELD = broker(
+    3,
+    held=True,
+    replicas=counts(assigned=30, migrating=2),
+    progress=Progress(assigned=30, first_ms=NOW - 5000, last_ms=NOW - 1000),
+)
+STALLED = replace(HELD, progress=Progress(assigned=30, first_ms=0, last_ms=NOW - STALL_MS - 1))
+SERVES_EARLY = replace(HELD, unfenced_early=UnfencedEarly(pending=2, duration_ms=None))
+FAILED = all_disks(disks(1), disks(2), disks(3, directory("/d1"), directory("/d2", error=56)))
+SILENT = all_disks(disks(1), disks(2), disks(3, unreachable="it does not answer"))
+ROLLED_BACK = seen(phase=Phase.ROLLED_BACK, zookeeper=zookeeper(kraft=False))
+TOLD = TopicsSeen(at_ms=NOW, partitions=32, reassigning=0)
+BEHIND = replace(TOLD, under_replicated=4, missing={3: 4})
+MOVING = replace(TOLD, reassigning=1)
+KRAFT_CONTROLLER = controller(3000, ready=False)
+ZK_MODES = SettingsSeen(at_ms=NOW, modes=dict.fromkeys((1, 2, 3), Mode.ZOOKEEPER))
+ZK_TIME = in_zookeeper_time(zookeeper=zookeeper(kraft=False, brokers=zk_brokers(1, 2, 3)))
+
+BEFORE_THE_COPY = {"phase": Phase.PRE_MIGRATION, "partitions": 0}
+PRE_MIGRATION_UNSEEN = seen(**BEFORE_THE_COPY, zookeeper=None)
+PRE_MIGRATION_NOT_CONFIGURED = replace(
+    PRE_MIGRATION_UNSEEN, not_current={ZOOKEEPER: "`zookeeper` is not configured"}
+)
+PRE_MIGRATION_RULED_BY_A_BROKER = seen(**BEFORE_THE_COPY, zookeeper=zookeeper(kraft=False))
+PRE_MIGRATION_TAKEN_OVER = seen(**BEFORE_THE_COPY, zookeeper=zookeeper())
+MISSED = seen(zookeeper=zookeeper(missed=1, missed_ms=NOW - 60_000))
+
+OVERTAKEN = zookeeper(
+    migration=migration(),
+    controller_epoch_ms=NOW - 60_000,
+    versions={CONTROLLER: (0, 88), CONTROLLER_EPOCH: (4, 99)},
+)
+"""Somebody wrote /controller_epoch after the controller took over; /migration goes on."""
+
+CASES = (
+    Case("phase(hybrid)", SATISFIED, seen(phase=Phase.HYBRID)),
+    Case("phase(hybrid)", SATISFIED, seen(phase=Phase.FINALIZED)),
+    Case("phase(hybrid)", WAITING, seen(phase=Phase.COPYING)),
+    Case("phase(hybrid)", VIOLATED, ROLLED_BACK),
+    Case("phase(hybrid)", VIOLATED, seen(phase=Phase.KRAFT)),
+    Case("phase(hybrid)", UNKNOWN, stale(LOG)),
+    Case("phase(hybrid)", UNKNOWN, seen(metadata_offset=None)),
+    Case("phase(rolled-back)", SATISFIED, ROLLED_BACK),
+    Case("phase(rolled-back)", SATISFIED, stale(LOG, of=ROLLED_BACK)),
+    Case("phase(rolled-back)", UNKNOWN, stale(ZOOKEEPER, of=ROLLED_BACK)),
+    Case("phase(rolled-back)", WAITING, seen(phase=Phase.HYBRID)),
+    Case("phase(rolled-back)", VIOLATED, seen(phase=Phase.FINALIZED)),
+    Case("phase_is(hybrid)", SATISFIED, seen(phase=Phase.HYBRID)),
+    Case("phase_is(hybrid)", WAITING, seen(phase=Phase.COPYING)),
+    Case("phase_is(hybrid)", VIOLATED, seen(phase=Phase.FINALIZED)),
+    Case("phase_is(hybrid)", UNKNOWN, stale(LOG)),
+    Case("copied", SATISFIED, view()),
+    Case("copied", SATISFIED, stale(ZOOKEEPER, of=seen(phase=Phase.FINALIZED))),
+    Case("copied", WAITING, seen(phase=Phase.COPYING)),
+    Case("copied", WAITING, seen(zookeeper=zookeeper(migration=migration(-1)))),
+    Case("copied", VIOLATED, ROLLED_BACK),
+    Case("copied", VIOLATED, seen(zookeeper=zookeeper())),
+    Case("copied", UNKNOWN, stale(LOG)),
+    Case("copied", UNKNOWN, stale(ZOOKEEPER)),
+    Case("kraft_only", SATISFIED, seen(phase=Phase.KRAFT)),
+    Case("kraft_only", SATISFIED, seen(phase=Phase.FINALIZED)),
+    Case("kraft_only", WAITING, view()),
+    Case("kraft_only", UNKNOWN, stale(LOG)),
+    Case("offset(1439)", SATISFIED, view()),
+    Case("offset(1440)", WAITING, view()),
+    Case("offset(0)", UNKNOWN, stale(LOG)),
+    Case("metadata_version(3.7-IV2)", SATISFIED, view()),
+    Case("metadata_version(3.7-IV2)", WAITING, seen(metadata_version=16)),
+    Case("metadata_version(3.7-IV2)", WAITING, seen(metadata_version=None)),
+    Case("metadata_version(3.7-IV2)", UNKNOWN, stale(LOG)),
+    Case("broker_mode(3, kraft)", SATISFIED, view()),
+    Case("broker_mode(3, kraft)", WAITING, seen(broker(3, Mode.MIGRATING))),
+    Case("broker_mode(4, kraft)", WAITING, view()),
+    Case("broker_mode(3, kraft)", UNKNOWN, stale(LOG)),
+    Case("broker_mode(3, zookeeper)", SATISFIED, replace(ZK_TIME, settings=ZK_MODES)),
+    Case("broker_mode(3, zookeeper)", WAITING, replace(view(), settings=ZK_MODES)),
+    Case(
+        "broker_mode(3, zookeeper)",
+        WAITING,
+        replace(ZK_TIME, settings=SettingsSeen(at_ms=NOW, modes={3: Mode.MIGRATING})),
+    ),
+    Case(
+        "broker_mode(3, zookeeper)",
+        UNKNOWN,
+        replace(ZK_TIME, settings=SettingsSeen(at_ms=NOW, modes={}, silent={3: "refused"})),
+    ),
+    Case("broker_mode(3, zookeeper)", UNKNOWN, stale(SETTINGS, of=ZK_TIME)),
+    Case(
+        "broker_mode(3, zookeeper)",
+        UNKNOWN,
+        replace(ZK_TIME, settings=replace(ZK_MODES, at_ms=NOW - 1)),
+    ),
+    Case("all_brokers(kraft)", SATISFIED, view()),
+    Case("all_brokers(kraft)", WAITING, seen(broker(1), broker(2, Mode.MIGRATING))),
+    Case("all_brokers(kraft)", WAITING, view(replace(SUMMARY, brokers=()))),
+    Case("all_brokers(kraft)", UNKNOWN, stale(ZOOKEEPER)),
+    Case("all_brokers(zookeeper)", SATISFIED, replace(ZK_TIME, settings=ZK_MODES)),
+    Case("broker_supports(3, 3.7-IV2)", SATISFIED, seen(broker(3, supports=21))),
+    Case("broker_supports(3, 3.7-IV2)", WAITING, seen(broker(3, supports=14))),
+    Case("broker_supports(4, 3.7-IV2)", WAITING, view()),
+    Case("broker_supports(3, 3.7-IV2)", UNKNOWN, seen(broker(3, supports=None))),
+    Case("broker_supports(3, 3.7-IV2)", UNKNOWN, stale(LOG, of=seen(broker(3, supports=21)))),
+    Case("no_kraft_broker", WAITING, stale(LOG, of=view(settings=ZK_MODES))),
+    Case("no_kraft_broker", SATISFIED, replace(ZK_TIME, settings=ZK_MODES)),
+    Case("no_kraft_broker", SATISFIED, seen(broker(1, Mode.MIGRATING), broker(2, Mode.MIGRATING))),
+    Case("no_kraft_broker", WAITING, view()),
+    Case("no_kraft_broker", WAITING, replace(view(), settings=ZK_MODES)),
+    Case("no_kraft_broker", WAITING, stale(LOG)),
+    Case("no_kraft_broker", UNKNOWN, stale(SETTINGS)),
+    Case(
+        "no_kraft_broker",
+        UNKNOWN,
+        replace(ZK_TIME, settings=SettingsSeen(at_ms=NOW, modes={1: Mode.MIGRATING})),
+    ),
+    Case("no_zookeeper_broker", SATISFIED, view()),
+    Case("no_zookeeper_broker", SATISFIED, stale(ZOOKEEPER, of=seen(phase=Phase.FINALIZED))),
+    Case("no_zookeeper_broker", WAITING, seen(broker(1), broker(2, Mode.MIGRATING))),
+    Case("no_zookeeper_broker", WAITING, seen(zookeeper=zookeeper(brokers=zk_brokers(2)))),
+    Case(
+        "no_zookeeper_broker",
+        WAITING,
+        stale(
+            ZOOKEEPER,
+            of=seen(phase=Phase.FINALIZED, zookeeper=zookeeper(brokers=zk_brokers(2))),
+        ),
+    ),
+    Case(
+        "no_zookeeper_broker",
+        SATISFIED,
+        stale(
+            ZOOKEEPER,
+            of=seen(
+                broker(1, registered_ms=NOW + 1),
+                phase=Phase.FINALIZED,
+                zookeeper=zookeeper(brokers=zk_brokers(1)),
+            ),
+        ),
+    ),
+    Case("no_zookeeper_broker", WAITING, view(replace(SUMMARY, brokers=()))),
+    Case("no_zookeeper_broker", UNKNOWN, stale(ZOOKEEPER)),
+    Case("broker_unfenced(3)", SATISFIED, view()),
+    Case("broker_unfenced(3)", WAITING, seen(broker(3, fenced=True))),
+    Case("broker_unfenced(3)", WAITING, seen(broker(3, in_controlled_shutdown=True))),
+    Case("broker_unfenced(3)", WAITING, seen(broker(3, Mode.ZOOKEEPER, epoch=None))),
+    Case("broker_unfenced(3)", UNKNOWN, stale(LOG)),
+    Case("broker_unfenced(3)", SATISFIED, ZK_TIME),
+    Case("broker_unfenced(4)", WAITING, ZK_TIME),
+    Case("broker_unfenced(3)", UNKNOWN, stale(LOG, ZOOKEEPER, of=ZK_TIME)),
+    Case("no_broker_fenced", SATISFIED, view()),
+    Case("no_broker_fenced", WAITING, seen(broker(1), broker(3, fenced=True))),
+    Case("no_broker_fenced", WAITING, view(replace(SUMMARY, brokers=()))),
+    Case("no_broker_fenced", UNKNOWN, stale(LOG)),
+    Case("assignments_complete(3)", SATISFIED, view()),
+    Case("assignments_complete(3)", WAITING, seen(HELD)),
+    Case("assignments_complete(3)", WAITING, seen(broker(3, Mode.MIGRATING))),
+    Case("assignments_complete(3)", WAITING, seen(broker(1))),
+    Case("assignments_complete(3)", VIOLATED, seen(STALLED)),
+    Case("assignments_complete(3)", VIOLATED, seen(broker(3, replicas=counts(lost=1)))),
+    Case("assignments_complete(3)", UNKNOWN, stale(LOG)),
+    Case("nothing_held", SATISFIED, view()),
+    Case("nothing_held", WAITING, seen(broker(1), HELD)),
+    Case("nothing_held", WAITING, view(replace(SUMMARY, brokers=()))),
+    Case("nothing_held", VIOLATED, seen(broker(1), STALLED)),
+    Case("nothing_held", UNKNOWN, stale(LOG)),
+    Case("nothing_held_but(3)", SATISFIED, seen(broker(1), STALLED)),
+    Case("nothing_held_but(1)", WAITING, seen(broker(1), HELD)),
+    Case("nothing_held_but(1)", VIOLATED, seen(broker(1), STALLED)),
+    Case("nothing_held_but(1)", UNKNOWN, stale(LOG)),
+    Case("log_dirs_online", SATISFIED, view()),
+    Case("log_dirs_online", SATISFIED, in_zookeeper_time()),
+    Case("log_dirs_online", WAITING, view(replace(SUMMARY, brokers=(), disks=all_disks()))),
+    Case("log_dirs_online", VIOLATED, seen(disks=FAILED)),
+    Case("log_dirs_online", UNKNOWN, seen(disks=SILENT)),
+    Case("log_dirs_online", UNKNOWN, seen(disks=all_disks(disks(1), disks(2)))),
+    Case("log_dirs_online", UNKNOWN, stale(DISKS)),
+    Case("log_dirs_online", UNKNOWN, stale(ZOOKEEPER, of=in_zookeeper_time())),
+    Case("log_dirs_online(1)", SATISFIED, seen(disks=SILENT)),
+    Case("log_dirs_online(3)", VIOLATED, stale(DISKS, of=seen(disks=FAILED))),
+    Case("log_dirs_online(3)", VIOLATED, seen(broker(3, replicas=counts(offline=2)))),
+    Case("log_dirs_registered(3, 2)", SATISFIED, view()),
+    Case("log_dirs_registered(3, 3)", WAITING, view()),
+    Case("log_dirs_registered(4, 1)", WAITING, view()),
+    Case("log_dirs_registered(3, 2)", UNKNOWN, stale(LOG)),
+    Case("isr_full", SATISFIED, view()),
+    Case("isr_full", SATISFIED, in_zookeeper_time()),
+    Case("isr_full", WAITING, view(topics=BEHIND)),
+    Case("isr_full", WAITING, seen(under_replicated=4)),
+    Case("isr_full", WAITING, seen(leaderless=1)),
+    Case("isr_full", UNKNOWN, stale(TOPICS)),
+    Case("isr_full", UNKNOWN, stale(LOG)),
+    Case("isr_full", UNKNOWN, seen(under_replicated=None)),
+    Case("isr_full", UNKNOWN, view(topics=replace(TOLD, partitions=31))),
+    Case("isr_full", UNKNOWN, replace(ZK_TIME, topics=replace(TOLD, partitions=0))),
+    Case("isr_full", UNKNOWN, stale(LOG, ZOOKEEPER, of=ZK_TIME)),
+    Case("isr_full", UNKNOWN, stale(ZOOKEEPER, of=ZK_TIME)),
+    Case("isr_full", UNKNOWN, PRE_MIGRATION_UNSEEN),
+    Case("isr_full(1)", UNKNOWN, PRE_MIGRATION_UNSEEN),
+    Case("no_reassignment", UNKNOWN, PRE_MIGRATION_UNSEEN),
+    Case("isr_full", UNKNOWN, PRE_MIGRATION_NOT_CONFIGURED),
+    Case("no_reassignment", UNKNOWN, PRE_MIGRATION_NOT_CONFIGURED),
+    Case("isr_full", SATISFIED, PRE_MIGRATION_RULED_BY_A_BROKER),
+    Case("no_reassignment", SATISFIED, PRE_MIGRATION_RULED_BY_A_BROKER),
+    Case("isr_full", UNKNOWN, PRE_MIGRATION_TAKEN_OVER),
+    Case("isr_full(1)", SATISFIED, view(topics=BEHIND)),
+    Case("isr_full(3)", WAITING, view(topics=BEHIND)),
+    Case("isr_full(3)", WAITING, seen(broker(3, under_replicated=1), under_replicated=1)),
+    Case("isr_full(4)", WAITING, view()),
+    Case("isr_full(3)", UNKNOWN, seen(broker(3, under_replicated=None))),
+    Case("no_reassignment", SATISFIED, view()),
+    Case("no_reassignment", SATISFIED, in_zookeeper_time()),
+    Case("no_reassignment", WAITING, seen(reassigning=1)),
+    Case("no_reassignment", WAITING, replace(ZK_TIME, topics=MOVING)),
+    Case(
+        "no_reassignment",
+        WAITING,
+        in_zookeeper_time(zookeeper=zookeeper(kraft=False, reassigning=2)),
+    ),
+    Case("no_reassignment", UNKNOWN, stale(LOG)),
+    Case("no_reassignment", UNKNOWN, seen(reassigning=None)),
+    Case("no_reassignment", UNKNOWN, stale(ZOOKEEPER, of=ROLLED_BACK)),
+    Case("isr_full", UNKNOWN, stale(ZOOKEEPER, of=ROLLED_BACK)),
+    Case("broker_unfenced(3)", UNKNOWN, stale(ZOOKEEPER, of=ROLLED_BACK)),
+    Case("no_reassignment", SATISFIED, stale(ZOOKEEPER)),
+    Case("no_reassignment", UNKNOWN, replace(ZK_TIME, topics=replace(TOLD, reassigning=None))),
+    Case("quorum_healthy", SATISFIED, view()),
+    Case("quorum_healthy", WAITING, view(quorum=quorum(100, 60_000))),
+    Case("quorum_healthy", WAITING, view(quorum=quorum(100, None))),
+    Case("quorum_healthy", WAITING, view(quorum=quorum(leader=None, voters=()))),
+    Case("quorum_healthy", WAITING, view(quorum=quorum(silent={"c3:9093": "timed out"}))),
+    Case("quorum_healthy", UNKNOWN, stale(QUORUM)),
+    Case("quorum_healthy", UNKNOWN, view(quorum=None)),
+    Case("controllers_stopped", WAITING, view()),
+    Case(
+        "controllers_stopped",
+        SATISFIED,
+        view(quorum=quorum(leader=None, voters=(), answering=0, refused=("c1:9093",))),
+    ),
+    Case(
+        "controllers_stopped",
+        UNKNOWN,
+        view(quorum=quorum(leader=None, voters=(), answering=0, silent={"c1:9093": "timed out"})),
+    ),
+    Case("controllers_registered(3)", SATISFIED, view()),
+    Case("controllers_registered(4)", WAITING, view()),
+    Case("controllers_registered(3)", UNKNOWN, seen(controllers=None)),
+    Case("controllers_registered(3)", UNKNOWN, stale(LOG)),
+    Case("controller_mode(3000, migration)", SATISFIED, view()),
+    Case("controller_mode(3000, kraft)", WAITING, view()),
+    Case("controller_mode(3000, kraft)", SATISFIED, seen(controllers=(KRAFT_CONTROLLER,))),
+    Case("controller_mode(3005, kraft)", WAITING, view()),
+    Case("controller_mode(3000, kraft)", UNKNOWN, seen(controllers=None)),
+    Case("controller_caught_up(3001)", SATISFIED, view()),
+    Case("controller_caught_up(3001)", WAITING, view(quorum=quorum(60_000))),
+    Case("controller_caught_up(3005)", VIOLATED, view()),
+    Case("controller_caught_up(3001)", UNKNOWN, stale(QUORUM)),
+    Case("zookeeper_seen", SATISFIED, view()),
+    Case("zookeeper_seen", UNKNOWN, seen(zookeeper=zookeeper(blind_since_ms=NOW))),
+    Case("zookeeper_seen", UNKNOWN, stale(ZOOKEEPER)),
+    Case("zookeeper_seen", UNKNOWN, view(limits={ZOOKEEPER: ("topics are polled",)})),
+    Case("zookeeper_seen", SATISFIED, view(limits={LOG: ("x",), ZOOKEEPER: ()})),
+    Case("zookeeper_seen", UNKNOWN, seen(zookeeper=zookeeper(missed=1, missed_ms=NOW - 1000))),
+    Case("zookeeper_seen", SATISFIED, seen(zookeeper=zookeeper(missed=1, missed_ms=NOW - 1001))),
+    Case("zookeeper_seen", UNKNOWN, stale(DISKS, of=MISSED)),
+    Case("zk_controller(kraft)", SATISFIED, view()),
+    Case("zk_controller(zookeeper)", WAITING, view()),
+    Case("zk_controller(zookeeper)", SATISFIED, in_zookeeper_time()),
+    Case("zk_controller(kraft)", WAITING, seen(zookeeper=zookeeper(controller=None))),
+    Case(
+        "zk_controller(kraft)",
+        UNKNOWN,
+        seen(zookeeper=zookeeper(unreadable={"/controller": "it is empty"})),
+    ),
+    Case("no_migration_znode", SATISFIED, in_zookeeper_time()),
+    Case("no_migration_znode", WAITING, view()),
+    Case(
+        "no_migration_znode",
+        WAITING,
+        seen(zookeeper=zookeeper(unreadable={"/migration": "it is empty"})),
+    ),
+    Case("no_migration_znode", UNKNOWN, stale(ZOOKEEPER)),
+    Case("dual_write_alive", SATISFIED, view()),
+    Case("dual_write_alive", WAITING, seen(phase=Phase.COPYING)),
+    Case("dual_write_alive", VIOLATED, seen(phase=Phase.FINALIZED)),
+    Case(
+        "dual_write_alive",
+        VIOLATED,
+        seen(zookeeper=zookeeper(migration=migration(written_ms=NOW - 30_001))),
+    ),
+    Case("dual_write_alive", VIOLATED, seen(zookeeper=OVERTAKEN)),
+    Case("dual_write_alive", UNKNOWN, stale(ZOOKEEPER)),
+    Case("content_equal", SATISFIED, view()),
+    Case("content_equal", SATISFIED, seen(content=replace(COMPARED, closed=("brokers",)))),
+    Case("content_equal", WAITING, seen(content=replace(COMPARED, differing=2))),
+    Case("content_equal", VIOLATED, seen(content=DIFFERENT)),
+    Case("content_equal", UNKNOWN, seen(content=Compared())),
+    Case("content_equal", UNKNOWN, seen(content=UNREAD)),
+    Case("content_equal", VIOLATED, seen(content=replace(UNREAD, lasting=DIFFERENT.lasting))),
+    Case("content_equal", UNKNOWN, seen(content=replace(COMPARED, at_ms=NOW - 200_000))),
+    Case("content_equal", UNKNOWN, stale(ZOOKEEPER)),
+    Case("disks_agree", SATISFIED, view()),
+    Case("disks_agree", WAITING, seen(places=replace(COMPARED, differing=2))),
+    Case("disks_agree", VIOLATED, seen(places=DIFFERENT)),
+    Case("disks_agree", UNKNOWN, stale(DISKS)),
+    Case("no_hazard(restart, 3)", SATISFIED, view()),
+    Case("no_hazard(restart, 3)", SATISFIED, in_zookeeper_time()),
+    Case("no_hazard(restart, 3)", WAITING, seen(SERVES_EARLY)),
+    Case("no_hazard(restart, 3)", VIOLATED, seen(*BROKERS[:2], HELD, disks=FAILED)),
+    Case("no_hazard(restart, 3)", VIOLATED, stale(DISKS, of=seen(HELD, disks=FAILED))),
+    Case("no_hazard(restart, 1)", SATISFIED, seen(*BROKERS[:2], HELD, disks=FAILED)),
+    Case("no_hazard(restart)", VIOLATED, seen(*BROKERS[:2], HELD, disks=FAILED)),
+    Case("no_hazard(restart, 3)", UNKNOWN, stale(DISKS)),
+    Case("no_hazard(restart, 3)", UNKNOWN, stale(LOG)),
+    Case("no_hazard(restart, 3)", UNKNOWN, seen(disks=None)),
+    Case("no_hazard(restart, 3)", SATISFIED, seen(jmx=JmxImage())),
+    Case("no_hazard(restart, 3)", UNKNOWN, stale(DataSource.JMX, of=seen(jmx=JmxImage()))),
+    Case("no_hazard(restart, 3)", UNKNOWN, stale(DataSource.JMX)),
+    Case("no_hazard(finalize)", WAITING, seen(broker(1), broker(2, Mode.MIGRATING))),
+    Case("no_hazard(content_differs)", VIOLATED, seen(content=DIFFERENT)),
+    Case("no_hazard(content_differs)", UNKNOWN, seen(content=UNREAD)),
+    Case("no_hazard(finalize)", UNKNOWN, seen(content=UNREAD)),
+    Case("no_hazard(restart)", SATISFIED, seen(content=UNREAD)),
+    Case("preflight_passed", SATISFIED, view()),
+    Case(
+        "preflight_passed",
+        VIOLATED,
+        view(
+            preflight=PreflightSeen(
+                at_ms=NOW, checks=40, blocking=(BlockingCheck(id="isr", text="not full"),)
+            )
+        ),
+    ),
+    Case("preflight_passed", UNKNOWN, view(preflight=None)),
+    Case("soak(10m)", SATISFIED, view()),
+    Case("soak(10m)", WAITING, view(satisfied_since_ms=NOW - 599_999)),
+    Case("soak(10m)", WAITING, view(satisfied_since_ms=None)),
+    Case("soak(10m)", UNKNOWN, view(not_current=ALL_STALE)),
+)  # fmt: skip
+
+CONDITIONS = [parse(text) for text in sorted({case.text for case in CASES})]
+CAN: Mapping[str, frozenset[Verdict]] = {
+    name: frozenset(case.verdict for case in CASES if parse(case.text).name == name)
+    for name in {doc.name for doc in known()}
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.text}-{case.verdict}")
+def test_a_condition_is_judged(case: Case) -> None:
+    found = parse(case.text).judge(case.view)
+    assert found.verdict is case.verdict, found
+    assert found.condition == parse(case.text).text
+    assert found.reason
+
+
+@pytest.mark.parametrize("name", sorted(CAN))
+def test_every_condition_has_a_case_for_satisfied_and_unknown(name: str) -> None:
+    assert {SATISFIED, UNKNOWN} <= CAN[name]
+
+
+@settings(deadline=None)
+@given(views())
+def test_no_condition_gives_a_verdict_that_has_no_case(any_view: View) -> None:
+    for condition in CONDITIONS:
+        found = condition.judge(any_view)
+        assert found.verdict in CAN[condition.name], found
+
+
+def test_a_reason_names_brokers_numbers_and_the_source_that_is_missing() -> None:
+    def reason(text: str, of: View) -> str:
+        return parse(text).judge(of).reason
+
+    assert reason("nothing_held", seen(broker(1), HELD)) == "held: 3"
+    assert (
+        reason("assignments_complete(3)", seen(STALLED))
+        == "broker 3 has 2 replicas without a directory, and makes no progress"
+    )
+    assert reason("log_dirs_online(3)", seen(disks=FAILED)) == "broker 3: /d2 is offline"
+    assert (
+        reason("isr_full", view(topics=BEHIND)) == "4 partitions under-replicated, by the brokers"
+    )
+    assert reason("isr_full", stale(TOPICS)) == "the partition state: nothing was heard of it"
+    assert reason("no_hazard(restart, 3)", seen(HELD, disks=FAILED)).startswith(
+        "broker 3 must not be restarted: its log directory /d2 is offline"
+    )
+
+
+def test_the_worst_verdict_of_several_counts() -> None:
+    conditions = [parse(each) for each in ("finalized", "nothing_held", "isr_full")]
+    assert verdict_of(judge_all(conditions, seen(phase=Phase.FINALIZED))) is SATISFIED
+    assert verdict_of(judge_all(conditions, view())) is WAITING
+    assert verdict_of(judge_all(conditions, stale(TOPICS))) is UNKNOWN
+    assert verdict_of(judge_all(conditions, stale(TOPICS, of=seen(STALLED)))) is VIOLATED
+    assert verdict_of([]) is UNKNOWN
+
+
+def test_what_is_closed_to_us_does_not_close_the_gate_and_is_named() -> None:
+    closed = seen(content=replace(COMPARED, closed=("brokers",)))
+    found = parse("content_equal").judge(closed)
+    assert found.verdict is SATISFIED
+    assert "not compared, as they are closed to us: settings of brokers" in found.evidence

@@ -1,0 +1,87 @@
+"""Registrations and /brokers/ids: which contradict each other, and for how long they may."""
+
+import pytest
+
+from migration.comparison.differences import Difference, Last
+from migration.image.broker_comparison import LASTS_MS, against_brokers
+from migration.image.brokers import Broker, Moment
+from migration.image.cluster import ClusterImage
+from migration.image.observe import compare
+from migration.image.phases import MIGRATION, MigrationState
+from migration.image.summary import Mode
+from migration.observed.facts import ZkContentRead
+from migration.shard.report import ShardReport
+from streams.state.image_codec import pack_image, unpack_image
+from tests.migration.comparison.test_comparison import part
+
+
+def read(at_ms: int, *brokers: int) -> ZkContentRead:
+    return ZkContentRead(at_ms, at_ms, 9, 0, 0, brokers)
+
+
+def registered(mode: Mode, *, fenced: bool = False) -> Broker:
+    return Broker(
+        id=1,
+        epoch=1,
+        incarnation=bytes(16),
+        mode=mode,
+        fenced=fenced,
+        in_controlled_shutdown=False,
+        log_dirs=(),
+        registered=Moment(offset=1, timestamp_ms=1),
+        held=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("broker", "present", "told"),
+    [
+        (registered(Mode.MIGRATING), True, None),
+        (registered(Mode.MIGRATING), False, ("absent", "migrating")),
+        (registered(Mode.MIGRATING, fenced=True), False, None),
+        (registered(Mode.MIGRATING, fenced=True), True, None),
+        (registered(Mode.KRAFT), False, None),
+        (registered(Mode.KRAFT), True, ("present", "kraft")),
+        (registered(Mode.KRAFT, fenced=True), True, ("present", "kraft")),
+        (None, True, ("present", "absent")),
+    ],
+)
+def test_brokers_against_their_znodes(
+    broker: Broker | None, present: bool, told: tuple[str, str] | None
+) -> None:
+    brokers = {} if broker is None else {1: broker}
+    seen = (1,) if present else ()
+    first, kept = against_brokers(brokers, Last(), read(0, *seen))
+    soon, kept = against_brokers(brokers, kept, read(LASTS_MS - 1, *seen))
+    later, _ = against_brokers(brokers, kept, read(LASTS_MS, *seen))
+    found = () if told is None else (Difference("registration", "broker 1", *told),)
+    assert (first.named, soon.named, later.named) == ((), (), found)
+
+
+def test_a_broker_that_changes_its_mode_does_not_differ() -> None:
+    migrating, kraft = registered(Mode.MIGRATING), registered(Mode.KRAFT)
+    kept, lasting = Last(), []
+    # It was killed: its znode outlives it, into its life in KRaft mode.
+    steps = [(migrating, (1,)), (kraft, (1,)), (kraft, ()), (kraft, ())]
+    for number, (broker, there) in enumerate(steps):
+        found, kept = against_brokers({1: broker}, kept, read(number * 30_000, *there))
+        lasting.append(found.lasting)
+    assert lasting == [{}, {}, {}, {}]
+
+
+def test_what_was_found_of_the_brokers_counts_with_the_rest() -> None:
+    image = ClusterImage(migration_state=MigrationState(value=MIGRATION))
+    lasting = []
+    for number in range(4):
+        at_ms = number * LASTS_MS
+        facts = (read(at_ms, *((1,) if number < 3 else ())),)
+        reports = {shard: ShardReport(comparisons=[part(at_ms)]) for shard in (0, 1)}
+        image, events = compare(image, reports, facts, 2)
+        lasting.append((dict(image.content.last.lasting), [event.kind for event in events]))
+    assert lasting == [
+        ({}, []),
+        ({"registration": 1}, ["zookeeper_differs"]),
+        ({"registration": 1}, []),
+        ({}, ["differences_over"]),
+    ]
+    assert unpack_image(pack_image(image)) == image

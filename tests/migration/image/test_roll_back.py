@@ -1,0 +1,255 @@
+"""The way back, and what an attempt that was not cleared away does to the next one."""
+
+from dataclasses import replace
+
+import pytest
+
+from migration.assessment.currency import CURRENT, Currency, is_log_over
+from migration.assessment.data_source import DataSource
+from migration.assessment.hazards import Action, HazardKind, hazards
+from migration.assessment.waits.wait import WaitKind
+from migration.image.advance import Batch, advance
+from migration.image.brokers import Broker, Moment
+from migration.image.cluster import ClusterImage, Provenance, summarize
+from migration.image.phases import MIGRATION, PRE_MIGRATION, MigrationState
+from migration.image.summary import Mode, Phase
+from migration.metadata.records import RegisterBroker, Stamped, ZkMigrationState
+from migration.metadata.transactions import Admission
+from migration.observed.facts import ZnodeGone, ZooKeeperBlind, ZooKeeperSeen
+from migration.observed.source_status import SourceStatus
+from migration.observed.topic_facts import ZkTopicChanged
+from tests.migration.observed.test_zookeeper import controller, kinds_of, migration, told, znode
+from tests.support.assessing import waits
+
+NOW = 1_790_000_000_000
+SEEN = ZooKeeperSeen(1000, "z:2181", 5, None, 1)
+STALE = SourceStatus(observed_ms=NOW - 100, last_reply_ms=NOW - 60_000, endpoint="c1:9093")
+IN_PRE_MIGRATION = ClusterImage(
+    migration_state=MigrationState().now(PRE_MIGRATION, 5000),
+    provenance=Provenance(offset=41, epoch=1, timestamp_ms=6000),
+)
+
+
+def vanished(topic: str, at_ms: int) -> ZkTopicChanged:
+    return ZkTopicChanged(at_ms, "vanished", None, topic, "", 3, None, 0, (), None)
+
+
+def registered(broker: int, mode: Mode) -> Broker:
+    return Broker(
+        id=broker,
+        epoch=7,
+        incarnation=b"0123456789abcdef",
+        mode=mode,
+        fenced=False,
+        in_controlled_shutdown=False,
+        log_dirs=(),
+        registered=Moment(offset=7, timestamp_ms=100),
+        held=False,
+    )
+
+
+def rolled_back() -> ClusterImage:
+    copied = ClusterImage(
+        migration_state=MigrationState().now(MIGRATION, 5000),
+        provenance=Provenance(offset=287, epoch=1, timestamp_ms=6000),
+        brokers={
+            1: registered(1, Mode.MIGRATING),
+            2: registered(2, Mode.MIGRATING),
+            3: registered(3, Mode.KRAFT),
+        },
+    )
+    image, events = told(
+        SEEN,
+        znode("/brokers/ids/1", {"host": "h1"}),
+        controller(3000, 1, at_ms=4900),
+        migration(287),
+        ZnodeGone(8000, "/controller"),
+        controller(1, at_ms=9000),
+        image=copied,
+    )
+    assert [fields for kind, fields in events if kind == "phase_changed"] == [
+        {"was": "hybrid", "now": "rolled-back"}
+    ]
+    return image
+
+
+def test_while_brokers_pass_the_controller_on_nothing_changes() -> None:
+    image, events = told(
+        ZnodeGone(9500, "/controller"), controller(2, at_ms=9510), image=rolled_back()
+    )
+    assert image.phase is Phase.ROLLED_BACK
+    assert kinds_of(events) == ["zk_controller_gone", "zk_controller_changed"]
+
+
+def test_a_kraft_controllers_znode_that_goes_is_no_roll_back_yet() -> None:
+    image, _ = told(
+        controller(3000, 1, at_ms=4900),
+        ZnodeGone(8000, "/controller"),
+        image=replace(rolled_back(), zookeeper=None),
+    )
+    assert image.phase is Phase.HYBRID
+
+
+def test_registrations_for_migration_say_only_the_mode_until_the_broker_restarts() -> None:
+    brokers = {each.id: each for each in summarize("c", rolled_back()).brokers}
+    assert (brokers[1].mode, brokers[1].epoch, brokers[1].host) == (Mode.MIGRATING, None, "h1")
+    # Broker 2 is being restarted; broker 3 is in KRaft mode still, and not in ZooKeeper.
+    assert 2 not in brokers
+    assert (brokers[3].mode, brokers[3].epoch) == (Mode.KRAFT, 7)
+    back, _ = told(znode("/brokers/ids/3", {"host": "h3"}), image=rolled_back())
+    assert summarize("c", back).brokers[-1].mode is Mode.ZOOKEEPER
+
+
+def test_a_broker_in_migration_mode_is_shown_so_until_it_writes_its_znode_again() -> None:
+    gone, _ = told(ZnodeGone(9500, "/brokers/ids/1"), image=rolled_back())
+    back, _ = told(znode("/brokers/ids/1", {"host": "h1"}, at_ms=9600), image=gone)
+    assert summarize("c", back).brokers[0].mode is Mode.ZOOKEEPER
+
+
+def registration(offset: int, mode: Mode) -> tuple[Stamped, Admission]:
+    record = RegisterBroker(
+        broker_id=1,
+        broker_epoch=offset,
+        incarnation_id=offset.to_bytes(16, "big"),
+        is_migrating_zk_broker=mode is Mode.MIGRATING,
+        rack=None,
+        fenced=False,
+        in_controlled_shutdown=False,
+        log_dirs=(),
+    )
+    return Stamped(offset, 1000 * offset, record), Admission.NOW
+
+
+@pytest.mark.parametrize(
+    ("modes", "urged"),
+    [
+        ((Mode.MIGRATING,), WaitKind.BROKER_IN_ZOOKEEPER_MODE),
+        ((Mode.MIGRATING, Mode.MIGRATING), WaitKind.BROKER_IN_ZOOKEEPER_MODE),
+        ((Mode.KRAFT, Mode.MIGRATING), WaitKind.ROLLING_BACK),
+        ((Mode.KRAFT, Mode.MIGRATING, Mode.MIGRATING), WaitKind.ROLLING_BACK),
+    ],
+)
+def test_once_a_broker_left_kraft_mode_no_broker_is_urged_there(
+    modes: tuple[Mode, ...], urged: WaitKind
+) -> None:
+    image = ClusterImage(
+        migration_state=MigrationState().now(MIGRATION, 1),
+        brokers={2: registered(2, Mode.MIGRATING)},
+    )
+    records = [registration(at, mode) for at, mode in enumerate(modes, start=10)]
+    end = Provenance(offset=20, epoch=1, timestamp_ms=20_000)
+    batch = Batch(log=1, start=10, end=end, records=records, reports={})
+    image, _ = advance(image, batch)
+    current = SourceStatus(observed_ms=NOW, last_reply_ms=NOW, high_watermark=22)
+    found = waits(summarize("c", image), current, NOW, 300_000)
+    kinds = {each.kind for each in found}
+    both = {WaitKind.ROLLING_BACK, WaitKind.BROKER_IN_ZOOKEEPER_MODE}
+    assert kinds & both == {urged}
+    if urged is WaitKind.ROLLING_BACK:
+        assert not any("restart it in KRaft mode" in each.text for each in found)
+    ahead = registration(21, Mode.KRAFT)
+    end = Provenance(offset=21, epoch=1, timestamp_ms=21_000)
+    image, _ = advance(image, Batch(log=1, start=21, end=end, records=[ahead], reports={}))
+    found = waits(summarize("c", image), current, NOW, 300_000)
+    assert {each.kind for each in found} & both == {WaitKind.BROKER_IN_ZOOKEEPER_MODE}
+
+
+def test_controllers_that_are_gone_are_not_waited_for() -> None:
+    summary = summarize("c", rolled_back())
+    found = waits(summary, STALE, NOW, 300_000)
+    assert [each.kind for each in found] == [WaitKind.ROLLED_BACK]
+    assert found[0].text.endswith("delete /migration before it")
+    cleared, _ = told(ZnodeGone(9900, "/migration"), image=rolled_back())
+    (wait,) = waits(summarize("c", cleared), STALE, NOW, 300_000)
+    assert wait.text == "the next attempt: ZooKeeper has the controller again"
+
+
+def test_what_only_zookeeper_can_tell_is_not_taken_from_a_lost_view_of_it() -> None:
+    blind, _ = told(ZooKeeperBlind(9900, "lost"), image=rolled_back())
+    summary = summarize("c", blind)
+    assert not is_log_over(summary)
+    assert [each.kind for each in waits(summary, STALE, NOW, 300_000)] == [WaitKind.STALE_DATA]
+
+
+def test_a_copy_of_a_log_that_was_not_read_is_no_earlier_attempts() -> None:
+    """A log without a record is in the phase before the migration only once it is known to end."""
+    unread = Currency(not_current={DataSource.METADATA_LOG: "it was not read yet"})
+    image, _ = told(SEEN, controller(3000, 1), migration(287), image=ClusterImage())
+    assert hazards(summarize("c", image), NOW, unread) == ()
+    assert hazards(summarize("c", image), NOW, CURRENT)
+    image, _ = told(controller(1, at_ms=9000), image=image)
+    (hazard,) = hazards(summarize("c", image), NOW, unread)
+    assert hazard.kind is HazardKind.STALE_MIGRATION_ZNODE
+
+
+def takeover(found: int) -> ClusterImage:
+    """A fresh quorum, in its phase before the copy, claims /controller."""
+    image, _ = told(SEEN, controller(1), migration(found), image=IN_PRE_MIGRATION)
+    return image
+
+
+def test_a_quorum_that_finds_a_copy_skips_it_and_that_is_told_at_once() -> None:
+    image, events = told(
+        ZnodeGone(6990, "/controller"), controller(3000, 1, at_ms=7000), image=takeover(287)
+    )
+    assert ("copy_skipped", {"controller": 3000, "metadata_offset": 287}) in events
+    (hazard,) = hazards(summarize("c", image), NOW, CURRENT)
+    assert (hazard.kind, hazard.blocks) == (HazardKind.STALE_MIGRATION_ZNODE, Action.MIGRATE)
+    assert "passed offset 287 it deletes every topic" in hazard.text
+    assert any("its metadata log is at 41" in line for line in hazard.evidence)
+    _, again = told(migration(288, at_ms=7500), controller(3001, 2, at_ms=8000), image=image)
+    assert "copy_skipped" not in kinds_of(again)
+
+
+def test_topics_that_go_then_were_wiped() -> None:
+    image, _ = told(controller(3000, 1, at_ms=7000), image=takeover(287))
+    image, events = told(*(vanished(f"t{n}", 8000 + n) for n in range(30)), image=image)
+    assert kinds_of(events).count("zookeeper_wiped") == 1
+    assert image.wiped is not None
+    assert (image.wiped.controller, image.wiped.gone.since_ms) == (3000, 8000)
+    assert image.wiped.gone.topics == 30
+    assert image.wiped.gone.named == tuple(f"t{n}" for n in range(20))
+    (hazard,) = hazards(summarize("c", image), NOW, CURRENT)
+    assert (hazard.kind, hazard.blocks) == (HazardKind.ZOOKEEPER_WIPED, Action.RESTART)
+    assert "deleted 30 topics from ZooKeeper" in hazard.text
+    # It stays said when a broker has the controller again, until a copy is made.
+    image, _ = told(controller(2, at_ms=9000), ZnodeGone(9001, "/migration"), image=image)
+    assert [each.kind for each in hazards(summarize("c", image), NOW, CURRENT)] == [
+        HazardKind.ZOOKEEPER_WIPED
+    ]
+    end = Provenance(offset=43, epoch=1, timestamp_ms=10_000)
+    copy = (Stamped(43, 10_000, ZkMigrationState(MIGRATION)), Admission.NOW)
+    image, _ = advance(image, Batch(log=1, start=42, end=end, records=[copy], reports={}))
+    assert image.wiped is None
+
+
+def test_topics_that_went_before_the_takeover_was_seen_were_wiped_too() -> None:
+    """A watch told of them at once; who holds /controller had to be read."""
+    image, _ = told(vanished("deleted by hand", 1000), image=takeover(33))
+    image, events = told(
+        vanished("t1", 6900),
+        vanished("t2", 6950),
+        controller(3000, 1, at_ms=7000),
+        vanished("t3", 7100),
+        image=image,
+    )
+    assert kinds_of(events).count("zookeeper_wiped") == 1
+    assert image.wiped is not None
+    assert image.wiped.gone.named == ("t1", "t2", "t3")
+
+
+@pytest.mark.parametrize(
+    ("image", "why"),
+    [
+        (takeover(-1), "there was no copy to be found: it will make one"),
+        (replace(takeover(287), migration_state=MigrationState().now(MIGRATION, 1)), "it made it"),
+        (told(ZooKeeperBlind(6000, "lost"), image=takeover(287))[0], "it may have been deleted"),
+        (told(ZnodeGone(6000, "/migration"), image=takeover(287))[0], "it was deleted"),
+        (replace(IN_PRE_MIGRATION, zookeeper=None), "nobody saw the takeover"),
+    ],
+)
+def test_else_no_copy_was_skipped(image: ClusterImage, why: str) -> None:
+    image, events = told(controller(3000, 1, at_ms=7000), migration(300, at_ms=7100), image=image)
+    image, more = told(vanished("t", 8000), image=image)
+    assert not {"copy_skipped", "zookeeper_wiped"} & set(kinds_of(events + more)), why
+    assert image.wiped is None

@@ -1,0 +1,91 @@
+"""How old data is."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migration.observed.source_status import (
+    NO_STATUS,
+    STALE_AFTER_MS,
+    SourceStatus,
+    SourceStatusError,
+    behind,
+    from_json,
+    is_current,
+    stale_ms,
+    to_json,
+)
+from migration.values.durations import duration_text
+from tests.migration.assessment.waits.test_waits import NOW
+
+maybe = st.none() | st.integers(0, 2**62)
+words = st.none() | st.text()
+statuses = st.builds(
+    SourceStatus,
+    observed_ms=st.integers(0, 2**62),
+    last_reply_ms=maybe,
+    log=st.integers(1, 9),
+    next_offset=maybe,
+    high_watermark=maybe,
+    active_controller=maybe,
+    leader_epoch=maybe,
+    endpoint=words,
+    cluster_id=words,
+    waiting=words,
+    error=words,
+    finished=st.booleans(),
+    limits=st.lists(st.text(), max_size=2).map(tuple),
+)
+
+
+@given(statuses)
+def test_a_status_comes_back_from_json(status: SourceStatus) -> None:
+    assert from_json(to_json(status)) == status
+    assert from_json(json.loads(json.dumps(to_json(status)))) == status
+    assert from_json(to_json(status) | {"of a newer writer": 1}) == status
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([], "a source status is an object, not list"),
+        ({}, "a source status needs observed_ms"),
+        ({"observed_ms": "x"}, "observed_ms is a whole number or null, not 'x'"),
+        ({"observed_ms": True}, "observed_ms is a whole number or null, not True"),
+        ({"observed_ms": 1, "error": 4}, "error is text or null, not 4"),
+        ({"observed_ms": 1, "finished": 0}, "finished is true or false, not 0"),
+        ({"observed_ms": 1, "limits": "x"}, "limits is a list of texts, not 'x'"),
+        ({"observed_ms": 1, "limits": [1]}, "limits is a list of texts, not [1]"),
+    ],
+)
+def test_what_is_no_status_is_refused(value: object, words: str) -> None:
+    with pytest.raises(SourceStatusError) as caught:
+        from_json(value)
+    assert str(caught.value) == words
+
+
+@given(statuses, st.integers(0, 2**62))
+def test_only_a_recent_answer_is_current(status: SourceStatus, now: int) -> None:
+    if is_current(status, now):
+        assert status.error is None
+        age = stale_ms(status, now)
+        assert status.finished or (age is not None and age <= STALE_AFTER_MS)
+    assert not is_current(NO_STATUS, now)
+
+
+def test_behind_counts_what_is_committed_and_unread() -> None:
+    status = SourceStatus(observed_ms=NOW, high_watermark=10)
+    assert behind(status, None) == 10
+    assert behind(status, 8) == 1
+    assert behind(status, 9) == 0
+    assert behind(status, 30) == 0
+    assert behind(NO_STATUS, 5) == 0
+
+
+@given(st.integers(-(10**6), 10**12))
+def test_a_duration_reads_in_at_most_two_units(duration_ms: int) -> None:
+    text = duration_text(duration_ms)
+    assert 2 <= len(text.split()) <= 4
+    assert not text.startswith("-")

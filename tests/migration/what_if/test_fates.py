@@ -1,0 +1,295 @@
+"""The fate of one partition, rule by rule."""
+
+from typing import Any
+
+import pytest
+
+from migration.image.summary import Mode
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.probed import Partition, TopicPartition, Unknown
+from migration.what_if import (
+    Basis,
+    Fate,
+    Situation,
+    if_broker_fails,
+    if_directory_fails,
+    metadata_dir,
+    mode_of,
+)
+from tests.migration.what_if.situations import (
+    D0,
+    D1,
+    ID0,
+    ID1,
+    META,
+    WHY,
+    T,
+    assigned,
+    broker,
+    part,
+    pending,
+    situation,
+)
+
+AWAY = frozenset({1, 3})
+"""Broker 2 is down."""
+SILENT = {2: broker(2, release=WHY)}
+BROKEN = {2: broker(2, bad=[D0])}
+IN_ZOOKEEPER = {"mode": Mode.ZOOKEEPER}
+LAST = {1: broker(1, d0=[T], bad=[D1])}
+
+
+@pytest.mark.parametrize(
+    ("one", "given", "fate", "leader"),
+    [
+        (part((1,)), {}, Fate.LOST, None),
+        (part((1, 2), isr=(1,)), {}, Fate.UNAVAILABLE, None),
+        (part((1, 2)), {"alive": AWAY}, Fate.UNAVAILABLE, None),
+        (part((1, 2), leader=None), {}, Fate.UNAVAILABLE, None),
+        (part((1, 2)), {"brokers": BROKEN}, Fate.UNAVAILABLE, None),
+        (part((1, 2, 3)), {"brokers": BROKEN}, Fate.UNAVAILABLE, 2),
+        (part((1, 3, 2)), {"brokers": BROKEN}, Fate.LEADER_MOVES, 3),
+        (part((1, 2)), {"brokers": SILENT}, Fate.UNKNOWN, None),
+        (part((1, 2, 3)), {"brokers": SILENT}, Fate.LEADER_MOVES, None),
+        (part((1, 2, 3)), {"brokers": SILENT, "min_isr": 2}, Fate.UNKNOWN, None),
+        (part((1, 2)), {"min_isr": 2}, Fate.UNDER_MIN_ISR, 2),
+        (part((1, 2)), {"min_isr": 1}, Fate.LEADER_MOVES, 2),
+        (part((1, 2)), {"min_isr": WHY}, Fate.UNKNOWN, 2),
+        (part((1, 2), isr=(1,)), {"min_isr": WHY}, Fate.UNAVAILABLE, None),
+        (part((1, 2, 3)), {"min_isr": 2}, Fate.LEADER_MOVES, 2),
+        (part((1, 3, 2), isr=(1, 2)), {"min_isr": 2}, Fate.UNDER_MIN_ISR, 2),
+        (part((2, 1, 3), leader=2), {"min_isr": 2}, Fate.UNDER_REPLICATED, 2),
+        (part((2, 1), leader=2), {"min_isr": 9}, Fate.UNDER_MIN_ISR, 2),
+        (part((3, 2, 1), leader=2), {}, Fate.UNDER_REPLICATED, 2),
+    ],
+)
+def test_the_broker_fails(
+    one: Partition, given: dict[str, Any], fate: Fate, leader: int | None
+) -> None:
+    for mode in (*Mode, None):
+        (line,) = if_broker_fails(situation(one, mode=mode, **given)).lines
+        assert (line.fate, line.leader_after) == (fate, leader), line.why
+        assert line.basis is Basis.CLUSTER
+
+
+@pytest.mark.parametrize(
+    ("one", "assignments", "fate", "basis"),
+    [
+        (part((1, 2)), {T: assigned()}, Fate.LEADER_MOVES, Basis.BOTH),
+        (part((1,)), {T: assigned()}, Fate.LOST, Basis.BOTH),
+        (part((1, 2)), {T: pending()}, Fate.LEADER_NOT_MOVED, Basis.DISKS),
+        (part((1, 2)), {T: pending(ReplicaState.UNASSIGNED)}, Fate.LEADER_NOT_MOVED, Basis.DISKS),
+        (part((1, 2)), {T: assigned(ID1)}, Fate.LEADER_NOT_MOVED, Basis.DISKS),
+        (part((1, 2)), {}, Fate.UNKNOWN, Basis.DISKS),
+        (part((1, 2)), WHY, Fate.UNKNOWN, Basis.DISKS),
+        (part((2, 1), leader=2), {T: pending()}, Fate.UNDER_REPLICATED, Basis.DISKS),
+        (part((2, 1), leader=2), WHY, Fate.UNDER_REPLICATED, Basis.DISKS),
+        (part((1, 2), isr=(1,)), {T: pending()}, Fate.UNAVAILABLE, Basis.DISKS),
+        (part((1, 2), isr=(1,)), WHY, Fate.UNAVAILABLE, Basis.DISKS),
+        (part((1,)), {T: pending()}, Fate.LOST, Basis.DISKS),
+        (part((1,)), WHY, Fate.LOST, Basis.DISKS),
+    ],
+)
+def test_a_directory_fails_in_kraft_mode(
+    one: Partition, assignments: Any, fate: Fate, basis: Basis
+) -> None:
+    told = if_directory_fails(situation(one, assignments=assignments), D0)
+    assert [(each.fate, each.basis) for each in told.lines] == [(fate, basis)]
+    assert told.halts is False
+
+
+def test_a_leader_that_is_not_moved_stays_with_its_isr_and_the_way_out_is_said() -> None:
+    told = if_directory_fails(situation(part((1, 2)), assignments={T: pending()}), D0)
+    (line,) = told.lines
+    assert (line.leader_after, line.isr_after) == (1, (1, 2))
+    assert "the metadata log says migrating" in line.why
+    assert "until it is stopped" in told.notes[0]
+
+
+def test_without_the_metadata_log_leader_not_moved_is_said_not_to_be_excluded() -> None:
+    told = if_directory_fails(situation(part((1, 2)), assignments=WHY), D0)
+    assert "leader_not_moved at worst, leader_moves at best" in told.lines[0].why
+    assert any("leader_not_moved cannot be excluded" in each for each in told.notes)
+    assert told.is_serious
+
+
+@pytest.mark.parametrize(
+    ("one", "fate"),
+    [(part((1, 2)), Fate.LEADER_MOVES), (part((1,)), Fate.UNAVAILABLE)],
+)
+def test_what_only_the_metadata_log_places_there_is_taken_off_too(
+    one: Partition, fate: Fate
+) -> None:
+    now = situation(one, assignments={T: assigned(ID1)}, metadata_dir="/elsewhere")
+    (line,) = if_directory_fails(now, D1).lines
+    assert (line.fate, line.path, line.basis) == (fate, D0, Basis.METADATA_LOG)
+    assert "its log lies in /d0" in line.why
+
+
+@pytest.mark.parametrize(("path", "fate"), [(D0, Fate.LOST), (D1, None)])
+def test_in_zookeeper_mode_only_what_lies_there_is_concerned(path: str, fate: Fate | None) -> None:
+    told = if_directory_fails(situation(part((1,)), mode=Mode.ZOOKEEPER, assignments=WHY), path)
+    assert [each.fate for each in told.lines] == ([] if fate is None else [fate])
+    assert told.halts is False
+    assert not told.notes
+
+
+@pytest.mark.parametrize("assignments", [WHY, {T: pending()}])
+def test_in_zookeeper_mode_leaders_move(assignments: Any) -> None:
+    now = situation(part((1, 2)), mode=Mode.ZOOKEEPER, assignments=assignments)
+    assert [each.fate for each in if_directory_fails(now, D0).lines] == [Fate.LEADER_MOVES]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"mode": Mode.MIGRATING}, "in migration mode any directory's failure ends it"),
+        ({"metadata_dir": D0}, "its metadata log is in this directory"),
+        ({"brokers": LAST}, "this is its last directory"),
+        (
+            {"brokers": {1: broker(1, d0=[T], bad=[D1])}} | IN_ZOOKEEPER,
+            "this is its last directory",
+        ),
+    ],
+)
+def test_the_broker_halts_and_takes_all_its_replicas_along(given: dict[str, Any], why: str) -> None:
+    told = if_directory_fails(situation(part((1, 2)), assignments={T: pending()}, **given), D0)
+    assert told.halts is True
+    assert told.notes[0] == f"broker 1 would halt, and all its replicas with it: {why}"
+    assert [each.fate for each in told.lines] == [Fate.LEADER_MOVES], "the fence moves it"
+
+
+def test_a_halt_leaves_the_other_directories_logs_intact() -> None:
+    other = TopicPartition("t", 1)
+    disks = broker(1, d0=[T], d1=[other])
+    now = situation(part((1,)), part((1,), at=other), mode=Mode.MIGRATING, brokers={1: disks})
+    told = {each.at: each.fate for each in if_directory_fails(now, D0).lines}
+    assert told == {T: Fate.LOST, other: Fate.UNAVAILABLE}
+    assert {each.fate for each in if_broker_fails(now).lines} == {Fate.LOST}
+
+
+def test_at_a_halt_what_lies_in_no_directory_is_not_taken_for_intact_and_the_unlisted_is_told() -> (
+    None
+):
+    hidden = TopicPartition("hidden", 0)
+    now = situation(part((1,)), mode=Mode.MIGRATING, brokers={1: broker(1, d1=[hidden])})
+    told = {each.at: each.fate for each in if_directory_fails(now, D0).lines}
+    assert told == {T: Fate.LOST, hidden: Fate.UNKNOWN}
+
+
+@pytest.mark.parametrize("unknown", [{"mode": None}, {"metadata_dir": WHY}])
+def test_where_it_may_halt_what_then_differs_is_unknown(unknown: dict[str, Any]) -> None:
+    lies, elsewhere = part((1, 2)), part((1,), at=TopicPartition("t", 1))
+    disks = broker(1, d0=[T], d1=[elsewhere.at], meta=META)
+    told = if_directory_fails(
+        situation(
+            lies,
+            elsewhere,
+            brokers={1: disks},
+            assignments={T: assigned(), elsewhere.at: assigned(ID1)},
+            **unknown,
+        ),
+        D0,
+    )
+    assert told.halts is None
+    assert {each.at: each.fate for each in told.lines} == {
+        T: Fate.LEADER_MOVES,
+        elsewhere.at: Fate.UNKNOWN,
+    }
+    assert told.lines[0].why.startswith("unavailable at worst, not concerned at best: ")
+
+
+def test_of_a_directory_that_is_offline_already_nothing_is_known() -> None:
+    now = situation(part((1, 2)), brokers={1: broker(1, bad=[D0])})
+    told = if_directory_fails(now, D0)
+    assert [each.fate for each in told.lines] == [Fate.UNKNOWN]
+    assert "/d0 is offline already" in told.notes[0]
+
+
+def test_a_log_that_no_broker_lists_is_unknown_and_a_stray_is_only_noted() -> None:
+    hidden, stray = TopicPartition("hidden", 0), TopicPartition("moved", 0)
+    now = situation(
+        part((2, 3), leader=2, at=stray), brokers={1: broker(1, d0=[hidden, stray], meta=META)}
+    )
+    for told in (if_directory_fails(now, D0), if_broker_fails(now)):
+        assert [(each.at, each.fate) for each in told.lines] == [(hidden, Fate.UNKNOWN)]
+        assert any("moved-0" in each and "stray" in each for each in told.notes)
+
+
+@pytest.mark.parametrize(
+    ("ids", "identity"),
+    [
+        ([ID0, ID0, ID1], (ID0, "replicas")),
+        ([ID0, ID1], None),
+        ([], None),
+    ],
+)
+def test_a_path_is_known_by_the_majority_of_its_replicas(
+    ids: list[str], identity: tuple[str, str] | None
+) -> None:
+    parts = [part((1, 2), at=TopicPartition("t", number)) for number in range(len(ids))]
+    now = situation(
+        *parts,
+        brokers={1: broker(1, d0=[each.at for each in parts])},
+        assignments={each.at: assigned(id_) for each, id_ in zip(parts, ids, strict=True)},
+    )
+    assert now.identities.get(D0) == identity
+
+
+def test_two_paths_that_claim_one_id_have_none() -> None:
+    other = TopicPartition("t", 1)
+    now = situation(
+        part((1, 2)), part((1, 2), at=other), brokers={1: broker(1, d0=[T], d1=[other])}
+    )
+    assert not now.identities
+    assert {each.fate for each in if_directory_fails(now, D0).lines} == {Fate.UNKNOWN}
+
+
+def test_a_directory_that_the_broker_does_not_have_is_refused() -> None:
+    with pytest.raises(ValueError, match="describes no log directory /d9"):
+        if_directory_fails(situation(part((1,))), "/d9")
+
+
+@pytest.mark.parametrize(
+    ("settings", "mode"),
+    [
+        ({"process.roles": "broker", "zookeeper.connect": "zk"}, Mode.KRAFT),
+        ({"zookeeper.metadata.migration.enable": "true", "process.roles": ""}, Mode.MIGRATING),
+        ({"zookeeper.metadata.migration.enable": "false"}, Mode.ZOOKEEPER),
+        ({}, Mode.ZOOKEEPER),
+    ],
+)
+def test_the_mode_is_read_from_the_settings(settings: dict[str, str], mode: Mode) -> None:
+    assert mode_of(settings) is mode
+
+
+@pytest.mark.parametrize(
+    ("settings", "path"),
+    [
+        ({"metadata.log.dir": "/m", "log.dirs": "/d0,/d1"}, "/m"),
+        ({"metadata.log.dir": "", "log.dirs": "/d0//x/, /d1"}, "/d0/x"),
+        ({"log.dirs": "", "log.dir": "/var/logs"}, "/var/logs"),
+        ({"log.dirs": "data"}, None),
+        ({}, None),
+    ],
+)
+def test_the_metadata_log_is_in_its_own_or_the_first_directory(
+    settings: dict[str, str], path: str | None
+) -> None:
+    found = metadata_dir(settings)
+    assert found == path if path else isinstance(found, Unknown)
+
+
+def test_a_broker_that_is_down_is_told_from_what_the_others_say() -> None:
+    now = situation(part((1, 2), isr=(2,), leader=2), alive=frozenset({2, 3}), mode=None)
+    told = if_broker_fails(now)
+    assert [each.fate for each in told.lines] == [Fate.UNDER_REPLICATED]
+    assert "not among those alive" in told.notes[0]
+
+
+def test_log_dirs_that_are_not_told_leave_the_brokers_fate_known() -> None:
+    whole = situation(part((1, 2)))
+    now = Situation(broker=1, topics=whole.topics, brokers={2: whole.brokers[2]}, mode=None)
+    told = if_broker_fails(now)
+    assert [(each.fate, each.path) for each in told.lines] == [(Fate.LEADER_MOVES, None)]
+    assert any("where its logs lie is not known" in each for each in told.notes)

@@ -1,0 +1,268 @@
+"""What is predicted of real brokers, held against what then happens when they are broken."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from orchestrator.cli.program import main
+from orchestrator.errors import ExitCode
+from orchestrator.lab import Lab, LabSpec
+from streams.kafka.node import Node
+from streams.net.endpoint import Endpoint
+from streams.net.security import Security
+from tests.system.killing import Killed
+
+pytestmark = pytest.mark.lab
+
+PATIENCE_S = 180.0
+Partitions = dict[tuple[str, int], tuple[int | None, frozenset[int]]]
+"""Leader and ISR."""
+IN_ZOOKEEPER, IN_KRAFT, IN_MIGRATION = 24, 18, 12
+QUICK = {
+    "zookeeper.session.timeout.ms": "6000",
+    "replica.high.watermark.checkpoint.interval.ms": "500",
+}
+"""A death, or a failed directory, is noticed sooner."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one run of the command printed."""
+
+    exit_code: int
+    answer: dict[str, Any]
+
+    @property
+    def lines(self) -> Mapping[tuple[str, int], dict[str, Any]]:
+        return {(one["topic"], one["partition"]): one for one in self.answer["partitions"]}
+
+    def fates(self, topic: str) -> set[str]:
+        return {one["fate"] for (name, _), one in self.lines.items() if name == topic}
+
+
+@dataclass(frozen=True)
+class Real:
+    """A lab and a configuration for it."""
+
+    lab: Lab
+    file: Path
+
+    def what_if(self, broker: int, log_dir: Path | None = None) -> Told:
+        arguments = ["what-if", "--config", str(self.file), "--broker", str(broker), "--json"]
+        if log_dir is not None:
+            arguments += ["--log-dir", str(log_dir)]
+        result = CliRunner().invoke(main, arguments)
+        assert result.stdout, result.stderr
+        return Told(result.exit_code, json.loads(result.stdout))
+
+    def views(self) -> list[Partitions]:
+        """What each broker that runs shows; one may lag behind the others."""
+        return [_view(self.lab.address(name)) for name in self._running()]
+
+    def now(self, partitions: int) -> Partitions:
+        """Wait until all brokers show the same, and all of it."""
+        shown: list[Partitions] = []
+
+        def alike() -> bool:
+            shown[:] = self.views()
+            return all(one == shown[0] and len(one) == partitions for one in shown)
+
+        until(alike)
+        return shown[0]
+
+    def wait_as_told(self, told: Told, before: Partitions, broker: int) -> None:
+        """Wait until every broker shows each partition as predicted, or as it was."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while wrong := [each for one in self.views() for each in _wrong(one, told, before, broker)]:
+            assert time.monotonic() < deadline_s, wrong
+            time.sleep(0.2)
+
+    def _running(self) -> list[str]:
+        names = [name for name in self.lab.names if name.startswith("broker-")]
+        return [name for name in names if self.lab.is_alive(name)]
+
+
+def _view(address: str) -> Partitions:
+    host, _, port = address.rpartition(":")
+    with Node(Endpoint(host, int(port)), Security()) as client:
+        found = client.metadata().partitions.items()
+    return {at: (each.leader, frozenset(each.isr)) for at, each in found}
+
+
+def _wrong(view: Partitions, told: Told, before: Partitions, broker: int) -> list[str]:
+    wrong = []
+    for at, (leader, isr) in before.items():
+        line = told.lines.get(at)
+        if line is not None:
+            leader, isr = line["leader_after"], frozenset(line["isr_after"])
+        seen_leader, seen_isr = view.get(at, (None, frozenset()))
+        # The last one in an ISR stays in it, although it is away.
+        good = seen_isr == isr or (not isr and seen_isr <= {broker})
+        if at not in view or seen_leader != leader or not good:
+            wrong.append(f"{at}: leader {seen_leader}, isr {set(seen_isr)}; told {line}")
+    return wrong
+
+
+def addresses(lab: Lab) -> str:
+    return f"brokers: {{bootstrap: {json.dumps(lab.broker_bootstrap)}}}\n"
+
+
+def write_config(folder: Path, lab: Lab) -> Path:
+    file = folder / "kraftgate.yaml"
+    file.write_text(f"cluster: {{name: prod, id: {json.dumps(lab.cluster_id)}}}\n{addresses(lab)}")
+    return file
+
+
+@pytest.fixture(scope="module")
+def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
+    with Lab(LabSpec(brokers=3, directories=2, broker_properties=QUICK)) as lab:
+        lab.start_zookeeper()
+        lab.start_brokers()
+        lab.create_topic("one", 6, 1)
+        lab.create_topic(
+            "two", assignments=[[1, 2]] * 4 + [[3, 1]] * 2, config={"min.insync.replicas": "2"}
+        )
+        lab.create_topic("loose", assignments=[[1, 3], [3, 1], [2, 1]] * 2)
+        lab.create_topic("three", 6, 3, config={"min.insync.replicas": "2"})
+        lab.wait_in_sync()
+        yield Real(lab, write_config(tmp_path_factory.mktemp("what-if"), lab))
+
+
+def test_in_zookeeper_mode_it_comes_as_predicted(zookeeper: Real) -> None:
+    """One story: a directory fails, then a broker, then nobody can lead some of it."""
+    lab, d0 = zookeeper.lab, zookeeper.lab.directory(1, 0)
+    before = zookeeper.now(IN_ZOOKEEPER)
+    told = zookeeper.what_if(1, d0)
+    assert told.exit_code == ExitCode.HAZARD
+    assert (told.answer["mode"], told.answer["halts"]) == ("zookeeper", False)
+    lying = {name.name for name in d0.iterdir() if name.is_dir()}
+    assert {f"{topic}-{number}" for topic, number in told.lines} == lying
+    assert told.fates("one") == {"lost"}
+    assert told.fates("two") == {"under_min_isr"}
+    assert told.fates("loose") | told.fates("three") <= {"leader_moves", "under_replicated"}
+    lab.fail_directory(1, 0)
+    assert lab.wait_directory_noticed(1, 0)
+    zookeeper.wait_as_told(told, before, 1)
+
+    last = zookeeper.what_if(1, lab.directory(1, 1))
+    assert last.answer["halts"] is True
+    assert "this is its last directory" in last.answer["notes"][0]
+    already = zookeeper.what_if(1, d0)
+    assert set(already.lines) == set(told.lines)
+    assert {one["fate"] for one in already.lines.values()} == {"unknown"}
+
+    before = zookeeper.now(IN_ZOOKEEPER)
+    told = zookeeper.what_if(2)
+    assert told.exit_code == ExitCode.HAZARD
+    hosts = {at for at, (replicas, _, _) in lab.admin.isrs().items() if 2 in replicas}
+    assert set(told.lines) == hosts
+    assert told.fates("one") == {"lost"}
+    assert "unavailable" in told.fates("two"), "broker 1 has left the ISR of half of them"
+    assert "under_min_isr" in told.fates("three"), "the ISR has one less since the directory failed"
+    lab.kill("broker-2")
+    zookeeper.wait_as_told(told, before, 2)
+
+    down = zookeeper.what_if(2)
+    assert "not among those alive" in down.answer["notes"][0]
+    refused = ["what-if", "--config", str(zookeeper.file), "--broker", "2", "--log-dir", str(d0)]
+    assert CliRunner().invoke(main, refused).exit_code == ExitCode.NO_DATA
+
+
+@pytest.fixture
+def migrating(tmp_path: Path) -> Iterator[Real]:
+    """Broker 1 with the migration enabled, broker 2 in ZooKeeper mode."""
+    with Lab(LabSpec(brokers=2, directories=2, broker_properties=QUICK)) as lab:
+        lab.start_zookeeper()
+        lab.start_brokers()
+        lab.create_topic("one", 6, 1)
+        lab.create_topic("two", 6, 2)
+        lab.start_controllers()
+        lab.enter_migration(1)
+        lab.wait_in_sync()
+        yield Real(lab, write_config(tmp_path, lab))
+
+
+def test_in_migration_mode_a_directory_is_the_broker(migrating: Real) -> None:
+    lab, d1 = migrating.lab, migrating.lab.directory(1, 1)
+    before = migrating.now(IN_MIGRATION)
+    told = migrating.what_if(1, d1)
+    assert (told.answer["mode"], told.answer["halts"]) == ("migrating", True)
+    assert "in migration mode any directory's failure ends it" in told.answer["notes"][0]
+    assert set(told.lines) == {
+        at for at, (replicas, _, _) in lab.admin.isrs().items() if 1 in replicas
+    }
+    for line in told.lines.values():
+        if line["topic"] == "one":
+            assert line["fate"] == ("lost" if line["path"] == str(d1) else "unavailable")
+    assert told.fates("two") <= {"leader_moves", "under_replicated"}
+    lab.fail_directory(1, 1)
+    assert not lab.wait_directory_noticed(1, 1)
+    migrating.wait_as_told(told, before, 1)
+
+
+@pytest.fixture
+def kraft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
+    with Lab(LabSpec(brokers=3, directories=3, broker_properties=QUICK)) as lab:
+        lab.start_kraft()
+        lab.create_topic("one", 9, 1)
+        lab.create_topic("two", assignments=[[1, 2], [1, 3]] * 3)
+        lab.create_topic("followed", assignments=[[2, 1]] * 3)
+        lab.wait_in_sync()
+        yield Real(lab, write_config(tmp_path_factory.mktemp("blind"), lab))
+
+
+@pytest.mark.spark
+def test_in_kraft_mode_it_comes_as_predicted(kraft: Real, tmp_path: Path) -> None:
+    lab, d1 = kraft.lab, kraft.lab.directory(1, 1)
+    before = kraft.now(IN_KRAFT)
+    blind = kraft.what_if(1, d1)
+    assert blind.fates("one") <= {"lost"}
+    assert blind_to_the_log(blind)
+    with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id, addresses(lab)) as following:
+        following.start()
+        following.wait_for(lambda summary: summary.partitions == IN_KRAFT)
+        followed = Real(lab, following.config)
+        answers: list[Told] = []
+
+        def answered() -> bool:
+            answers.append(followed.what_if(1, d1))
+            return not blind_to_the_log(answers[-1])
+
+        until(answered)
+        told = answers[-1]
+        assert following.interrupt() == 0
+    assert {one["rests_on"] for one in told.lines.values()} == {"disks_and_metadata_log"}
+    assert told.answer["directory_known_by"] == "meta.properties"
+    assert (told.answer["mode"], told.answer["halts"]) == ("kraft", False)
+    assert told.fates("two") == {"leader_moves"}
+    assert told.fates("followed") <= {"under_replicated"}
+    led = {at for at, one in blind.lines.items() if one["fate"] == "unknown"}
+    assert led == {at for at, one in told.lines.items() if one["fate"] == "leader_moves"}
+    lab.fail_directory(1, 1)
+    assert lab.wait_directory_noticed(1, 1)
+    kraft.wait_as_told(told, before, 1)
+
+    before = kraft.now(IN_KRAFT)
+    halted = kraft.what_if(1, lab.directory(1, 0))
+    assert halted.answer["halts"] is True
+    assert "its metadata log is in this directory" in halted.answer["notes"][0]
+    lab.fail_directory(1, 0)
+    assert not lab.wait_directory_noticed(1, 0)
+    kraft.wait_as_told(halted, before, 1)
+
+
+def blind_to_the_log(told: Told) -> bool:
+    return any("leader_not_moved cannot be excluded" in each for each in told.answer["notes"])
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.2)

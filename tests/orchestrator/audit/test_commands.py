@@ -1,0 +1,117 @@
+"""`kraftgate audit`: what it prints, and the exit code it ends with."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from orchestrator.audit import AuditLog
+from orchestrator.cli.program import main
+from orchestrator.errors import ExitCode
+from tests.orchestrator.audit.tampering import ENTRIES, tamper, written
+
+_ORACLE = Path(__file__).with_name("oracle.py")
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    file = tmp_path / "kraftgate.yaml"
+    file.write_text("cluster: {name: prod}\nstate_dir: state\n")
+    return file
+
+
+@pytest.fixture
+def path(config: Path) -> Path:
+    written(config.parent / "state")
+    return config.parent / "state" / "audit.db"
+
+
+def audit(config: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["audit", *arguments, "--config", str(config)])
+
+
+def judged_apart(text: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-I", str(_ORACLE)],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.usefixtures("path")
+def test_an_export_is_verified_without_kraftgate(config: Path) -> None:
+    exported = audit(config, "export")
+    verified = json.loads(audit(config, "verify", "--json").stdout)
+    assert exported.exit_code == ExitCode.DONE
+    assert judged_apart(exported.stdout).stdout.split() == [str(ENTRIES), verified["head"]]
+    lines = exported.stdout.splitlines(keepends=True)
+    assert judged_apart("".join(lines[1:])).returncode == 1
+    assert judged_apart(exported.stdout.replace('"number":4', '"number":5')).returncode == 1
+
+
+@pytest.mark.usefixtures("path")
+def test_an_export_can_be_of_one_cluster_and_go_on(config: Path) -> None:
+    lines = audit(config, "export", "--cluster", "prod", "--after", "3").stdout.splitlines()
+    found = [json.loads(line) for line in lines]
+    assert [each["sequence"] for each in found] == [5, 6]
+    assert {each["cluster"] for each in found} == {"prod"}
+
+
+def test_an_intact_log_ends_with_0_and_a_broken_one_with_1(config: Path, path: Path) -> None:
+    result = audit(config, "verify")
+    assert result.exit_code == ExitCode.DONE
+    head = result.stdout.split()[-1]
+    assert audit(config, "verify", "--head", head).exit_code == ExitCode.DONE
+    assert audit(config, "verify", "--head", "00").exit_code == ExitCode.FAILED
+    tamper(path, ("UPDATE entries SET at_ms = 1 WHERE sequence = 4", ()))
+    result = audit(config, "verify", "--json")
+    assert result.exit_code == ExitCode.FAILED
+    assert "entry 4 was changed" in result.stderr
+    told = json.loads(result.stdout)
+    assert (told["ok"], told["entries"], told["first_bad"]) == (False, 3, 4)
+
+
+@pytest.mark.parametrize("command", ["verify", "export", "show"])
+def test_without_a_log_it_ends_with_4(config: Path, command: str) -> None:
+    result = audit(config, command)
+    assert result.exit_code == ExitCode.NO_DATA
+    assert "audit.db does not exist" in result.stderr
+
+
+def test_show_has_a_line_for_each_entry_the_newest_last(config: Path, path: Path) -> None:
+    with AuditLog.open(path) as log:
+        body = {"by": "anna", "checkpoint": "finalize", "reason": "soak done", "step": None}
+        log.append("prod", "approved", body, 1_795_000_000_000)
+    lines = audit(config, "show", "--last", "2").stdout.splitlines()
+    assert len(lines) == 2
+    assert lines[1] == (
+        '2026-11-18T11:06:40.000Z  prod #8  anna  approved  checkpoint=finalize reason="soak done"'
+    )
+    assert "kraftgate  gate_judged" in lines[0]
+    assert len(audit(config, "show", "--cluster", "test").stdout.splitlines()) == 3
+
+
+@pytest.mark.usefixtures("path")
+def test_a_cluster_that_nobody_knows_is_a_usage_error(config: Path) -> None:
+    result = audit(config, "show", "--cluster", "prd")
+    assert result.exit_code == ExitCode.USAGE
+    assert "'prd'" in result.stderr
+
+
+def test_every_help_has_an_example() -> None:
+    for command in ([], ["verify"], ["export"], ["show"]):
+        result = CliRunner().invoke(main, ["audit", *command, "--help"])
+        assert "\n  Example:" in result.stdout
+
+
+@pytest.mark.usefixtures("path")
+def test_an_export_does_not_begin_behind_the_end(config: Path) -> None:
+    assert audit(config, "export", "--after", str(ENTRIES)).exit_code == ExitCode.DONE
+    behind = audit(config, "export", "--after", str(ENTRIES + 1))
+    assert behind.exit_code == ExitCode.USAGE
+    assert f"the audit trail ends with entry {ENTRIES}" in behind.stderr

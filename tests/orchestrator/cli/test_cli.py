@@ -1,0 +1,207 @@
+"""The command line: what it prints, where, and the exit code it ends with."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from migration.image.summary import ClusterSummary, Phase
+from migration.metadata.events import Event
+from orchestrator.cli import replay as replay_command
+from orchestrator.cli.framework import LazyGroup
+from orchestrator.cli.program import main
+from orchestrator.errors import ExitCode
+from tests.scenes.night import EVENTS, FRESH, NOW_MS, cluster, kraft
+from tests.support.fake_store import FakeStore, write_status
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    """The commands set up logging for their process; the tests share one."""
+    import logging
+
+    handlers, level = list(logging.getLogger().handlers), logging.getLogger().level
+    yield
+    logging.getLogger().handlers[:] = handlers
+    logging.getLogger().setLevel(level)
+    for house in ("orchestrator", "streams", "migration"):
+        logging.getLogger(house).setLevel(logging.NOTSET)
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize("command", [(), ("run",), ("status",), ("wait",), ("replay",)])
+def test_every_help_has_an_example(command: tuple[str, ...]) -> None:
+    result = invoke(*command, "--help")
+    assert result.exit_code == ExitCode.DONE
+    assert "\n  Example" in result.stdout
+    assert "  kraftgate " in result.stdout
+    assert "\x08" not in result.stdout
+
+
+def test_help_imports_neither_spark_nor_pydantic_nor_rich() -> None:
+    code = (
+        "import sys, orchestrator.cli.program as c\n"
+        "try: c.main(['run', '--help'])\n"
+        "except SystemExit: pass\n"
+        "print([m for m in ('pyspark', 'pydantic', 'rich', 'yaml') if m in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_version_is_printed() -> None:
+    assert invoke("--version").stdout.startswith("kraftgate, version ")
+
+
+def test_the_lab_is_listed_without_being_imported() -> None:
+    assert "  lab " in invoke("--help").stdout
+    lost = LazyGroup("lost", "orchestrator.no_such_module:lost", "Not there.")
+    with pytest.raises(click.UsageError, match="`lost` is not part of this build"):
+        lost.make_context("lost", [])
+
+
+def test_a_bad_configuration_ends_with_2_and_every_problem(tmp_path: Path) -> None:
+    file = tmp_path / "kraftgate.yaml"
+    file.write_text("cluster: {name: prod}\nzookeper: {}\nstall: {after: 5}\n")
+    for command in ("run", "status"):
+        result = invoke(command, "--config", file)
+        assert result.exit_code == ExitCode.USAGE
+        assert result.stdout == ""
+        assert result.stderr.splitlines() == [
+            f"{file}:2: unknown key `zookeper` in the top level; did you mean `zookeeper`?",
+            f"{file}:3: `stall.after`: the duration 5 has no unit: write 5s, 5m or 5h",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--until", "finalised"), "unknown condition `finalised`; did you mean `finalized`?"),
+        (
+            ("--timeout", "5m"),
+            "--timeout needs --until: add the condition that must hold within that time",
+        ),
+        (
+            ("--until", "finalized", "--timeout", "5"),
+            "the duration 5 has no unit: write 5s, 5m or 5h",
+        ),
+    ],
+)
+def test_a_wrong_option_ends_with_2(arguments: tuple[str, ...], said: str) -> None:
+    result = invoke("run", *arguments)
+    assert result.exit_code == ExitCode.USAGE
+    assert result.stderr.splitlines()[-1].endswith(said)
+
+
+def test_status_prints_the_state_and_ends_with_0(config_file: Path, store: FakeStore) -> None:
+    del store
+    result = invoke("status", "--config", config_file)
+    assert result.exit_code == ExitCode.DONE, result.stderr
+    assert "waiting for: broker 3 is held: 12 of 64 replicas" in result.stdout
+    assert result.stderr == ""
+
+
+def test_status_as_json_is_one_object(config_file: Path, store: FakeStore) -> None:
+    del store
+    result = invoke("status", "--config", config_file, "--json")
+    assert result.exit_code == ExitCode.DONE, result.stderr
+    state = json.loads(result.stdout)
+    assert state["phase"] == "hybrid"
+    assert len(state["events"]) == len(EVENTS)
+    assert "broker 3 is held" in state["waiting_for"][0]
+
+
+def test_status_of_several_clusters_is_a_list(config_file: Path, store: FakeStore) -> None:
+    config_file.write_text(
+        "state_dir: state\nclusters:\n- {name: prod, controllers: {bootstrap: 'c1:1'}}\n"
+        "- {name: test}\n"
+    )
+    del store
+    result = invoke("status", "--config", config_file, "--json")
+    assert result.exit_code == ExitCode.NO_DATA
+    found = json.loads(result.stdout)["clusters"]
+    assert [one["cluster"] for one in found] == ["prod", "test"]
+    assert result.stderr == (
+        "kraftgate: test: no data, waiting for the KRaft controllers to be provisioned: none has"
+        " answered yet (kraftgate.yaml names no `controllers` for test)\n"
+    )
+
+
+def test_stale_data_is_printed_and_ends_with_4(
+    config_file: Path, store: FakeStore, tmp_path: Path
+) -> None:
+    del store
+    write_status(tmp_path / "state", "prod", replace(FRESH, last_reply_ms=NOW_MS - 16_000))
+    result = invoke("status", "--config", config_file, "--json")
+    assert result.exit_code == ExitCode.NO_DATA
+    assert json.loads(result.stdout)["stale_seconds"] == 16.0
+    assert result.stderr == (
+        "kraftgate: prod: stale data, waiting for a controller to answer:"
+        " the last reply from 127.0.0.1:9093 is 16 s old\n"
+    )
+
+
+def test_no_data_ends_with_4(config_file: Path) -> None:
+    result = invoke("status", "--config", config_file, "--json")
+    assert result.exit_code == ExitCode.NO_DATA
+    assert json.loads(result.stdout)["metadata_offset"] is None
+    assert "no data, waiting for kraftgate run: nothing has been observed yet" in result.stderr
+
+
+def test_an_unreadable_source_status_is_no_data(
+    config_file: Path, store: FakeStore, tmp_path: Path
+) -> None:
+    del store
+    (tmp_path / "state" / "clusters" / "prod" / "source.json").write_text("{")
+    assert invoke("status", "--config", config_file).exit_code == ExitCode.NO_DATA
+
+
+@dataclass
+class Outcome:
+    """What the job's replay returns."""
+
+    summary: ClusterSummary | None
+    events: list[Event]
+    damage: str | None
+
+
+def replayed(monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> None:
+    monkeypatch.setattr(replay_command, "replayed", lambda *_: outcome)
+
+
+def test_replay_prints_the_contract(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    done = Outcome(cluster(Phase.FINALIZED, kraft(1)), [e for _, e in EVENTS], None)
+    replayed(monkeypatch, done)
+    result = invoke("replay", tmp_path, "--json")
+    assert result.exit_code == ExitCode.DONE
+    state = json.loads(result.stdout)
+    assert (state["phase"], state["brokers"][0]["registered_offset"]) == ("finalized", 645)
+    readable = invoke("replay", tmp_path)
+    assert readable.exit_code == ExitCode.DONE
+    assert "kind=broker_held broker=1 pending=32" in readable.stdout
+    assert "unfenced early" in readable.stdout
+
+
+@pytest.mark.parametrize("summary", [cluster(Phase.HYBRID, kraft(1)), None])
+def test_a_damaged_file_ends_with_1_and_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, summary: ClusterSummary | None
+) -> None:
+    damage = "00000000000000000000.log: byte 4096: the CRC is 1, the batch says 2"
+    replayed(monkeypatch, Outcome(summary, [], damage))
+    result = invoke("replay", tmp_path, "--json")
+    assert result.exit_code == ExitCode.FAILED
+    assert result.stderr == f"kraftgate: {damage}\n"
+    assert json.loads(result.stdout)["complete"] is False
+
+
+def test_a_path_that_is_not_there_ends_with_2(tmp_path: Path) -> None:
+    assert invoke("replay", tmp_path / "none").exit_code == ExitCode.USAGE

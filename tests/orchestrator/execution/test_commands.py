@@ -1,0 +1,290 @@
+"""What a person says to a walk: taken or refused, and in the trail with who and why."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from migration.image.summary import Phase
+from migration.observed.source_status import to_json
+from migration.observed.znode_codec import ZkController
+from migration.observed.zookeeper import ZooKeeperImage
+from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Body
+from orchestrator.audit.execution.running_step import RunningStep
+from orchestrator.audit.execution.state import Stage, Walk
+from orchestrator.audit.execution.trail import Trail
+from orchestrator.cli.program import main
+from orchestrator.errors import ExitCode
+from orchestrator.execution.approvals import this_person
+from orchestrator.run import reader
+from orchestrator.runbook.load import parse
+from tests.orchestrator.execution.test_walker import ANNA, RUNBOOK
+from tests.scenes.night import FRESH, NOW_MS, cluster, kraft
+from tests.support.fake_store import FakeStore
+
+WHY = ("--reason", "CHG-1234")
+YES = (*WHY, "--confirm", "prod")
+
+
+def _shown() -> entries.StepShown:
+    return entries.StepShown(
+        checkpoint="finalize", text="Finalize now.", open_before=False, facts={}
+    )
+
+
+class Desk:
+    """A cluster in dual write, a walk that stands at `finalize`, and somebody who types."""
+
+    def __init__(self, folder: Path, store: FakeStore) -> None:
+        self.folder, self.store = folder, store
+        (folder / "small.yaml").write_text(RUNBOOK)
+        self.config = folder / "kraftgate.yaml"
+        self.config.write_text(
+            "cluster: {name: prod}\ncontrollers: {bootstrap: 'c1:9093'}\n"
+            "zookeeper: {connect: 'z1:2181'}\nstate_dir: state\nrunbook: {file: ./small.yaml}\n"
+        )
+        self.log = AuditLog.open(folder / "state" / AUDIT_FILE)
+        self.trail = Trail(self.log, "prod")
+        self.fresh()
+        self.sha256 = parse(RUNBOOK, folder / "small.yaml").sha256
+        self.begin()
+
+    def begin(self) -> None:
+        self.tell(
+            entries.WalkBegan(runbook="small", sha256=self.sha256, by=ANNA, reason="tonight"),
+            entries.CheckpointPassed(checkpoint="brokers-kraft", how="opened", facts={}),
+            entries.CheckpointEntered(checkpoint="finalize"),
+        )
+
+    def fresh(self, *, stale_ms: int = 0) -> None:
+        controller = ZkController(id=3000, kraft_epoch=1, claimed_ms=NOW_MS)
+        seen = ZooKeeperImage(seen_ms=NOW_MS, controller=controller)
+        self.store.summaries["prod"] = replace(
+            cluster(Phase.DUAL_WRITE, kraft(1), kraft(2)), zookeeper=seen
+        )
+        status = replace(FRESH, observed_ms=NOW_MS - stale_ms, last_reply_ms=NOW_MS - stale_ms)
+        home = self.folder / "state" / "clusters" / "prod"
+        home.mkdir(parents=True, exist_ok=True)
+        for name in ("source.json", "zookeeper.json"):
+            (home / name).write_text(json.dumps(to_json(status)))
+
+    def tell(self, *bodies: Body) -> None:
+        for body in bodies:
+            self.trail.tell(body, NOW_MS)
+
+    def walk(self) -> Walk:
+        walk = self.trail.walk()
+        assert walk is not None
+        return walk
+
+    def types(self, *words: str) -> Result:
+        return CliRunner().invoke(main, [*words, "--config", str(self.config)])
+
+    def refused(self, *words: str) -> str:
+        before = self.log.entries("prod")[-1].sequence
+        result = self.types(*words)
+        assert result.exit_code == ExitCode.USAGE, result.output
+        assert self.log.entries("prod")[-1].sequence == before
+        return result.stderr
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    store = FakeStore()
+    monkeypatch.setattr(reader.Reader.__init__, "__kwdefaults__", {"opener": lambda _: store})
+    monkeypatch.setattr("time.time_ns", lambda: NOW_MS * 1_000_000)
+    desk = Desk(tmp_path, store)
+    yield desk
+    desk.log.close()
+
+
+def test_an_approval_carries_who_why_and_the_state(desk: Desk) -> None:
+    result = desk.types("approve", "finalize", "--who", "boris", *YES)
+    assert result.exit_code == ExitCode.DONE, result.output
+    assert (
+        "2 people must approve, 1 did: the next approval comes from another login" in result.stdout
+    )
+    (given,) = desk.walk().place("finalize").approvals
+    assert (given.by.who, given.by.uid, given.reason) == ("boris", this_person().uid, "CHG-1234")
+    assert given.confirmed == "prod"
+    assert given.basis["phase"] == "dual-write"
+    assert "epoch" in given.basis["broker 2"]
+
+
+def test_one_login_approves_once_under_whatever_name(desk: Desk) -> None:
+    for who in ("anna", "boris"):
+        result = desk.types("approve", "finalize", "--who", who, *YES)
+        assert result.exit_code == ExitCode.DONE, result.output
+    assert "had approved it already: it counts once" in result.stdout
+    assert "2 people must approve, 1 did" in result.stdout
+    assert len(desk.walk().place("finalize").approvals) == 1
+
+
+def test_what_cannot_be_undone_is_approved_with_the_clusters_name(desk: Desk) -> None:
+    said = desk.refused("approve", "finalize", *WHY)
+    assert "confirm its approval with the cluster's name: --confirm prod" in said
+    said = desk.refused("approve", "finalize", *WHY, "--confirm", "stage")
+    assert "'stage' does not confirm the approval of finalize: the cluster is prod" in said
+
+
+@pytest.mark.parametrize(("typed", "code"), [("prod", ExitCode.DONE), ("", ExitCode.USAGE)])
+def test_on_a_terminal_the_clusters_name_is_asked_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, typed: str, code: ExitCode
+) -> None:
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    words = ["approve", "finalize", *WHY, "--config", str(desk.config)]
+    result = CliRunner().invoke(main, words, input=f"{typed}\n")
+    assert result.exit_code == code
+    assert "Type the cluster's name, prod, to confirm" in result.stderr
+
+
+def test_a_configured_secret_in_a_reason_is_not_written(desk: Desk) -> None:
+    (desk.folder / "token").write_text("orange-bicycle-beneath-seven-lamps\n")
+    with desk.config.open("a") as config:
+        config.write("console: {token_file: ./token}\n")
+    given = "by hand, with orange-bicycle-beneath-seven-lamps"
+    assert desk.types("pause", "--reason", given).exit_code == ExitCode.DONE
+    paused = desk.walk().paused
+    assert paused is not None
+    assert paused.reason.startswith("by hand, with ")
+    assert "bicycle" not in str(desk.log.entries("prod")[-1].body)
+
+
+def test_nobody_approves_what_cannot_be_seen(desk: Desk) -> None:
+    desk.fresh(stale_ms=60_000)
+    result = desk.types("approve", "finalize", *YES)
+    assert result.exit_code == ExitCode.NO_DATA
+    assert desk.walk().place("finalize").approvals == ()
+
+
+def test_only_where_the_walk_stands(desk: Desk) -> None:
+    said = desk.refused("approve", "brokers-kraft[1]", *WHY)
+    assert "stands at finalize, not brokers-kraft[1]" in said
+
+
+def test_a_step_that_was_begun_needs_no_approval(desk: Desk) -> None:
+    started = entries.StepStarted(
+        checkpoint="finalize", run="r", attempt=1, argv=("x",), token=1, open_before=False, facts={}
+    )
+    desk.tell(started)
+    assert "needs no approval any more" in desk.refused("approve", "finalize", *WHY)
+    assert "the hook of finalize runs" in desk.refused("rollback", *WHY)
+
+
+def test_what_cannot_be_taken_back_is_never_skipped(desk: Desk) -> None:
+    assert "is irreversible: it is never skipped" in desk.refused("skip", "finalize", *WHY)
+
+
+def test_a_reason_is_needed(desk: Desk) -> None:
+    assert "a reason is needed" in desk.refused("pause", "--reason", " ")
+    assert "Missing option '--reason'" in desk.refused("pause")
+
+
+def test_pause_and_resume(desk: Desk) -> None:
+    assert "it is not paused" in desk.refused("resume", *WHY)
+    assert desk.types("pause", *WHY).exit_code == ExitCode.DONE
+    paused = desk.walk().paused
+    assert paused is not None
+    assert paused.reason == "CHG-1234"
+    assert "it is paused already" in desk.refused("pause", *WHY)
+    assert desk.types("resume", *WHY).exit_code == ExitCode.DONE
+    assert desk.walk().paused is None
+
+
+def test_a_decision_is_made_only_where_one_is_asked(desk: Desk) -> None:
+    assert "asks for no decision" in desk.refused("decide", "finalize", "--done", *WHY)
+    assert "add --done, --repeat, --execute or --ended" in desk.refused("decide", "finalize", *WHY)
+    desk.tell(entries.StepUnknown(checkpoint="finalize", run="r", why="nobody knows"))
+    assert desk.types("decide", "finalize", "--repeat", *WHY).exit_code == ExitCode.DONE
+    assert desk.walk().place("finalize").stage is Stage.ENTERED
+
+
+HOOKS = "hooks: 1\nexplain: None.\nsteps:\n  finalize: {argv: [do, it]}\n"
+
+
+def orchestrated(*, execute: bool) -> entries.OrchestratorStarted:
+    return entries.OrchestratorStarted(
+        owner="process 1", version="1", execute=execute, hooks_sha256=None, fence=1
+    )
+
+
+def test_a_shown_step_is_handed_to_its_hook_on_request(desk: Desk) -> None:
+    (desk.folder / "hooks.yaml").write_text(HOOKS)
+    text = desk.config.read_text().replace("small.yaml}", "small.yaml, hooks: ./hooks.yaml}")
+    desk.config.write_text(text)
+    hand_over = ("decide", "finalize", "--execute", *WHY)
+    assert "asks for no decision of this kind: it is entered" in desk.refused(*hand_over)
+    desk.tell(_shown())
+    said = desk.refused("decide", "finalize", "--repeat", *WHY)
+    assert "it is shown; it takes --done or --execute" in said
+    desk.tell(orchestrated(execute=False))
+    assert "was started without --execute" in desk.refused(*hand_over)
+    desk.tell(orchestrated(execute=True))
+    done = desk.types(*hand_over)
+    assert done.exit_code == ExitCode.DONE, done.output
+    assert "its guards and its approval are checked again" in done.stdout
+    assert desk.walk().place("finalize").stage is Stage.ENTERED
+    decided = desk.log.entries("prod")[-1]
+    assert (decided.kind, decided.body["decision"]) == ("step_decided", "execute")
+    again = desk.types("approve", "finalize", *YES)
+    assert again.exit_code == ExitCode.DONE, again.output
+
+
+def test_a_shown_step_without_a_hook_is_not_handed_over(desk: Desk) -> None:
+    desk.tell(orchestrated(execute=True), _shown())
+    said = desk.refused("decide", "finalize", "--execute", *WHY)
+    assert "the configuration has no hook for finalize: do it by hand" in said
+    (desk.folder / "hooks.yaml").write_text(HOOKS.replace("finalize:", "enter-kraft:"))
+    text = desk.config.read_text().replace("small.yaml}", "small.yaml, hooks: ./hooks.yaml}")
+    desk.config.write_text(text)
+    said = desk.refused("decide", "finalize", "--execute", *WHY)
+    assert "hooks.yaml has no hook for finalize: do it by hand" in said
+
+
+def test_of_a_step_that_another_orchestrator_began_only_its_end_is_decided(desk: Desk) -> None:
+    assert "no step of another orchestrator" in desk.refused("decide", "a[1]", "--ended", *WHY)
+    step = RunningStep(
+        checkpoint="a[1]", run="1-a-1", host="ops\x1b[2J", home="x", since_ms=1, ends_ms=2
+    )
+    desk.tell(entries.StepElsewhere(step=step))
+    refused = desk.refused("decide", "finalize", "--ended", *WHY)
+    assert "the step of a[1], begun on ops\\x1b[2J" in refused
+    assert "\x1b" not in refused
+    assert desk.types("decide", "a[1]", "--ended", *WHY).exit_code == ExitCode.DONE
+    assert (desk.walk().elsewhere, desk.walk().decided_elsewhere) == (None, step)
+
+
+def test_the_way_back_is_open_until_the_first_step_that_cannot_be_taken_back(desk: Desk) -> None:
+    desk.tell(_shown())
+    assert "cannot be taken back" in desk.refused("rollback", *WHY)
+    desk.tell(entries.Aborted(by=ANNA, reason="again"))
+    desk.begin()
+    assert desk.types("rollback", *WHY).exit_code == ExitCode.DONE
+    assert desk.walk().path == "back"
+    assert "on a way back already" in desk.refused("rollback", *WHY) or desk.walk().current is None
+
+
+def test_a_walk_that_ended_is_begun_anew_and_only_then(desk: Desk) -> None:
+    assert "a walk goes on" in desk.refused("begin", *WHY)
+    assert desk.types("abort", *WHY).exit_code == ExitCode.DONE
+    assert "has ended (aborted)" in desk.refused("pause", *WHY)
+    assert desk.types("begin", *WHY).exit_code == ExitCode.DONE
+    assert (desk.walk().outcome, desk.walk().places) == (None, {})
+
+
+def test_a_changed_runbook_is_not_steered_by(desk: Desk) -> None:
+    (desk.folder / "small.yaml").write_text(RUNBOOK + "# changed\n")
+    assert "was changed since this walk began" in desk.refused("approve", "finalize", *WHY)
+
+
+def test_waiting_for_a_checkpoint(desk: Desk) -> None:
+    passed = desk.types("wait", "--checkpoint", "brokers-kraft", "--timeout", "1s")
+    assert passed.exit_code == ExitCode.DONE, passed.output
+    unknown = desk.types("wait", "--checkpoint", "finalise", "--timeout", "1s")
+    assert unknown.exit_code == ExitCode.USAGE
+    assert "has no checkpoint finalise" in unknown.stderr

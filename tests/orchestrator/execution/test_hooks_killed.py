@@ -1,0 +1,99 @@
+"""Kraftgate is killed while a hook runs, or its supervisor is: what became of it is told."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.hooks.files import PROCESS, STARTED, End, read_json
+from orchestrator.hooks.runs import HookRuns, NotStarted, Running, Unknown
+from tests.orchestrator.execution.running import ended, hook, is_gone, number_in, until
+
+_ORCHESTRATOR = """
+import sys, time
+from pathlib import Path
+from orchestrator.hooks.runs import Hook, HookRuns
+HookRuns(Path(sys.argv[1])).start("run-1", Hook(argv=tuple(sys.argv[2:]), timeout_s=60.0))
+print("handed over", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def go(tmp_path: Path) -> Path:
+    """What a waiting hook reads from."""
+    path = tmp_path / "go"
+    os.mkfifo(path)
+    return path
+
+
+def test_the_outcome_is_known_though_kraftgate_was_killed(
+    state: Path, runs: HookRuns, go: Path
+) -> None:
+    code = f"echo began; read line < {go}; echo went on; exit 3"
+    with subprocess.Popen(
+        [sys.executable, "-c", _ORCHESTRATOR, str(state), "sh", "-c", code],
+        stdout=subprocess.PIPE,
+    ) as orchestrator:
+        assert orchestrator.stdout is not None
+        assert orchestrator.stdout.readline() == b"handed over\n"
+        os.kill(orchestrator.pid, signal.SIGKILL)
+    assert isinstance(runs.look("run-1"), Running)
+    go.write_text("go\n")
+    found = ended(runs, "run-1")
+    assert (found.outcome.end, found.outcome.exit_code) == (End.EXITED, 3)
+    assert found.output.read_bytes() == b"began\nwent on\n"
+
+
+def test_a_signal_to_kraftgates_group_does_not_reach_the_hook(
+    state: Path, runs: HookRuns, go: Path
+) -> None:
+    """As Ctrl-C at the terminal, or its end."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _ORCHESTRATOR, str(state), "sh", "-c", f"read line < {go}"],
+        stdout=subprocess.PIPE,
+        process_group=0,
+    ) as orchestrator:
+        assert orchestrator.stdout is not None
+        assert orchestrator.stdout.readline() == b"handed over\n"
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGKILL):
+            os.killpg(orchestrator.pid, number)
+    go.write_text("go\n")
+    assert ended(runs, "run-1").outcome.succeeded
+
+
+def test_with_its_supervisor_killed_the_outcome_is_unknown(
+    state: Path, runs: HookRuns, go: Path, tmp_path: Path
+) -> None:
+    mark = tmp_path / "pid"
+    runs.start("run-1", hook("sh", "-c", f"echo $$ > {mark}; read line < {go}"))
+    pid = until(lambda: number_in(mark))
+    directory = state / "hooks" / "run-1"
+    until(lambda: read_json(directory / PROCESS))
+    started = read_json(directory / STARTED)
+    assert started is not None
+    os.kill(started["pid"], signal.SIGKILL)
+    assert until(lambda: is_gone(started["pid"]))
+    found = runs.look("run-1")
+    assert isinstance(found, Unknown)
+    assert found.still_running == (pid,)
+    assert found.started_ms == started["at_ms"]
+    runs.stop("run-1")
+    go.write_text("go\n")
+    assert until(lambda: is_gone(pid))
+    again = runs.look("run-1")
+    assert isinstance(again, Unknown)
+    assert again.still_running == ()
+
+
+def test_killed_before_anything_was_started_it_may_be_started(runs: HookRuns, state: Path) -> None:
+    """The directory is there, and the lock is free."""
+    directory = state / "hooks" / "run-1"
+    directory.mkdir(parents=True)
+    (directory / "lock").touch()
+    assert runs.look("run-1") == NotStarted()
+    runs.start("run-1", hook("true"))
+    assert ended(runs, "run-1").outcome.succeeded

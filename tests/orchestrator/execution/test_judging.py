@@ -1,0 +1,129 @@
+"""A gate is believed only with facts that were asked for after it first held."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from migration.assessment.conditions import Condition, DataSource, Verdict, View
+from migration.assessment.conditions.condition import Answer
+from migration.image.summary import Phase
+from orchestrator.audit.execution.state import Place
+from orchestrator.execution.judge import Judge
+from tests.scenes.night import NOW_MS, cluster, kraft
+
+AT = Place(id="copy")
+
+
+class FakeFreshness:
+    """Answers when the test says so; what is asked and when is under test, not the asking."""
+
+    def __init__(self) -> None:
+        self.wanted: list[int] = []
+        self.asked_ms = 0
+
+    def keep(self, conditions: Sequence[Condition]) -> None:
+        pass
+
+    def want(self, conditions: Sequence[Condition], since_ms: int) -> None:
+        assert conditions
+        self.wanted.append(since_ms)
+
+    def is_fresh(
+        self, conditions: Sequence[Condition], since_ms: int, without: Collection[DataSource]
+    ) -> bool:
+        del conditions, without
+        return self.asked_ms >= since_ms
+
+
+def condition(name: str, *, reason: str = "so it is") -> Condition:
+    """Holds while `name` is not among the view's brokers' hosts; a stand-in for any rule."""
+
+    def rule(view: View) -> Answer:
+        if name == "soak":
+            since = view.satisfied_since_ms
+            held = since is not None and view.now_ms - since >= 60_000
+            return Answer(verdict=Verdict.SATISFIED if held else Verdict.WAITING, reason="soak")
+        bad = any(each.host == name for each in view.summary.brokers)
+        verdict = Verdict.VIOLATED if bad else Verdict.SATISFIED
+        return Answer(verdict=verdict, reason=f"{reason} at {view.now_ms}" if bad else reason)
+
+    return Condition(
+        text=name, name=name, needs=frozenset({DataSource.LOG_DIRS}), rule=rule, broker=None
+    )
+
+
+def view(now_ms: int = NOW_MS, *, bad: str | None = None) -> View:
+    summary = cluster(Phase.HYBRID, replace(kraft(1), host=bad))
+    return View(summary=summary, now_ms=now_ms, stall_after_ms=1, not_current={})
+
+
+def test_what_holds_is_looked_at_once_more_before_it_is_believed() -> None:
+    fresh = FakeFreshness()
+    judge = Judge(fresh)
+    first = judge.judge(AT, "needs", [condition("a")], view(), {})
+    assert (first.verdict, first.holds, fresh.wanted) == (Verdict.SATISFIED, False, [NOW_MS])
+    fresh.asked_ms = NOW_MS - 1
+    assert not judge.judge(AT, "needs", [condition("a")], view(NOW_MS + 5), {}).holds
+    fresh.asked_ms = NOW_MS + 1
+    assert judge.judge(AT, "needs", [condition("a")], view(NOW_MS + 9), {}).holds
+
+
+def test_a_break_begins_the_look_anew() -> None:
+    fresh = FakeFreshness()
+    judge = Judge(fresh)
+    judge.judge(AT, "needs", [condition("a")], view(), {})
+    fresh.asked_ms = NOW_MS + 1
+    assert not judge.judge(AT, "needs", [condition("a")], view(NOW_MS + 2, bad="a"), {}).holds
+    assert not judge.judge(AT, "needs", [condition("a")], view(NOW_MS + 3), {}).holds
+    assert fresh.wanted[-1] == NOW_MS + 3
+
+
+def test_soak_counts_from_when_the_others_held_and_anew_after_a_break() -> None:
+    fresh = FakeFreshness()
+    fresh.asked_ms = NOW_MS * 2
+    judge = Judge(fresh)
+    both = [condition("a"), condition("soak")]
+    assert not judge.judge(AT, "opens_when", both, view(), {}).holds
+    assert judge.judge(AT, "opens_when", both, view(NOW_MS + 60_000), {}).holds
+    broken = view(NOW_MS + 61_000, bad="a")
+    assert judge.judge(AT, "opens_when", both, broken, {}).verdict is Verdict.VIOLATED
+    again = view(NOW_MS + 62_000)
+    assert judge.judge(AT, "opens_when", both, again, {}).verdict is Verdict.WAITING
+    later = view(NOW_MS + 122_000)
+    assert judge.judge(AT, "opens_when", both, later, {}).holds
+
+
+def test_soak_of_one_orchestrator_is_not_another_ones() -> None:
+    fresh = FakeFreshness()
+    fresh.asked_ms = NOW_MS * 2
+    both = [condition("a"), condition("soak")]
+    Judge(fresh).judge(AT, "opens_when", both, view(), {})
+    assert not Judge(fresh).judge(AT, "opens_when", both, view(NOW_MS + 60_000), {}).holds
+
+
+def test_a_verdict_is_told_at_once_and_its_words_now_and_then() -> None:
+    judge = Judge(FakeFreshness())
+    place = AT
+    told = []
+    for second in range(25):
+        now = view(NOW_MS + second * 1000, bad=None if second == 20 else "a")
+        answer = judge.judge(place, "needs", [condition("a")], now, {"n": second})
+        if answer.told is not None:
+            told.append((second, answer.told.verdict))
+            place = replace(place, judged={"needs": answer.told})
+    assert told == [
+        (0, Verdict.VIOLATED),
+        (10, Verdict.VIOLATED),
+        (20, Verdict.SATISFIED),
+        (21, Verdict.VIOLATED),
+    ]
+
+
+def test_the_gravest_comes_first() -> None:
+    answer = Judge(FakeFreshness()).judge(
+        AT, "opens_when", [condition("soak"), condition("a")], view(bad="a"), {}
+    )
+    assert [each.condition for each in answer.holding_back] == ["a", "soak"]
+
+
+def test_nothing_asked_for_holds() -> None:
+    assert Judge(FakeFreshness()).judge(AT, "needs", [], view(), {}).holds

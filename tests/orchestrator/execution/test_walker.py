@@ -1,0 +1,801 @@
+"""A walk, look by look: real trail and real rules; hooks, lock and askers do as the test says.
+
+Whether hooks, lock and askers do what is said of them here is tested with real ones elsewhere.
+"""
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from migration.assessment.conditions import Condition, DataSource, View
+from migration.assessment.currency import CURRENT
+from migration.assessment.hazards import hazards
+from migration.image.summary import BrokerSummary, Mode, Phase
+from migration.observed.znode_codec import ZkController
+from migration.observed.zookeeper import ZooKeeperImage
+from orchestrator.audit import AuditLog
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Body, Person
+from orchestrator.audit.execution.running_step import Home, RunningStep
+from orchestrator.audit.execution.state import Place, Stage
+from orchestrator.audit.execution.trail import Trail
+from orchestrator.config.models import ClusterEntry
+from orchestrator.errors import FencedOff
+from orchestrator.execution.executor import Standing, Walker
+from orchestrator.execution.judge import Judge
+from orchestrator.execution.locks.store_lock import Held, NotHeld
+from orchestrator.execution.step_fields import Fields
+from orchestrator.execution.steps import Steps
+from orchestrator.hooks.files import End, Outcome
+from orchestrator.hooks.runs import Ended, Hook, Look, NotStarted, Running, Unknown
+from orchestrator.runbook.load import parse
+from orchestrator.runbook.loaded import Loaded
+from tests.scenes.night import NOW_MS, cluster, held, kraft, migrating
+
+HOME = Home(host="ops1", id="0" * 32)
+ANNA = Person(who="anna", login="anna", host="ops1")
+BORIS = Person(who="boris", login="boris", host="ops1")
+
+RUNBOOK = """
+runbook: 1
+name: small
+title: A small one
+explain: For tests.
+checkpoints:
+  - id: brokers-kraft
+    title: Brokers into KRaft mode
+    explain: One at a time.
+    for_each: broker
+    already: ["broker_mode(broker, kraft)"]
+    needs: [nothing_held]
+    step: {name: enter-kraft, manual: "On {host}: restart broker {broker} of {cluster}."}
+    opens_when: ["broker_mode(broker, kraft)", "assignments_complete(broker)"]
+    rollback: back
+  - id: finalize
+    title: Finalize
+    explain: No way back.
+    needs: [nothing_held, soak(200ms)]
+    step: {name: finalize, manual: Finalize now.}
+    opens_when: [finalized]
+    approval: {people: 2}
+    irreversible: true
+    rollback: back
+rollbacks:
+  - id: back
+    title: Back
+    explain: To migration mode.
+    checkpoints:
+      - id: brokers-back
+        title: Brokers back
+        explain: One at a time.
+        for_each: broker
+        already: ["broker_mode(broker, migrating)"]
+        step: {name: leave-kraft, manual: "On {host}: take broker {broker} back."}
+        opens_when: ["broker_mode(broker, migrating)"]
+"""
+
+
+class Fresh:
+    """Everything is fresh at once."""
+
+    def keep(self, conditions: Sequence[Condition]) -> None:
+        pass
+
+    def want(self, conditions: Sequence[Condition], since_ms: int) -> None:
+        pass
+
+    def is_fresh(
+        self, conditions: Sequence[Condition], since_ms: int, without: Collection[DataSource]
+    ) -> bool:
+        del conditions, since_ms, without
+        return True
+
+
+class Outside:
+    """Hooks, their runs and the lock, as the test wants them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.by_hook = frozenset({"enter-kraft", "finalize", "leave-kraft"})
+        self.started: list[tuple[str, tuple[str, ...], Mapping[str, str]]] = []
+        self.now: Look = Running(started_ms=NOW_MS)
+        self.lost: str | None = None
+        self.token = 1
+        self.recorded: RunningStep | None = None
+        self.reachable = True
+
+    def hook(
+        self, step: str, fields: Mapping[str, str], environment: Mapping[str, str]
+    ) -> Hook | None:
+        if step not in self.by_hook:
+            return None
+        argv = ("do", step, fields.get("broker", "-"), "--password", "hush-hush")
+        return Hook(argv=argv, timeout_s=60, environment=environment)
+
+    def start(self, run_id: str, hook: Hook) -> None:
+        self.started.append((run_id, hook.argv, hook.environment))
+        self.now = Running(started_ms=NOW_MS)
+
+    def look(self, run_id: str) -> Look:
+        assert self.now == NotStarted() or run_id == self.started[-1][0]
+        return self.now
+
+    def begin(self, step: RunningStep, *, zookeeper_stands: bool) -> Held | NotHeld:
+        assert zookeeper_stands
+        assert self.recorded is None
+        if self.lost is not None:
+            return NotHeld(why=self.lost)
+        self.recorded = step
+        return Held(token=1, until_s=math.inf)
+
+    def running(self, *, zookeeper_stands: bool) -> RunningStep | None:
+        del zookeeper_stands
+        return self.recorded
+
+    def end(self, step: RunningStep) -> bool:
+        assert step == self.recorded
+        if self.reachable:
+            self.recorded = None
+        return self.reachable
+
+    def ends(self, exit_code: int) -> None:
+        output = self.folder / "output"
+        output.write_text("it said this\n")
+        outcome = Outcome(
+            end=End.EXITED,
+            exit_code=exit_code,
+            started_ms=NOW_MS,
+            ended_ms=NOW_MS + 5,
+            output_bytes=13,
+            left_out_bytes=0,
+        )
+        self.now = Ended(outcome=outcome, output=output)
+
+
+class Night:
+    """One cluster, its trail, and whoever walks it."""
+
+    def __init__(self, folder: Path, *, by_hand: bool = False, runbook: str = RUNBOOK) -> None:
+        self.loaded: Loaded = parse(runbook, folder / "small.yaml")
+        self.log = AuditLog.open(folder / "audit.db")
+        self.trail = Trail(self.log, "prod")
+        self.outside = Outside(folder)
+        self.by_hand = by_hand
+        self.now_ms = NOW_MS
+        self.brokers: tuple[BrokerSummary, ...] = (migrating(1), migrating(2))
+        self.phase = Phase.HYBRID
+        self.begin()
+        self.walker = self.take_up()
+
+    def begin(self) -> None:
+        """Begin a walk through the runbook."""
+        began = entries.WalkBegan(
+            runbook="small", sha256=self.loaded.sha256, by=ANNA, reason="tonight"
+        )
+        self.say(began)
+
+    def begin_again(self) -> None:
+        """Abort the walk, and begin another while the orchestrator goes on."""
+        self.say(entries.Aborted(by=ANNA, reason="enough"))
+        self.begin()
+
+    def take_up(self) -> Walker:
+        """What a new orchestrator does."""
+        fence = self.trail.take_fence("test", self.now_ms)
+        self.walker = Walker(
+            loaded=self.loaded,
+            trail=self.trail,
+            fence=fence,
+            judge=Judge(Fresh()),
+            steps=lambda tell: Steps(
+                fields=Fields(ClusterEntry(name="prod")),
+                commands=None if self.by_hand else self.outside,
+                runs=self.outside,
+                lock=self.outside,
+                home=HOME,
+                environment={"KRAFTGATE_CLUSTER": "prod"},
+                tell=tell,
+            ),
+        )
+        return self.walker
+
+    def view(self) -> View:
+        controller = ZkController(id=3000, kraft_epoch=1, claimed_ms=NOW_MS)
+        seen = ZooKeeperImage(seen_ms=self.now_ms, controller=controller)
+        summary = replace(cluster(self.phase, *self.brokers), zookeeper=seen)
+        return View(
+            summary=summary,
+            now_ms=self.now_ms,
+            stall_after_ms=300_000,
+            not_current={},
+            hazards=hazards(summary, self.now_ms, CURRENT),
+        )
+
+    def look(self, times: int = 1) -> Standing:
+        found = None
+        for _ in range(times):
+            self.now_ms += 250
+            found = self.walker.tick(self.view(), {"metadata_log": {"offset": 7}})
+        assert found is not None
+        return found
+
+    def settle(self) -> Standing:
+        """Look until nothing changes any more."""
+        for _ in range(30):
+            before = self.log.entries("prod")[-1].sequence
+            standing = self.look(2)
+            if self.log.entries("prod")[-1].sequence == before:
+                return standing
+        raise AssertionError("it does not come to rest")
+
+    def say(self, body: Body) -> None:
+        self.trail.tell(body, self.now_ms)
+
+    def place(self, id_: str) -> Place:
+        walk = self.trail.walk()
+        assert walk is not None
+        return walk.place(id_)
+
+    def kinds(self) -> list[str]:
+        return [each.kind for each in self.log.entries("prod")]
+
+
+@pytest.fixture
+def night(tmp_path: Path) -> Iterator[Night]:
+    night = Night(tmp_path)
+    yield night
+    night.log.close()
+
+
+def into_kraft(night: Night, broker: int) -> None:
+    night.outside.ends(0)
+    night.brokers = tuple(
+        replace(kraft(broker), epoch=900 + broker) if each.id == broker else each
+        for each in night.brokers
+    )
+    night.settle()
+
+
+def test_one_broker_at_a_time_until_the_gate_of_each_holds(night: Night) -> None:
+    standing = night.settle()
+    assert standing.stop == "brokers-kraft[1]"
+    assert [argv[:3] for _, argv, _ in night.outside.started] == [("do", "enter-kraft", "1")]
+    environment = night.outside.started[0][2]
+    assert environment["KRAFTGATE_BROKER"] == "1"
+    assert environment["KRAFTGATE_CHECKPOINT"] == "brokers-kraft[1]"
+    night.outside.ends(0)
+    night.brokers = (held(1), migrating(2))
+    standing = night.settle()
+    assert standing.stop == "brokers-kraft[1]"
+    assert "replicas without a directory" in standing.holds[0]
+    assert len(night.outside.started) == 1
+    into_kraft(night, 1)
+    assert night.outside.started[-1][1][:3] == ("do", "enter-kraft", "2")
+    into_kraft(night, 2)
+    assert night.place("brokers-kraft").stage is Stage.PASSED
+
+
+def test_the_trail_says_what_is_done_before_it_is_done(night: Night) -> None:
+    def started_only_after_it_was_told(run_id: str, hook: Hook) -> None:
+        assert night.place("brokers-kraft[1]").run == run_id
+        told = [e for e in night.log.entries("prod") if e.kind == "step_started"]
+        assert told[-1].body["argv"] == ["do", "enter-kraft", "1", "--password", "[redacted]"]
+        assert told[-1].body["facts"] == {"metadata_log": {"offset": 7}}
+        assert hook.argv[-1] == "hush-hush"
+        begun(run_id, hook)
+
+    begun = night.outside.start
+    night.outside.start = started_only_after_it_was_told  # type: ignore[method-assign]
+    night.look(4)
+    assert night.kinds().count("step_started") == 1
+
+
+def test_a_failed_hook_is_not_repeated_unasked(night: Night) -> None:
+    night.settle()
+    night.outside.ends(1)
+    standing = night.settle()
+    assert "the hook ended with exit code 1" in standing.holds[0]
+    into_kraft(night, 1)  # the cluster even looks as if it were done: the hook said it failed
+    assert night.place("brokers-kraft[1]").stage is Stage.ASKS
+    assert len(night.outside.started) == 1
+    night.say(
+        entries.StepDecided(
+            checkpoint="brokers-kraft[1]", decision="done", by=ANNA, reason="I looked"
+        )
+    )
+    night.settle()
+    assert night.place("brokers-kraft[1]").stage is Stage.PASSED
+
+
+def test_a_repeated_step_is_a_new_run(night: Night) -> None:
+    night.settle()
+    night.outside.ends(1)
+    night.settle()
+    night.say(
+        entries.StepDecided(
+            checkpoint="brokers-kraft[1]", decision="repeat", by=ANNA, reason="mended"
+        )
+    )
+    night.settle()
+    runs = [run for run, _, _ in night.outside.started]
+    assert len(runs) == len(set(runs)) == 2
+
+
+def test_an_unknown_end_is_told_by_the_cluster_or_asked(night: Night) -> None:
+    night.settle()
+    gone = Unknown(started_ms=NOW_MS, still_running=(), output=Path("none"))
+    night.outside.now = gone
+    assert "nobody knows how the hook ended" in night.settle().holds[0]
+    night.brokers = (kraft(1), migrating(2))
+    night.settle()
+    assert night.place("brokers-kraft[1]").how == "opened"
+
+
+def test_an_orchestrator_that_was_gone_before_the_start_begins_the_step_anew(night: Night) -> None:
+    night.settle()
+    night.take_up()
+    night.outside.now = NotStarted()
+    night.settle()
+    assert "step_not_started" in night.kinds()
+    assert len(night.outside.started) == 2
+
+
+def test_a_new_orchestrator_waits_for_the_hook_that_runs(night: Night) -> None:
+    night.settle()
+    night.take_up()
+    assert night.settle().holds == ("the hook of brokers-kraft[1] to end",)
+    into_kraft(night, 1)
+    assert night.place("brokers-kraft[1]").stage is Stage.PASSED
+    assert [argv[2] for _, argv, _ in night.outside.started] == ["1", "2"]
+
+
+def test_a_new_walk_waits_for_the_hook_that_the_aborted_one_left_running(night: Night) -> None:
+    night.settle()
+    night.begin_again()
+    standing = night.settle()
+    assert standing.holds == ("the hook of brokers-kraft[1] to end: an earlier walk started it",)
+    assert len(night.outside.started) == 1
+    gone = Unknown(started_ms=NOW_MS, still_running=(4711,), output=Path("none"))
+    night.outside.now = gone
+    assert "the processes 4711 of the hook" in night.settle().holds[0]
+    night.outside.ends(1)
+    night.settle()
+    assert [argv[2] for _, argv, _ in night.outside.started] == ["1", "1"]
+
+
+def test_the_one_that_came_later_is_the_only_one_that_acts(night: Night) -> None:
+    first = night.walker
+    night.take_up()
+    with pytest.raises(FencedOff):
+        first.tick(night.view(), {})
+    assert night.outside.started == []
+
+
+def test_without_the_lock_no_step_is_begun(night: Night) -> None:
+    night.outside.lost = "its ZooKeeper session is lost"
+    standing = night.settle()
+    assert standing.holds == ("the lock of the orchestrator: its ZooKeeper session is lost",)
+    assert night.outside.started == []
+    assert night.kinds().count("lock_lost") == 1
+    night.outside.lost = None
+    night.settle()
+    assert night.outside.started
+
+
+ELSEWHERE = RunningStep(
+    checkpoint="brokers-kraft[1]",
+    run="9-brokers-kraft[1]-1",
+    host="ops2",
+    home="1" * 32,
+    since_ms=NOW_MS,
+    ends_ms=NOW_MS + 70_000,
+)
+
+
+def test_a_step_is_recorded_while_its_hook_may_run(night: Night) -> None:
+    night.settle()
+    step = night.outside.recorded
+    assert step is not None
+    assert (step.checkpoint, step.run) == ("brokers-kraft[1]", night.outside.started[0][0])
+    assert (step.host, step.home) == (HOME.host, HOME.id)
+    assert step.ends_ms - step.since_ms == 70_000
+    night.outside.ends(1)
+    night.settle()
+    assert night.outside.recorded is None
+    assert night.place("brokers-kraft[1]").stage is Stage.ASKS
+
+
+def test_while_a_hook_of_another_orchestrator_may_run_nothing_is_begun(night: Night) -> None:
+    """It is asked for, once, until its record is removed where it began."""
+    night.outside.recorded = ELSEWHERE
+    standing = night.settle()
+    assert standing.stop == "brokers-kraft[1]"
+    assert standing.holds[0].startswith(
+        "a decision: the step of brokers-kraft[1], begun on ops2 at 2026-09-21T14:13:20.000Z"
+    )
+    assert "kraftgate decide 'brokers-kraft[1]' --ended --reason ..." in standing.holds[0]
+    assert standing.walk.elsewhere == ELSEWHERE
+    assert night.kinds().count("step_elsewhere") == 1
+    assert night.outside.started == []
+    night.outside.recorded = None
+    night.settle()
+    assert night.kinds().count("step_elsewhere_ended") == 1
+    assert len(night.outside.started) == 1
+
+
+def test_a_person_decides_that_the_hook_of_another_orchestrator_has_ended(night: Night) -> None:
+    night.outside.recorded = ELSEWHERE
+    night.outside.reachable = False
+    night.settle()
+    night.begin_again()
+    ended = entries.StepElsewhereEnded(step=ELSEWHERE, by=ANNA, reason="ps shows nothing")
+    night.say(ended)
+    assert night.settle().holds[0].startswith("ZooKeeper, to remove the record of the step of")
+    assert night.outside.started == []
+    night.outside.reachable = True
+    night.settle()
+    assert len(night.outside.started) == 1
+    later = ELSEWHERE.model_copy(update={"since_ms": NOW_MS + 1})
+    night.outside.ends(0)
+    night.settle()
+    night.outside.recorded = later
+    into_kraft(night, 1)
+    assert night.settle().holds[0].startswith("a decision: ")
+
+
+def test_a_step_recorded_and_never_started_is_begun_by_the_next_orchestrator(night: Night) -> None:
+    """It was killed between the record and the trail's entry."""
+    night.outside.recorded = ELSEWHERE.model_copy(update={"host": HOME.host, "home": HOME.id})
+    night.outside.now = NotStarted()
+    night.settle()
+    assert len(night.outside.started) == 1
+
+
+def test_the_record_of_an_unknown_end_is_kept_until_it_is_decided(night: Night) -> None:
+    night.settle()
+    night.outside.now = Unknown(started_ms=NOW_MS, still_running=(), output=Path("none"))
+    night.settle()
+    assert night.outside.recorded is not None
+    assert night.place("brokers-kraft[1]").stage is Stage.ASKS
+    night.say(
+        entries.StepDecided(
+            checkpoint="brokers-kraft[1]", decision="repeat", by=ANNA, reason="it is gone"
+        )
+    )
+    night.settle()
+    assert len(night.outside.started) == 2
+
+
+def test_paused_no_step_is_begun_and_the_one_under_way_ends(night: Night) -> None:
+    night.settle()
+    night.say(entries.Paused(by=BORIS, reason="a call"))
+    into_kraft(night, 1)
+    standing = night.settle()
+    assert standing.stop == "brokers-kraft[2]"
+    assert standing.holds[0] == "paused by boris: a call"
+    assert len(night.outside.started) == 1
+    night.say(entries.Resumed(by=BORIS, reason="on"))
+    night.settle()
+    assert len(night.outside.started) == 2
+
+
+def test_by_hand_it_says_what_to_do_and_waits_for_the_cluster(tmp_path: Path) -> None:
+    night = Night(tmp_path, by_hand=True)
+    night.brokers = (replace(migrating(1), host="kafka1"), migrating(2))
+    night.settle()
+    assert night.place("brokers-kraft[1]").shown == "On kafka1: restart broker 1 of prod."
+    night.brokers = (kraft(1), migrating(2))
+    night.settle()
+    assert night.place("brokers-kraft[1]").stage is Stage.PASSED
+    assert night.place("brokers-kraft[2]").stage is Stage.SHOWN
+    night.log.close()
+
+
+def test_by_hand_with_a_gate_that_holds_already_the_person_says_when_it_is_done(
+    tmp_path: Path,
+) -> None:
+    text = RUNBOOK.replace("opens_when: [finalized]", "opens_when: [nothing_held]")
+    night = Night(tmp_path, by_hand=True, runbook=text)
+    at_finalize(night)
+    approve(night, ANNA)
+    approve(night, BORIS)
+    standing = night.settle()
+    assert night.place("finalize").stage is Stage.SHOWN
+    assert "your word that the step is done" in standing.holds[0]
+    night.say(
+        entries.StepDecided(checkpoint="finalize", decision="done", by=ANNA, reason="I did it")
+    )
+    night.settle()
+    assert night.place("finalize").stage is Stage.PASSED
+    night.log.close()
+
+
+def test_a_restart_in_zookeeper_mode_has_no_offset(night: Night) -> None:
+    night.settle()
+    back = replace(migrating(2), mode=Mode.ZOOKEEPER, registered_offset=None, epoch=4711)
+    night.brokers = (migrating(1), back)
+    night.settle()
+    walk = night.trail.walk()
+    assert walk is not None
+    assert "registered anew in zookeeper mode, while the walk" in walk.unexpected[-1][1]
+
+
+def test_who_was_restarted_out_of_turn_is_told_and_waited_for(night: Night) -> None:
+    night.settle()
+    night.brokers = (migrating(1), held(2, epoch=4711))
+    night.settle()
+    walk = night.trail.walk()
+    assert walk is not None
+    assert "broker 2 registered anew in kraft mode" in walk.unexpected[-1][1]
+    assert len(night.outside.started) == 1
+    night.brokers = (migrating(1), kraft(2, epoch=4711))
+    into_kraft(night, 1)
+    assert night.place("brokers-kraft[2]").how == "already"
+    assert len(night.outside.started) == 1
+
+
+def at_finalize(night: Night) -> None:
+    night.brokers, night.phase = (kraft(1), kraft(2)), Phase.DUAL_WRITE
+    assert night.settle().stop == "finalize"
+
+
+def approve(night: Night, by: Person, checkpoint: str = "finalize") -> None:
+    from orchestrator.execution.approvals import basis
+
+    view = night.view()
+    now = basis(view.summary, view.hazards, night.loaded.sha256)
+    night.say(entries.Approved(checkpoint=checkpoint, by=by, reason="ok", basis=now))
+
+
+def test_two_people_must_approve_what_cannot_be_taken_back(night: Night) -> None:
+    at_finalize(night)
+    approve(night, ANNA)
+    approve(night, ANNA)
+    assert "approval by 2 people (anna did)" in night.settle().holds[-1]
+    assert night.outside.started == []
+    approve(night, BORIS)
+    night.settle()
+    assert night.outside.started[-1][1][1] == "finalize"
+    night.phase = Phase.FINALIZED
+    night.outside.ends(0)
+    night.settle()
+    walk = night.trail.walk()
+    assert walk is not None
+    assert walk.outcome == "completed"
+
+
+def test_one_login_that_approves_under_two_names_is_one_person(night: Night) -> None:
+    at_finalize(night)
+    approve(night, ANNA)
+    approve(night, ANNA.model_copy(update={"who": "boris"}))
+    assert "approval by 2 people (boris (login anna) did)" in night.settle().holds[-1]
+    assert night.outside.started == []
+
+
+def execute(night: Night, checkpoint: str) -> None:
+    night.say(
+        entries.StepDecided(checkpoint=checkpoint, decision="execute", by=ANNA, reason="tired")
+    )
+
+
+def test_a_shown_step_is_handed_to_its_hook_after_its_guards_and_not_unasked(night: Night) -> None:
+    night.by_hand = True
+    night.take_up()
+    night.settle()
+    assert night.place("brokers-kraft[1]").stage is Stage.SHOWN
+    night.by_hand = False
+    night.take_up()
+    assert "kraftgate decide 'brokers-kraft[1]' --execute" in night.settle().holds[-1]
+    assert night.outside.started == []
+    night.brokers = (migrating(1), held(2))
+    execute(night, "brokers-kraft[1]")
+    assert night.settle().holds[0].startswith("nothing_held")
+    assert night.outside.started == []
+    night.brokers = (migrating(1), migrating(2))
+    night.settle()
+    assert [argv[:3] for _, argv, _ in night.outside.started] == [("do", "enter-kraft", "1")]
+
+
+def test_a_step_that_is_handed_over_in_another_state_is_approved_again(night: Night) -> None:
+    night.by_hand = True
+    night.take_up()
+    at_finalize(night)
+    approve(night, ANNA)
+    approve(night, BORIS)
+    night.settle()
+    assert night.place("finalize").stage is Stage.SHOWN
+    night.by_hand = False
+    night.take_up()
+    night.brokers = (kraft(1), kraft(2, epoch=4711))
+    execute(night, "finalize")
+    assert "approval by 2 people" in night.settle().holds[-1]
+    assert night.outside.started == []
+    approve(night, ANNA)
+    approve(night, BORIS)
+    night.settle()
+    assert [argv[1] for _, argv, _ in night.outside.started] == ["finalize"]
+
+
+def test_a_step_without_a_hook_is_not_said_to_have_one(night: Night) -> None:
+    night.outside.by_hook = frozenset()
+    assert "--execute" not in str(night.settle().holds)
+    execute(night, "brokers-kraft[1]")
+    night.settle()
+    assert night.place("brokers-kraft[1]").stage is Stage.SHOWN
+
+
+def test_an_approval_ends_with_the_state_it_was_given_for(night: Night) -> None:
+    at_finalize(night)
+    approve(night, ANNA)
+    night.settle()
+    night.brokers = (kraft(1), kraft(2, epoch=4711))
+    night.look()
+    approve(night, BORIS)
+    standing = night.settle()
+    assert "approval by 2 people (boris did)" in standing.holds[-1]
+    (expired,) = [e for e in night.log.entries("prod") if e.kind == "approvals_expired"]
+    assert "broker 2" in str(expired.body["changed"])
+
+
+def test_the_way_back_has_its_own_checkpoints(night: Night) -> None:
+    night.settle()
+    into_kraft(night, 1)
+    night.outside.ends(1)
+    night.settle()
+    night.say(entries.RollbackBegan(path="back", at="brokers-kraft[2]", by=ANNA, reason="lag"))
+    standing = night.settle()
+    assert standing.stop == "brokers-back[1]"
+    assert night.outside.started[-1][1][:3] == ("do", "leave-kraft", "1")
+    night.outside.ends(0)
+    night.brokers = (replace(migrating(1), epoch=990), migrating(2))
+    night.settle()
+    walk = night.trail.walk()
+    assert walk is not None
+    assert walk.outcome == "rolled-back"
+    assert walk.place("brokers-back[2]").how == "already"
+
+
+def test_a_runbook_that_was_changed_under_the_walk_holds_it(night: Night) -> None:
+    night.loaded = parse(RUNBOOK + "# longer\n", night.outside.folder / "small.yaml")
+    night.take_up()
+    assert "was changed since this walk began" in night.look().holds[0]
+    assert night.outside.started == []
+
+
+FINAL = """
+runbook: 1
+name: final
+title: What destroys data
+explain: For tests.
+checkpoints:
+  - id: stop
+    title: Stop it
+    explain: Nothing may come between this and the next.
+    needs: [nothing_held, soak(10s)]
+    step: {name: finalize, manual: Stop it.}
+    opens_when: [nothing_held]
+    approval: {people: 1}
+    destructive: true
+    rollback: none
+    rollback_reason: It is a test.
+  - id: remove
+    title: Remove it
+    explain: At once.
+    step: {name: enter-kraft, manual: Remove it.}
+    opens_when: [nothing_held, soak(10s)]
+    approval: {people: 1, given_at: stop}
+    destructive: true
+    rollback: none
+    rollback_reason: It is a test.
+"""
+
+
+@pytest.fixture
+def final(tmp_path: Path) -> Iterator[Night]:
+    night = Night(tmp_path, runbook=FINAL)
+    night.brokers, night.phase = (kraft(1), kraft(2)), Phase.DUAL_WRITE
+    yield night
+    night.log.close()
+
+
+def steps_of(night: Night) -> list[str]:
+    return [argv[1] for _, argv, _ in night.outside.started]
+
+
+def test_what_destroys_data_waits_for_its_soak_and_for_a_person(final: Night) -> None:
+    assert any(each.startswith("soak(10s)") for each in final.settle().holds)
+    final.look(50)
+    standing = final.settle()
+    assert standing.holds == ("approval by a person: kraftgate approve 'stop' --reason ...",)
+    assert standing.people == 1
+    assert steps_of(final) == []
+    approve(final, ANNA, "stop")
+    final.settle()
+    assert steps_of(final) == ["finalize"]
+
+
+def test_a_soak_that_is_interrupted_begins_anew(final: Night) -> None:
+    approve(final, ANNA, "stop")
+    final.look(30)
+    final.brokers = (kraft(1), held(2))
+    final.look()
+    final.brokers = (kraft(1), kraft(2))
+    final.look()
+    approve(final, ANNA, "stop")
+    final.look(30)
+    assert steps_of(final) == []
+    final.look(20)
+    assert steps_of(final) == ["finalize"]
+
+
+def test_a_repeated_step_soaks_again(final: Night) -> None:
+    final.look(50)
+    approve(final, ANNA, "stop")
+    final.look(2)
+    final.outside.ends(1)
+    final.look(100)
+    final.say(entries.StepDecided(checkpoint="stop", decision="repeat", by=ANNA, reason="again"))
+    assert any(each.startswith("soak(10s)") for each in final.look(2).holds)
+    final.look(50)
+    assert steps_of(final) == ["finalize", "finalize"]
+
+
+def test_what_held_before_a_step_does_not_count_for_the_soak_after_it(final: Night) -> None:
+    stopped(final)
+    final.look(100)  # the second hook runs: its gate holds all the while, and nobody looks
+    final.outside.ends(0)
+    assert final.look(4).stop == "remove"
+    assert final.place("remove").stage is Stage.STEP_DONE
+    final.look(50)
+    assert final.place("remove").stage is Stage.PASSED
+
+
+def stopped(night: Night) -> None:
+    """The first step was approved and done; the second one runs."""
+    night.look(50)
+    approve(night, ANNA, "stop")
+    night.look(3)
+    night.outside.ends(0)
+    night.settle()
+    assert night.place("stop").stage is Stage.PASSED
+    assert steps_of(night) == ["finalize", "enter-kraft"]
+
+
+def test_one_approval_covers_two_steps_that_nothing_may_come_between(final: Night) -> None:
+    stopped(final)
+    assert final.place("remove").approvals == ()
+
+
+def test_an_approval_that_was_not_given_there_is_asked_for_here(final: Night) -> None:
+    final.settle()
+    final.say(entries.CheckpointSkipped(checkpoint="stop", by=ANNA, reason="done by hand"))
+    standing = final.settle()
+    assert (standing.stop, standing.people) == ("remove", 1)
+    assert "approval by a person: kraftgate approve 'remove'" in standing.holds[-1]
+    approve(final, ANNA, "remove")
+    final.settle()
+    assert steps_of(final) == ["enter-kraft"]
+
+
+def test_an_approval_of_an_earlier_checkpoint_expires_before_a_step_was_begun(
+    final: Night,
+) -> None:
+    final.settle()
+    approve(final, ANNA, "stop")
+    final.say(entries.CheckpointSkipped(checkpoint="stop", by=ANNA, reason="done by hand"))
+    final.brokers = (kraft(1), kraft(2, epoch=4711))
+    standing = final.settle()
+    assert (standing.stop, standing.people) == ("remove", 1)
+    assert steps_of(final) == []
+    (expired,) = [e for e in final.log.entries("prod") if e.kind == "approvals_expired"]
+    assert expired.body["checkpoint"] == "stop"
+
+
+def test_which_brokers_there_are_must_be_known(night: Night) -> None:
+    view = replace(night.view(), not_current={DataSource.METADATA_LOG: "it is stale"})
+    standing = night.walker.tick(view, {})
+    assert standing is not None
+    assert "which brokers there are is not known" in standing.holds[0]

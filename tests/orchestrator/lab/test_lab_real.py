@@ -1,0 +1,113 @@
+"""The lab against real Kafka: a failed directory, and nothing left behind.
+
+A whole migration by the lab is in tests/migration/assessment/checks/test_real_phases.py.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import yaml
+
+from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.errors import HomeInUseError, WrongStateError
+
+pytestmark = pytest.mark.lab
+
+_KRAFTGATE_LAB = [sys.executable, "-c", "from orchestrator.cli.lab.lab import lab; lab()"]
+
+
+@pytest.fixture
+def kraft() -> Iterator[Lab]:
+    """A native cluster: one controller, two brokers with two directories."""
+    with Lab(LabSpec(brokers=2, directories=2, controllers=1)) as lab:
+        lab.start_kraft()
+        yield lab
+
+
+def test_a_failed_directory_is_noticed_and_healed(kraft: Lab) -> None:
+    kraft.create_topic("orders", 8, 2)
+    kraft.fail_directory(2, 1)
+    assert kraft.wait_directory_noticed(2, 1) is True
+    kraft.stop(2)
+    kraft.heal_directory(2, 1)
+    kraft.start(2)
+    kraft.wait_in_sync()
+    assert kraft.failed_directories("broker-2") == ()
+    with pytest.raises(WrongStateError, match="runs already"):
+        kraft.start(2)
+    with pytest.raises(WrongStateError, match="no ZooKeeper"):
+        kraft.wait_copied()
+
+
+def test_three_controllers_survive_the_loss_of_the_active_one() -> None:
+    with Lab(LabSpec(brokers=0, controllers=3)) as lab:
+        lab.start_kraft()
+        first = lab.active_controller()
+        lab.freeze(f"controller-{first}")
+        second = lab.active_controller()
+        assert second != first
+        lab.thaw(f"controller-{first}")
+        lab.wait_quorum_caught_up()
+
+
+def test_a_home_serves_one_lab(tmp_path: Path) -> None:
+    (tmp_path / "something").touch()
+    with pytest.raises(HomeInUseError):
+        Lab(LabSpec(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGKILL, -9)]
+)
+def test_no_process_outlives_the_command(tmp_path: Path, ending: signal.Signals, code: int) -> None:
+    home = tmp_path / "home"
+    command = [*_KRAFTGATE_LAB, "start", "--home", str(home), "--brokers", "1", "--topics", "1"]
+    with (tmp_path / "start.log").open("w") as log:
+        environment = os.environ | {"TERM": "dumb"}
+        holder = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+    try:
+        wait_ready(holder, tmp_path / "start.log")
+        assert yaml.safe_load((home / "kraftgate.yaml").read_text())["cluster"]["name"] == "lab"
+        assert run(home, "freeze", "broker-1").returncode == 0
+        status = json.loads(run(home, "status", "--json").stdout)
+        states = {process["name"]: process["state"] for process in status["processes"]}
+        assert states == {
+            "zookeeper": "running",
+            "controller-3000": "not started",
+            "broker-1": "frozen",
+        }
+        members = [psutil.Process(p["pid"]) for p in status["processes"] if p["pid"]]
+        assert len(members) == 2
+    finally:
+        holder.send_signal(ending)
+        assert holder.wait(90) == code
+    _, alive = psutil.wait_procs(members, timeout=120)
+    assert alive == []
+    assert run(home, "status").returncode == 1
+
+
+def run(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*_KRAFTGATE_LAB, *arguments, "--home", str(home)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def wait_ready(holder: "subprocess.Popen[bytes]", log: Path) -> None:
+    """The last of the lines that say what to do next, each a line of its own."""
+    deadline = time.monotonic() + 180
+    while "Ctrl-C stops it all." not in log.read_text().splitlines():
+        assert holder.poll() is None, log.read_text()
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.2)

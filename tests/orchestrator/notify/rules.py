@@ -1,0 +1,66 @@
+"""The alert rules, and promtool's tests of them, as they are written."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from tests.support.prometheus import promtool
+
+RUNBOOKS: Final = Path(__file__).parents[3] / "runbooks"
+RULES: Final = RUNBOOKS / "prometheus" / "kraftgate.rules.yaml"
+TESTS: Final = tuple(sorted((RUNBOOKS / "prometheus" / "tests").glob("*.test.yaml")))
+
+
+@dataclass(frozen=True)
+class Alert:
+    """One alerting rule."""
+
+    name: str
+    expr: str
+    severity: str
+    annotations: Mapping[str, str]
+
+
+def rules() -> list[dict[str, Any]]:
+    content = yaml.safe_load(RULES.read_text("utf-8"))
+    return [rule for group in content["groups"] for rule in group["rules"]]
+
+
+def alerts() -> tuple[Alert, ...]:
+    return tuple(
+        Alert(rule["alert"], rule["expr"], rule["labels"]["severity"], rule["annotations"])
+        for rule in rules()
+        if "alert" in rule
+    )
+
+
+def expected(fires: bool) -> Iterator[tuple[str, str]]:
+    """The alerts, with their severity where they fire, that promtool's tests expect so."""
+    for file in TESTS:
+        for test in yaml.safe_load(file.read_text("utf-8"))["tests"]:
+            for each in test.get("alert_rule_test", ()):
+                if not each["exp_alerts"] and not fires:
+                    yield each["alertname"], ""
+                for one in each["exp_alerts"] if fires else ():
+                    yield each["alertname"], one["exp_labels"]["severity"]
+
+
+def run_against(text: str, name: str, folder: Path) -> tuple[int, str]:
+    """Run one of promtool's tests against these rules instead."""
+    (folder / "tests").mkdir()
+    (folder / RULES.name).write_text(text, "utf-8")
+    copy = folder / "tests" / f"{name}.test.yaml"
+    copy.write_text((RULES.parent / "tests" / copy.name).read_text("utf-8"), "utf-8")
+    return promtool("test", "rules", copy)
+
+
+def metrics_in(expr: str) -> dict[str, set[str]]:
+    """The metrics that an expression names, with the labels that it selects them by."""
+    found: dict[str, set[str]] = {}
+    for name, selector in re.findall(r"(kraftgate_\w+)(?:\{([^}]*)\})?", expr):
+        found.setdefault(name, set()).update(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", selector))
+    return found

@@ -1,0 +1,196 @@
+"""The condition of each alert: scenes in which it holds, and scenes at its limits."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from migration.assessment.alerts import RULES, Alert, AlertFacts
+from migration.assessment.conditions import DataSource, View
+from migration.assessment.execution import Execution
+from migration.assessment.hazards import Action, HazardKind
+from migration.image.summary import BrokerSummary, Mode, Phase, UnfencedEarly
+from migration.observed.source_status import SourceStatus
+from migration.values.severity import Severity
+from tests.migration.assessment.conditions.views import (
+    NOW,
+    STALL_MS,
+    all_disks,
+    broker,
+    counts,
+    directory,
+    disks,
+    seen,
+    stale,
+)
+from tests.orchestrator.notify.scenes import ANSWERED, SOURCES, hazard, looked, scene, with_hazards
+
+LOG, ZOOKEEPER, LOG_DIRS = SOURCES
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+EARLY = UnfencedEarly(pending=12, duration_ms=None)
+OFFLINE = disks(3, directory("/d1", error=56), directory("/d2"))
+
+
+def of(*brokers: BrokerSummary, **changes: object) -> View:
+    """A view without hazards: those have rows of their own."""
+    return replace(seen(*brokers, **changes), hazards=())
+
+
+def held(since_ms: int | None = STALL_MS, **changes: object) -> BrokerSummary:
+    """A broker that was held so many ms ago and has made no progress since."""
+    registered_ms = None if since_ms is None else NOW - since_ms
+    pending = counts(assigned=20, unassigned=12)
+    one = broker(3, held=True, registered_ms=registered_ms, replicas=pending)
+    return replace(one, **changes)  # type: ignore[arg-type]
+
+
+def waiting(*registered_ms_ago: int | None) -> View:
+    brokers = (
+        broker(
+            id_, Mode.MIGRATING, epoch=None if ago is None else 9, registered_ms=NOW - (ago or 0)
+        )
+        for id_, ago in enumerate(registered_ms_ago)
+    )
+    return of(*brokers, phase=Phase.PRE_MIGRATION)
+
+
+def began(of_phase: View, ms_ago: int) -> AlertFacts:
+    return scene(of_phase, phase_began_ms=NOW - ms_ago)
+
+
+def source(which: DataSource, status: SourceStatus, of_it: View | None = None) -> AlertFacts:
+    unseen = scene(stale(which, of=of_it or of()))
+    return replace(unseen, sources={**unseen.sources, which: status})
+
+
+def forbids(kind: HazardKind, severity: Severity = Severity.CRITICAL) -> View:
+    return with_hazards(hazard(kind, blocks=Action.RESTART, severity=severity))
+
+
+def finalize(kind: HazardKind, phase: Phase) -> View:
+    view = with_hazards(hazard(kind, blocks=Action.FINALIZE))
+    return replace(view, summary=replace(view.summary, phase=phase))
+
+
+def walk(checkpoint: str | None = "copy", **changes: object) -> AlertFacts:
+    return scene(of(), execution=Execution(at_ms=NOW, checkpoint=checkpoint, **changes))  # type: ignore[arg-type]
+
+
+def alerts(one: AlertFacts) -> Mapping[tuple[str, str], Alert]:
+    found = (each.alert for each in looked(one).all.values())
+    return {(each.name.removeprefix("Kraftgate"), str(each.severity)): each for each in found}
+
+
+NEVER = SourceStatus(observed_ms=NOW)
+REFUSED = SourceStatus(observed_ms=NOW, error="the cluster id differs")
+HOLDS = [
+    ("AssignmentStalled", "warning", scene(of(held(STALL_MS + 1)))),
+    ("AssignmentStalled", "warning", scene(of(held(None)))),
+    ("AssignmentStalled", "critical", scene(of(held(3 * STALL_MS + 1)))),
+    ("BrokerHeldTooLong", "warning", scene(of(held(HOUR_MS // 2 + 1)))),
+    ("BrokerUnfencedEarly", "warning", scene(of(held(unfenced_early=EARLY)))),
+    ("LogDirOffline", "warning", scene(of(disks=all_disks(OFFLINE)))),
+    ("HazardBlocksRestart", "critical", scene(forbids(HazardKind.RESTART_LOSES_REPLICAS))),
+    (
+        "HazardBlocksRestart",
+        "warning",
+        scene(forbids(HazardKind.HALTED_IN_MIGRATION, Severity.WARNING)),
+    ),
+    ("BrokersNotRegistered", "warning", scene(waiting(2 * HOUR_MS, HOUR_MS + 1))),
+    ("BrokersNotRegistered", "warning", began(waiting(None), HOUR_MS + 1)),
+    ("HybridTooLong", "warning", began(of(phase=Phase.HYBRID), DAY_MS + 1)),
+    ("DualWriteStuck", "critical", scene(finalize(HazardKind.DUAL_WRITE_STUCK, Phase.DUAL_WRITE))),
+    ("FinalizeBlocked", "warning", scene(finalize(HazardKind.CONTENT_DIFFERS, Phase.HYBRID))),
+    (
+        "FinalizeBlocked",
+        "warning",
+        scene(finalize(HazardKind.FINALIZE_TOO_EARLY, Phase.DUAL_WRITE)),
+    ),
+    (
+        "StaleMigrationZnode",
+        "critical",
+        scene(with_hazards(hazard(HazardKind.STALE_MIGRATION_ZNODE, blocks=Action.MIGRATE))),
+    ),
+    ("HarmDone", "critical", scene(with_hazards(hazard(HazardKind.RECORDS_LOST, blocks=None)))),
+    ("StepNeedsDecision", "critical", walk(asks="the hook ended with 1")),
+    ("CheckpointViolated", "warning", walk(violated=("nothing_held: broker 3 is held",))),
+    ("StreamStale", "critical", source(LOG, ANSWERED)),
+    ("StreamStale", "critical", source(LOG, REFUSED)),
+    ("StreamStale", "warning", source(ZOOKEEPER, ANSWERED)),
+    ("StreamStale", "warning", source(LOG_DIRS, REFUSED)),
+]
+DOES_NOT_HOLD = [
+    ("AssignmentStalled", "warning", scene(of(held(STALL_MS)))),
+    ("AssignmentStalled", "warning", scene(stale(LOG, of=of(held(HOUR_MS))))),
+    ("AssignmentStalled", "critical", scene(of(held(3 * STALL_MS)))),
+    ("BrokerHeldTooLong", "warning", scene(of(held(HOUR_MS // 2)))),
+    ("BrokerHeldTooLong", "warning", scene(stale(LOG, of=of(held(HOUR_MS))))),
+    ("BrokerUnfencedEarly", "warning", scene(of(held(unfenced_early=EARLY, fenced=True)))),
+    ("BrokerUnfencedEarly", "warning", scene(stale(LOG, of=of(held(unfenced_early=EARLY))))),
+    ("LogDirOffline", "warning", scene(stale(LOG_DIRS, of=of(disks=all_disks(OFFLINE))))),
+    (
+        "LogDirOffline",
+        "warning",
+        scene(of(disks=all_disks(replace(OFFLINE, unreachable="no", log_dirs=())))),
+    ),
+    (
+        "HazardBlocksRestart",
+        "critical",
+        scene(forbids(HazardKind.HALTED_IN_MIGRATION, Severity.WARNING)),
+    ),
+    ("HazardBlocksRestart", "warning", scene(forbids(HazardKind.UNFENCED_EARLY, Severity.WARNING))),
+    ("HazardBlocksRestart", "warning", scene(with_hazards(hazard(severity=Severity.WARNING)))),
+    ("BrokersNotRegistered", "warning", scene(waiting(2 * HOUR_MS, HOUR_MS))),
+    ("BrokersNotRegistered", "warning", began(waiting(None), HOUR_MS)),
+    (
+        "BrokersNotRegistered",
+        "warning",
+        scene(replace(waiting(2 * HOUR_MS), summary=of(phase=Phase.HYBRID).summary)),
+    ),
+    ("BrokersNotRegistered", "warning", scene(stale(LOG, of=waiting(2 * HOUR_MS)))),
+    ("HybridTooLong", "warning", began(of(phase=Phase.HYBRID), DAY_MS)),
+    ("HybridTooLong", "warning", began(of(phase=Phase.DUAL_WRITE), DAY_MS + 1)),
+    ("HybridTooLong", "warning", began(stale(LOG, of=of(phase=Phase.HYBRID)), DAY_MS + 1)),
+    ("DualWriteStuck", "critical", scene(finalize(HazardKind.CONTENT_DIFFERS, Phase.DUAL_WRITE))),
+    ("FinalizeBlocked", "warning", scene(finalize(HazardKind.DUAL_WRITE_STUCK, Phase.DUAL_WRITE))),
+    ("FinalizeBlocked", "warning", scene(finalize(HazardKind.FINALIZE_TOO_EARLY, Phase.HYBRID))),
+    ("StaleMigrationZnode", "critical", scene(with_hazards(hazard()))),
+    ("HarmDone", "critical", scene(with_hazards(hazard(HazardKind.RECORDS_LOST)))),
+    (
+        "HarmDone",
+        "critical",
+        scene(
+            with_hazards(
+                hazard(HazardKind.ONE_DIRECTORY_LEFT, blocks=None, severity=Severity.WARNING)
+            )
+        ),
+    ),
+    ("StepNeedsDecision", "critical", walk()),
+    ("StepNeedsDecision", "critical", walk(None, asks="the hook ended with 1")),
+    ("CheckpointViolated", "warning", walk()),
+    ("CheckpointViolated", "warning", walk(None, violated=("nothing_held: broker 3 is held",))),
+    ("StreamStale", "critical", source(LOG, NEVER)),
+    ("StreamStale", "critical", source(LOG, ANSWERED, of(phase=Phase.ROLLED_BACK))),
+    ("StreamStale", "critical", source(ZOOKEEPER, ANSWERED)),
+    ("StreamStale", "warning", source(LOG, ANSWERED)),
+    ("StreamStale", "warning", source(LOG_DIRS, NEVER)),
+]
+
+
+@pytest.mark.parametrize(("name", "severity", "one"), HOLDS)
+def test_its_condition_holds(name: str, severity: str, one: AlertFacts) -> None:
+    found = alerts(one)[name, severity]
+    assert found.labels["cluster"] == "prod"
+    assert "prod" in found.description
+
+
+@pytest.mark.parametrize(("name", "severity", "one"), DOES_NOT_HOLD)
+def test_its_condition_does_not_hold(name: str, severity: str, one: AlertFacts) -> None:
+    assert (name, severity) not in alerts(one)
+
+
+def test_every_alert_has_a_scene_of_both_kinds() -> None:
+    every = {(rule.name.removeprefix("Kraftgate"), str(rule.severity)) for rule in RULES}
+    assert {(name, severity) for name, severity, _ in HOLDS} == every
+    assert {(name, severity) for name, severity, _ in DOES_NOT_HOLD} == every

@@ -1,0 +1,259 @@
+"""When an alert stands, look by look: pending first, over only when that is known."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migration.assessment.alerts import NO_ALERTS, AlertStates, advance
+from migration.assessment.alerts.lifecycle import GAP_MS_MAX
+from migration.assessment.conditions import DataSource, View
+from migration.assessment.execution import Execution
+from migration.assessment.hazards import Action, HazardKind
+from migration.image.summary import Phase, Progress
+from migration.values.severity import Severity
+from orchestrator.run.alert_file import WRITE_EVERY_MS, AlertFile, read
+from tests.migration.assessment.conditions.views import (
+    NOW,
+    STALL_MS,
+    all_disks,
+    broker,
+    counts,
+    directory,
+    disks,
+    seen,
+    stale,
+    view,
+    views,
+    zookeeper,
+)
+from tests.orchestrator.notify.scenes import (
+    MINUTE_MS,
+    SOURCES,
+    STALE,
+    hazard,
+    looked,
+    names,
+    only,
+    scene,
+    with_hazards,
+)
+
+STUCK = with_hazards(hazard())
+"""Its rule's time is a minute."""
+
+
+def held(**changes: object) -> View:
+    one = broker(3, held=True, replicas=counts(assigned=20, unassigned=12))
+    return replace(seen(replace(one, **changes)), hazards=())  # type: ignore[arg-type]
+
+
+def at(of: View, *, every_ms: int, until_ms: int) -> AlertStates:
+    return looked(*(scene(of, at_ms=ms) for ms in range(0, until_ms + 1, every_ms)))
+
+
+def test_it_is_pending_for_its_rules_time() -> None:
+    assert names(at(STUCK, every_ms=1000, until_ms=MINUTE_MS - 1000)) == []
+    found = only(at(STUCK, every_ms=1000, until_ms=MINUTE_MS))
+    assert (found.found_ms, found.active_since_ms, found.is_known) == (NOW, NOW + MINUTE_MS, True)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        HazardKind.RESTART_LOSES_REPLICAS,
+        HazardKind.DIRECTORY_FAILED_UNDER_PENDING,
+        HazardKind.DIRECTORY_IDS,
+        HazardKind.ZOOKEEPER_WIPED,
+    ],
+)
+def test_an_alert_that_blocks_a_restart_is_active_at_once(kind: HazardKind) -> None:
+    """A service manager restarts a halted broker within seconds."""
+    found = only(looked(scene(with_hazards(hazard(kind, blocks=Action.RESTART)))))
+    assert (found.alert.name, found.alert.severity, found.active_since_ms) == (
+        "KraftgateHazardBlocksRestart",
+        Severity.CRITICAL,
+        NOW,
+    )
+
+
+def test_what_comes_and_goes_while_it_is_pending_begins_anew() -> None:
+    on, off = scene(STUCK, at_ms=30_000), scene(at_ms=40_000)
+    found = looked(scene(STUCK), on, off, scene(STUCK, at_ms=60_000))
+    assert only(found).found_ms == NOW + 60_000
+
+
+@pytest.mark.parametrize("gap_ms", [GAP_MS_MAX + 1, -1])
+def test_what_nobody_looked_at_does_not_count_as_time(gap_ms: int) -> None:
+    found = looked(scene(STUCK), scene(STUCK, at_ms=gap_ms))
+    assert only(found).found_ms == NOW + gap_ms
+    stands = at(STUCK, every_ms=1000, until_ms=MINUTE_MS)
+    later = advance(stands, scene(STUCK, at_ms=MINUTE_MS + gap_ms))
+    assert only(later).active_since_ms == NOW + MINUTE_MS, "what stands, stands"
+
+
+def test_a_hazard_is_over_only_when_everything_is_known_that_would_show_it() -> None:
+    stands = at(STUCK, every_ms=1000, until_ms=MINUTE_MS)
+    for source in SOURCES:
+        unseen = scene(stale(source), at_ms=MINUTE_MS)
+        (left,) = advance(stands, unseen).active()
+        assert (left.active_since_ms, left.is_known) == (NOW + MINUTE_MS, False)
+    assert advance(stands, scene(at_ms=MINUTE_MS)).all == {}
+
+
+def test_what_is_found_again_after_it_was_not_known_goes_on() -> None:
+    stands = at(STUCK, every_ms=1000, until_ms=MINUTE_MS)
+    blind = advance(stands, scene(not_current=STALE, at_ms=MINUTE_MS + 1))
+    again = advance(blind, scene(STUCK, at_ms=MINUTE_MS + 2))
+    assert only(again).active_since_ms == NOW + MINUTE_MS
+    assert only(again).is_known
+
+
+@given(views(), views())
+def test_nothing_is_over_while_nothing_is_known(before: View, after: View) -> None:
+    """Whatever stood, and whatever was last read: stale data ends no alert but of sources."""
+    stood = looked(scene(before, phase_began_ms=NOW - 10**9))
+    stood = replace(
+        stood, all={k: replace(each, active_since_ms=NOW) for k, each in stood.all.items()}
+    )
+    unseen = scene(after, not_current=STALE, at_ms=MINUTE_MS)
+    left = {
+        each.alert.name for key, each in stood.all.items() if key not in advance(stood, unseen).all
+    }
+    assert left <= {"KraftgateStreamStale"}
+
+
+@given(views(), st.sets(st.sampled_from(SOURCES)))
+def test_what_is_pending_is_not_known_to_stand(of: View, gone: set[DataSource]) -> None:
+    found = looked(scene(of, not_current=dict.fromkeys(gone, "it is stale")))
+    assert all(each.is_known for each in found.all.values())
+    assert {each.alert.fingerprint for each in found.all.values()} == set(found.all)
+
+
+def test_a_stall_counts_from_the_last_progress() -> None:
+    """Slow is not stopped."""
+    last = Progress(assigned=20, first_ms=NOW - 10**6, last_ms=NOW - STALL_MS)
+    slow = held(registered_ms=NOW - 10**6, progress=last)
+    assert names(looked(scene(slow))) == []
+    assert names(looked(scene(slow, at_ms=1))) == ["AssignmentStalled"]
+    assert names(looked(scene(slow, at_ms=2 * STALL_MS + 1))) == ["AssignmentStalled"] * 2
+
+
+def test_a_stall_is_as_long_as_it_is_configured() -> None:
+    slow = replace(held(registered_ms=NOW - 150_000), stall_after_ms=140_000)
+    found = looked(scene(slow))
+    assert names(found) == ["AssignmentStalled"]
+    assert only(found).alert.severity is Severity.WARNING
+    assert names(looked(scene(slow, at_ms=280_000)))[:2] == ["AssignmentStalled"] * 2
+
+
+def test_a_broker_without_times_stalls_as_long_as_it_is_seen_so() -> None:
+    timeless = held(registered_ms=None)
+    assert names(at(timeless, every_ms=30_000, until_ms=STALL_MS - 30_000)) == []
+    stalled = at(timeless, every_ms=30_000, until_ms=STALL_MS)
+    assert names(stalled) == ["AssignmentStalled"]
+    assert "for 5m 0s." in stalled.active()[0].alert.description
+    going = held(registered_ms=None, progress=Progress(assigned=1, first_ms=NOW, last_ms=NOW))
+    assert advance(stalled, scene(going, at_ms=STALL_MS)).all == {}
+
+
+def test_a_directory_of_a_silent_broker_is_not_known_to_be_back() -> None:
+    broken = disks(3, directory("/d1", error=56), directory("/d2"))
+    stands = looked(
+        *(scene(seen(disks=all_disks(broken)), at_ms=ms) for ms in range(0, 31_000, 1000))
+    )
+    assert "LogDirOffline" in names(stands)
+    well = replace(broken, log_dirs=(directory("/d1"), directory("/d2")))
+    silent = replace(well, unreachable="it does not answer")
+    for now, left in (
+        (scene(seen(disks=all_disks(silent)), at_ms=31_000), True),
+        (scene(seen(disks=all_disks(well)), at_ms=31_000), False),
+        (scene(seen(broker(1), disks=all_disks(silent)), at_ms=31_000), False),
+        (scene(stale(DataSource.LOG_DIRS), at_ms=31_000), True),
+    ):
+        assert ("LogDirOffline" in names(advance(stands, now))) is left
+
+
+def test_once_zookeeper_rules_again_nobody_is_held() -> None:
+    stands = looked(scene(held(registered_ms=NOW - STALL_MS - 1)))
+    assert names(stands) == ["AssignmentStalled"]
+    back = seen(zookeeper=zookeeper(kraft=False), phase=Phase.ROLLED_BACK)
+    gone = {DataSource.METADATA_LOG: "no controller answers"}
+    assert names(advance(stands, scene(back, not_current=gone))) == []
+    assert names(advance(stands, scene(not_current=gone))) == ["AssignmentStalled"]
+
+
+def test_a_walk_that_says_nothing_any_more_still_needs_its_decision() -> None:
+    asks = Execution(at_ms=NOW + 30_000, checkpoint="copied", asks="the hook ended with 1")
+    stands = looked(*(scene(execution=asks, at_ms=ms) for ms in range(0, 31_000, 1000)))
+    assert names(stands) == ["StepNeedsDecision"]
+    silent = Execution(at_ms=NOW, checkpoint="copied")
+    assert names(advance(stands, scene(execution=silent, at_ms=40_000))) == ["StepNeedsDecision"]
+    told = Execution(at_ms=NOW + 40_000, checkpoint="copied")
+    assert names(advance(stands, scene(execution=told, at_ms=40_000))) == []
+
+
+def test_the_most_urgent_come_first() -> None:
+    found = looked(
+        scene(
+            replace(
+                held(registered_ms=NOW - 10**7),
+                hazards=(hazard(HazardKind.RECORDS_LOST, blocks=None), hazard()),
+            )
+        )
+    )
+    every = replace(found, all={k: replace(v, active_since_ms=NOW) for k, v in found.all.items()})
+    severities = [each.alert.severity for each in every.active()]
+    assert severities == sorted(severities)
+    assert names(every)[0] == "AssignmentStalled"
+
+
+def test_a_fingerprint_is_of_name_and_labels_alone() -> None:
+    early = only(looked(scene(held(registered_ms=NOW - STALL_MS - 1)))).alert
+    later = only(looked(scene(held(registered_ms=NOW - STALL_MS - 5000)))).alert
+    assert early.description != later.description
+    assert early.fingerprint == later.fingerprint
+    assert replace(early, labels={**early.labels, "broker": "4"}).fingerprint != early.fingerprint
+    assert replace(early, name="KraftgateX").fingerprint != early.fingerprint
+
+
+@given(views(), views(), st.booleans())
+def test_the_next_run_goes_on_where_the_last_one_was(
+    tmp_path_factory: pytest.TempPathFactory, first: View, second: View, stood: bool
+) -> None:
+    file = tmp_path_factory.mktemp("kept") / "alerts.json"
+    before = looked(scene(first))
+    if stood:
+        every = {key: replace(each, active_since_ms=NOW) for key, each in before.all.items()}
+        before = replace(before, all=every)
+    AlertFile(file).keep(before)
+    assert read(file) == before
+    assert advance(read(file), scene(second)) == advance(before, scene(second))
+
+
+def test_what_is_kept_is_written_when_it_changes_and_now_and_then(tmp_path: Path) -> None:
+    file = tmp_path / "alerts.json"
+    keeper = AlertFile(file)
+    first = looked(scene(STUCK))
+    keeper.keep(first)
+    keeper.keep(advance(first, scene(STUCK, at_ms=1000)))
+    assert read(file) == first
+    later = advance(first, scene(STUCK, at_ms=WRITE_EVERY_MS))
+    keeper.keep(later)
+    assert read(file) == later
+    over = advance(later, scene(at_ms=WRITE_EVERY_MS + 1000))
+    keeper.keep(over)
+    assert read(file) == over
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"standings": 3}', '{"standings": {"all": {"x": {}}}}'])
+def test_what_cannot_be_read_was_never_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "alerts.json").write_text(text)
+    assert read(tmp_path / "alerts.json") == NO_ALERTS
+    assert read(tmp_path / "none.json") == NO_ALERTS
+
+
+def test_nothing_stands_where_nothing_is_wrong() -> None:
+    assert looked(scene(view())).all == {}

@@ -1,0 +1,104 @@
+"""The alert rules: by the mixins' conventions, on metrics that exist, tested by promtool.
+
+What each alert fires on is in `runbooks/prometheus/tests/`, in promtool's own form, so that
+whoever changes a threshold runs them without Kraftgate's tests.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from orchestrator.views.metrics.collector import metrics
+from tests.orchestrator.notify.rules import (
+    RULES,
+    TESTS,
+    Alert,
+    alerts,
+    expected,
+    metrics_in,
+    rules,
+    run_against,
+)
+from tests.support.prometheus import promtool
+
+ALERTS = alerts()
+NAMES = sorted({each.name for each in ALERTS})
+
+
+@pytest.mark.prometheus
+def test_promtool_finds_nothing_to_mend() -> None:
+    code, said = promtool("check", "rules", "--lint-fatal", RULES)
+    assert code == 0, said
+
+
+@pytest.mark.prometheus
+def test_every_expectation_of_the_unit_tests_holds() -> None:
+    assert len(TESTS) == 2
+    code, said = promtool("test", "rules", *TESTS)
+    assert code == 0, said
+
+
+CHANGES = [
+    ("alerts", "for: 2m", "for: 105s"),
+    ("alerts", "for: 5m", "for: 6m"),
+    ("alerts", 'StreamStale", severity="critical"} == 1', 'StreamStale", severity="warning"} == 1'),
+    ("alerts", "time() - kraftgate_alert_since", "kraftgate_alert_since"),
+    ("itself", "last_look_timestamp_seconds < 60", "last_look_timestamp_seconds < 6000"),
+    ("itself", "last_look_timestamp_seconds > 60", "last_look_timestamp_seconds > 6000"),
+    ("itself", "or on (job, instance, cluster, source) (", "and on (job, instance) ("),
+]
+
+
+@pytest.mark.prometheus
+@pytest.mark.parametrize(("file", "was", "made"), CHANGES)
+def test_a_change_of_a_rule_fails_a_unit_test(
+    file: str, was: str, made: str, tmp_path: Path
+) -> None:
+    text = RULES.read_text("utf-8")
+    assert was in text
+    code, said = run_against(text.replace(was, made), file, tmp_path)
+    assert code == 1
+    assert "exp:" in said, "it must fail for what fires, not for how it is written"
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda each: f"{each.name}-{each.severity}")
+def test_each_rule_reads_its_own_alert_from_the_gauge(alert: Alert) -> None:
+    """So no condition has a second implementation in PromQL."""
+    own = f'{{alertname="{alert.name}", severity="{alert.severity}"}}'
+    expr = re.sub(r"\s+", " ", alert.expr).replace("{ ", "{").replace(" }", "}").strip()
+    active, age = f"kraftgate_alert{own} == 1", f"kraftgate_alert_since_timestamp_seconds{own}"
+    if alert.name == "KraftgateStreamStale":
+        assert expr.startswith(f"{active} or ")
+    elif alert.name != "KraftgateOrchestratorDown":
+        assert expr in (active, f"time() - {age}")
+
+
+def test_each_alert_is_shown_to_fire_and_not_to_fire() -> None:
+    fire, quiet = set(expected(fires=True)), {name for name, _ in expected(fires=False)}
+    assert fire == {(each.name, each.severity) for each in ALERTS}
+    assert quiet == set(NAMES)
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda each: f"{each.name}-{each.severity}")
+def test_each_alert_says_what_a_person_needs(alert: Alert) -> None:
+    assert re.fullmatch(r"Kraftgate[A-Z][A-Za-z]+", alert.name)
+    assert alert.severity in {"critical", "warning", "info"}
+    assert alert.annotations.keys() == {"summary", "description", "runbook_url"}
+    assert "{{" not in alert.annotations["summary"]
+    assert "{{ $labels.cluster }}" in alert.annotations["description"]
+    assert alert.annotations["runbook_url"] == (
+        f"https://kraftgate.example/runbooks/alerts/{alert.name}.md"
+    )
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.get("alert", rule.get("record")))
+def test_each_rule_is_on_metrics_and_labels_that_exist(rule: dict[str, str]) -> None:
+    declared = {each.name: {*each.labels, "job", "instance"} for each in metrics()}
+    named = metrics_in(rule["expr"])
+    assert named.keys() <= declared.keys()
+    for name, labels in named.items():
+        assert labels <= declared[name], name
+    known = {label for labels in declared.values() for label in labels}
+    templates = set(re.findall(r"\$labels\.(\w+)", str(rule.get("annotations", ""))))
+    assert templates <= known

@@ -1,0 +1,100 @@
+"""Every source must speak of the cluster that is meant; else `run` ends and names the ids."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from migration.observed.source_status import NO_STATUS, SourceStatus
+from migration.observed.znode_codec import cluster_id_of
+from orchestrator.cli.run import follow_and_show
+from orchestrator.config.load import load_config, parse_config
+from orchestrator.errors import ConfigError, ExitCode
+from orchestrator.run.assessed import Tick
+from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.identity import require_one_cluster
+from orchestrator.views.terminal.live import Stop
+from tests.orchestrator.run.test_run import gate
+from tests.scenes.night import FRESH, HYBRID, NOW_MS
+from tests.support.assessing import assessed
+from tests.support.fake_store import FakeFollowing, FakeStore, write_status
+
+BARE = "cluster: {name: prod}\n"
+WITH_ID = "cluster: {name: prod, id: ours}\n"
+
+
+def says(cluster_id: str | None) -> SourceStatus:
+    return replace(FRESH, observed_ms=NOW_MS, cluster_id=cluster_id)
+
+
+def told(
+    controllers: str | None = None, zookeeper: str | None = None, brokers: str | None = None
+) -> ClusterRead:
+    return replace(
+        HYBRID, status=says(controllers), zookeeper=says(zookeeper), log_dirs=says(brokers)
+    )
+
+
+def check(text: str, one: ClusterRead, since_ms: int = NOW_MS) -> None:
+    config = parse_config(text, Path("kraftgate.yaml"))
+    found = assessed(one, NOW_MS, of=config.clusters[0])
+    require_one_cluster(config, Tick(at_ms=NOW_MS, clusters=(found,)), since_ms)
+
+
+@pytest.mark.parametrize(
+    ("text", "one", "said"),
+    [
+        (WITH_ID, told(controllers="theirs"), "`id`: ours, the controllers: theirs"),
+        (WITH_ID, told("ours", "theirs"), "the controllers: ours, ZooKeeper (/cluster/id): theirs"),
+        (WITH_ID, told("ours", brokers="theirs"), "the brokers: theirs"),
+        (BARE, told("one", "two"), "the controllers: one, ZooKeeper (/cluster/id): two"),
+    ],
+)
+def test_ids_that_differ_are_named(text: str, one: ClusterRead, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        check(text, one)
+    assert caught.value.code is ExitCode.USAGE
+    assert str(caught.value).startswith("kraftgate.yaml: cluster prod: several cluster ids: ")
+    assert said in str(caught.value)
+    assert "correct `id` or the addresses" in str(caught.value)
+
+
+@pytest.mark.parametrize("one", [told(), told("ours"), told("ours", "ours", "ours")])
+def test_ids_that_agree_or_are_not_known_yet_pass(one: ClusterRead) -> None:
+    check(WITH_ID, one)
+    check(BARE, one)
+
+
+def test_what_an_earlier_process_was_told_does_not_count() -> None:
+    check(WITH_ID, told("theirs"), since_ms=NOW_MS + 1)
+    check(WITH_ID, replace(HYBRID, status=NO_STATUS))
+
+
+def test_run_ends_and_does_not_try_again(config_file: Path, store: FakeStore) -> None:
+    del store
+    config_file.write_text(config_file.read_text().replace("name: prod", "name: prod, id: ours"))
+
+    def answered(_poll: int) -> None:
+        write_status(config_file.parent / "state", "prod", says("theirs"))
+
+    query = FakeFollowing(answered)
+    with Stop() as stop, pytest.raises(ConfigError, match="`id`: ours, the controllers: theirs"):
+        follow_and_show(load_config(config_file), gate(None), stop, query.follow)
+    assert query.polls == 1
+    assert query.stopped
+
+
+@pytest.mark.parametrize(
+    ("data", "id_"),
+    [
+        (b'{"version":"1","id":"abc"}', "abc"),
+        (b'{"id":5}', None),
+        (b"[1]", None),
+        (b"\xff", None),
+        (b"", None),
+        (None, None),
+        (b"[" * 100_000, None),
+    ],
+)
+def test_the_znode_may_hold_anything(data: bytes | None, id_: str | None) -> None:
+    assert cluster_id_of(data) == id_

@@ -1,0 +1,188 @@
+"""No screen, number, alert or record derives a hazard from what a source said before a restart."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from migration.assessment.conditions import DataSource, Verdict, parse
+from migration.assessment.hazards import HazardKind
+from migration.image.summary import ClusterSummary, Phase
+from migration.observed.log_dirs import DisksImage
+from migration.observed.source_status import SourceStatus, to_json
+from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
+from orchestrator.api.status import status_json
+from orchestrator.audit import AuditLog
+from orchestrator.audit.run_spans import stood
+from orchestrator.config.load import Config, parse_config
+from orchestrator.run.assessed import Assessed, Tick
+from orchestrator.run.assessor import Assessor
+from orchestrator.run.reader import Reader
+from orchestrator.run.recorder import SETTLE_MS, Chronicle
+from orchestrator.views.terminal.lines import changes
+from orchestrator.views.terminal.live import picture
+from tests.migration.assessment.conditions.views import disks, migration, zookeeper
+from tests.orchestrator.views.metrics.scraping import scrape
+from tests.scenes.night import FRESH, NOW_MS, cluster, kraft
+from tests.support.fake_store import FakeStore
+
+STUCK = str(HazardKind.DUAL_WRITE_STUCK)
+KILLED_MS = NOW_MS - 600_000
+CONFIG = """cluster: {name: prod}
+zookeeper: {connect: 'z1:2181'}
+controllers: {bootstrap: 'c1:9093'}
+brokers: {bootstrap: 'b1:9092'}
+state_dir: state
+"""
+LIVE = SourceStatus(observed_ms=NOW_MS - 200, last_reply_ms=NOW_MS - 400)
+BEFORE = zookeeper(seen_ms=KILLED_MS - 3_600_000, migration=migration(written_ms=KILLED_MS - 2_000))
+"""As the process that was killed left it in the store."""
+
+
+def dual_write(seen: ZooKeeperImage) -> ClusterSummary:
+    at_work = cluster(Phase.DUAL_WRITE, kraft(1))
+    return replace(at_work, zookeeper=seen, disks=DisksImage(brokers={1: disks(1)}))
+
+
+class Restarted:
+    """A process that follows `prod` again; the store has what the one before left there."""
+
+    def __init__(self, folder: Path, seen: ZooKeeperImage) -> None:
+        self.config: Config = parse_config(CONFIG, folder / "kraftgate.yaml")
+        self._store = FakeStore()
+        self._store.summaries["prod"] = dual_write(seen)
+        self.log = AuditLog.open(self.config.state_dir / "audit.db")
+        reader = Reader(self.config, newest=1, opener=lambda _: self._store)
+        self._assessor = Assessor(self.config, reader, once=True)
+        self.chronicle = Chronicle(self.config, self.log, self._assessor.reported_before_ms)
+
+    def look(self, zookeeper: SourceStatus, at_ms: int = NOW_MS) -> Assessed:
+        """Assess everything as each command does."""
+        ago_ms = at_ms - NOW_MS
+        for name, status in (("source", FRESH), ("zookeeper", zookeeper), ("log_dirs", LIVE)):
+            replied_ms = status.last_reply_ms
+            now = replace(
+                status,
+                observed_ms=status.observed_ms + ago_ms,
+                last_reply_ms=None if replied_ms is None else replied_ms + ago_ms,
+            )
+            file = self.config.state_dir / "clusters" / "prod" / f"{name}.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(to_json(now)))
+        (one,) = self._assessor.tick(at_ms).clusters
+        return one
+
+    def told(self, one: Assessed) -> Mapping[str, str]:
+        """What each consumer says, as text."""
+        for at_ms in (one.now_ms, one.now_ms + SETTLE_MS):
+            self.record(one, at_ms)
+        console = Console(width=120)
+        with console.capture() as screen:
+            console.print(picture(one, 120))
+        lines = changes(None, one)
+        scraped = scrape(one)
+        return {
+            "view": " ".join(each.kind for each in one.hazards),
+            "terminal": screen.get(),
+            "lines": "\n".join(lines),
+            "status": json.dumps(status_json(one)),
+            "metrics": str(
+                [labels for labels, value in scraped["kraftgate_hazard"].items() if value]
+                if "kraftgate_hazard" in scraped
+                else []
+            ),
+            "alerts": str([e.alert.name for e in one.assessment.alerts.all.values()]),
+            "audit trail": str([each.which for each in stood(self.log.entries("prod")).hazards]),
+        }
+
+    def record(self, one: Assessed, at_ms: int) -> None:
+        """Hand a tick to the audit trail, at another time."""
+        assessment = replace(
+            one.assessment, snapshot=replace(one.assessment.snapshot, now_ms=at_ms)
+        )
+        tick = Tick(at_ms=at_ms, clusters=(replace(one, assessment=assessment),))
+        self.chronicle.tick(tick)
+
+
+@pytest.fixture
+def restarted(tmp_path: Path) -> Iterator[Restarted]:
+    made = Restarted(tmp_path, BEFORE)
+    yield made
+    made.log.close()
+
+
+def says_stuck(told: Mapping[str, str]) -> list[str]:
+    words = (STUCK, "has not been written", "KraftgateDualWriteStuck")
+    return [who for who, text in told.items() if any(each in text for each in words)]
+
+
+NOT_CURRENT = {
+    "it has not connected yet": replace(LIVE, last_reply_ms=None, waiting="no server answers"),
+    "it reads everything": replace(LIVE, whole_since_ms=NOW_MS - 200),
+    "what it read is not in the store yet": replace(LIVE, whole_since_ms=NOW_MS - 8_000),
+}
+
+
+@pytest.mark.parametrize("why", NOT_CURRENT)
+def test_what_was_written_before_a_kill_is_no_silence_after_it(
+    restarted: Restarted, why: str
+) -> None:
+    one = restarted.look(NOT_CURRENT[why])
+    assert DataSource.ZOOKEEPER in one.currency.not_current
+    assert says_stuck(restarted.told(one)) == []
+    for text in ("no_hazard(finalize)", "dual_write_alive"):
+        assert parse(text).judge(one.assessment.view).verdict is Verdict.UNKNOWN
+
+
+def test_zookeeper_is_watched_for_the_whole_time_before_it_counts_as_silent(
+    tmp_path: Path,
+) -> None:
+    connected_ms = NOW_MS - BEACON_STALE_MS
+    again = Restarted(tmp_path, replace(BEFORE, seen_ms=connected_ms))
+    status = replace(LIVE, whole_since_ms=connected_ms)
+    one = again.look(status)
+    followed = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS)
+    assert not one.currency.not_current.keys() & set(followed)
+    assert says_stuck(again.told(one)) == []
+    for text in ("no_hazard(finalize)", "no_hazard(dual_write_stuck)", "dual_write_alive"):
+        found = parse(text).judge(one.assessment.view)
+        assert found.verdict is Verdict.UNKNOWN
+        assert "watched for less than 30 s" in found.reason
+    again.log.close()
+
+
+def test_silence_that_was_watched_is_a_hazard_to_everybody(tmp_path: Path) -> None:
+    connected_ms = NOW_MS - BEACON_STALE_MS - 1
+    again = Restarted(tmp_path, replace(BEFORE, seen_ms=connected_ms))
+    one = again.look(replace(LIVE, whole_since_ms=connected_ms))
+    told = again.told(one)
+    assert says_stuck(told) == [*told]
+    assert parse("dual_write_alive").judge(one.assessment.view).verdict is Verdict.VIOLATED
+    again.log.close()
+
+
+def test_a_recorded_fact_remains_a_hazard_and_says_how_old_it_is(tmp_path: Path) -> None:
+    gone = replace(BEFORE, migration=None, migration_copied=migration())
+    again = Restarted(tmp_path, gone)
+    one = again.look(NOT_CURRENT["it has not connected yet"])
+    (hazard,) = one.hazards
+    assert hazard.kind is HazardKind.DUAL_WRITE_STUCK
+    assert "/migration is gone" in hazard.text
+    assert hazard.evidence[0] == "as last known, not current: ZooKeeper (no server answers)"
+    assert parse("no_hazard(finalize)").judge(one.assessment.view).verdict is Verdict.VIOLATED
+    again.log.close()
+
+
+def test_a_hazard_whose_source_is_lost_has_no_recorded_end(tmp_path: Path) -> None:
+    connected_ms = NOW_MS - BEACON_STALE_MS - 1
+    again = Restarted(tmp_path, replace(BEFORE, seen_ms=connected_ms))
+    whole = replace(LIVE, whole_since_ms=connected_ms)
+    again.told(again.look(whole))
+    lost = again.look(NOT_CURRENT["it has not connected yet"], NOW_MS + 2 * SETTLE_MS)
+    again.record(lost, NOW_MS + 2 * SETTLE_MS)
+    (span,) = stood(again.log.entries("prod")).hazards
+    assert (span.which[0], span.ended_ms) == (STUCK, None)
+    again.log.close()

@@ -1,0 +1,256 @@
+"""Waiting for conditions: what is looked at before they are said to hold, and how it ends.
+
+The outside is faked, with its clock, because when it is asked is what is under test.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from migration.assessment.conditions import (
+    DataSource,
+    Finding,
+    TopicsSeen,
+    Verdict,
+    external,
+    parse,
+)
+from migration.assessment.polled import Polled
+from migration.image.summary import ClusterSummary, Phase
+from migration.observed.facts import LogDirSeen
+from migration.observed.log_dirs import BrokerDisks, DisksImage
+from migration.observed.probed import Unknown
+from orchestrator.config.load import parse_config
+from orchestrator.run.assessed import Tick
+from orchestrator.run.backlog import Backlogs
+from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.probes.background import EVERY_S, Asking
+from orchestrator.run.waiting import Found, Outcome, Waiting, World
+from tests.scenes.night import FRESH, NOW_MS, cluster, held, kraft
+from tests.support.assessing import tick
+
+CONFIG = """cluster: {name: prod}
+controllers: {bootstrap: 'c1:9093'}
+brokers: {bootstrap: 'b1:9092'}
+"""
+DONE = cluster(Phase.FINALIZED, kraft(3))
+HELD = cluster(Phase.HYBRID, held(3))
+
+
+def with_disks(summary: ClusterSummary, *, error: int = 0) -> ClusterSummary:
+    log_dir = LogDirSeen("/d1", error, None, None, 1, 1, 0, 0, None, None)
+    one = BrokerDisks(id=3, answered_ms=NOW_MS, log_dirs=(log_dir,))
+    return replace(summary, disks=DisksImage(brokers={3: one}))
+
+
+@dataclass
+class Outside:
+    """A cluster whose summary is the n-th of `summaries` at the n-th look, then the last one."""
+
+    summaries: Sequence[ClusterSummary]
+    looks_work: bool = True
+    answers: Callable[[float], Polled] = lambda _: Polled()
+    now_s: float = 0.0
+    looked: list[tuple[str, int | None, float]] = field(default_factory=list)
+    said: list[Found] = field(default_factory=list)
+    at_a_look_of_the_disks: ClusterSummary | None = None
+    not_followed: str | None = None
+    polled: int = 0
+    backlogs: Backlogs = field(default_factory=Backlogs)
+    _count: int = 0
+
+    def tick(self, now_ms: int) -> Tick:
+        summary = self.summaries[min(self._count, len(self.summaries) - 1)]
+        self._count += 1
+        live = replace(FRESH, observed_ms=now_ms, last_reply_ms=now_ms)
+        one = ClusterRead(summary=summary, events=(), status=live, log_dirs=live)
+        unread = self.backlogs.unread(one, now_ms)
+        if self.not_followed is not None:
+            unread = dict.fromkeys(DataSource, self.not_followed)
+        return tick([one], now_ms, unread=unread, polled=self.answers(self.now_s))
+
+    def look_at_disks(self, name: str, broker: int | None, timeout_s: float) -> bool:
+        self.looked.append((name, broker, timeout_s))
+        if self.at_a_look_of_the_disks is not None:
+            self.summaries = [self.at_a_look_of_the_disks]
+        if not self.looks_work:
+            self.now_s += timeout_s
+        return self.looks_work
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+    def ask_anew(self, *_: object) -> bool:
+        self.polled += 1
+        return True
+
+    def wait(self, *texts: str, timeout_s: float = 10.0, fail_fast: bool = False) -> Outcome:
+        world = World(
+            tick=self.tick,
+            look_at_disks=self.look_at_disks,
+            ask_anew=self.ask_anew,
+            say=self.said.append,
+            not_followed=lambda: self.not_followed,
+            clock_s=lambda: self.now_s,
+            now_ms=lambda: NOW_MS + int(self.now_s * 1000),
+            sleep=self.sleep,
+        )
+        entries = parse_config(CONFIG, Path("kraftgate.yaml")).clusters
+        conditions = [parse(text) for text in texts]
+        waiting = Waiting(entries, conditions, world)
+        return waiting.wait(timeout_s, fail_fast=fail_fast)
+
+
+def reasons(outcome: Outcome) -> list[str]:
+    return [each.reason for each in outcome.found["prod"]]
+
+
+def test_it_ends_at_the_look_at_which_all_hold() -> None:
+    outside = Outside([HELD, HELD, DONE])
+    outcome = outside.wait("finalized", "nothing_held")
+    assert outcome.verdict is Verdict.SATISFIED
+    assert outcome.waited_s == 1.0
+    assert not outside.looked  # neither needs the disks
+
+
+def test_it_says_what_it_waits_for_when_that_changes_and_only_then() -> None:
+    outside = Outside([HELD, HELD, HELD, cluster(Phase.DUAL_WRITE, kraft(3)), DONE])
+    outside.wait("finalized")
+    assert [each["prod"][0].reason for each in outside.said] == [
+        "the phase is hybrid",
+        "the phase is dual-write",
+        "the phase is finalized",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "summary", "verdict"),
+    [
+        ("finalized", HELD, Verdict.WAITING),
+        ("content_equal", HELD, Verdict.UNKNOWN),
+        ("hybrid", cluster(Phase.ROLLED_BACK), Verdict.VIOLATED),
+    ],
+)
+def test_at_the_end_of_its_time_the_worst_verdict_stands(
+    text: str, summary: ClusterSummary, verdict: Verdict
+) -> None:
+    outcome = Outside([summary]).wait("nothing_held", text, timeout_s=2.0)
+    assert outcome.verdict is verdict
+    assert outcome.waited_s == 2.0
+
+
+def test_with_fail_fast_what_needs_a_person_ends_it() -> None:
+    outside = Outside([HELD, cluster(Phase.ROLLED_BACK, kraft(3))])
+    outcome = outside.wait("finalized", fail_fast=True)
+    assert (outcome.verdict, outcome.waited_s) == (Verdict.VIOLATED, 0.5)
+
+
+def test_the_disks_are_looked_at_before_it_says_that_they_are_well() -> None:
+    outside = Outside([with_disks(DONE)])
+    assert outside.wait("log_dirs_online(3)").verdict is Verdict.SATISFIED
+    assert outside.looked == [("prod", 3, 2.0)]
+
+
+def test_a_directory_that_the_look_finds_bad_holds_it() -> None:
+    bad = with_disks(DONE, error=56)
+    outside = Outside([with_disks(DONE)], at_a_look_of_the_disks=bad)
+    outcome = outside.wait("log_dirs_online(3)")
+    assert outcome.verdict is Verdict.VIOLATED
+    assert reasons(outcome) == ["broker 3: /d1 is offline"]
+
+
+def test_disks_that_cannot_be_looked_at_are_not_known_to_be_well() -> None:
+    outside = Outside([with_disks(DONE)], looks_work=False)
+    outcome = outside.wait("finalized", "log_dirs_online(3)")
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert reasons(outcome) == [
+        "the phase is finalized",
+        "the disks could not be looked at now: is `kraftgate run` running?",
+    ]
+
+
+def test_brokers_that_conditions_name_apart_are_looked_at_together() -> None:
+    outside = Outside([with_disks(DONE)])
+    outside.wait("log_dirs_online(3)", "disks_agree", timeout_s=1.0)
+    outside.wait("log_dirs_online", timeout_s=1.0)
+    assert {broker for _, broker, _ in outside.looked} == {None}
+
+
+def test_the_soak_is_counted_while_it_waits() -> None:
+    outcome = Outside([HELD, DONE]).wait("finalized", "soak(5s)")
+    assert outcome.verdict is Verdict.SATISFIED
+    assert outcome.waited_s == 5.5
+
+
+def test_what_is_asked_for_must_be_answered() -> None:
+    full = TopicsSeen(at_ms=NOW_MS, partitions=32)
+    counted = replace(DONE, under_replicated=0, leaderless=0)
+
+    def answers(now_s: float) -> Polled:
+        return Polled(topics=full if now_s >= 2 else Unknown("b1:9092 refused"))
+
+    outside = Outside([counted], answers=answers)
+    outcome = outside.wait("isr_full")
+    assert (outcome.verdict, outcome.waited_s) == (Verdict.SATISFIED, 2.0)
+    assert outside.said[0]["prod"][0].reason == "the partition state: b1:9092 refused"
+
+
+def test_what_holds_already_is_reported_at_the_first_assessment() -> None:
+    """Polled once, for that assessment: it never says that a source has not been polled."""
+    counted = replace(DONE, under_replicated=0, leaderless=0)
+    outside = Outside([counted])
+    full = Polled(topics=TopicsSeen(at_ms=NOW_MS, partitions=32))
+    outside.answers = lambda _: full if outside.polled else Polled()
+    outcome = outside.wait("isr_full")
+    assert (outcome.verdict, outcome.waited_s, outside.polled) == (Verdict.SATISFIED, 0.0, 1)
+    assert [each["prod"][0].verdict for each in outside.said] == [Verdict.SATISFIED]
+
+
+def test_without_a_running_run_it_says_so_at_once() -> None:
+    """The sources reported a moment ago: by their age alone they would count as current."""
+    outside = Outside([with_disks(DONE)], not_followed="no `kraftgate run` is running")
+    outcome = outside.wait("finalized", "log_dirs_online(3)", timeout_s=1.0)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert not outside.looked
+    for each in outside.said[0]["prod"]:
+        assert "no `kraftgate run` is running" in each.reason
+
+
+class TestAsking:
+    """Polled in the background, and every few seconds again."""
+
+    def test_an_answer_is_there_once_it_came_and_is_asked_for_again(self) -> None:
+        asked: list[float] = []
+        now_s = 100.0
+
+        def ask() -> TopicsSeen:
+            asked.append(now_s)
+            return TopicsSeen(at_ms=len(asked), partitions=32)
+
+        asking = Asking({DataSource.TOPICS: ask}, {}, clock_s=lambda: now_s)
+        try:
+            assert isinstance(asking.latest().topics, Unknown)
+            assert asking.anew(10.0)
+            first = asking.latest().topics
+            assert isinstance(first, TopicsSeen)
+            count = len(asked)
+            asking.latest()
+            assert len(asked) == count
+            now_s += EVERY_S
+            asking.latest()
+            assert asking.anew(10.0)
+            assert asked[-1] == now_s
+        finally:
+            asking.close()
+
+    def test_the_users_own_are_asked_like_all_others(self) -> None:
+        told = Finding(condition="lag", verdict=Verdict.WAITING, reason="lag is 4000")
+        asking = Asking({}, {"lag": lambda: told})
+        try:
+            assert asking.anew(10.0)
+            assert asking.latest().external == {"lag": told}
+            assert external("lag").name == "lag"
+        finally:
+            asking.close()

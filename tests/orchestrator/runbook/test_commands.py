@@ -1,0 +1,58 @@
+"""`kraftgate runbook`: what a person types and reads, and its exit codes."""
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from orchestrator.cli.program import main
+from orchestrator.runbook.load import shipped
+from tests.orchestrator.runbook.texts import RIGHT, changed
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["runbook", *arguments])
+    return result.exit_code, result.output
+
+
+def test_the_shipped_ones_are_listed_and_shown_by_name() -> None:
+    code, listed = run("list")
+    assert code == 0
+    assert [line.split("\t")[0] for line in listed.splitlines()] == sorted(shipped())
+    for name in shipped():
+        code, shown = run("show", name)
+        assert code == 0
+        assert shown.startswith("# ")
+
+
+def test_the_migration_is_shown_when_nothing_is_named() -> None:
+    assert run("show") == run("show", "zk-to-kraft-jbod")
+
+
+def test_a_file_is_checked_where_it_lies(tmp_path: Path) -> None:
+    file = tmp_path / "night.yaml"
+    file.write_text(RIGHT, "utf-8")
+    assert run("check", str(file)) == (
+        0,
+        f"{file}: night may be walked (3 checkpoints, 1 ways back)\n",
+    )
+
+
+def test_a_wrong_file_ends_with_2_and_every_line(tmp_path: Path) -> None:
+    file = tmp_path / "night.yaml"
+    file.write_text(changed("rollback: back", "rollback: bak"), "utf-8")
+    code, said = run("check", str(file))
+    assert code == 2
+    assert [line.split(": ")[0] for line in said.splitlines()] == [f"{file}:22", f"{file}:34"]
+
+
+def test_the_schema_is_printed() -> None:
+    code, printed = run("schema")
+    assert code == 0
+    assert json.loads(printed)["$id"] == "urn:kraftgate:runbook:1"
+
+
+def test_an_unknown_name_ends_with_2() -> None:
+    code, said = run("show", "zk-to-kraft")
+    assert code == 2
+    assert said.startswith("there is no runbook `zk-to-kraft`; did you mean `zk-to-kraft-jbod`?")

@@ -1,0 +1,290 @@
+"""kraftgate-node, the example's script on a host: what it does, does not repeat, and refuses."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.orchestrator.runbook.hosts import HOOKS, Host, host
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Host:
+    return host(tmp_path)
+
+
+def linked(here: Host, kind: str = "broker") -> str:
+    return (here.etc / f"{kind}.properties").resolve().name
+
+
+def test_a_broker_is_started_with_the_properties_of_its_mode(here: Host) -> None:
+    done = here.node("switch", "broker", "1", "migration")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert linked(here) == "broker.migration.properties"
+    assert here.calls() == ["stop kafka", "start kafka"]
+
+
+def test_what_is_done_is_not_done_again(here: Host) -> None:
+    here.node("switch", "broker", "1", "kraft")
+    again = here.node("switch", "broker", "1", "kraft")
+    assert again.returncode == 0
+    assert "already" in again.stdout
+    assert here.calls() == ["stop kafka", "start kafka"]
+
+
+@pytest.mark.parametrize("what", ["another start", "other properties", "it is down"])
+def test_what_is_not_known_to_be_done_is_done(here: Host, what: str) -> None:
+    here.node("switch", "broker", "1", "kraft")
+    if what == "another start":
+        here.call("systemctl", "stop", "kafka")
+        here.call("systemctl", "start", "kafka")
+    elif what == "it is down":
+        here.call("systemctl", "stop", "kafka")
+    else:
+        file = here.etc / "broker.kraft.properties"
+        file.write_text(file.read_text("utf-8") + "num.io.threads=9\n", "utf-8")
+    before = len(here.calls())
+    assert here.node("switch", "broker", "1", "kraft").returncode == 0
+    assert here.calls()[before:] == ["stop kafka", "start kafka"]
+
+
+def test_all_modes_there_and_back(here: Host) -> None:
+    for mode in ("migration", "kraft", "migration", "zookeeper"):
+        assert here.node("switch", "broker", "1", mode).returncode == 0
+        assert linked(here) == f"broker.{mode}.properties"
+
+
+REFUSED = {
+    "no file of the mode": "broker.kraft.properties is not there or empty",
+    "another host": "is of id '1', not of 2: is this the right host?",
+    "a file of another mode": "is not for mode kraft: process.roles='',"
+    " zookeeper.metadata.migration.enable='true'",
+    "no disk": "is not there: is its disk mounted?",
+    "no meta.properties": "has no meta.properties: is its disk mounted, was it formatted?",
+    "other directories": "are not those that it runs with",
+    "no link": "is no link: move it to",
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_a_step_is_refused_before_the_broker_is_touched(here: Host, why: str) -> None:
+    broker = "1"
+    file = here.etc / "broker.kraft.properties"
+    match why:
+        case "no file of the mode":
+            file.unlink()
+        case "another host":
+            broker = "2"
+        case "a file of another mode":
+            file.write_text((here.etc / "broker.migration.properties").read_text("utf-8"), "utf-8")
+        case "no disk":
+            (here.root / "data" / "d1").rename(here.root / "data" / "away")
+        case "no meta.properties":
+            (here.root / "data" / "d1" / "meta.properties").unlink()
+        case "other directories":
+            here.directory("d2")
+            file.write_text(file.read_text("utf-8").replace("data/d1", "data/d2"), "utf-8")
+        case "no link":
+            link = here.etc / "broker.properties"
+            text = link.read_text("utf-8")
+            link.unlink()
+            link.write_text(text, "utf-8")
+    checked = here.node("check", "broker", broker, "kraft")
+    done = here.node("switch", "broker", broker, "kraft")
+    assert done.returncode == checked.returncode == 1
+    assert REFUSED[why] in done.stderr
+    assert checked.stderr == done.stderr
+    assert here.calls() == []
+
+
+def test_a_directory_that_goes_while_the_broker_stops_keeps_it_stopped(here: Host) -> None:
+    systemctl = here.root / "bin" / "systemctl"
+    gone = f'case "$*" in stop*) mv {here.root}/data/d1 {here.root}/data/away ;; esac\n'
+    text = systemctl.read_text("utf-8").replace("set -eu\n", f"set -eu\n{gone}", 1)
+    systemctl.write_text(text, "utf-8")
+    done = here.node("switch", "broker", "1", "kraft")
+    assert done.returncode == 1
+    assert "kafka is stopped; it is started only if" in done.stdout
+    assert here.calls() == ["stop kafka"]
+    assert linked(here) == "broker.zookeeper.properties"
+
+
+def test_a_unit_that_does_not_come_up_is_a_failure_and_is_tried_again(here: Host) -> None:
+    (here.root / "dies" / "kafka").touch()
+    failed = here.node("switch", "broker", "1", "kraft")
+    assert failed.returncode == 1
+    assert "did not start: journalctl -u kafka" in failed.stderr
+    (here.root / "dies" / "kafka").unlink()
+    assert here.node("switch", "broker", "1", "kraft").returncode == 0
+
+
+def test_more_directories_come_behind_those_that_there_are(here: Host) -> None:
+    here.node("switch", "broker", "1", "kraft")
+    data = here.root / "data"
+    here.directory("d2")
+    kraft = (here.etc / "broker.kraft.properties").read_text("utf-8")
+    jbod = here.etc / "broker.jbod.properties"
+    jbod.write_text(kraft.replace("log.dirs=", f"log.dirs={data}/d2,"), "utf-8")
+    before = here.node("switch", "broker", "1", "jbod")
+    assert before.returncode == 1
+    assert "must begin with those that there are" in before.stderr
+    jbod.write_text(kraft.replace("/d1", f"/d1,{data}/d2"), "utf-8")
+    assert here.node("switch", "broker", "1", "jbod").returncode == 0
+
+
+def controller(here: Host) -> None:
+    metadata = here.root / "data" / "metadata"
+    for mode, more in (
+        ("migration", {"zookeeper_metadata_migration_enable": "true"}),
+        ("kraft", {}),
+    ):
+        here.properties(
+            f"controller.{mode}",
+            process_roles="controller",
+            node_id="3000",
+            log_dirs=str(metadata),
+            **more,
+        )
+
+
+def test_a_controller_is_provisioned_finalized_and_put_aside(here: Host) -> None:
+    controller(here)
+    for _ in range(2):
+        done = here.node("provision", "controller")
+        assert (done.returncode, done.stderr) == (0, "")
+    assert here.calls().count("start kafka-controller") == 1
+    assert "--release-version 3.9" in (here.root / "storage.log").read_text("utf-8")
+    assert here.node("switch", "controller", "3000", "kraft").returncode == 0
+    assert linked(here, "controller") == "controller.kraft.properties"
+    for _ in range(2):
+        assert here.node("deprovision", "controller").returncode == 0
+    assert here.calls()[-1] == "disable --quiet --now kafka-controller"
+    kept = sorted(path.name for path in (here.root / "data").iterdir())
+    assert kept == ["d0", "d1", "metadata.rolled-back.1"]
+
+
+def test_a_directory_of_another_cluster_is_not_provisioned(here: Host) -> None:
+    controller(here)
+    metadata = here.root / "data" / "metadata"
+    metadata.mkdir()
+    (metadata / "meta.properties").write_text("cluster.id=another\n", "utf-8")
+    done = here.node("provision", "controller")
+    assert done.returncode == 1
+    assert "was formatted for another cluster" in done.stderr
+    assert here.calls() == []
+
+
+SHELL = """#!/usr/bin/env python3
+# Stands in for zookeeper-shell.sh: a tree in a file, and the real one's noise around its answers.
+import json, pathlib, sys
+file = pathlib.Path({root!r}) / "znodes.json"
+tree = json.loads(file.read_text())
+_, connect, command, path = sys.argv
+print("Connecting to", connect, "\\n\\nWATCHER::\\n\\nWatchedEvent state:SyncConnected type:None")
+if command == "ls":
+    print([name.lstrip("/") for name in tree].__str__().replace("'", ""))
+elif command == "get":
+    print(tree[path])
+else:
+    del tree[path]
+    file.write_text(json.dumps(tree))
+"""
+KRAFT = '{"version":2,"brokerid":3000,"timestamp":"1","kraftControllerEpoch":1}'
+BROKER = '{"version":2,"brokerid":1,"timestamp":"1","kraftControllerEpoch":-1}'
+MIGRATION = '{"version":0,"kraft_metadata_offset":283}'
+
+
+def znodes(here: Host, **tree: str) -> None:
+    shell = here.root / "bin" / "zookeeper-shell.sh"
+    shell.write_text(SHELL.format(root=str(here.root)), "utf-8")
+    shell.chmod(0o755)
+    named = {f"/{name}": value for name, value in tree.items()}
+    (here.root / "znodes.json").write_text(json.dumps(named), "utf-8")
+
+
+def left(here: Host) -> list[str]:
+    return sorted(json.loads((here.root / "znodes.json").read_text("utf-8")))
+
+
+def test_the_znodes_of_the_kraft_controllers_go(here: Host) -> None:
+    znodes(here, controller=KRAFT, migration=MIGRATION, brokers="")
+    done = here.node("delete-znodes", "zk1:2181,zk2:2181/kafka")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"/migration: {MIGRATION}" in done.stdout
+    assert left(here) == ["/brokers"]
+    assert here.node("delete-znodes", "zk1:2181,zk2:2181/kafka").returncode == 0
+
+
+def test_the_claim_of_a_broker_stays(here: Host) -> None:
+    znodes(here, controller=BROKER, migration=MIGRATION)
+    assert here.node("delete-znodes", "zk1:2181").returncode == 0
+    assert left(here) == ["/controller"]
+
+
+def test_a_claim_that_nobody_can_read_is_left_to_a_person(here: Host) -> None:
+    znodes(here, controller="?", migration=MIGRATION)
+    done = here.node("delete-znodes", "zk1:2181")
+    assert done.returncode == 1
+    assert "delete it by hand" in done.stderr
+    assert left(here) == ["/controller", "/migration"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("switch",), ("switch", "broker", "x", "kraft"), ("switch", "topic", "1", "kraft"),
+     ("provision", "broker"), ("delete-znodes", "a;b"), ("destroy", "all")],
+)  # fmt: skip
+def test_a_call_that_is_none_changes_nothing(here: Host, arguments: tuple[str, ...]) -> None:
+    done = here.node(*arguments)
+    assert done.returncode == 1
+    assert here.calls() == []
+
+
+def ssh(here: Host, *arguments: str, dead: str = "") -> tuple[int, list[str]]:
+    """Call kraftgate-ssh with a stand-in for ssh; give its code, and what it called where."""
+    called = here.root / "ssh.log"
+    stub = here.root / "bin" / "ssh"
+    stub.write_text(
+        f'#!/bin/sh\necho "$*" >> {called}\ncase "$1" in {dead or "-"}) exit 255 ;; esac\n', "utf-8"
+    )
+    stub.chmod(0o755)
+    done = here.call(
+        "sh", str(HOOKS / "kraftgate-ssh"), *arguments, KRAFTGATE_SSH="ssh", KRAFTGATE_NODE="node"
+    )
+    return done.returncode, called.read_text("utf-8").splitlines() if called.exists() else []
+
+
+def test_ssh_goes_from_host_to_host(here: Host) -> None:
+    code, called = ssh(here, "c1:9093,c2:9093", "provision", "controller")
+    assert (code, called) == (0, ["c1 node provision controller", "c2 node provision controller"])
+
+
+def test_a_host_that_is_down_does_not_keep_the_others_from_their_turn(here: Host) -> None:
+    code, called = ssh(here, "c1:9093,c2:9093", "deprovision", "controller", dead="c1")
+    assert code == 1
+    assert len(called) == 2
+
+
+def test_the_first_that_can_be_reached_is_enough(here: Host) -> None:
+    code, called = ssh(here, "--first", "c1,c2,c3", "delete-znodes", "zk:2181", dead="c1")
+    assert (code, len(called)) == (0, 2)
+
+
+@pytest.mark.parametrize("word", ["$(reboot)", "a b", "-x", "", "a;b"])
+def test_nothing_odd_reaches_the_other_sides_shell(here: Host, word: str) -> None:
+    assert ssh(here, "c1", "switch", word) == (2, [])
+    assert ssh(here, word or "-", "switch", "broker")[1] == []
+
+
+def test_shellcheck_has_nothing_to_say() -> None:
+    scripts = [str(HOOKS / "kraftgate-node"), str(HOOKS / "kraftgate-ssh")]
+    found = subprocess.run(
+        [Path(sys.executable).with_name("shellcheck"), *scripts],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert found.stdout + found.stderr == ""

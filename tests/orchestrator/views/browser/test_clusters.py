@@ -1,0 +1,73 @@
+"""Several clusters: a switch, and each with its own present."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from orchestrator.config.load import load_config
+from tests.orchestrator.views.browser.conftest import looked, now_ms
+from tests.orchestrator.views.browser.desk import PHONE, Desk
+from tests.orchestrator.views.console.serve import Served, serving
+from tests.orchestrator.views.console.world import World
+
+pytestmark = pytest.mark.browser
+
+CONFIG = """clusters:
+  - name: prod
+    zookeeper: {connect: 'zk1:2181/kafka'}
+    controllers: {bootstrap: 'controller-3000:9093'}
+    brokers: {bootstrap: 'kafka-001:9092'}
+    runbook: {file: zk-to-kraft-jbod}
+  - name: edge-7
+    controllers: {bootstrap: 'edge-7:9093'}
+state_dir: state
+console: {listen: '127.0.0.1:0'}
+"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Of the second one nothing was ever seen."""
+    folder: Path = tmp_path_factory.mktemp("console") / "world"
+    world = World(folder, now_ms())
+    file = folder / "several.yaml"
+    file.write_text(CONFIG, "utf-8")
+    world.config = load_config(file)
+    with serving(world) as served:
+        yield looked(served)
+
+
+def test_a_switch_names_each_with_its_state(desk: Desk) -> None:
+    page = desk.open()
+    clusters = page.get_by_role("navigation", name="Clusters")
+    expect(clusters.get_by_role("link")).to_have_count(2)
+    expect(clusters.get_by_role("link", name="prod")).to_have_attribute("aria-current", "true")
+    expect(clusters.get_by_role("link", name="edge-7")).to_contain_text("no data")
+
+
+def test_another_cluster_shows_nothing_of_the_first(desk: Desk) -> None:
+    page = desk.open("brokers")
+    page.get_by_role("navigation", name="Clusters").get_by_role("link", name="edge-7").click()
+    expect(page.locator(".old-band")).to_contain_text("Nothing is known yet")
+    expect(page.get_by_text("No broker is known yet.")).to_be_visible()
+    assert "#/edge-7/brokers" in page.url
+    page.get_by_role("link", name="Runbook").click()
+    expect(page.get_by_text("No runbook is configured for edge-7.")).to_be_visible()
+    page.get_by_role("navigation", name="Clusters").get_by_role("link", name="prod").click()
+    expect(page.locator(".old-band")).to_have_count(0)
+    expect(page.locator(".checkpoint").first).to_contain_text("preflight")
+
+
+def test_the_first_one_is_shown_unless_it_is_said(desk: Desk) -> None:
+    page = desk.open(url=f"{desk.served.url}/?", cluster="")
+    expect(page.get_by_test_id("waiting")).to_contain_text("assignments_complete(2)")
+    page.get_by_test_id("checkpoint").click()
+    expect(page.get_by_role("dialog", name="Checkpoint brokers-kraft[2]")).to_be_visible()
+
+
+def test_the_switch_is_reached_on_a_phone(desk: Desk) -> None:
+    page = desk.open(size=PHONE)
+    page.get_by_role("navigation", name="Clusters").get_by_role("link", name="edge-7").click()
+    expect(page.locator(".old-band")).to_contain_text("Nothing is known yet")

@@ -1,0 +1,113 @@
+"""Old data is never shown as the present: whoever fell silent, and however."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.orchestrator.views.browser.conftest import Start, now_ms
+from tests.orchestrator.views.browser.desk import Desk
+from tests.orchestrator.views.browser.line import Line
+
+pytestmark = pytest.mark.browser
+
+
+def _is_old(page: Page, title: str) -> None:
+    """Said by a band, a chip, the top, the tab's title, and by colours that are gone."""
+    band = page.locator(".old-band")
+    expect(band).to_contain_text(title)
+    expect(page.locator(".body")).to_have_attribute("data-old", "")
+    expect(page.locator(".now .eyebrow").first).to_contain_text("not the present")
+    expect(page.get_by_role("button", name="Pause")).to_be_disabled()
+    assert re.match("stale|disconnected|ended|cannot follow", page.title())
+    fill = "getComputedStyle(document.querySelector('.bar .fill')).backgroundColor"
+    red, green, blue = map(int, re.findall(r"\d+", page.evaluate(fill))[:3])
+    assert max(red, green, blue) - min(red, green, blue) < 30, "a colour is left"
+
+
+def _is_present(page: Page) -> None:
+    expect(page.get_by_test_id("currency")).to_contain_text("current")
+    expect(page.locator(".old-band")).to_have_count(0)
+    expect(page.get_by_role("button", name="Pause")).to_be_enabled()
+
+
+def test_controllers_that_do_not_answer_make_it_old(desk: Desk) -> None:
+    page = desk.open()
+    _is_present(page)
+    world = desk.served.world
+    world.at = replace(world.at, now_ms=now_ms())
+    world.tell(stale_ms=60_000)
+    desk.served.look()
+    _is_old(page, "Not the present")
+    expect(page.locator(".old-age")).to_contain_text(re.compile(r"1 min 0\d s"))
+    desk.refresh()
+    _is_present(page)
+
+
+def test_a_line_that_dies_without_a_word_makes_it_old_and_comes_back(desk: Desk) -> None:
+    """The page's own clock is moved on: nobody says anything for a quarter of a minute."""
+    desk.expected = ["Failed to load resource"]
+    with Line(desk.served.console.at.port) as line:
+        page = desk.open(url=line.url)
+        _is_present(page)
+        page.clock.install()
+        page.reload()
+        _is_present(page)
+        line.freeze()
+        page.clock.fast_forward(14_000)
+        page.clock.run_for(2_000)
+        _is_old(page, "This page hears nothing")
+        expect(page.locator(".old-band")).to_contain_text("What stands below is how it was at")
+        shown = page.locator(".old-age time").inner_text()
+        page.clock.run_for(60_000)
+        assert page.locator(".old-age time").inner_text() != shown, "it grows old as one looks"
+        desk.refresh()
+        line.thaw()
+        page.clock.run_for(12_000)
+        _is_present(page)
+
+
+def test_the_end_of_kraftgate_is_said(desk: Desk, start: Start) -> None:
+    desk.served = start()
+    desk.expected = ["ERR_CONNECTION_REFUSED", "Failed to load resource"]
+    page = desk.open()
+    _is_present(page)
+    desk.served.end()
+    _is_old(page, "Kraftgate has ended")
+    expect(page.locator(".old-band")).to_contain_text("Nobody watches the cluster.")
+
+
+def test_a_console_that_is_not_there_any_more_is_said(desk: Desk, start: Start) -> None:
+    desk.served = start()
+    desk.expected = ["ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "Failed to load resource"]
+    with Line(desk.served.console.at.port) as line:
+        page = desk.open(url=line.url)
+        _is_present(page)
+    _is_old(page, "This page hears nothing")
+    expect(page.locator(".old-band")).to_contain_text("Kraftgate does not answer.")
+
+
+def test_a_server_that_looks_no_more_is_not_believed(desk: Desk) -> None:
+    """It beats on, but what it tells is of its last look."""
+    page = desk.open()
+    _is_present(page)
+    expect(page.locator(".old-band")).to_contain_text("Kraftgate does not look", timeout=180_000)
+    _is_old(page, "Kraftgate does not look")
+    desk.refresh()
+    _is_present(page)
+
+
+def test_a_log_that_is_still_being_read_is_not_the_present(desk: Desk) -> None:
+    page = desk.open()
+    page.evaluate(
+        """async () => {
+             const { currency } = await import('/static/js/currency.js');
+             const { known } = window.kraftgate;
+             const { model, link } = known();
+             const [cluster] = model.clusters;
+             const head = { ...cluster.head, current: 'reading', current_text: '5 to go' };
+             window.got = currency(link, model, { ...cluster, head });
+           }"""
+    )
+    assert page.evaluate("window.got.kind") == "reading"

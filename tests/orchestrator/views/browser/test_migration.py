@@ -1,0 +1,188 @@
+"""The page beside a real migration: it shows what the cluster does, as it does it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from migration.image.summary import Mode
+from migration.metadata.replica_state import ReplicaState
+from tests.orchestrator.views.browser.desk import LAPTOP
+from tests.orchestrator.views.browser.night import Night, Scene, night
+from tests.support.approving import BORIS, REASON
+from tests.system.killing import CLUSTER
+
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.browser, pytest.mark.long(minutes=3)]
+
+SEEN_MS = 60_000
+
+
+def test_the_page_follows_a_real_migration(browser: Browser, tmp_path: Path) -> None:
+    with night(tmp_path) as now:
+        page = _page(browser, now)
+        for scene in now.scenes():
+            _is_present(page, "by ZooKeeper" if scene == "zookeeper" else "current")
+            SHOWN[scene](page, now)
+            page.screenshot(path=tmp_path / f"{scene}.png")
+        _the_whole_night_is_on_the_timeline(page)
+        page.close()
+
+
+def _page(browser: Browser, now: Night) -> Page:
+    width, height = LAPTOP
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.set_default_timeout(SEEN_MS)
+    expect.set_options(timeout=SEEN_MS)
+    page.goto(f"{now.url}/#/{CLUSTER}/brokers")
+    return page
+
+
+def _is_present(page: Page, word: str) -> None:
+    expect(page.get_by_test_id("currency")).to_contain_text(word)
+    expect(page.locator(".old-band")).to_have_count(0)
+
+
+def _in_phase(page: Page, phase: str) -> None:
+    expect(page.locator(".phases [aria-current=step] .phase-name")).to_have_text(phase)
+
+
+def _row(page: Page, broker: int) -> Locator:
+    return page.locator(f"tr[data-broker='{broker}']")
+
+
+def _bars_are_the_clusters(page: Page, now: Night) -> None:
+    """Each broker's bar has the counts of the store, which replays and oracles vouch for."""
+    summary = now.run.summary()
+    assert summary is not None
+    for each in summary.brokers:
+        told = [f"{n} {state}" for state in ORDER if (n := each.replicas[state])]
+        bar = _row(page, each.id).get_by_role("img", name=", ".join(told) or "no replicas")
+        expect(bar).to_be_visible()
+
+
+ORDER = (
+    ReplicaState.ASSIGNED,
+    ReplicaState.MIGRATING,
+    ReplicaState.UNASSIGNED,
+    ReplicaState.OFFLINE,
+    ReplicaState.LOST,
+)
+
+
+def _zookeeper(page: Page, now: Night) -> None:
+    _in_phase(page, "zookeeper")
+    for each in now.lab.spec.broker_ids:
+        expect(_row(page, each)).to_contain_text("not registered")
+    expect(page.get_by_test_id("checkpoint")).to_be_visible()
+
+
+def _pre_migration(page: Page, _: Night) -> None:
+    _in_phase(page, "pre-migration")
+
+
+def _hybrid(page: Page, now: Night) -> None:
+    _in_phase(page, "hybrid")
+    _bars_are_the_clusters(page, now)
+    expect(_row(page, 1)).to_contain_text("migrating")
+
+
+def _held(page: Page, now: Night) -> None:
+    first = _held_one(now)
+    expect(_row(page, first)).to_contain_text("held")
+    expect(_row(page, first)).to_have_attribute("data-urgent", "true")
+    expect(page.get_by_test_id("checkpoint")).to_have_text(f"brokers-kraft[{first}]")
+    _bars_are_the_clusters(page, now)
+    _row(page, first).locator("th a").click()
+    sheet = page.get_by_role("dialog", name=f"Broker {first}")
+    expect(sheet.locator("table.pending tbody tr").first).to_contain_text("audit-")
+    page.keyboard.press("Escape")
+
+
+def _tab(page: Page, view: str) -> Locator:
+    return page.get_by_role("navigation", name="Views").get_by_role("link", name=view)
+
+
+def _held_one(now: Night) -> int:
+    summary = now.run.summary()
+    assert summary is not None
+    (held,) = [each.id for each in summary.brokers if each.held]
+    return held
+
+
+def _first(now: Night) -> int:
+    """Which broker was the first in KRaft mode."""
+    summary = now.run.summary()
+    assert summary is not None
+    (first,) = [each.id for each in summary.brokers if each.mode is Mode.KRAFT]
+    return first
+
+
+def _assigned(page: Page, now: Night) -> None:
+    expect(_row(page, _first(now))).not_to_contain_text("held")
+    _bars_are_the_clusters(page, now)
+    _tab(page, "Directories").click()
+    cells = page.locator(f"[role=row][data-broker='{_first(now)}'] [role=gridcell]")
+    for at in range(now.lab.spec.directories):
+        expect(cells.nth(at)).to_have_attribute("data-kind", "assigned")
+
+
+def _offline(page: Page, now: Night) -> None:
+    """Still at the heat map. The guards of the next restart hold it."""
+    row = page.locator(f"[role=row][data-broker='{_first(now)}']")
+    expect(row.locator("[data-kind=offline]")).to_have_count(1)
+    expect(page.locator(".now")).to_have_attribute("data-tone", "person")
+    _tab(page, "Brokers").click()
+    expect(_row(page, _first(now))).to_contain_text("offline")
+
+
+def _dual_write(page: Page, now: Night) -> None:
+    _in_phase(page, "dual-write")
+    _bars_are_the_clusters(page, now)
+    expect(page.locator("tbody tr[data-urgent=true]")).to_have_count(0)
+
+
+def _approve(page: Page, now: Night) -> None:
+    """Two people do: one in the page, one in a terminal."""
+    (token,) = now.run.state.glob("console-*.token")
+    expect(page.get_by_test_id("checkpoint")).to_have_text("finalize[3000]")
+    page.get_by_role("button", name="Approve").click()
+    dialog = page.locator("dialog.say-dialog")
+    expect(dialog).to_contain_text("It cannot be undone")
+    dialog.get_by_label("Who says it").fill(BORIS)
+    dialog.get_by_label("Why").fill(REASON)
+    dialog.get_by_label("Type the cluster").fill(CLUSTER)
+    dialog.get_by_label("Token").fill(token.read_text("ascii").strip())
+    dialog.get_by_role("button", name="Approve finalize[3000]").click()
+    expect(page.locator(".toast")).to_contain_text(f"approved by {BORIS} (login console)")
+    expect(page.locator(".toast")).to_contain_text("2 people must approve, 1 did")
+    now.approve(in_the_page=True)
+
+
+def _finalized(page: Page, now: Night) -> None:
+    _in_phase(page, "finalized")
+    _bars_are_the_clusters(page, now)
+
+
+SHOWN: dict[Scene, Callable[[Page, Night], None]] = {
+    "zookeeper": _zookeeper,
+    "pre-migration": _pre_migration,
+    "hybrid": _hybrid,
+    "held": _held,
+    "assigned": _assigned,
+    "offline": _offline,
+    "dual-write": _dual_write,
+    "approve": _approve,
+    "finalized": _finalized,
+}
+
+
+def _the_whole_night_is_on_the_timeline(page: Page) -> None:
+    _tab(page, "Timeline").click()
+    for lane in ("decisions", "metadata", "zookeeper", "disks"):
+        chip = page.locator(f".chip:has([data-lane={lane}]) .num")
+        expect(chip).not_to_have_text("0")
+    page.get_by_label("Kind of event").select_option("phase_changed")
+    told = page.locator(".event")
+    for phase in ("pre-migration", "hybrid", "dual-write", "finalized"):
+        expect(told.filter(has_text=f"now={phase}")).to_have_count(1)

@@ -1,0 +1,153 @@
+"""Approve, pause, resume and abort from the page: named, signed, refused in words."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, Request, expect
+
+from tests.orchestrator.views.browser.conftest import Start
+from tests.orchestrator.views.browser.desk import Desk
+
+pytestmark = pytest.mark.browser
+
+
+def _dialog(page: Page, button: str) -> Locator:
+    page.get_by_role("button", name=button).click()
+    dialog = page.locator("dialog.say-dialog")
+    expect(dialog).to_be_visible()
+    return dialog
+
+
+def _sign(dialog: Locator, token: str | None, reason: str = "disk of broker 2") -> None:
+    dialog.get_by_label("Who says it").fill("anna")
+    dialog.get_by_label("Why").fill(reason)
+    if token is not None:
+        dialog.get_by_label("Token").fill(token)
+
+
+def test_pause_and_resume_with_the_token(desk: Desk) -> None:
+    page = desk.open()
+    sent: list[Request] = []
+    page.on("request", lambda request: sent.append(request))
+    dialog = _dialog(page, "Pause")
+    expect(dialog).to_contain_text("No further step is begun until somebody resumes.")
+    _sign(dialog, desk.served.token)
+    dialog.get_by_role("button", name="Pause the walk in prod").click()
+    expect(page.locator(".toast")).to_contain_text("paused: no further step is begun")
+    desk.refresh()
+    expect(page.locator(".standing")).to_contain_text("paused by anna: disk of broker 2")
+
+    dialog = _dialog(page, "Resume")
+    expect(dialog).to_contain_text("It was paused by anna: disk of broker 2.")
+    expect(dialog.get_by_label("Who says it")).to_have_value("anna")
+    expect(dialog.get_by_label("Token")).to_have_count(0)
+    _sign(dialog, None, "it is back")
+    dialog.get_by_role("button", name="Resume the walk in prod").click()
+    expect(page.locator(".toast")).to_contain_text("resumed")
+    desk.refresh()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    assert not [each for each in sent if desk.served.token in each.url]
+    assert not page.context.cookies()
+
+
+def test_the_token_stays_in_this_tab_and_out_of_the_address(desk: Desk) -> None:
+    page = desk.open()
+    page.evaluate("sessionStorage.setItem('kraftgate.token', 'x')")
+    kept = page.evaluate("[JSON.stringify(localStorage), location.href, document.cookie].join()")
+    assert "token" not in kept
+    other = page.context.new_page()
+    other.goto(desk.served.url)
+    assert other.evaluate("sessionStorage.length") == 0
+
+
+def test_a_wrong_token_is_refused_in_words_and_asked_for_again(desk: Desk) -> None:
+    desk.expected = ["401"]
+    page = desk.open()
+    dialog = _dialog(page, "Pause")
+    _sign(dialog, "wrong-wrong-wrong-wrong")
+    dialog.get_by_role("button", name="Pause the walk").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("the token is not the one of this console")
+    expect(dialog.get_by_role("alert")).to_contain_text("which file holds the token")
+    expect(dialog.get_by_label("Why")).to_have_value("disk of broker 2")
+    assert page.evaluate("sessionStorage.length") == 0
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_have_count(0)
+
+
+def test_who_and_why_must_be_given(desk: Desk) -> None:
+    page = desk.open()
+    dialog = _dialog(page, "Pause")
+    dialog.get_by_label("Why").fill("because")
+    dialog.get_by_label("Token").fill(desk.served.token)
+    dialog.get_by_role("button", name="Pause the walk").click()
+    assert dialog.get_by_label("Who says it").evaluate("field => field.validity.valueMissing")
+    expect(dialog).to_be_visible()
+
+
+def test_what_another_person_did_meanwhile_is_refused_in_words(desk: Desk) -> None:
+    desk.expected = ["409"]
+    first, second = desk.open(), desk.open()
+    one, two = _dialog(first, "Pause"), _dialog(second, "Pause")
+    _sign(one, desk.served.token)
+    _sign(two, desk.served.token)
+    one.get_by_role("button", name="Pause the walk").click()
+    expect(first.locator(".toast")).to_contain_text("paused")
+    two.get_by_role("button", name="Pause the walk").click()
+    expect(two.get_by_role("alert").last).to_contain_text("it is paused already, by anna")
+    desk.refresh()
+    expect(two.get_by_role("button", name="Pause the walk")).to_be_disabled()
+    two.get_by_role("button", name="Cancel").click()
+    dialog = _dialog(second, "Resume")
+    _sign(dialog, desk.served.token)
+    dialog.get_by_role("button", name="Resume the walk").click()
+    expect(second.locator(".toast")).to_contain_text("resumed")
+    desk.refresh()
+
+
+def test_an_irreversible_step_is_approved_by_two_who_type_its_cluster(
+    desk: Desk, start: Start
+) -> None:
+    desk.served = start(scene="approve")
+    page = desk.open()
+    dialog = _dialog(page, "Approve")
+    expect(dialog).to_contain_text("finalize[3001]")
+    expect(dialog).to_contain_text("It cannot be undone")
+    expect(dialog).to_contain_text("2 people must approve; nobody did yet.")
+    _sign(dialog, desk.served.token, "soaked for a week")
+    dialog.get_by_role("button", name="Approve finalize[3001] in prod").click()
+    expect(dialog).to_be_visible()
+    dialog.get_by_label(re.compile("^Type the cluster")).fill("prod")
+    dialog.get_by_role("button", name="Approve finalize[3001] in prod").click()
+    expect(page.locator(".toast")).to_contain_text(
+        "finalize[3001] approved by anna (login console)"
+    )
+    expect(page.locator(".toast")).to_contain_text("2 people must approve, 1 did")
+    desk.refresh()
+    dialog = _dialog(page, "Approve")
+    expect(dialog).to_contain_text("2 people must approve; anna (login console) did.")
+
+
+def test_abort_is_typed_out_and_ends_the_walk(desk: Desk, start: Start) -> None:
+    desk.served = start()
+    page = desk.open()
+    dialog = _dialog(page, "Abort")
+    expect(dialog).to_contain_text("Nothing is taken back, no broker is touched.")
+    _sign(dialog, desk.served.token)
+    dialog.get_by_label(re.compile("^Type the cluster")).fill("prod")
+    dialog.get_by_role("button", name="Abort the walk in prod").click()
+    expect(page.locator(".toast")).to_contain_text("aborted; nothing was taken back")
+    desk.refresh()
+    expect(page.locator(".standing")).to_contain_text("ended: aborted")
+    expect(page.get_by_role("button", name="Abort")).to_have_count(0)
+
+
+def test_a_walk_that_moved_on_is_not_approved_by_an_old_dialog(desk: Desk, start: Start) -> None:
+    desk.served = start(scene="approve")
+    page = desk.open()
+    dialog = _dialog(page, "Approve")
+    _sign(dialog, desk.served.token)
+    world = desk.served.world
+    world._pass("finalize[3001]", world.at.now_ms)
+    desk.refresh()
+    expect(dialog.get_by_role("alert").first).to_contain_text("The walk has moved on")
+    expect(dialog.get_by_role("button", name="Approve finalize")).to_be_disabled()

@@ -1,0 +1,154 @@
+"""What a person says on the page: the same entries as by the command, with who, why and where."""
+
+from click.testing import CliRunner
+
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.entries import Person, body_of
+from orchestrator.audit.execution.state import Stage
+from orchestrator.cli.program import main
+from orchestrator.errors import ExitCode
+from tests.orchestrator.views.console.conftest import Start
+from tests.orchestrator.views.console.reading import client, refused, valid, watching
+from tests.orchestrator.views.console.serve import Served
+
+BORIS = Person(who="boris", login="console", host="127.0.0.1")
+SAY = {"who": "boris", "reason": "CHG-1234"}
+
+
+def say(served: Served, action: str, **more: str) -> tuple[str, ...]:
+    """Say it; gives the command's words."""
+    with client(served, token=served.token) as http:
+        answer = http.post(f"/api/clusters/prod/{action}", json=SAY | more)
+    assert answer.status_code == 200, answer.text
+    return tuple(valid("Done", answer.json())["said"])
+
+
+def refuses(served: Served, action: str, **more: str) -> str:
+    """What is said is refused, with the command's words, and nothing stands in the trail."""
+    before = len(served.world.log.entries("prod"))
+    with client(served, token=served.token) as http:
+        answer = http.post(f"/api/clusters/prod/{action}", json=SAY | more)
+    assert refused(answer) == (409, "refused")
+    assert len(served.world.log.entries("prod")) == before
+    message: str = answer.json()["error"]["message"]
+    return message
+
+
+def newest(served: Served) -> entries.Body:
+    (entry,) = served.world.log.last("prod")
+    return body_of(entry.kind, entry.body)
+
+
+APPROVE = {"checkpoint": "finalize[3001]", "confirm": "prod"}
+
+
+def test_an_approval_carries_who_why_where_and_the_state(start: Start) -> None:
+    served = start(scene="approve")
+    said = say(served, "approve", **APPROVE)
+    assert said == (
+        "prod: finalize[3001] approved by boris (login console)",
+        "2 people must approve, 1 did: the next approval comes from `kraftgate approve`",
+    )
+    given = newest(served)
+    assert isinstance(given, entries.Approved)
+    assert (given.checkpoint, given.by, given.reason) == ("finalize[3001]", BORIS, "CHG-1234")
+    assert given.basis["phase"] == "dual-write"
+    assert given.confirmed == "prod"
+
+
+def test_the_token_is_one_person_under_whatever_name(start: Start) -> None:
+    served = start(scene="approve")
+    say(served, "approve", **APPROVE)
+    said = "\n".join(say(served, "approve", **APPROVE, who="anna"))
+    assert "login console had approved it already: it counts once" in said
+    assert "2 people must approve, 1 did" in said
+
+
+def test_what_cannot_be_undone_is_approved_with_the_clusters_name(start: Start) -> None:
+    served = start(scene="approve")
+    said = refuses(served, "approve", checkpoint="finalize[3001]")
+    assert "confirm its approval with the cluster's name" in said
+    said = refuses(served, "approve", checkpoint="finalize[3001]", confirm="stage")
+    assert "does not confirm" in said
+
+
+def test_it_is_the_entry_that_the_command_writes(start: Start) -> None:
+    served = start(scene="approve")
+    say(served, "approve", **APPROVE)
+    by_page = newest(served)
+    words = ["approve", "finalize[3001]", "--who", "boris", "--reason", "CHG-1234"]
+    words += ["--confirm", "prod"]
+    result = CliRunner().invoke(main, [*words, "--config", str(served.world.config.path)])
+    assert result.exit_code == ExitCode.DONE, result.output
+    by_command = newest(served)
+    assert isinstance(by_page, entries.Approved)
+    assert isinstance(by_command, entries.Approved)
+    assert by_command.model_copy(update={"by": BORIS}) == by_page
+
+
+def test_the_page_sees_what_it_said(start: Start) -> None:
+    served = start(scene="approve")
+    with watching(served) as page:
+        page.next()
+        assert page.state["clusters"][0]["walk"]["can"] == ["approve", "pause", "abort"]
+        assert page.state["clusters"][0]["walk"]["people"] == 2
+        say(served, "approve", **APPROVE)
+        served.advance()
+        while not page.state["clusters"][0]["walk"]["approved_by"]:
+            page.next("change")
+        (cluster,) = page.state["clusters"]
+        assert cluster["walk"]["approved_by"] == ["boris (login console)"]
+        (told,) = [each for each in cluster["events"] if each["kind"] == "approved"]
+        by = "boris (login console)@127.0.0.1"
+        assert (told["lane"], told["by"]) == ("decisions", by)
+
+
+def test_nobody_approves_elsewhere_than_where_the_walk_stands(start: Start) -> None:
+    served = start(scene="approve")
+    assert "stands at finalize[3001], not copied" in refuses(served, "approve", checkpoint="copied")
+    with client(served, token=served.token) as http:
+        answer = http.post("/api/clusters/prod/approve", json=SAY)
+    assert refused(answer) == (400, "bad_request")
+
+
+def test_nobody_approves_what_cannot_be_seen(start: Start) -> None:
+    served = start(scene="approve")
+    served.world.tell(stale_ms=60_000)
+    before = len(served.world.log.entries("prod"))
+    with client(served, token=served.token) as http:
+        said = SAY | APPROVE
+        answer = http.post("/api/clusters/prod/approve", json=said)
+    assert refused(answer) == (503, "not_known")
+    assert len(served.world.log.entries("prod")) == before
+
+
+def test_pause_and_resume(start: Start) -> None:
+    served = start()
+    assert "it is not paused" in refuses(served, "resume")
+    assert say(served, "pause") == ("prod: paused: no further step is begun",)
+    assert newest(served) == entries.Paused(by=BORIS, reason="CHG-1234")
+    assert "it is paused already, by boris" in refuses(served, "pause")
+    assert say(served, "resume") == ("prod: resumed",)
+    assert newest(served) == entries.Resumed(by=BORIS, reason="CHG-1234")
+
+
+def test_abort_ends_the_walk(start: Start) -> None:
+    served = start()
+    assert say(served, "abort") == ("prod: aborted; nothing was taken back",)
+    assert newest(served) == entries.Aborted(by=BORIS, reason="CHG-1234")
+    assert "has ended (aborted)" in refuses(served, "pause")
+    walk = served.world.trail.walk()
+    assert walk is not None
+    assert walk.place("brokers-kraft[2]").stage is Stage.SHOWN
+    served.advance()
+    served.until_shown()
+    with client(served) as http:
+        (cluster,) = http.get("/api/state").json()["clusters"]
+    assert (cluster["walk"]["outcome"], cluster["walk"]["can"]) == ("aborted", [])
+
+
+def test_the_trail_is_intact_after_it(start: Start) -> None:
+    served = start()
+    for each in ("pause", "resume", "abort"):
+        say(served, each)
+    assert served.world.log.verify().ok

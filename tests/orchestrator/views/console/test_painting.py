@@ -1,0 +1,348 @@
+"""What a look becomes: rows, cells, the one thing that is waited for; only what changed is new."""
+
+import json
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migration.assessment.conditions import Verdict
+from migration.image.summary import ClusterSummary, Phase
+from migration.observed.log_dirs import CutOff, DisksImage
+from migration.observed.source_status import NO_STATUS
+from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.state import Stage
+from orchestrator.errors import AuditError
+from orchestrator.redaction.redactor import Redactor
+from orchestrator.run.assessed import Tick
+from orchestrator.run.cluster_read import ClusterRead
+from orchestrator.run.execution_status import PlaceTold, WalkTold
+from orchestrator.runbook.load import load
+from orchestrator.views.console.access.redaction import Cleaner
+from orchestrator.views.console.feed import publisher
+from orchestrator.views.console.feed.hub import Fresh, Hub
+from orchestrator.views.console.feed.publisher import Painting
+from orchestrator.views.console.feed.timeline_tail import Tail
+from orchestrator.views.console.state.cluster import News, Painter
+from tests.migration.assessment.conditions.views import all_disks, directory, disks
+from tests.orchestrator.views.console import sample
+from tests.orchestrator.views.console.reading import apply, valid
+from tests.orchestrator.views.console.world import World
+from tests.orchestrator.views.metrics.scraping import seen
+from tests.scenes.night import (
+    EVENTS,
+    FIVE_MINUTES_MS,
+    FRESH,
+    HYBRID,
+    NOW_MS,
+    cluster,
+    held,
+    kraft,
+    migrating,
+    replicas,
+)
+
+CLEAN = Cleaner(Redactor())
+RUNBOOK = load("zk-to-kraft-jbod")
+ID = "uSLaubyUxZGsRKrz8FtoCw"
+
+
+def painter() -> Painter:
+    return Painter(CLEAN, RUNBOOK)
+
+
+def looked(one: ClusterRead, now_ms: int = NOW_MS, **more: Any) -> Tick:
+    return Tick(at_ms=now_ms, clusters=(seen(one, now_ms=now_ms, **more),))
+
+
+def painted(one: ClusterRead, now_ms: int = NOW_MS) -> Any:
+    """The one cluster of the state that a look becomes."""
+    look = looked(one, now_ms)
+    hub = Hub({"prod": True}, {"version": "1", "stall_after_ms": 1, "insecure": False}, 1, 0)
+    news = painter().paint(look.clusters[0])
+    hub.take(Fresh(at_ms=now_ms, news=[news], events={"prod": []}))
+    (found,) = valid("State", json.loads(hub.state(now_ms)))["clusters"]
+    return found
+
+
+def night(**changes: Any) -> ClusterRead:
+    return replace(HYBRID, summary=replace(HYBRID.summary, **changes))
+
+
+def test_a_row_per_broker() -> None:
+    done, moving, pending = painted(HYBRID)["brokers"]
+    assert done["unfenced_early"] == {"pending": 32, "duration_ms": 70, "standing": False}
+    assert (moving["mode"], moving["held"], moving["pending"]) == ("migrating", False, 32)
+    assert pending["replicas"]["migrating"] == 8
+    assert (pending["pending"], pending["total"], pending["held"]) == (12, 64, True)
+    assert pending["unfenced_early"]["standing"]
+    assert pending["last_progress_ms"] == NOW_MS - 4_000
+    assert [each["urgency"] for each in (done, moving, pending)] == [15, 14, 7]
+
+
+def test_a_broker_that_only_zookeeper_knows_has_no_numbers() -> None:
+    unknown = migrating(7, epoch=None, mode="zookeeper", replicas=replicas())
+    (row,) = painted(night(brokers=(unknown,)))["brokers"]
+    assert row["registered"] is False
+    for key in ("fenced", "replicas", "pending", "total", "under_replicated"):
+        assert row[key] is None
+
+
+def test_only_what_changed_is_new() -> None:
+    paints = painter()
+
+    def paint(one: ClusterRead, now_ms: int = NOW_MS) -> News:
+        look = looked(one, now_ms)
+        return paints.paint(look.clusters[0])
+
+    assert set(paint(HYBRID).rows["brokers"]) == {1, 2, 3}
+    assert paint(HYBRID).is_none
+    changed = night(brokers=(*HYBRID.summary.brokers[:2], held(3, fenced=True)))
+    news = paint(changed)
+    assert set(news.rows["brokers"]) == {3}
+    news = paint(night(brokers=HYBRID.summary.brokers[:2]))
+    assert (news.rows["brokers"], news.gone["brokers"]) == ({}, [3])
+
+
+def test_time_alone_makes_no_new_rows_but_a_stall_does() -> None:
+    paints = painter()
+    last = NOW_MS
+    for now_ms in (NOW_MS, NOW_MS + 900, NOW_MS + FIVE_MINUTES_MS):
+        look = looked(HYBRID, now_ms)
+        rows = paints.paint(look.clusters[0]).rows["brokers"]
+        assert set(rows) == {NOW_MS: {1, 2, 3}, NOW_MS + 900: set()}.get(now_ms, {3})
+        last = now_ms
+    assert json.loads(rows[3])["stalled"] is True
+    assert last == NOW_MS + FIVE_MINUTES_MS
+
+
+@pytest.mark.parametrize(
+    ("status", "current"),
+    [
+        (FRESH, "current"),
+        (replace(FRESH, high_watermark=9_000), "reading"),
+        (replace(FRESH, last_reply_ms=NOW_MS - 60_000), "stale"),
+        (replace(FRESH, observed_ms=NOW_MS - 60_000), "stale"),
+        (NO_STATUS, "no_data"),
+        (replace(FRESH, error="another cluster"), "source_error"),
+        (replace(FRESH, finished=True), "finished"),
+    ],
+)
+def test_what_is_not_the_present_is_said(status: Any, current: str) -> None:
+    head = painted(replace(HYBRID, status=status))["head"]
+    assert head["current"] == current
+    assert head["current_text"]
+    if current not in ("current", "finished"):
+        assert head["eta"] is None
+
+
+def test_the_one_thing_is_in_the_terminals_words() -> None:
+    waiting = painted(HYBRID)["head"]["waiting"]
+    assert seen(HYBRID).assessment.headline == f"{waiting['text']} (and {waiting['more']} more)"
+    assert (waiting["by"], waiting["name"], waiting["broker"]) == ("migration", "broker_held", 3)
+    done = ClusterRead(summary=cluster(Phase.FINALIZED, kraft(1)), events=EVENTS, status=FRESH)
+    waiting = painted(done)["head"]["waiting"]
+    assert (waiting["text"], waiting["by"]) == ("nothing: the migration is finalized", "nothing")
+
+
+def walk(**changes: Any) -> WalkTold:
+    place = PlaceTold(
+        id="brokers-kraft[3]", stage=Stage.STEP_DONE, how=None, entered_ms=NOW_MS, ended_ms=None
+    )
+    found = Found(condition="c", verdict=Verdict.WAITING, reason="r", evidence=("e",), broker=3)
+    well: dict[str, Any] = {
+        "at_ms": NOW_MS,
+        "runbook": "zk-to-kraft-jbod",
+        "checkpoint": place.id,
+        "title": "Brokers",
+        "stage": place.stage,
+        "holds": ("assignments_complete(3): 12 of 64", "isr_full(3): 1 of 64"),
+        "findings": (found,),
+        "shown": None,
+        "path": None,
+        "paused": None,
+        "outcome": None,
+        "execute": False,
+        "asks": None,
+        "places": (place,),
+        "unexpected": (),
+    }
+    return WalkTold.model_validate(well | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "needs_person"),
+    [
+        ({}, False),
+        ({"asks": "it failed"}, True),
+        ({"stage": Stage.SHOWN, "shown": "restart it"}, True),
+        ({"stage": Stage.ENTERED, "people": 2, "approved_by": ("anna",)}, True),
+        ({"stage": Stage.ENTERED, "people": 1, "approved_by": ("anna",)}, False),
+        ({"findings": (Found(condition="c", verdict=Verdict.VIOLATED, reason="r"),)}, True),
+    ],
+)
+def test_the_runbooks_checkpoint_comes_first(changes: Any, needs_person: bool) -> None:
+    found = painted(replace(HYBRID, walk=walk(**changes)))
+    waiting = found["head"]["waiting"]
+    assert waiting["text"] == "assignments_complete(3): 12 of 64"
+    assert (waiting["by"], waiting["more"], waiting["needs_person"]) == (
+        "runbook",
+        2,
+        needs_person,
+    )
+    entered = [each for each in found["checkpoints"] if each["instances"]]
+    assert [each["id"] for each in entered] == ["brokers-kraft"]
+    assert entered[0]["instances"][0]["of"] == 3
+    assert [each["id"] for each in found["checkpoints"]][:2] == ["preflight", "controllers"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "can"),
+    [
+        ({}, ["pause", "abort"]),
+        ({"paused": "anna: x"}, ["resume", "abort"]),
+        ({"people": 2, "approved_by": ("anna",)}, ["approve", "pause", "abort"]),
+        ({"people": 1, "approved_by": ("anna",)}, ["pause", "abort"]),
+        ({"outcome": "aborted", "checkpoint": None}, []),
+    ],
+)
+def test_what_may_be_said_now(changes: Any, can: list[str]) -> None:
+    assert painted(replace(HYBRID, walk=walk(**changes)))["walk"]["can"] == can
+
+
+def test_what_cannot_be_undone_is_marked_with_how_many_approve_it() -> None:
+    def marked(path: str | None) -> dict[str, Any]:
+        return {
+            each["id"]: (each["irreversible"], each["destructive"], each["people"])
+            for each in painted(replace(HYBRID, walk=walk(path=path)))["checkpoints"]
+        }
+
+    ahead, back = marked(None), marked("from-hybrid")
+    assert (ahead["finalize"], ahead["zookeeper-off"]) == ((True, False, 2), (False, True, 1))
+    assert (back["back-controllers"], back["back-znodes"]) == ((False, True, 1), (False, True, 0))
+
+
+def cells(summary: ClusterSummary) -> Any:
+    (row,) = painted(replace(HYBRID, summary=summary))["disks"]
+    return row
+
+
+def one_broker(told: Any, **changes: Any) -> ClusterSummary:
+    broker = held(3, replicas=replicas(assigned=10, migrating=20), directories={ID: 10}, **changes)
+    return replace(cluster(Phase.HYBRID, broker), disks=all_disks(disks(3, *told)))
+
+
+def test_the_heat_map_tells_assigned_pending_and_offline_apart() -> None:
+    at = sample.Moment(now_ms=NOW_MS, began_ms=NOW_MS - 1, moving=2, registered_ms=NOW_MS - 9)
+    shape = replace(sample.SMALL, offline=frozenset({1}), silent=frozenset({4}))
+    rows = painted(replace(HYBRID, summary=sample.cluster(shape, at)))["disks"]
+    broken, complete = rows[0]["cells"]
+    assert (broken["state"], broken["offline"], broken["on_disk"]) == ("offline", 32, None)
+    assert (complete["state"], complete["assigned"], complete["pending"]) == ("online", 32, 0)
+    assert [(each["assigned"], each["pending"]) for each in rows[1]["cells"][:2]] == [(0, 32)] * 2
+    assert rows[1]["pending_elsewhere"] == 0
+    assert {each["state"] for each in rows[3]["cells"] if each["path"]} == {"unknown"}
+    assert {each["pending"] for each in rows[3]["cells"]} == {None}
+    assert rows[3]["silent"] == "no answer within 30 s"
+
+
+def test_what_is_not_known_of_a_directory_is_not_guessed() -> None:
+    """Two paths, one directory with replicas: which of the paths it is, nobody told."""
+    row = cells(one_broker([directory("/d1"), directory("/d2")], log_dirs=(ID,)))
+    first, second, unnamed = row["cells"]
+    for each in (first, second):
+        assert (each["directory"], each["assigned"], each["pending"]) == (None, None, None)
+        assert each["on_disk"] == 16
+    assert (unnamed["path"], unnamed["directory"], unnamed["assigned"]) == (None, ID, 10)
+    assert row["pending_elsewhere"] == 20
+
+
+def test_no_more_is_pending_than_the_broker_has() -> None:
+    named = [directory("/d1", directory_id=ID, replicas=90), directory("/d2", replicas=90)]
+    row = cells(one_broker(named, log_dirs=(ID,)))
+    assert [each["pending"] for each in row["cells"]] == [20, None]
+    assert row["pending_elsewhere"] == 0
+
+
+def test_a_directory_that_the_registration_no_longer_names_is_offline() -> None:
+    broker = kraft(3, log_dirs=("AQEBAQEBAQEBAQEBAQEBAQ",), directories={ID: 10})
+    row = cells(replace(cluster(Phase.HYBRID, broker), disks=DisksImage()))
+    told = {each["directory"]: (each["state"], each["offline"]) for each in row["cells"]}
+    assert told == {ID: ("offline", 10), "AQEBAQEBAQEBAQEBAQEBAQ": ("online", 0)}
+
+
+def test_what_was_cut_off_is_told_where_it_lies() -> None:
+    lost = CutOff(since_ms=NOW_MS, replicas=7, sole=1, bytes=1, named=())
+    seen_ = replace(disks(3, directory("/d1", error=56)), cut_off={"/d1": lost})
+    summary = replace(cluster(Phase.HYBRID, kraft(3)), disks=all_disks(seen_))
+    assert cells(summary)["cells"][0]["offline"] == 7
+
+
+_BROKERS = st.lists(
+    st.sampled_from([kraft(1), held(1), migrating(2), held(2), kraft(3), held(3, fenced=True)]),
+    unique_by=lambda each: each.id,
+)
+
+
+@given(nights=st.lists(_BROKERS, min_size=1, max_size=6), joined=st.data())
+def test_changes_from_any_version_add_up_to_the_state(nights: Any, joined: Any) -> None:
+    """However many looks a page missed in between."""
+    hub, paints = (
+        Hub({"prod": True}, {"version": "1", "stall_after_ms": 1, "insecure": False}, 1, 0),
+        painter(),
+    )
+    state: Any = None
+    known = 0
+    for number, brokers in enumerate(nights):
+        look = looked(night(brokers=tuple(sorted(brokers, key=lambda each: each.id))))
+        news = paints.paint(look.clusters[0])
+        event = json.dumps({"n": number}).encode()
+        whole = number > 0 and joined.draw(st.booleans())
+        if whole:  # the painter begins anew
+            paints = painter()
+            news = paints.paint(look.clusters[0])
+        fresh = Fresh(at_ms=NOW_MS + number, news=[news], events={"prod": [event]}, whole=whole)
+        hub.take(fresh)
+        if state is None:
+            state, known = json.loads(hub.state(0)), hub.version
+        elif joined.draw(st.booleans()) or number == len(nights) - 1:
+            apply(state, json.loads(hub.since(known)))
+            known = hub.version
+    assert state == json.loads(hub.state(0))
+
+
+def test_what_cannot_be_read_is_painted_anew_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(publisher, "_AGAIN_S", 0.0)
+    world = World(tmp_path / "world", NOW_MS)
+    shown: list[Fresh] = []
+    failing = [True]
+    real = Tail.new
+
+    def fails_once(tail: Any, name: str) -> Any:
+        if failing.pop() if failing else False:
+            raise AuditError("the disk is full")
+        return real(tail, name)
+
+    monkeypatch.setattr(Tail, "new", fails_once)
+    got = threading.Event()
+
+    def show(fresh: Fresh) -> None:
+        shown.append(fresh)
+        got.set()
+
+    works = Painting(world.config, CLEAN, {}, show)
+    works.take(looked(HYBRID))
+    works.start()
+    while not got.wait(0.05):
+        works.take(looked(HYBRID))
+    works.stop()
+    world.close()
+    assert shown[0].whole
+    assert set(shown[0].news[0].rows["brokers"]) == {1, 2, 3}
+    assert "the disk is full" in caplog.text

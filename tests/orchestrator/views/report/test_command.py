@@ -1,0 +1,230 @@
+"""`kraftgate report`: its formats, where it writes, and how it ends."""
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.errors import ExitCode
+from tests.orchestrator.audit.tampering import rewritten, sealed, tamper
+from tests.orchestrator.views.report.making import CONFIG, Made, finalized
+from tests.orchestrator.views.report.night import night
+from tests.orchestrator.views.report.reporting import run
+from tests.scenes.night import kraft
+
+BOTH = """clusters:
+  - {name: prod, zookeeper: {connect: 'zk1:2181'}}
+  - {name: other, zookeeper: {connect: 'zk2:2181'}}
+state_dir: state
+"""
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    return night(tmp_path)
+
+
+def test_a_page_by_default(made: Made) -> None:
+    done = run(made)
+    assert done.exit_code == ExitCode.DONE
+    assert done.stdout.startswith("<!doctype html>")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("r.html", "<!doctype"), ("r.json", "{"), ("r.md", "# Kraftgate"), ("report", "<!doctype")],
+)
+def test_the_ending_of_the_file_says_the_format(made: Made, name: str, begins: str) -> None:
+    out = made.config.with_name(name)
+    done = run(made, "--out", str(out))
+    assert (done.exit_code, done.stdout) == (ExitCode.DONE, "")
+    assert out.read_text("utf-8").startswith(begins)
+    assert [each.name for each in out.parent.glob("*.tmp")] == []
+
+
+def test_what_is_asked_for_goes_before_the_ending(made: Made) -> None:
+    out = made.config.with_name("r.txt")
+    assert run(made, "--format", "markdown", "--out", str(out)).exit_code == ExitCode.DONE
+    assert out.read_text("utf-8").startswith("# Kraftgate")
+
+
+def test_a_file_that_cannot_be_written_is_named(made: Made) -> None:
+    done = run(made, "--format", "json", "--out", str(made.config.parent / "nowhere" / "r.json"))
+    assert done.exit_code == ExitCode.FAILED
+    assert "nowhere/r.json cannot be written: its directory does not exist" in done.stderr
+
+
+def test_the_same_state_gives_the_same_report(made: Made) -> None:
+    for format_ in ("html", "json", "markdown"):
+        assert run(made, "--format", format_).stdout == run(made, "--format", format_).stdout
+
+
+def test_it_changes_nothing_in_the_state_directory(made: Made) -> None:
+    before = {each: each.stat().st_mtime_ns for each in made.state.rglob("*.db")}
+    assert run(made, "--format", "json").exit_code == ExitCode.DONE
+    assert {each: each.stat().st_mtime_ns for each in made.state.rglob("*.db")} == before
+
+
+def test_it_needs_no_spark_and_no_client_of_kafka(made: Made) -> None:
+    code = (
+        "import sys; from orchestrator.cli.program import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "print([m for m in ('pyspark', 'kafka', 'kazoo.client', 'aiokafka') if m in sys.modules])"
+    )
+    command = [sys.executable, "-c", code, "report", "--config", str(made.config)]
+    done = subprocess.run(
+        [*command, "--out", str(made.config.with_name("r.html"))],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_without_any_state_it_ends_with_4_and_says_where_it_looked(tmp_path: Path) -> None:
+    config = tmp_path / "kraftgate.yaml"
+    config.write_text(CONFIG)
+    made = Made.__new__(Made)
+    made.config = config
+    done = run(made)
+    assert done.exit_code == ExitCode.NO_DATA
+    assert f"{tmp_path / 'state'} has neither store.db nor audit.db" in done.stderr
+    assert "Start `kraftgate run`" in done.stderr
+    assert done.stdout == ""
+
+
+def test_without_a_configuration_it_ends_with_2(tmp_path: Path) -> None:
+    made = Made.__new__(Made)
+    made.config = tmp_path / "none.yaml"
+    assert run(made).exit_code == ExitCode.USAGE
+
+
+@pytest.mark.parametrize("format_", ["html", "json", "markdown"])
+def test_a_trail_that_was_changed_is_said_at_the_top_and_ends_with_1(
+    made: Made, format_: str
+) -> None:
+    change = "UPDATE entries SET body = replace(body, 'boris', 'carol') WHERE kind = 'paused'"
+    tamper(made.state / AUDIT_FILE, (change, ()))
+    done = run(made, "--format", format_)
+    assert done.exit_code == ExitCode.FAILED
+    changed = re.search(r"is not intact: entry (\d+) was changed", done.stderr)
+    assert changed is not None
+    number = int(changed[1])
+    top = done.stdout[: done.stdout.index("Cluster prod")] if format_ == "html" else done.stdout
+    assert f"entry {number} was changed" in top
+    assert "carol" not in done.stdout
+    if format_ == "json":
+        told = json.loads(done.stdout)
+        audit = told["audit"]
+        assert (audit["intact"], audit["entries"], audit["first_bad"]) == (
+            False, number - 1, number,
+        )  # fmt: skip
+        (cluster,) = told["clusters"]
+        assert "not as it was written" in cluster["attention"][0]
+        assert max(each["entry"] for each in cluster["decisions"]) < number
+
+
+def test_a_trail_whose_end_was_cut_off_is_said_too(made: Made) -> None:
+    tamper(made.state / AUDIT_FILE, ("DELETE FROM entries WHERE sequence > 40", ()))
+    done = run(made, "--format", "json")
+    assert done.exit_code == ExitCode.FAILED
+    assert "its end is missing" in json.loads(done.stdout)["audit"]["why"]
+
+
+def test_a_trail_that_is_gone_is_said_too(made: Made) -> None:
+    for each in made.state.glob("audit.db*"):
+        each.unlink()
+    done = run(made, "--format", "json")
+    assert done.exit_code == ExitCode.FAILED
+    assert "is gone" in json.loads(done.stdout)["audit"]["why"]
+
+
+def test_a_store_that_is_damaged_ends_with_1(made: Made) -> None:
+    (made.state / "store.db").write_bytes(b"no database at all, but long enough to be one" * 9)
+    done = run(made)
+    assert done.exit_code == ExitCode.FAILED
+    assert "store.db" in done.stderr
+
+
+def test_a_trail_of_another_version_ends_with_1_and_says_so(made: Made) -> None:
+    with AuditLog.open_readonly(made.state / AUDIT_FILE) as log:
+        entries = log.entries()
+    entries[1] = sealed(replace(entries[1], body={**entries[1].body, "novel": 1}))
+    rewritten(made.state / AUDIT_FILE, entries)
+    (made.state / "audit.head").unlink()
+    done = run(made)
+    assert done.exit_code == ExitCode.FAILED
+    assert "entries that this version does not read" in done.stderr
+
+
+def test_without_a_trail_there_is_a_report_that_says_so(made: Made) -> None:
+    for each in made.state.glob("audit.*"):
+        each.unlink()
+    done = run(made, "--format", "markdown")
+    assert done.exit_code == ExitCode.DONE
+    assert "**There is no audit trail.**" in done.stdout
+
+
+def test_without_a_store_the_trail_alone_is_told(made: Made) -> None:
+    for each in made.state.glob("store.db*"):
+        each.unlink()
+    done = run(made, "--format", "json")
+    assert done.exit_code == ExitCode.DONE
+    assert len(json.loads(done.stdout)["clusters"][0]["walks"]) == 1
+
+
+def test_transitions_that_are_missing_are_said_and_the_rest_is_told(made: Made) -> None:
+    for each in made.state.rglob("*.parquet"):
+        each.unlink()
+    done = run(made, "--format", "json")
+    assert done.exit_code == ExitCode.DONE
+    (cluster,) = json.loads(done.stdout)["clusters"]
+    assert any("transitions cannot be read" in each for each in cluster["attention"])
+    assert cluster["brokers"][0]["held_ms"] == 1_100
+
+
+def test_several_clusters_stand_in_the_configuration_s_order(tmp_path: Path) -> None:
+    made = Made(tmp_path, BOTH)
+    for name in ("other", "prod"):
+        made.cluster = name
+        made.tell("phase_changed", 1_000, offset=4, was="dual-write", now="finalized")
+        made.summary = finalized(kraft(1))
+        made.store()
+    told = json.loads(run(made, "--format", "json").stdout)
+    assert [each["cluster"] for each in told["clusters"]] == ["prod", "other"]
+    told = json.loads(run(made, "--format", "json", "--cluster", "other").stdout)
+    assert [each["cluster"] for each in told["clusters"]] == ["other"]
+    page = run(made).stdout
+    assert page.index(">Cluster prod<") < page.index(">Cluster other<")
+
+
+def test_a_cluster_that_is_not_configured_ends_with_2(made: Made) -> None:
+    done = run(made, "--cluster", "prodd")
+    assert done.exit_code == ExitCode.USAGE
+    assert "has no cluster prodd. Configured clusters: prod" in done.stderr
+
+
+def test_of_a_cluster_of_which_nothing_was_seen_it_ends_with_4(tmp_path: Path) -> None:
+    made = Made(tmp_path, BOTH)
+    made.tell("phase_changed", 1_000, offset=4, was="dual-write", now="finalized")
+    made.store()
+    done = run(made, "--format", "json")
+    assert done.exit_code == ExitCode.NO_DATA
+    assert "nothing was seen of other with" in done.stderr
+    assert len(json.loads(done.stdout)["clusters"]) == 2
+
+
+def test_while_somebody_writes_it_reads_what_was_committed(made: Made) -> None:
+    with closing(sqlite3.connect(made.state / "store.db", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("DELETE FROM events")
+        told = json.loads(run(made, "--format", "json").stdout)
+        writer.execute("ROLLBACK")
+    assert told["clusters"][0]["brokers"][0]["held_ms"] == 1_100

@@ -1,0 +1,208 @@
+"""Walks that went otherwise: turned back and begun again, aborted, by hand, under way, unknown."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from migration.image.summary import Phase
+from orchestrator.api.report.execution import WalkAccount
+from orchestrator.audit.execution import entries
+from orchestrator.audit.execution.state import Stage
+from orchestrator.run import execution_status
+from tests.orchestrator.views.report.making import ANNA, BORIS, Made, T, finalized
+from tests.orchestrator.views.report.night import SHA256, began, follow, keep_runbook, orchestrator
+from tests.orchestrator.views.report.reporting import report_of
+from tests.orchestrator.views.report.said import ended, entered, judged, passed, shown, started
+from tests.scenes.night import cluster, held, kraft, migrating
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    made = Made(tmp_path)
+    keep_runbook(made)
+    made.say(0, follow(1), began(), orchestrator(1))
+    return made
+
+
+def walks(made: Made) -> tuple[WalkAccount, ...]:
+    return report_of(made).clusters[0].walks
+
+
+def turned_back(made: Made) -> None:
+    made.say(1_000, entered("brokers-kraft[1]"))
+    made.say(2_000, judged("brokers-kraft[1]", "needs", ("nothing_held", "violated", "held: 2")))
+    made.say(60_000, entries.RollbackBegan(
+        path="back", at="brokers-kraft[1]", by=ANNA, reason="out of time"))  # fmt: skip
+    made.say(61_000, entered("brokers-back[1]"), started("brokers-back[1]"))
+    made.say(70_000, ended("brokers-back[1]"))
+    made.say(75_000, passed("brokers-back[1]"), passed("brokers-back"))
+    made.say(75_000, entries.WalkEnded(outcome="rolled-back"))
+
+
+def test_a_walk_that_turned_back_says_where_and_by_what_way(made: Made) -> None:
+    turned_back(made)
+    made.summary = cluster(Phase.ROLLED_BACK, migrating(1))
+    made.store()
+    report = report_of(made).clusters[0]
+    (walk,) = report.walks
+    assert (walk.outcome, walk.way_back, walk.turned_at) == (
+        "rolled-back",
+        "back",
+        "brokers-kraft[1]",
+    )
+    ahead, back = walk.checkpoints
+    assert (ahead.result, ahead.way, ahead.duration_ms) == ("turned back", None, 59_000)
+    assert (ahead.holds[0].what, ahead.holds[0].duration_ms) == ("nothing_held", 58_000)
+    assert (back.result, back.way, back.title) == ("passed", "back", "Brokers back")
+    assert report.summary[0].startswith("The cluster prod is back under ZooKeeper's controller.")
+    assert report.summary[1].endswith(
+        "was rolled back in 1 min 15 s; one step was taken. It turned back at brokers-kraft[1], by"
+        " back."
+    )
+    assert report.decisions[-1].reason == "by back: out of time"
+
+
+def test_a_walk_that_was_begun_while_the_orchestrator_ran_says_who_walked_it(made: Made) -> None:
+    made.say(1_000, entries.Aborted(by=ANNA, reason="enough"), began("again"))
+    made.store()
+    first, second = walks(made)
+    assert second.orchestrators == first.orchestrators
+    assert len(second.orchestrators) == 1
+
+
+def test_a_second_walk_is_one_of_its_own(made: Made) -> None:
+    turned_back(made)
+    made.say(1_000_000, began("next night"), orchestrator(2), entered("brokers-kraft[1]"))
+    made.say(1_100_000, passed("brokers-kraft[1]", "already"))
+    made.say(1_200_000, entries.WalkEnded(outcome="completed"))
+    made.store()
+    report = report_of(made).clusters[0]
+    first, second = report.walks
+    assert (first.number, first.outcome, first.duration_ms) == (1, "rolled-back", 75_000)
+    assert (second.number, second.outcome, second.duration_ms) == (2, "completed", 200_000)
+    assert second.checkpoints[0].result == "not needed"
+    assert [each.walk for each in report.decisions] == [1, 1, 2]
+    assert report.window.duration_ms == 1_200_000
+    assert "Walk 1 of 2" in report.summary[1]
+    assert "Walk 2 of 2" in report.summary[2]
+
+
+def test_an_aborted_walk_has_ended_where_it_stood(made: Made) -> None:
+    made.say(1_000, entered("brokers-kraft[1]"))
+    made.say(5_000, entries.Aborted(by=BORIS, reason="the wrong cluster"))
+    made.store()
+    (walk,) = walks(made)
+    assert (walk.outcome, walk.checkpoints[0].result) == ("aborted", "aborted")
+    assert report_of(made).clusters[0].window.ended
+
+
+def test_a_skipped_checkpoint_names_who_skipped_it(made: Made) -> None:
+    made.say(1_000, entered("preflight"))
+    made.say(5_000, entries.CheckpointSkipped(
+        checkpoint="preflight", by=BORIS, reason="known"))  # fmt: skip
+    made.store()
+    passed_by = walks(made)[0].checkpoints[0]
+    assert (passed_by.result, passed_by.by) == ("skipped", ("boris",))
+
+
+def test_a_step_by_hand_has_its_text_and_no_command(made: Made) -> None:
+    made.say(1_000, entered("brokers-kraft[1]"), shown("brokers-kraft[1]", "On b1: restart."))
+    made.say(61_000, passed("brokers-kraft[1]"))
+    made.store()
+    (step,) = walks(made)[0].checkpoints[0].steps
+    assert (step.outcome, step.text, step.argv) == ("by hand", "On b1: restart.", ())
+    assert step.took_ms == 60_000
+
+
+def test_in_its_middle_it_says_where_it_stands_and_why(made: Made) -> None:
+    made.say(1_000, entered("brokers-kraft[1]"))
+    made.say(2_000, judged("brokers-kraft[1]", "needs", ("nothing_held", "waiting", "held: 2")))
+    made.summary = cluster(Phase.HYBRID, migrating(1), held(2, registered_offset=None))
+    made.store()
+    made.status("source.json", 30_000)
+    said = execution_status.WalkTold(
+        at_ms=T + 30_000, runbook="small", checkpoint="brokers-kraft[1]", title=None,
+        stage=Stage.ENTERED, holds=("nothing_held: held: 2",), findings=(), shown=None, path=None,
+        paused=None, outcome=None, execute=True, asks=None, places=(), unexpected=(),
+    )  # fmt: skip
+    execution_status.write(made.state / "clusters" / "prod" / execution_status.WALK_FILE, said)
+    report = report_of(made).clusters[0]
+    (walk,) = report.walks
+    assert (walk.outcome, walk.stands_at) == (None, "brokers-kraft[1]")
+    assert walk.waiting_for == ("nothing_held: held: 2",)
+    assert (walk.checkpoints[0].result, walk.checkpoints[0].duration_ms) == ("stands", 29_000)
+    assert walk.checkpoints[0].holds[0].ended_at is None
+    assert not report.window.ended
+    assert report.attention == ("The window has not ended: this report is of its middle.",)
+    assert (
+        "has not ended; it stands at brokers-kraft[1]: nothing_held: held: 2."
+        in (report.summary[1])
+    )
+    assert "Held still: 2." in report.summary
+
+
+def test_the_second_instance_of_an_approved_checkpoint_waits_for_nobody(made: Made) -> None:
+    made.say(1_000, entered("finalize"))
+    for who in (ANNA, BORIS):
+        made.say(2_000, entries.Approved(checkpoint="finalize", by=who, reason="", basis={}))
+    made.say(3_000, started("finalize"))
+    made.say(4_000, ended("finalize", exit_code=1))
+    made.say(5_000, entries.StepDecided(
+        checkpoint="finalize", decision="done", by=ANNA, reason="it is"))  # fmt: skip
+    made.store()
+    (finalize,) = walks(made)[0].checkpoints
+    holds = {each.what: each.duration_ms for each in finalize.holds}
+    assert holds["approval by 2 people"] == 1_000
+    assert finalize.steps[0].decided == "done, by anna: it is"
+
+
+def test_what_no_step_did_is_told(made: Made) -> None:
+    made.say(1_000, entries.Unexpected(text="broker 2 registered anew", broker=2))
+    made.say(2_000, entries.LockLost(reason="the session expired"), entries.LockHeld(token=9))
+    made.store()
+    report = report_of(made).clusters[0]
+    (noticed,) = report.walks[0].unexpected
+    assert (noticed.broker, noticed.text) == (2, "broker 2 registered anew")
+    assert "the lock is lost: the session expired" in {each.text for each in report.happened}
+
+
+def test_without_the_runbook_s_text_there_are_no_titles(made: Made) -> None:
+    made.say(1_000, entered("brokers-kraft[1]"))
+    made.store()
+    (made.state / "runbooks" / f"{SHA256}.yaml").write_text("runbook: 1\n")
+    (walk,) = walks(made)
+    assert not walk.runbook_kept
+    assert walk.checkpoints[0].title is None
+
+
+def test_without_a_runbook_the_window_is_the_migration(tmp_path: Path) -> None:
+    made = Made(tmp_path)
+    made.tell("phase_changed", 60_000, offset=4, was="zookeeper", now="pre-migration")
+    made.tell("phase_changed", 90_000, offset=400, was="pre-migration", now="finalized")
+    made.summary = finalized(kraft(1))
+    made.store()
+    report = report_of(made).clusters[0]
+    assert (report.window.of, report.window.ended) == ("migration", True)
+    assert (report.window.began_at, report.window.ended_at) == (T + 60_000, T + 90_000)
+    assert report.walks == ()
+    assert report.attention[0].startswith("There is no audit trail")
+
+
+def test_a_migration_has_not_ended_while_a_broker_is_held(tmp_path: Path) -> None:
+    made = Made(tmp_path)
+    made.tell("phase_changed", 60_000, offset=4, was="dual-write", now="finalized")
+    made.summary = cluster(Phase.FINALIZED, kraft(1), held(2))
+    made.store()
+    assert not report_of(made).clusters[0].window.ended
+
+
+def test_a_cluster_that_never_migrated_was_followed(tmp_path: Path) -> None:
+    made = Made(tmp_path)
+    made.tell("phase_changed", 1_000, offset=4, was="zookeeper", now="kraft")
+    made.summary = replace(cluster(Phase.KRAFT, kraft(1)), observed_ms=T + 9_000)
+    made.store()
+    report = report_of(made).clusters[0]
+    assert report.window.of == "followed"
+    assert not any("not ended" in each for each in report.attention)
+    assert "is in KRaft mode and did not migrate" in report.summary[0]

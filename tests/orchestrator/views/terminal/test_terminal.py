@@ -1,0 +1,164 @@
+"""The live view on a real terminal: in every size, resized while it runs, without colours."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from rich.cells import cell_len
+
+from tests.orchestrator.views.terminal.scenes import APPROVE, DANGER
+from tests.orchestrator.views.terminal.terminal import Terminal, styles
+
+SIZES = [
+    (80, 24),
+    *(pytest.param(*size, marks=pytest.mark.slow) for size in ((60, 20), (120, 40), (200, 60))),
+]
+"""Each is a process; make test-fast draws the first one."""
+
+
+def scene(name: str, columns: int, rows: int, **environment: str) -> Terminal:
+    command = ("-m", "tests.orchestrator.views.terminal.scenes", name)
+    return Terminal(columns, rows, *command, **environment)
+
+
+def fits(terminal: Terminal, frame: list[str]) -> None:
+    assert len(frame) <= terminal.rows
+    assert [each for each in frame if cell_len(each) > terminal.columns] == []
+
+
+def shown(frame: list[str]) -> bool:
+    return any(line.startswith("waiting for: ") for line in frame)
+
+
+def told(frame: list[str]) -> str:
+    return re.sub(r"\s+", " ", " ".join(frame))
+
+
+@pytest.mark.parametrize(("columns", "rows"), SIZES)
+def test_a_walk_is_told_in_every_size(columns: int, rows: int) -> None:
+    with scene("walk", columns, rows) as terminal:
+        frame = terminal.wait(shown)
+    fits(terminal, frame)
+    text = told(frame)
+    assert frame[0].startswith("prod  phase hybrid  data ")
+    assert "> brokers-kraft[3] Brokers into KRaft mode" in text
+    assert f"waiting for: approval by 2 people (anna did): {APPROVE}" in text
+    assert "also: no_hazard(restart, 3) (violated): broker 3 must not" in text
+    assert "1 hazard (unfenced_early)" in text
+    assert re.search(r"ZooKeeper \w+ old disks \w+ old", text)
+    assert " HELD " in text
+    assert DANGER in text  # violated: a person is needed, who must read why
+    if rows >= 24:
+        assert re.search(r"nothing held in about \w+, \w+ to \w+", text)
+        assert "> [hybrid] >" in text
+    if rows >= 40:
+        assert "latest events" in text
+        assert "assignments_complete offset=680 broker=1" in text
+
+
+@pytest.mark.parametrize(("columns", "rows"), SIZES)
+def test_every_word_of_what_a_person_is_to_do_is_there(columns: int, rows: int) -> None:
+    with scene("by-hand", columns, rows) as terminal:
+        frame = terminal.wait(shown)
+    fits(terminal, frame)
+    assert "(do this by hand)" in told(frame)
+    assert (
+        "2. In /etc/kafka/server.properties set process.roles=broker and node.id=3, remove"
+        " zookeeper.connect and zookeeper.metadata.migration.enable, keep log.dirs as it is"
+        " 3. systemctl start kafka"
+    ) in told(frame)
+    assert "waiting for: broker_mode(3, kraft): not yet" in told(frame)
+
+
+@pytest.mark.parametrize(("columns", "rows"), SIZES)
+def test_of_three_hundred_brokers_those_in_trouble_are_shown(columns: int, rows: int) -> None:
+    with scene("many", columns, rows) as terminal:
+        frame = terminal.wait(shown)
+    fits(terminal, frame)
+    first = next(line for line in frame if " HELD " in line)
+    assert first.split()[0] == "290"
+    assert re.search(r"and 2\d\d more brokers, none more urgent", told(frame))
+    assert "disks STALE: 4" in told(frame)
+
+
+def test_it_follows_the_window_s_size() -> None:
+    with scene("walk", 120, 40) as terminal:
+        wide = terminal.wait(shown)
+        for columns, rows in ((60, 20), (200, 60), (80, 24)):
+            terminal.resize(columns, rows)
+            terminal.forget()
+            frame = terminal.wait(lambda frame: shown(frame) and len(frame) >= rows - 1)  # noqa: B023
+            fits(terminal, frame)
+            assert "brokers-kraft[3]" in told(frame)
+        assert max(map(cell_len, wide)) > 100
+
+
+@pytest.mark.parametrize(("name", "count"), [("two", 2), ("five", 5), ("twenty", 20)])
+@pytest.mark.parametrize(("columns", "rows"), SIZES[:3])
+def test_each_cluster_has_its_place(name: str, count: int, columns: int, rows: int) -> None:
+    with scene(name, columns, rows) as terminal:
+        frame = terminal.wait(shown)
+    fits(terminal, frame)
+    titles = [line for line in frame if "  phase hybrid  data " in line]
+    waits = [line for line in frame if line.startswith("waiting for: ")]
+    assert len(titles) == len(waits)
+    left = re.search(r"and (\d+) more clusters: kraftgate status", told(frame))
+    assert len(titles) + (int(left[1]) if left else 0) == count
+    assert (left is None) is (count * 2 <= rows)
+
+
+@pytest.mark.parametrize("name", ["walk", "many"])
+def test_without_colours_nothing_is_lost(name: str) -> None:
+    with scene(name, 80, 24, NO_COLOR="1") as terminal:
+        frame = terminal.wait(shown)
+        plain = styles(terminal.written)
+    numbers = {number for each in plain for number in each}
+    assert not numbers & {*range(30, 50), *range(90, 108)}
+    assert " HELD " in told(frame)
+    assert "[hybrid]" in told(frame)
+    assert re.search(r"A+M+U+", told(frame))
+
+
+def test_on_a_light_terminal_nothing_is_written_in_white_or_on_nothing() -> None:
+    """Whatever is light, or black, has a ground of its own."""
+    with scene("many", 120, 40) as terminal:
+        terminal.wait(shown)
+        found = styles(terminal.written)
+    assert found
+    for each in found:
+        fixed = set(each) & {30, 37, *range(90, 98)}
+        assert not fixed or set(each) & {*range(40, 48), *range(100, 108)}, each
+
+
+def test_a_dumb_terminal_gets_lines() -> None:
+    with scene("walk", 80, 24, TERM="dumb") as terminal:
+        deadline = 300
+        while "change=checkpoint" not in terminal.written and deadline:
+            terminal._read(0.2)
+            deadline -= 1
+        written = terminal.interrupt()
+    assert "\x1b" not in written
+    assert "cluster=prod change=phase phase=hybrid" in written
+    assert "change=checkpoint checkpoint=brokers-kraft[3]" in written
+
+
+@pytest.fixture
+def ended() -> Iterator[str]:
+    with scene("walk", 80, 24) as terminal:
+        terminal.wait(shown)
+        yield terminal.interrupt()
+
+
+def test_the_end_gives_the_terminal_back_with_the_last_state(ended: str) -> None:
+    assert ended.index("\x1b[?1049h") < ended.rindex("\x1b[?1049l")
+    assert ended.rindex("\x1b[?25h") > ended.rindex("\x1b[?25l")
+    left = ended[ended.rindex("\x1b[?1049l") :]
+    assert "brokers-kraft[3]" in left
+    assert "waiting for: " in left
+    assert "latest events" in left
+
+
+def test_a_lost_terminal_leaves_no_process_behind() -> None:
+    with scene("walk", 80, 24) as terminal:
+        terminal.wait(shown)
+        assert terminal.hang_up() != 0

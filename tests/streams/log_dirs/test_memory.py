@@ -1,0 +1,226 @@
+"""The memory after a crash at any point: nothing told is lost, nothing contradicts."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NoReturn
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from migration.observed.facts import Observation, OffsetsFell, ReplicasBack, ReplicasCutOff
+from streams.kafka.broker_values import BrokerAddress, LogDirAnswer, PartitionEnd
+from streams.kafka.errors import WrongCluster
+from streams.log_dirs import rows
+from streams.log_dirs.compare import answered
+from streams.log_dirs.errors import MemoryUnusable
+from streams.log_dirs.log_ends import compare_ends
+from streams.log_dirs.memory import Memory
+from streams.log_dirs.remembered import KnownPartition
+from streams.state.fact_codec import pack, unpack
+from tests.streams.log_dirs.world import A, B, around, log_dir
+from tests.support.examples import examples
+
+WELL = (log_dir(A, 0, 1, futures=[2]), log_dir(B, 2, 3))
+FAILED = (log_dir(A, 0, 1), log_dir(B, error=56))
+VANISHED = (log_dir(A, 0, 1),)
+
+
+class Killed(BaseException):
+    """The process ended here."""
+
+
+def kill(*_: object) -> NoReturn:
+    raise Killed
+
+
+def keep(memory: Memory, answer: Sequence[LogDirAnswer], end: int, now_ms: int) -> None:
+    """Commit a poll, as the poller does."""
+    found = answered(memory.broker(2), answer, around(now_ms, partitions=memory.partitions))
+    fell = compare_ends(memory.partition, [PartitionEnd("t", 0, "id", 0, end, 1, 2)], now_ms)
+    memory.commit((*found.facts, *fell.facts), {2: found.known}, fell.changed)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "disks.db"
+
+
+def test_everything_is_as_it_was_after_opening_again(path: Path) -> None:
+    memory = Memory(path)
+    memory.claim("c")
+    memory.keep_addresses({2: BrokerAddress(2, "b2", 9092)})
+    keep(memory, WELL, 10, 1)
+    keep(memory, FAILED, 10, 2)
+    again = Memory(path)
+    assert again.cluster_id == "c"
+    assert again.addresses == memory.addresses
+    assert again.partitions == memory.partitions
+    assert again.partition(("t", 0)) == KnownPartition(0, "id", 10, 1, 2, 1)
+    kept, known = again.broker(2), memory.broker(2)
+    assert kept.cut_off == known.cut_off
+    assert kept.log_dirs.keys() == known.log_dirs.keys()
+    for where, each in kept.log_dirs.items():
+        was = known.log_dirs[where]
+        assert set(each.replicas) == set(was.replicas)
+        assert each._replace(replicas=()) == was._replace(replicas=())
+    memory.close()
+    again.close()
+
+
+def test_a_broker_that_exaggerates_or_repeats_itself_is_remembered(path: Path) -> None:
+    (lay, *_) = log_dir(A, 0).replicas
+    replicas = tuple(lay._replace(partition=n, bytes=2**63 - 1 - d) for n in (0, 1) for d in (0, 1))
+    answer = log_dir(A)._replace(replicas=replicas, total_bytes=2**63 - 1)
+    memory = Memory(path)
+    keep(memory, (answer,), 2**63 - 1, 1)
+    disks = answered(memory.broker(2), (answer,), around(1)).disks
+    assert unpack(pack(disks)) == disks
+    keep(memory, (log_dir(A, 0),), 2**63 - 1, 2)
+    again = Memory(path)
+    assert [each.partition for each in again.broker(2).log_dirs[A].replicas] == [0]
+    memory.close()
+    again.close()
+
+
+def test_another_cluster_is_refused(path: Path) -> None:
+    memory = Memory(path)
+    memory.claim("c")
+    with pytest.raises(WrongCluster, match="cluster d"):
+        memory.claim("d")
+    memory.close()
+
+
+def test_a_file_that_is_no_memory_is_refused(path: Path) -> None:
+    path.write_bytes(b"no database" * 100)
+    with pytest.raises(MemoryUnusable, match=r"disks\.db"):
+        Memory(path)
+
+
+def test_a_failed_write_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(path)
+    keep(memory, WELL, 10, 1)
+    before = memory.broker(2)
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rows, "write_outbox", full)
+        with pytest.raises(MemoryUnusable, match="full"):
+            keep(memory, FAILED, 0, 2)
+    assert memory.broker(2) == before
+    told: list[Observation] = []
+    memory.deliver(told.extend)
+    assert told == []
+    keep(memory, FAILED, 0, 3)
+    memory.deliver(told.extend)
+    assert [type(each) for each in told] == [ReplicasCutOff, OffsetsFell]
+    memory.close()
+
+
+def test_a_failed_append_is_tried_again(path: Path) -> None:
+    memory = Memory(path)
+    keep(memory, WELL, 10, 1)
+    keep(memory, FAILED, 10, 2)
+
+    def full(_: object) -> None:
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space"):
+        memory.deliver(full)
+    told: list[Observation] = []
+    memory.deliver(told.extend)
+    memory.deliver(told.extend)
+    assert [type(each) for each in told] == [ReplicasCutOff]
+    memory.close()
+
+
+def test_what_left_long_ago_is_pruned(path: Path) -> None:
+    memory = Memory(path)
+    keep(memory, WELL, 10, 1)
+    late_ms = 31 * 24 * 3_600_000
+    memory.prune({("t", 0)}, late_ms)
+    memory.prune(set(), 2)
+    assert memory.partition(("t", 0)) is not None
+    memory.prune(set(), late_ms)
+    assert memory.partition(("t", 0)) is None
+    memory.close()
+    again = Memory(path)
+    assert again.partitions == {}
+    again.close()
+
+
+def and_then_killed(told: list[Observation]) -> Callable[[Sequence[Observation]], object]:
+    def append(facts: Sequence[Observation]) -> NoReturn:
+        told.extend(facts)
+        raise Killed
+
+    return append
+
+
+def run(path: Path, polls: Sequence[tuple[int, int, str | None]]) -> list[Observation]:
+    """Poll after poll, the process killed where that is said; what was appended."""
+    told: list[Observation] = []
+    memory = Memory(path)
+    answers = (WELL, FAILED, VANISHED)
+    for now_ms, (which, end, killed) in enumerate(polls):
+        try:
+            with pytest.MonkeyPatch.context() as patched:
+                if killed == "before the commit":
+                    patched.setattr(memory, "commit", kill)
+                keep(memory, answers[which], end, now_ms)
+                if killed == "before the append":
+                    kill()
+                if killed == "after the append":
+                    memory.deliver(and_then_killed(told))
+                memory.deliver(told.extend)
+        except Killed:
+            memory.close()
+            memory = Memory(path)
+            memory.deliver(told.extend)
+    cut_off = {where: cut.told for where, cut in memory.broker(2).cut_off.items()}
+    memory.close()
+    assert cut_off == last_said(told)
+    return told
+
+
+def last_said(told: Sequence[Observation]) -> dict[str, ReplicasCutOff]:
+    """What the facts, read in order, say is cut off."""
+    said: dict[str, ReplicasCutOff] = {}
+    for each in told:
+        if isinstance(each, ReplicasCutOff):
+            said[each.path] = each
+        elif isinstance(each, ReplicasBack):
+            said.pop(each.path, None)
+    return said
+
+
+KILLS = st.sampled_from([None, None, "before the append", "after the append"])
+POLLS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), KILLS), max_size=6)
+
+
+@examples(40)
+@given(POLLS)
+def test_a_crash_anywhere_loses_no_fact_and_repeats_only_the_same(
+    polls: list[tuple[int, int, str | None]],
+) -> None:
+    with TemporaryDirectory() as calm, TemporaryDirectory() as rough:
+        wanted = run(Path(calm) / "d.db", [(which, end, None) for which, end, _ in polls])
+        told = run(Path(rough) / "d.db", polls)
+    assert list(dict.fromkeys(told)) == wanted
+
+
+@examples(40)
+@given(POLLS, st.sets(st.integers(0, 5)))
+def test_a_poll_that_was_never_kept_never_was(
+    polls: list[tuple[int, int, str | None]], lost: set[int]
+) -> None:
+    rough = [
+        (which, end, "before the commit" if number in lost else None)
+        for number, (which, end, _) in enumerate(polls)
+    ]
+    with TemporaryDirectory() as state:
+        run(Path(state) / "d.db", rough)

@@ -1,0 +1,380 @@
+"""Two real brokers in ZooKeeper mode, two directories each: what the poller tells of them."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from migration.observed.facts import (
+    DiskContentSeen,
+    DisksSeen,
+    DisksUnreachable,
+    LogDirSeen,
+    OffsetsFell,
+    ReplicasBack,
+    ReplicasCutOff,
+)
+from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.errors import RequestRefusedError
+from streams.kafka.broker_messages import EARLIEST, LATEST
+from streams.kafka.errors import ConnectionFailed, RequestRefused
+from streams.kafka.node import Node
+from streams.log_dirs.content_snapshots import CONTENT
+from streams.log_dirs.memory import Memory
+from streams.log_dirs.poll import LogDirsConfig
+from streams.log_dirs.poller import LogDirsPoller
+from streams.net.endpoint import Endpoint
+from streams.net.security import Security
+from tests.streams.log_dirs.journal import PATIENCE_S, Facts, now_ms, until
+
+pytestmark = pytest.mark.lab
+
+QUICK = {"zookeeper.session.timeout.ms": "9000"}
+NOT_LEADER = 6
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab(LabSpec(brokers=2, directories=2, broker_properties=QUICK)) as made:
+        made.start_zookeeper()
+        made.start_brokers()
+        made.create_topic("spread", 8, 2)
+        made.create_topic("__consumer_offsets", 4, 2)  # else the first watermarks do it, later
+        yield made
+
+
+class Followed:
+    """A poller of the lab, and what it appended."""
+
+    def __init__(self, lab: Lab, state: Path) -> None:
+        self.lab = lab
+        self.facts = Facts()
+        self.requests = state / "requests.db"
+        self.memory = Memory(state / "disks.db")
+        config = LogDirsConfig(brokers=Endpoint.parse_list(lab.broker_bootstrap), cluster="lab")
+        self.poller = LogDirsPoller(config, self.memory, self.facts.append, now_ms)
+
+    def poll(self, broker: int | None = None, why: str = "a test") -> int:
+        """Ask for a poll and wait for its end; how many facts there were before."""
+        before = len(self.facts)
+        ticket = self.poller.request(broker, why)
+        until(lambda: self.poller.answered(ticket))
+        return before
+
+    def last_seen(self, broker: int) -> DisksSeen:
+        return [each for each in self.facts.of(DisksSeen) if each.broker == broker][-1]
+
+    def content(self) -> list[DiskContentSeen]:
+        """Ask for a snapshot of what lies on all disks."""
+        self.poll(None, CONTENT)
+        return self.facts.of(DiskContentSeen)[-16:]
+
+    def end(self, topic: str, partition: int) -> int | None:
+        known = self.memory.partition((topic, partition))
+        return None if known is None else known.end_offset
+
+
+@pytest.fixture
+def followed(lab: Lab, tmp_path: Path) -> Iterator[Followed]:
+    made = Followed(lab, tmp_path)
+    with made.poller:
+        made.poll()
+        yield made
+    made.memory.close()
+
+
+def log_dirs(lab: Lab, broker: int) -> dict[str, Path]:
+    return {str(path): path for path in (lab.directory(broker, 0), lab.directory(broker, 1))}
+
+
+def folders(path: Path) -> set[str]:
+    """The partitions that lie in a log directory."""
+    found = (each.name for each in path.iterdir() if each.is_dir())
+    return {each for each in found if not each.endswith(("-delete", "-stray"))}
+
+
+def partition_of(folder: str) -> tuple[str, int]:
+    topic, _, partition = folder.rpartition("-")
+    return topic, int(partition)
+
+
+def folder_of(lab: Lab, broker: int, partition: str) -> Path:
+    return next(
+        path / partition for path in log_dirs(lab, broker).values() if partition in folders(path)
+    )
+
+
+def at(lab: Lab, broker: int) -> Endpoint:
+    return Endpoint.parse_list(lab.broker_bootstrap)[broker - 1]
+
+
+def by_path(disks: DisksSeen | DisksUnreachable) -> dict[str, LogDirSeen]:
+    return {each.path: each for each in disks.log_dirs}
+
+
+def test_a_poll_is_what_lies_in_the_directories(lab: Lab, followed: Followed) -> None:
+    for broker in (1, 2):
+        seen = by_path(followed.last_seen(broker))
+        assert seen.keys() == log_dirs(lab, broker).keys()
+        for path, each in seen.items():
+            assert each.replicas == len(folders(Path(path)))
+            assert (each.error, each.readable, each.directory_id) == (0, True, None)
+            assert each.total_bytes
+            assert each.usable_bytes
+    assert sum(each.replicas for b in (1, 2) for each in followed.last_seen(b).log_dirs) >= 16
+
+
+def lying(snapshot: list[DiskContentSeen]) -> list[tuple[int, str, str]]:
+    return sorted(
+        (*fact.paths[each.path], f"{topic.name}-{each.partition}")
+        for fact in snapshot
+        for topic in fact.topics
+        for each in topic.replicas
+    )
+
+
+def in_folders(lab: Lab, failed: str = "") -> list[tuple[int, str, str]]:
+    return sorted(
+        (broker, path, folder)
+        for broker in (1, 2)
+        for path in log_dirs(lab, broker)
+        if path != failed
+        for folder in folders(Path(path))
+    )
+
+
+def test_a_snapshot_is_what_lies_in_all_directories(lab: Lab, followed: Followed) -> None:
+    snapshot = followed.content()
+    assert lying(snapshot) == in_folders(lab)
+    assert len(lying(snapshot)) >= 24
+    assert len({each.shard for each in snapshot}) == 16
+    assert {(each.comparison, len(each.paths), each.whole) for each in snapshot} == {
+        (snapshot[0].comparison, 4, (1, 2))
+    }
+    with Node(at(lab, 1), Security()) as broker:
+        ids = {topic: each.topic_id for (topic, _), each in broker.metadata().partitions.items()}
+    assert {t.name: t.topic_id.hex() for each in snapshot for t in each.topics} == ids
+
+
+def test_folders_that_kafka_has_done_with_are_in_no_snapshot(lab: Lab, followed: Followed) -> None:
+    """A log of an unknown topic is served like any other; `-stray` and `-delete` never are."""
+    path = lab.directory(2, 1)
+    served = path / "ghost-0"
+    done_with = [path / f"ghost-{n}.{n:032x}-{why}" for n, why in ((1, "stray"), (2, "delete"))]
+    model = path / min(each for each in folders(path) if each.startswith("spread"))
+    lab.stop(2)
+    for each in (served, *done_with):
+        shutil.copytree(model, each)
+    lab.start(2)
+    try:
+        lab.wait_in_sync()
+        assert all(each.is_dir() for each in done_with)
+        snapshot = followed.content()
+        assert lying(snapshot) == in_folders(lab)
+        ghosts = [t for each in snapshot for t in each.topics if t.name == "ghost"]
+        assert [(each.topic_id, len(each.replicas)) for each in ghosts] == [(bytes(16), 1)]
+        assert not [each for each in lying(snapshot) if "ghost" in each[2] and each[2] != "ghost-0"]
+    finally:
+        lab.stop(2)
+        for each in (served, *done_with):
+            shutil.rmtree(each, ignore_errors=True)
+        lab.start(2)
+        lab.wait_in_sync()
+
+
+def test_sizes_grow_with_what_is_produced(lab: Lab, followed: Followed) -> None:
+    def size(disks: DisksSeen) -> int:
+        return sum(each.bytes for each in disks.log_dirs)
+
+    before = size(followed.last_seen(2))
+    lab.produce("spread", 0, 500, size_bytes=1000)
+    followed.facts.wait(DisksSeen, lambda e: e.broker == 2 and size(e) >= before + 500 * 1000)
+    followed.poll(2)
+    assert followed.end("spread", 0) == lab.watermarks("spread", 0)[1]
+
+
+def test_the_client_asks_each_broker_of_its_own(lab: Lab) -> None:
+    lab.create_topic("placed", assignments=[[1], [2]])
+    lab.produce("placed", 1, 7)
+    with Node(at(lab, 2), Security()) as broker:
+        view = broker.metadata()
+        assert view.cluster_id == lab.cluster_id
+        assert view.brokers.keys() == {1, 2}
+        assert view.partitions["placed", 1].replicas == (2,)
+        assert view.partitions["placed", 1].topic_id
+        lying = {(r.topic, r.partition) for each in broker.log_dirs() for r in each.replicas}
+        assert ("placed", 1) in lying
+        assert ("placed", 0) not in lying
+        asked = [("placed", 0), ("placed", 1)]
+        other, own = broker.offsets(asked, LATEST)
+        assert other.error == NOT_LEADER
+        assert (own.error, own.offset, own.leader_epoch) == (0, 7, 0)
+        assert broker.offsets(asked, EARLIEST)[1].offset == 0
+
+
+def test_what_is_no_broker_is_a_typed_error(lab: Lab) -> None:
+    with pytest.raises(ConnectionFailed, match="refused"):
+        Node(Endpoint("127.0.0.1", 1), Security())
+    zookeeper = Endpoint.parse_list(lab.zookeeper_connect.partition("/")[0])[0]
+    with pytest.raises((ConnectionFailed, RequestRefused)):
+        Node(zookeeper, Security(), connect_timeout_ms=500)
+
+
+def test_a_frozen_broker_delays_nobody_else(lab: Lab, followed: Followed) -> None:
+    lab.create_topic("mine", assignments=[[1]])
+    followed.poll(1)
+    mark = len(followed.facts)
+    lab.freeze("broker-2")
+    try:
+        lab.produce("mine", 0, 3000)
+        followed.poller.request(None, "one of them is frozen")
+        gone = followed.facts.wait(DisksUnreachable, lambda each: each.broker == 2, after=mark)
+        told = followed.facts.all()[mark:]
+        other = next(each for each in told if isinstance(each, DisksSeen) and each.broker == 1)
+        assert told.index(other) < told.index(gone)
+        assert "timed out" in gone.why
+        assert [each.readable for each in gone.log_dirs] == [True, True]
+        status = followed.poller.status()
+        assert status.error is None
+        assert "broker 2: " in str(status.waiting)
+    finally:
+        lab.thaw("broker-2")
+    followed.facts.wait(DisksSeen, lambda each: each.broker == 2, after=mark)
+    lab.wait_in_sync()
+
+
+def test_a_killed_broker_is_unreachable_once_and_comes_back(lab: Lab, followed: Followed) -> None:
+    mark = len(followed.facts)
+    lab.kill("broker-2")
+    gone = followed.facts.wait(DisksUnreachable, lambda each: each.broker == 2, after=mark)
+    assert {path: each.readable for path, each in by_path(gone).items()} == dict.fromkeys(
+        log_dirs(lab, 2), True
+    )
+    lab.start(2)
+    followed.poll(2)
+    followed.facts.wait(DisksSeen, lambda each: each.broker == 2, after=mark)
+    told = followed.facts.of(DisksUnreachable, after=mark)
+    assert len({each.why for each in told}) == len(told)
+    assert not followed.facts.of(ReplicasCutOff)
+    assert not followed.facts.of(OffsetsFell)
+    lab.wait_in_sync()
+
+
+def test_a_failed_directory_cuts_off_what_lay_in_it(
+    lab: Lab, followed: Followed, tmp_path: Path
+) -> None:
+    path = str(lab.directory(2, 1))
+    lay = folders(Path(path))
+    lab.produce("spread", 1, 20)
+    ends = {each: lab.watermarks(*partition_of(each))[1] for each in lay}
+    mark = followed.poll(2)
+    lab.fail_directory(2, 1)
+    try:
+        assert lab.wait_directory_noticed(2, 1)
+        followed.poll(2)
+        seen = followed.facts.wait(
+            DisksSeen,
+            lambda each: each.broker == 2 and by_path(each)[path].error == 56,
+            after=mark,
+        )
+        assert by_path(seen)[path].readable is False
+        (cut,) = followed.facts.of(ReplicasCutOff, after=mark)
+        assert (cut.broker, cut.path) == (2, path)
+        assert {f"{each.topic}-{each.partition}": each.end_offset for each in cut.replicas} == ends
+        assert {each.replicas for each in cut.replicas if each.topic == "spread"} == {2}
+        assert at_first_look(lab, tmp_path / "late") == {(2, path): lay}
+        snapshot = followed.content()
+        assert (snapshot[0].whole, len(snapshot[0].paths)) == ((1,), 3)
+        assert lying(snapshot) == in_folders(lab, path)
+    finally:
+        lab.heal_directory(2, 1)
+    lab.stop(2)
+    followed.facts.wait(ReplicasBack, lambda each: each.path == path, after=mark)
+    lab.start(2)
+    lab.wait_in_sync()
+    followed.poll(2)
+    assert by_path(followed.last_seen(2))[path].error == 0
+    assert len(followed.facts.of(ReplicasCutOff, after=mark)) == 1
+    assert len(followed.facts.of(ReplicasBack, after=mark)) == 1
+    assert not followed.facts.of(OffsetsFell)
+
+
+def at_first_look(lab: Lab, state: Path) -> dict[tuple[int, str], set[str]]:
+    """What a poller that has never seen the cluster before finds cut off."""
+    late = Followed(lab, state)
+    with late.poller:
+        late.poll()
+        found = late.facts.of(ReplicasCutOff)
+    late.memory.close()
+    return {
+        (each.broker, each.path): {f"{r.topic}-{r.partition}" for r in each.replicas}
+        for each in found
+    }
+
+
+def test_a_wiped_replica_without_a_copy_is_a_fall_of_its_offsets(
+    lab: Lab, followed: Followed
+) -> None:
+    lab.create_topic("single", assignments=[[2], [2]])
+    lab.produce("single", 0, 120)
+    lab.produce("single", 1, 30)
+    followed.poll(2)
+    lab.stop(2)
+    shutil.rmtree(folder_of(lab, 2, "single-0"))
+    lab.start(2)
+    lab.wait_in_sync()
+    followed.poll(2)
+    fell = followed.facts.wait(OffsetsFell, lambda each: each.topic == "single")
+    assert (fell.partition, fell.broker) == (0, 2)
+    assert (fell.was_end, fell.now_start, fell.now_end) == (120, 0, 0)
+    assert fell.was_seen_ms <= fell.seen_ms
+    followed.poll(2)
+    assert followed.facts.of(OffsetsFell) == [fell]
+    assert followed.end("single", 1) == 30
+
+
+def create_again(lab: Lab) -> None:
+    """Create it as soon as its namesake is gone from ZooKeeper; METADATA forgets that earlier."""
+
+    def created() -> bool:
+        try:
+            lab.create_topic("again", assignments=[[1], [2]])
+        except RequestRefusedError as error:
+            if "marked for deletion" not in str(error):
+                raise
+            return False
+        return True
+
+    until(created)
+
+
+def test_a_topic_created_again_lost_nothing(lab: Lab, followed: Followed) -> None:
+    for count in (90, 40, 40):
+        create_again(lab)
+        lab.produce("again", 0, count)
+        lab.produce("again", 1, count)
+        followed.poll()
+        assert followed.end("again", 0) == count
+        lab.delete_topic("again")
+    followed.poll()
+    assert not followed.facts.of(OffsetsFell)
+    lying = [path for broker in (1, 2) for path in log_dirs(lab, broker).values()]
+    until(lambda: not any(each.startswith("again") for path in lying for each in folders(path)))
+
+
+ASK = """
+import sys
+from pathlib import Path
+from streams.log_dirs.poll_requests import PollRequests
+with PollRequests(Path(sys.argv[1])) as requests:
+    ticket = requests.ask(None, "from another process")
+    sys.exit(0 if requests.wait_answered(ticket, float(sys.argv[2])) else 3)
+"""
+
+
+def test_another_process_asks_and_is_answered(followed: Followed) -> None:
+    asked = [sys.executable, "-c", ASK, str(followed.requests), str(PATIENCE_S)]
+    assert subprocess.run(asked, check=False, timeout=2 * PATIENCE_S).returncode == 0

@@ -1,0 +1,317 @@
+"""The follower's owner always learns how it stands, and no error ends it silently."""
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams.kafka import messages
+from streams.kafka.error_codes import Code
+from streams.kafka.errors import WrongCluster
+from streams.kafka.messages import ClusterReply, FetchReply, Leader, SnapshotReply
+from streams.metadata.errors import FollowerCrashed
+from streams.metadata.follower import Follower
+from streams.metadata.spool import Position, Spool
+from streams.metadata.status import FollowerConfig, FollowerStatus
+from streams.net.endpoint import Endpoint
+from streams.net.errors import AuthenticationFailed, LiveError
+from streams.net.security import Security
+from tests.streams.metadata.log_bytes import log
+
+C1 = Endpoint("c1", 9093)
+LEADER = Leader(1, 0)
+Script = Callable[[int, Any], FetchReply | SnapshotReply | ClusterReply]
+"""(API key, request) -> reply; it may raise what a connection raises, or hold the reply."""
+
+
+class Scripted:
+    """Stands in for `Connection`: replies are the script's."""
+
+    script: Script
+
+    def __init__(self, endpoint: Endpoint, _security: Security, **_options: int) -> None:
+        self.endpoint = endpoint
+        self.interrupted = threading.Event()
+
+    def version(self, api_key: int) -> int:
+        return messages.VERSIONS[api_key][1]
+
+    def ask(self, request: Any, **_options: int) -> Any:
+        return type(self).script(request.__api_key__, request)
+
+    def interrupt(self) -> None:
+        self.interrupted.set()
+
+    def close(self) -> None:
+        self.interrupted.set()
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[Script], None]:
+    """Let the follower talk to a script instead of a controller."""
+    monkeypatch.setattr("streams.metadata.follower.Connection", Scripted)
+    for name in ("read_fetch", "read_snapshot", "read_cluster"):
+        monkeypatch.setattr(messages, name, lambda reply: reply)
+
+    def use(wanted: Script) -> None:
+        monkeypatch.setattr(Scripted, "script", staticmethod(wanted), raising=False)
+
+    return use
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Iterator[Spool]:
+    with Spool(tmp_path) as made:
+        yield made
+
+
+CONFIG = FollowerConfig(controllers=(C1,), cluster_id="a-cluster", max_wait_ms=20)
+UNNAMED = FollowerConfig(controllers=(C1,), max_wait_ms=20)
+
+
+def idle() -> FetchReply:
+    time.sleep(0.02)
+    return FetchReply(leader=LEADER, high_watermark=0)
+
+
+def until(follower: Follower, holds: Callable[[FollowerStatus], object]) -> FollowerStatus:
+    deadline = time.monotonic() + 60
+    while not holds(status := follower.status()):
+        assert time.monotonic() < deadline, status
+        time.sleep(0.005)
+    return status
+
+
+def serve(key: int, request: Any) -> FetchReply | SnapshotReply | ClusterReply:
+    """A healthy controller with a log of three batches, all committed."""
+    if key == messages.DESCRIBE_CLUSTER:
+        return ClusterReply(cluster_id="a-cluster")
+    offset = request.topics[0].partitions[0].fetch_offset
+    if offset >= 6:
+        time.sleep(0.02)
+    records = log(1, 2, 3) if offset == 0 else b""
+    return FetchReply(leader=LEADER, high_watermark=6, records=records)
+
+
+def test_progress_is_told_to_everyone_who_asks(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    script(serve)
+    moves: list[Position] = []
+    with Follower(UNNAMED, spool, moves.append) as follower:
+        assert follower.wait_for(5, 60.0)
+        assert not follower.wait_for(6, 0.05)
+        assert follower.position == Position(6, 1)
+        status = until(follower, lambda s: s.last_reply_ms)
+        assert (status.next_offset, status.high_watermark, status.leader_id) == (6, 6, 1)
+        assert (status.cluster_id, spool.cluster_id) == ("a-cluster", "a-cluster")
+    assert moves == [Position(6, 1)]
+
+
+def test_the_configured_cluster_is_named_in_every_fetch(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    asked: list[Any] = []
+
+    def note(key: int, request: Any) -> FetchReply:
+        asked.append((key, request.cluster_id))
+        return idle()
+
+    script(note)
+    config = FollowerConfig(controllers=(C1,), cluster_id="mine", max_wait_ms=20)
+    with Follower(config, spool) as follower:
+        until(follower, lambda s: s.last_reply_ms)
+    assert set(asked) == {(messages.FETCH, "mine")}
+    assert spool.cluster_id == "mine"
+
+
+def test_a_wrong_cluster_is_named_with_both_ids(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    def other(key: int, _request: Any) -> FetchReply | ClusterReply:
+        if key == messages.DESCRIBE_CLUSTER:
+            return ClusterReply(cluster_id="theirs")
+        return FetchReply(error=Code.INCONSISTENT_CLUSTER_ID)
+
+    script(other)
+    with Follower(CONFIG, spool) as follower:
+        status = until(follower, lambda s: s.error is not None)
+    assert status.error is not None
+    assert status.error.name == "WrongCluster"
+    assert f"{C1} belongs to cluster theirs, not to a-cluster" in status.error.detail
+    assert status.cluster_id == "theirs"
+
+
+def test_a_wrong_cluster_that_does_not_tell_its_id_is_refused_all_the_same(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    def other(key: int, _request: Any) -> FetchReply | ClusterReply:
+        if key == messages.DESCRIBE_CLUSTER:
+            return ClusterReply(error=Code.CLUSTER_AUTHORIZATION_FAILED)
+        return FetchReply(error=Code.INCONSISTENT_CLUSTER_ID)
+
+    script(other)
+    with Follower(CONFIG, spool) as follower:
+        status = until(follower, lambda s: s.error is not None)
+    assert status.error is not None
+    wanted = "belongs to cluster (not told: that needs ALTER on CLUSTER), not to a-cluster"
+    assert wanted in status.error.detail
+    assert status.cluster_id == "(not told: that needs ALTER on CLUSTER)"
+
+
+def test_a_principal_that_may_not_describe_the_cluster_may_still_follow(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    def forbid(key: int, request: Any) -> FetchReply | SnapshotReply | ClusterReply:
+        return ClusterReply(error=31) if key == messages.DESCRIBE_CLUSTER else serve(key, request)
+
+    script(forbid)
+    with Follower(UNNAMED, spool) as follower:
+        assert follower.wait_for(5, 60.0)
+    assert spool.cluster_id is None
+
+
+def test_a_spool_of_another_cluster_is_refused_before_anything_is_asked(spool: Spool) -> None:
+    spool.bind("theirs")
+    with pytest.raises(WrongCluster, match="made from cluster theirs, not from mine"):
+        Follower(FollowerConfig(controllers=(C1,), cluster_id="mine"), spool)
+
+
+def test_an_authorization_error_stays_in_the_status_and_goes_when_it_is_granted(
+    script: Callable[[Script], None], spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.metadata.cursor.REFUSED_RETRY_S", 0.05)
+    granted = threading.Event()
+
+    def guard(key: int, request: Any) -> FetchReply | SnapshotReply | ClusterReply:
+        return serve(key, request) if granted.is_set() else FetchReply(error=31)
+
+    script(guard)
+    with Follower(CONFIG, spool) as follower:
+        status = until(follower, lambda s: s.error)
+        assert status.error is not None
+        assert status.error.name == "NotAuthorized"
+        assert "CLUSTER_ACTION on CLUSTER" in status.error.detail
+        granted.set()
+        assert follower.wait_for(5, 60.0)
+        assert until(follower, lambda s: not s.error).waiting is None
+
+
+def test_refused_credentials_are_an_error_not_a_crash(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    def refuse(_key: int, _request: Any) -> FetchReply:
+        raise AuthenticationFailed("c1:9093 refused the credentials")
+
+    script(refuse)
+    with Follower(CONFIG, spool) as follower:
+        status = until(follower, lambda s: s.error)
+        assert status.error is not None
+        assert status.error.name == "AuthenticationFailed"
+        assert follower.position == Position(0, None)
+
+
+def test_a_disk_that_is_full_is_a_wait_that_ends(
+    script: Callable[[Script], None], spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(serve)
+    append, full = spool.append, threading.Event()
+    full.set()
+
+    def refuse(records: bytes, position: Position) -> None:
+        if full.is_set():
+            raise OSError(28, "No space left on device")
+        append(records, position)
+
+    monkeypatch.setattr(spool, "append", refuse)
+    with Follower(CONFIG, spool) as follower:
+        status = until(follower, lambda s: s.waiting)
+        assert status.waiting is not None
+        assert status.waiting.name == "spool_not_writable"
+        assert "No space left on device" in status.waiting.detail
+        full.clear()
+        assert follower.wait_for(5, 60.0)
+
+
+def test_an_unforeseen_error_is_in_the_status_and_raised_to_the_next_caller(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    def break_down(_key: int, _request: Any) -> FetchReply:
+        raise ZeroDivisionError("nobody foresaw this")
+
+    script(break_down)
+    with Follower(CONFIG, spool) as follower:
+        status = until(follower, lambda s: s.error)
+        assert status.error is not None
+        assert status.error.name == "FollowerCrashed"
+        with pytest.raises(FollowerCrashed, match="nobody foresaw this") as caught:
+            follower.wait_for(0, 1.0)
+        assert isinstance(caught.value.__cause__, ZeroDivisionError)
+        with pytest.raises(FollowerCrashed):
+            _ = follower.position
+
+
+def test_a_crash_wakes_who_waits(script: Callable[[Script], None], spool: Spool) -> None:
+    later = threading.Event()
+
+    def break_down(_key: int, _request: Any) -> FetchReply:
+        if later.wait(0.02):
+            raise ZeroDivisionError
+        return idle()
+
+    script(break_down)
+    with Follower(CONFIG, spool) as follower:
+        threading.Timer(0.1, later.set).start()
+        began = time.monotonic()
+        with pytest.raises(FollowerCrashed):
+            follower.wait_for(0, 120.0)
+        assert time.monotonic() - began < 60
+
+
+def test_stopping_wakes_who_waits(script: Callable[[Script], None], spool: Spool) -> None:
+    script(lambda *_: idle())
+    follower = Follower(CONFIG, spool).start()
+    timer = threading.Timer(0.1, follower.stop)
+    timer.start()
+    assert not follower.wait_for(0, 30.0)
+    timer.join()
+    follower.stop()
+
+
+def test_a_follower_must_have_somebody_to_ask() -> None:
+    with pytest.raises(ValueError, match="no controller is named"):
+        FollowerConfig(controllers=())
+
+
+def test_a_follower_is_started_once(script: Callable[[Script], None], spool: Spool) -> None:
+    script(lambda *_: idle())
+    with Follower(CONFIG, spool) as follower, pytest.raises(RuntimeError, match="started once"):
+        follower.start()
+
+
+def test_a_damaged_snapshot_is_fetched_again_not_at_once(
+    script: Callable[[Script], None], spool: Spool
+) -> None:
+    fetched: list[float] = []
+
+    def damaged(key: int, _request: Any) -> FetchReply | SnapshotReply:
+        if key == messages.FETCH:
+            snapshot = messages.OffsetAndEpoch(9, 1)
+            return FetchReply(leader=Leader(1, 1), high_watermark=9, snapshot=snapshot)
+        fetched.append(time.monotonic())
+        content = log(3) if len(fetched) > 2 else b"junk"
+        return SnapshotReply(leader=Leader(1, 1), size=len(content), content=content)
+
+    script(damaged)
+    with Follower(CONFIG, spool) as follower:
+        assert follower.wait_for(8, 60.0)
+        assert follower.position == Position(9, 1)
+        assert min(b - a for a, b in itertools.pairwise(fetched)) >= 0.05
+
+
+def test_every_error_of_the_follower_has_one_root() -> None:
+    assert all(issubclass(kind, LiveError) for kind in (FollowerCrashed, WrongCluster))

@@ -1,0 +1,233 @@
+"""The short ways to `migration`'s records give what the long way through kio gives."""
+
+import dataclasses
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kio.static.primitive import f64
+
+from migration.comparison.quotas import QUOTA_RESOURCE, digest_of
+from migration.metadata import records as domain
+from migration.metadata.directory_ids import MIGRATING
+from streams.wire.errors import UnsupportedRecordVersion, WireError
+from streams.wire.fast import FAST_READERS
+from streams.wire.project import PROJECTED, project, read_in_full
+from streams.wire.records import read_record
+from streams.wire.schema import RECORDS, MetadataRecord
+from streams.wire.schema.broker_registration_change_record import BrokerRegistrationChangeRecordV0
+from streams.wire.schema.client_quota_record import ClientQuotaRecordV0, EntityDataV0
+from streams.wire.schema.partition_change_record import PartitionChangeRecordV1
+from streams.wire.schema.partition_record import PartitionRecordV0, PartitionRecordV1
+from streams.wire.schema.register_broker_record import BrokerFeatureV0, RegisterBrokerRecordV0
+from streams.wire.values import write_value
+from tests.streams.wire.strategies import records
+from tests.streams.wire.test_values import with_tag_of_the_future
+from tests.support.examples import examples
+
+ID = uuid.UUID("3c5f0c9e-57a5-4c4b-9f4e-2f8f3a1b7c11")
+Outcome = domain.Record | type[WireError]
+
+
+def outcome(read: object, value: bytes) -> Outcome:
+    """What a reader makes of the value: the record, or the class of its error."""
+    assert callable(read)
+    try:
+        found: domain.Record = read(value)
+    except WireError as error:
+        return type(error)
+    return found
+
+
+def same(value: bytes) -> bool:
+    """Whether short and long way agree, on the types inside as well as on the values."""
+    short, long = outcome(read_record, value), outcome(read_in_full, value)
+    return short == long and repr(short) == repr(long)
+
+
+def partition(**changes: object) -> bytes:
+    """One PartitionRecord, version 1."""
+    fields = {
+        "partition_id": 7,
+        "topic_id": ID,
+        "replicas": (1, 2, 3),
+        "isr": (3, 1),
+        "removing_replicas": (),
+        "adding_replicas": (),
+        "leader": 3,
+        "leader_epoch": 4,
+        "partition_epoch": 9,
+        "directories": (ID, None, ID),
+    }
+    return write_value(PartitionRecordV1(**fields | changes))  # type: ignore[arg-type]
+
+
+def change() -> bytes:
+    """One PartitionChangeRecord, version 1, with a few tags."""
+    fields = {"topic_id": ID, "isr": (1, 2), "leader": 2, "directories": (ID, None)}
+    return write_value(PartitionChangeRecordV1(**fields))  # type: ignore[arg-type]
+
+
+@examples(400)
+@given(records(3, 5))
+def test_fast_equals_full(record: MetadataRecord) -> None:
+    assert same(write_value(record))
+
+
+@examples()
+@given(records(3, 5), st.sampled_from([9, 127, 128]), st.binary(min_size=1, max_size=200))
+def test_fast_equals_full_with_a_tag_of_the_future(
+    record: MetadataRecord, tag: int, content: bytes
+) -> None:
+    value = with_tag_of_the_future(record, tag, content)
+    assert same(value)
+    assert read_record(value) == project(record)
+
+
+@examples(400)
+@given(records(3, 5), st.data())
+def test_fast_equals_full_on_damage(record: MetadataRecord, data: st.DataObject) -> None:
+    value = bytearray(write_value(record))
+    for _ in range(data.draw(st.integers(0, 3))):
+        value[data.draw(st.integers(3, len(value) - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(value)) | st.just(len(value)))
+    behind = data.draw(st.just(b"") | st.binary(max_size=20))
+    assert same(bytes(value[:cut]) + behind)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("position", range(3, len(partition())))
+def test_fast_equals_full_whatever_one_byte_says(position: int) -> None:
+    for value in (partition(), partition(isr=()), change()):
+        for byte in range(256):
+            assert same(value[:position] + bytes((byte,)) + value[position + 1 :])
+
+
+@examples()
+@given(records())
+def test_every_record_is_projected_or_unrelated(record: MetadataRecord) -> None:
+    found = read_record(write_value(record))
+    assert found == project(record)
+    assert isinstance(found, domain.Unrelated) == (record.__api_key__ not in PROJECTED)
+
+
+def test_the_fast_readers_take_both_types_in_every_version() -> None:
+    assert sorted(FAST_READERS) == [bytes((1, *key)) for key in sorted(RECORDS) if key[0] in (3, 5)]
+
+
+def test_a_partition_without_directories_is_all_migrating() -> None:
+    old = PartitionRecordV0(
+        **{
+            field.name: getattr(read, field.name)
+            for read in [read_entity(partition())]
+            for field in dataclasses.fields(PartitionRecordV0)
+        }
+    )
+    for value in (write_value(old), partition(directories=())):
+        found = read_record(value)
+        assert isinstance(found, domain.Partition)
+        assert found.directories is None
+        assert found.leader_recovery_state == 0
+
+
+def read_entity(value: bytes) -> MetadataRecord:
+    """Read a value of a known type."""
+    from streams.wire.values import read_value
+
+    entity = read_value(value)
+    assert not isinstance(entity, domain.Unknown)
+    return entity
+
+
+def test_a_zero_directory_id_is_migrating() -> None:
+    found = read_record(partition())
+    assert isinstance(found, domain.Partition)
+    assert found.directories == (ID.bytes, MIGRATING, ID.bytes)
+
+
+def test_a_change_says_what_did_not_change() -> None:
+    value = write_value(PartitionChangeRecordV1(topic_id=ID, isr=(2,)))  # type: ignore[arg-type]
+    assert read_record(value) == domain.PartitionChange(-1, ID.bytes, isr=(2,))
+
+
+def test_an_empty_list_of_directories_on_a_change_is_not_null() -> None:
+    value = write_value(PartitionChangeRecordV1(topic_id=ID, directories=()))
+    assert read_record(value) == domain.PartitionChange(-1, ID.bytes, directories=())
+
+
+def test_fields_that_a_version_lacks_take_their_defaults() -> None:
+    change = BrokerRegistrationChangeRecordV0(broker_id=1, broker_epoch=5)  # type: ignore[arg-type]
+    assert read_record(write_value(change)) == domain.BrokerRegistrationChange(1, 5)
+    broker = RegisterBrokerRecordV0(
+        broker_id=1,  # type: ignore[arg-type]
+        incarnation_id=ID,
+        broker_epoch=5,  # type: ignore[arg-type]
+        end_points=(),
+        features=(),
+        rack=None,
+    )
+    assert read_record(write_value(broker)) == domain.RegisterBroker(
+        1, False, ID.bytes, 5, None, True, False, ()
+    )
+
+
+def test_a_broker_says_which_metadata_version_it_supports() -> None:
+    named = (("kraft.version", 0, 1), ("metadata.version", 1, 21))
+    features = tuple(
+        BrokerFeatureV0(
+            name=name,
+            min_supported_version=low,  # type: ignore[arg-type]
+            max_supported_version=high,  # type: ignore[arg-type]
+        )
+        for name, low, high in named
+    )
+    broker = RegisterBrokerRecordV0(
+        broker_id=1,  # type: ignore[arg-type]
+        incarnation_id=ID,
+        broker_epoch=5,  # type: ignore[arg-type]
+        end_points=(),
+        features=features,
+        rack=None,
+    )
+    read = read_record(write_value(broker))
+    assert isinstance(read, domain.RegisterBroker)
+    assert read.supports == 21
+
+
+def test_an_unrelated_record_is_known_by_its_frame_alone() -> None:
+    assert read_record(b"\x01\x0f\x00 anything") == domain.Unrelated(15)
+
+
+def test_an_unknown_type_is_counted_by_whoever_reads() -> None:
+    assert read_record(b"\x01\x77\x05 anything") == domain.Unknown(0x77)
+    assert read_record(b"\x01\xac\x02\x00") == domain.Unknown(300)
+
+
+def test_a_newer_version_of_an_unrelated_type_is_refused_too() -> None:
+    with pytest.raises(UnsupportedRecordVersion):
+        read_record(b"\x01\x04\x01\x00")
+
+
+def test_a_needlessly_long_frame_is_refused_by_both_readers() -> None:
+    assert same(b"\x81\x00\x94\x00\x80\x00\x00")
+    assert same(b"\x81\x00\x03\x01" + partition()[3:])
+
+
+@pytest.mark.parametrize("remove", [False, True])
+def test_a_quota_is_a_setting_of_whoever_has_it(remove: bool) -> None:
+    record = ClientQuotaRecordV0(
+        entity=(
+            EntityDataV0(entity_type="client-id", entity_name=None),
+            EntityDataV0(entity_type="user", entity_name="al ice"),
+        ),
+        key="producer_byte_rate",
+        value=f64(1024.0),
+        remove=remove,
+    )
+    assert read_record(write_value(record)) == domain.Config(
+        resource_type=QUOTA_RESOURCE,
+        resource_name="user 'al ice', client-id default",
+        name="producer_byte_rate",
+        digest=None if remove else digest_of(1024),
+    )

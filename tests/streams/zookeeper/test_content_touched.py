@@ -1,0 +1,167 @@
+"""A real ZooKeeper: what was touched is read soon and once more, and nothing else with it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kazoo.security import make_digest_acl
+
+from migration.observed.facts import ZkConfig, ZkContentRead, ZkContentSeen, ZkPartition, ZkTopic
+from migration.observed.znodes import CLUSTER_ID, CONTROLLER, MIGRATION, TOPICS
+from migration.shard.placement import SHARDS, ZOOKEEPER
+from migration.values.digests import digest
+from streams.spark.journal_source import JournalOptions
+from streams.spark.zookeeper_source import ZooKeeperReader
+from streams.state.fact_codec import unpack
+from streams.state.journal import Journal, read
+from streams.zookeeper import dirty
+from streams.zookeeper.content import reader
+from streams.zookeeper.content.gathering import Gathering
+from streams.zookeeper.marks import NAMES_MAX
+from tests.streams.zookeeper.content import (
+    CLUSTER,
+    comparing,
+    config_data,
+    parts,
+    raw_id,
+    reread,
+    state_data,
+    touched,
+    write_topic,
+)
+from tests.streams.zookeeper.watching import Writer
+
+pytestmark = pytest.mark.lab
+
+
+def topic(name: str, number: int) -> ZkTopic:
+    states = tuple(ZkPartition(each, (1, 2), 1, (1, 2)) for each in range(2))
+    return ZkTopic(raw_id(number), name, states)
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SOON_S", "AGAIN_S"):
+        monkeypatch.setattr(dirty, name, 0.1)
+    monkeypatch.setattr(reader, "_LOOK_S", 0.05)
+
+
+def test_it_is_read_soon_and_once_more_and_alone(kafka: Writer, connect: str) -> None:
+    written = [topic(name, number) for number, name in enumerate(("a", "b", "c"))]
+    for each in written:
+        write_topic(kafka, each)
+    kafka.create("/config/topics/b", config_data({"x": "1"}))
+    kafka.create("/config/brokers/1", config_data({"y": "1"}))
+    with comparing(connect) as compared:
+        parts(compared.until_told())
+        kafka.set(f"{TOPICS}/b/partitions/0/state", state_data(2, (2,)))
+        kafka.delete(f"{TOPICS}/c")
+        touched(compared, "b", "c", "never was")
+        seen, names = reread(compared.until_told(2))
+        assert names == {"b", "c", "never was"}
+        changed = (ZkPartition(0, (1, 2), 2, (2,)), written[1].partitions[1])
+        assert [topic for each in seen for topic in each.topics] == [
+            written[1]._replace(partitions=changed)
+        ]
+        assert [config for each in seen for config in each.configs] == [
+            ZkConfig("topics", "b", (("x", digest("1")),))
+        ]
+        assert len(seen) == SHARDS
+        again, names = reread(compared.until_told(3))
+        assert names == {"b", "c", "never was"}
+        assert again[0].comparison > seen[0].comparison
+        compared.until(lambda said: said.rereadings == 2)
+        status = compared.reader.status()
+        assert (status.error, status.topics) == (None, 3)
+        assert len(compared.told()) == 3
+
+
+def test_what_was_abandoned_is_read_again(
+    kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_topic(kafka, topic("a", 1))
+    with comparing(connect) as compared:
+        compared.until_told()
+        with monkeypatch.context() as broken:
+            broken.setattr(Gathering, "_take_topic", lambda *_: 1 / 0)
+            touched(compared, "a")
+            compared.until_abandoned("unexpected")
+        assert reread(compared.until_told(2))[1] == {"a"}
+        compared.until(lambda said: said.error is None)
+
+
+def test_too_many_are_a_whole_reading(kafka: Writer, connect: str) -> None:
+    write_topic(kafka, topic("a", 1))
+    with comparing(connect) as compared:
+        first = compared.until_told()
+        touched(compared, *(f"t{number}" for number in range(NAMES_MAX + 1)))
+        second = compared.until_told(2)
+    assert parts(first)[1].topics == parts(second)[1].topics == 1
+
+
+def test_nothing_is_kept_while_there_is_nothing_to_compare(kafka: Writer, connect: str) -> None:
+    write_topic(kafka, topic("a", 1))
+    sense: list[bool] = []
+    with comparing(connect, should_read=lambda: bool(sense)) as compared:
+        touched(compared, "a")
+        compared.until(lambda said: said.waiting is not None and said.waiting.name != "starting")
+        sense.append(True)
+        parts(compared.until_told())
+
+
+def test_the_source_reads_what_its_watch_told_it(
+    kafka: Writer, connect: str, tmp_path: Path
+) -> None:
+    """From a write in ZooKeeper to a comparison's facts in the journal, without a whole reading."""
+
+    def facts() -> list[Any]:
+        return [unpack(fact) for _, _, fact in read(journal.path, 0, journal.last)]
+
+    def until(holds: Callable[[Any], bool], beyond: int = 0) -> list[Any]:
+        while True:
+            last = journal.last
+            if any(map(holds, told := facts()[beyond:])):
+                return told
+            assert journal.wait_beyond(last, 20), watching.status()
+
+    def of_b(fact: object) -> bool:
+        return isinstance(fact, ZkContentSeen) and fact.names == ("b",)
+
+    write_topic(kafka, topic("a", 1))
+    write_topic(kafka, topic("b", 2))
+    # As with zookeeper.set.acl: the status says what is left out.
+    kafka.create("/config/brokers")
+    kafka.client.set_acls("/config/brokers", [make_digest_acl("someone", "secret", all=True)])
+    kafka.create(CLUSTER_ID, b'{"version":"1","id":"an-id"}')
+    kafka.create(
+        CONTROLLER, b'{"version":2,"brokerid":3000,"timestamp":"1","kraftControllerEpoch":1}'
+    )
+    kafka.create(
+        MIGRATION,
+        b'{"version":0,"kraft_metadata_offset":9,"kraft_controller_id":3000,'
+        b'"kraft_metadata_epoch":1,"kraft_controller_epoch":1}',
+    )
+    options = JournalOptions(
+        cluster=CLUSTER,
+        state=tmp_path,
+        bell=tmp_path / "bell",
+        waits=True,
+        watched=json.dumps({"connect": connect, "security": {}}),
+    )
+    journal = Journal(tmp_path / "zookeeper.db")
+    watching = ZooKeeperReader(options, ZOOKEEPER, "zookeeper").watch(journal)
+    try:
+        until(lambda fact: isinstance(fact, ZkContentRead))
+        at = len(facts())
+        kafka.set(f"{TOPICS}/b/partitions/1/state", state_data(2, (2,)))
+        told = until(of_b, at)
+        assert not any(isinstance(each, ZkContentRead) for each in told)
+        (b,) = (topic for each in told if isinstance(each, ZkContentSeen) for topic in each.topics)
+        assert b.partitions[1] == ZkPartition(1, (1, 2), 2, (2,))
+        assert watching.status().cluster_id == "an-id"
+        assert watching.status().limits == (reader.CLOSED["brokers"],)
+    finally:
+        watching.stop()
+        journal.close()

@@ -1,0 +1,67 @@
+"""TLS below kazoo's loop: what was read from the socket already is not waited for."""
+
+import socket
+import ssl
+import threading
+from pathlib import Path
+
+import pytest
+
+from streams.net.security import Security
+from streams.zookeeper.dialing import Handler, dial
+from streams.zookeeper.ensemble import Ensemble, parse_ensemble
+from tests.streams.zookeeper.certificates import Authority
+
+_WAIT_S = 20.0
+
+
+def test_what_tls_has_read_already_is_ready(tmp_path: Path) -> None:
+    """Two messages in one record: the second never shows on the socket itself."""
+    authority = Authority(tmp_path)
+    server = authority.issue("server")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(server.cert, server.key)
+    security = Security(protocol="SSL", ca_file=authority.file)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        done = threading.Event()
+
+        def serve() -> None:
+            accepted, _ = listener.accept()
+            with context.wrap_socket(accepted, server_side=True) as connection:
+                connection.sendall(b"one" + b"two")
+                done.wait(_WAIT_S)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        address = listener.getsockname()
+        with dial(security, address, "127.0.0.1", _WAIT_S) as client:
+            handler = Handler(security)
+            assert handler.select([client], [], [], _WAIT_S)[0] == [client]
+            assert client.recv(3) == b"one"
+            assert handler.select([client], [], [], 0)[0] == [client]
+            assert client.recv(3) == b"two"
+            assert handler.select([client], [], [], 0)[0] == []
+        done.set()
+        thread.join()
+
+
+def test_what_is_told_to_the_source_comes_back(tmp_path: Path) -> None:
+    option = (
+        '{"connect": "zk1:2181,zk2:2181/kafka", "security": {"protocol": "SSL", "username": "u",'
+        f' "password_file": "{tmp_path}/secret", "check_hostname": false}}}}'
+    )
+    assert parse_ensemble(option) == Ensemble(
+        connect="zk1:2181,zk2:2181/kafka",
+        security=Security(
+            protocol="SSL",
+            username="u",
+            password_file=tmp_path / "secret",
+            check_hostname=False,
+        ),
+    )
+
+
+def test_sasl_is_refused_at_once() -> None:
+    security = Security(protocol="SASL_SSL", sasl_mechanism="PLAIN")
+    with pytest.raises(ValueError, match="by PLAINTEXT or SSL, not by SASL_SSL"):
+        Ensemble(connect="zk1:2181", security=security)

@@ -1,0 +1,107 @@
+"""The ledger tells a difference once, holds beats back, and knows one znode from the next."""
+
+from kazoo.protocol.states import ZnodeStat
+
+from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperFact
+from migration.observed.znodes import CONTROLLER, MIGRATION
+from streams.zookeeper.beacon import COALESCE_MS
+from streams.zookeeper.known import Known
+from streams.zookeeper.ledger import Ledger
+from tests.streams.zookeeper.test_beacon import migration
+
+
+def stat(mzxid: int, version: int = 0, czxid: int = 1) -> ZnodeStat:
+    return ZnodeStat(czxid, mzxid, 0, 0, version, 0, 0, 0, 0, 0, czxid)
+
+
+class Told:
+    def __init__(self) -> None:
+        self.now_ms = 1000
+        self.facts: list[ZooKeeperFact] = []
+        self.ledger = Ledger(Known(), self.facts.extend, lambda: self.now_ms)
+
+    def found(self, path: str, data: bytes | None, at: ZnodeStat) -> list[ZooKeeperFact]:
+        return self.new(lambda: self.ledger.found(path, data, at))
+
+    def tick(self, ms: int) -> list[ZooKeeperFact]:
+        self.now_ms += ms
+        return self.new(self.ledger.tick)
+
+    def new(self, act: object) -> list[ZooKeeperFact]:
+        before = len(self.facts)
+        assert callable(act)
+        act()
+        return self.facts[before:]
+
+
+def test_the_same_again_is_no_news() -> None:
+    told = Told()
+    assert told.found(CONTROLLER, None, stat(1)) == [ZnodeSeen(1000, CONTROLLER, b"", 0, 1, 0, 0)]
+    assert told.found(CONTROLLER, None, stat(1)) == []
+    assert len(told.found(CONTROLLER, b"x", stat(2, 1))) == 1
+
+
+def test_gone_is_told_once_and_only_of_what_was_there() -> None:
+    told = Told()
+    assert told.new(lambda: told.ledger.gone(CONTROLLER)) == []
+    told.found(CONTROLLER, b"", stat(1))
+    assert told.new(lambda: told.ledger.gone(CONTROLLER)) == [ZnodeGone(1000, CONTROLLER)]
+    assert told.new(lambda: told.ledger.gone(CONTROLLER)) == []
+
+
+def test_a_znode_created_anew_unseen_was_gone_in_between() -> None:
+    told = Told()
+    told.found(CONTROLLER, b"a", stat(7, version=2))
+    facts = told.found(CONTROLLER, b"b", stat(9, czxid=8, version=1))
+    assert [type(fact) for fact in facts] == [ZnodeGone, ZnodeSeen]
+
+
+def test_a_zookeeper_that_lost_its_data_has_other_znodes() -> None:
+    told = Told()
+    told.found(CONTROLLER, b"a", stat(70, czxid=60))
+    facts = told.found(CONTROLLER, b"a", stat(3, czxid=3))
+    assert [type(fact) for fact in facts] == [ZnodeGone, ZnodeSeen]
+
+
+def test_beats_are_told_every_5_s() -> None:
+    told = Told()
+    told.found(MIGRATION, migration(1), stat(1))
+    emitted = 0
+    for beat in range(1, 101):
+        told.now_ms += 500
+        emitted += len(told.found(MIGRATION, migration(1 + beat), stat(1 + beat, beat)))
+    assert emitted == 10
+
+
+def test_the_last_beat_is_told_although_no_other_follows() -> None:
+    told = Told()
+    told.found(MIGRATION, migration(1), stat(1))
+    assert told.found(MIGRATION, migration(2), stat(2, 1)) == []
+    assert told.tick(COALESCE_MS - 1) == []
+    (late,) = told.tick(1)
+    assert isinstance(late, ZnodeSeen)
+    assert (late.version, late.data, late.seen_ms) == (1, migration(2), told.now_ms)
+    assert told.tick(COALESCE_MS) == []
+
+
+def test_news_overtakes_a_beat_that_is_held() -> None:
+    told = Told()
+    told.found(MIGRATION, migration(1), stat(1))
+    told.found(MIGRATION, migration(2), stat(2, 1))
+    assert len(told.found(MIGRATION, b"", stat(3, 2))) == 1
+    assert told.tick(COALESCE_MS) == []
+
+
+def test_deletion_overtakes_a_beat_that_is_held() -> None:
+    told = Told()
+    told.found(MIGRATION, migration(1), stat(1))
+    told.found(MIGRATION, migration(2), stat(2, 1))
+    assert len(told.new(lambda: told.ledger.gone(MIGRATION))) == 1
+    assert told.tick(COALESCE_MS) == []
+
+
+def test_a_clock_that_was_set_back_holds_nothing() -> None:
+    told = Told()
+    told.found(MIGRATION, migration(1), stat(1))
+    told.now_ms = 10
+    assert len(told.found(MIGRATION, migration(2), stat(2, 1))) == 1

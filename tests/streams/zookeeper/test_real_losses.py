@@ -1,0 +1,280 @@
+"""A real ZooKeeper: who stops, dies, freezes or refuses costs the view, but no fact."""
+
+import json
+import shutil
+import threading
+import time
+from unittest.mock import Mock
+
+import pytest
+from kazoo.security import make_acl, make_digest_acl
+
+from migration.observed import znodes
+from migration.observed.facts import (
+    NotificationsMissed,
+    ZnodeGone,
+    ZnodeSeen,
+    ZooKeeperBlind,
+    ZooKeeperFact,
+    ZooKeeperSeen,
+)
+from orchestrator.lab import Lab
+from streams.zookeeper import watcher
+from streams.zookeeper.known import Known
+from tests.streams.zookeeper.watching import (
+    EVENT,
+    SESSION_TIMEOUT_MS,
+    Watched,
+    Writer,
+    accounted,
+    data,
+    watching,
+)
+
+pytestmark = pytest.mark.lab
+
+ZOOKEEPER = "zookeeper"
+
+
+def shape(facts: tuple[ZooKeeperFact, ...]) -> set[tuple[str, str]]:
+    def about(fact: ZooKeeperFact) -> str:
+        match fact:
+            case ZnodeSeen() | ZnodeGone():
+                return fact.path
+            case NotificationsMissed():
+                return f"{fact.first}+{fact.number}"
+        return ""
+
+    shapes = [(type(fact).__name__, about(fact)) for fact in facts]
+    assert len(shapes) == len(set(shapes)), shapes
+    return set(shapes)
+
+
+def test_a_new_watcher_goes_on_where_the_facts_end(kafka: Writer, connect: str) -> None:
+    kafka.create(znodes.NOTIFICATIONS)
+    kafka.create(znodes.CONTROLLER, b"1")
+    kafka.create(znodes.CONTROLLER_EPOCH, b"1")
+    kafka.create(f"{znodes.BROKER_IDS}/1", b"{}")
+    kafka.create(f"{znodes.BROKER_IDS}/2", b"{}")
+    with watching(connect) as before:
+        before.until_seen()
+        kafka.notify()
+        before.until_of(f"{EVENT}0000000000", 1)
+    for _ in range(3):
+        kafka.delete(kafka.notify())
+    kafka.notify()
+    kafka.set(znodes.CONTROLLER, b"2")
+    kafka.delete(f"{znodes.BROKER_IDS}/2")
+    kafka.create(f"{znodes.BROKER_IDS}/3", b"{}")
+    with watching(connect, before.known()) as after:
+        seen = after.until_seen()
+        told = after.told()
+    assert seen.blind_since_ms == before.until_blind().seen_ms
+    assert shape(told) == {
+        ("ZnodeSeen", znodes.CONTROLLER),
+        ("ZnodeGone", f"{znodes.BROKER_IDS}/2"),
+        ("ZnodeSeen", f"{znodes.BROKER_IDS}/3"),
+        ("NotificationsMissed", "1+3"),
+        ("ZnodeSeen", f"{EVENT}0000000004"),
+        ("ZooKeeperSeen", ""),
+    }
+    assert accounted((*before.told(), *told)) == dict.fromkeys(range(5), 1)
+
+
+def test_a_watcher_that_died_without_a_word_was_blind_since(kafka: Writer, connect: str) -> None:
+    kafka.create(znodes.CONTROLLER, b"1")
+    with watching(connect) as before:
+        before.until_seen()
+        killed = before.known()
+    with watching(connect, killed) as after:
+        seen = after.until_seen()
+        assert after.kinds() == [ZooKeeperBlind, ZooKeeperSeen]
+        assert seen.blind_since_ms == killed.latest_ms
+
+
+def test_zookeeper_killed_and_started_again(lab: Lab, kafka: Writer, connect: str) -> None:
+    kafka.create(znodes.NOTIFICATIONS)
+    kafka.create(znodes.CONTROLLER, b"1")
+    with watching(connect) as watched:
+        watched.until_seen()
+        start = len(watched.told())
+        lab.kill(ZOOKEEPER)
+        blind = watched.until_blind()
+        watched.until_waiting("no_zookeeper_reachable", "refused")
+        assert not watched.watcher.status().sees
+        lab.start_zookeeper()
+        kafka.set(znodes.CONTROLLER, b"2")
+        kafka.notify()
+        seen = watched.until_seen(2)
+        assert seen.blind_since_ms == blind.seen_ms
+        watched.until_of(f"{EVENT}0000000000", 1)
+        assert data(watched.until_of(znodes.CONTROLLER, 2)) == b"2"
+        kinds = watched.kinds(start)
+        assert (kinds.count(ZooKeeperBlind), kinds.count(ZooKeeperSeen)) == (1, 1)
+        assert accounted(watched.told()) == {0: 1}
+
+
+def test_zookeeper_frozen_past_the_session_timeout(lab: Lab, kafka: Writer, connect: str) -> None:
+    """Whether the session survives is a race within ZooKeeper, once it is thawed."""
+    kafka.create(znodes.NOTIFICATIONS)
+    kafka.create(znodes.CONTROLLER, b"1")
+    kafka.notify()
+    with watching(connect) as watched:
+        watched.until_seen()
+        start = len(watched.told())
+        lab.freeze(ZOOKEEPER)
+        try:
+            blind = watched.until_blind()
+            watched.until_waiting("no_zookeeper_reachable", "gives no session")
+            time.sleep(SESSION_TIMEOUT_MS / 1000)  # so that all of it passes frozen
+        finally:
+            lab.thaw(ZOOKEEPER)
+        seen = watched.until_seen(2)
+        assert watched.kinds(start) == [ZooKeeperBlind, ZooKeeperSeen]
+        assert seen.blind_since_ms == blind.seen_ms
+        kafka.set(znodes.CONTROLLER, b"2")
+        kafka.notify()
+        watched.until_of(znodes.CONTROLLER, 2)
+        watched.until_of(f"{EVENT}0000000001", 1)
+
+
+def test_a_frozen_zookeeper_that_kazoo_does_not_notice(
+    lab: Lab, kafka: Writer, connect: str
+) -> None:
+    """kazoo takes a request that went out for a ping, and so may notice late, or not at all."""
+    kafka.create(znodes.CONTROLLER, b"1")
+    with watching(connect) as watched:
+        watched.until_seen()
+        link = watched.watcher._link
+        assert link is not None
+        link.client._connection.ping_outstanding = Mock(is_set=lambda: False)
+        lab.freeze(ZOOKEEPER)
+        try:
+            assert "has not answered for" in watched.until_blind().why
+        finally:
+            lab.thaw(ZOOKEEPER)
+        watched.until_seen(2)
+        kafka.set(znodes.CONTROLLER, b"2")
+        watched.until_of(znodes.CONTROLLER, 2)
+
+
+def test_a_session_that_expires_is_followed_by_another(kafka: Writer, connect: str) -> None:
+    kafka.create(znodes.NOTIFICATIONS)
+    kafka.create(znodes.CONTROLLER, b"1")
+    with watching(connect) as watched:
+        first = watched.until_seen()
+        start = len(watched.told())
+        link = watched.watcher._link
+        assert link is not None
+        # Whoever knows a session's password may end it: for its first owner it expires by that.
+        thief = Writer(connect, client_id=link.client.client_id)
+        thief.close()
+        blind = watched.until_blind()
+        seen = watched.until_seen(2)
+        assert watched.kinds(start) == [ZooKeeperBlind, ZooKeeperSeen]
+        assert seen.session != first.session
+        assert seen.blind_since_ms == blind.seen_ms
+        kafka.set(znodes.CONTROLLER, b"2")
+        kafka.notify()
+        watched.until_of(znodes.CONTROLLER, 2)
+        watched.until_of(f"{EVENT}0000000000", 1)
+
+
+def test_zookeeper_absent_at_the_start(lab: Lab, connect: str) -> None:
+    lab.kill(ZOOKEEPER)
+    with watching(connect) as watched:
+        watched.until_waiting("no_zookeeper_reachable")
+        status = watched.watcher.status()
+        assert (status.last_reply_ms, status.server, status.sees) == (None, None, False)
+        assert watched.told() == ()
+        lab.start_zookeeper()
+        assert watched.until_seen().blind_since_ms is None
+        watched.until(lambda: watched.watcher.status().last_reply_ms is not None)
+
+
+def test_a_stop_does_not_wait_for_a_zookeeper_that_is_absent(lab: Lab, connect: str) -> None:
+    lab.kill(ZOOKEEPER)
+    before = set(threading.enumerate())
+    with watching(connect) as watched:
+        watched.until_waiting("no_zookeeper_reachable")
+    lab.start_zookeeper()
+    assert [t.name for t in set(threading.enumerate()) - before if "zookeeper" in t.name] == []
+    assert watched.told() == ()
+
+
+def test_facts_that_cannot_be_kept_are_told_later_and_once(kafka: Writer, connect: str) -> None:
+    watched = Watched(connect)
+    watched.refuse = OSError("disk full")
+    watched.watcher.start()
+    try:
+        kafka.create(znodes.CONTROLLER, b"1")
+        error = watched.until(lambda: watched.watcher.status().error)
+        assert error is not None
+        assert error.name == "facts_not_kept"
+        assert "disk full" in error.detail
+        watched.refuse = None
+        watched.until_seen()
+        watched.until_of(znodes.CONTROLLER, 1)
+        assert watched.watcher.status().error is None
+    finally:
+        watched.watcher.stop()
+    assert len(watched.of(znodes.CONTROLLER)) == 1
+
+
+def test_an_unexpected_error_is_told_and_everything_begun_again(
+    kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watcher, "_AGAIN_S", 0.1)
+    with watching(connect) as watched:
+        first = watched.until_seen()
+        found = watched.watcher._ledger.found
+        monkeypatch.setattr(watched.watcher._ledger, "found", Mock(side_effect=[KeyError("x")]))
+        kafka.create(znodes.CONTROLLER, b"1")
+        blind = watched.until_blind()
+        error = watched.until(lambda: watched.watcher.status().error)
+        assert error is not None
+        assert error.name == "unexpected"
+        assert "KeyError" in blind.why
+        monkeypatch.setattr(watched.watcher._ledger, "found", found)
+        seen = watched.until_seen(2)
+        assert seen.session != first.session
+        assert data(watched.until_of(znodes.CONTROLLER, 1)) == b"1"
+        watched.until(lambda: watched.watcher.status().error is None)
+
+
+def test_a_refusal_is_named_and_no_view_is_claimed(
+    kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watcher, "_AGAIN_S", 0.1)
+    kafka.client.add_auth("digest", "kafka:secret")
+    kafka.create(znodes.CONTROLLER, b"1", acl=[make_digest_acl("kafka", "secret", all=True)])
+    with watching(connect) as watched:
+        error = watched.until(lambda: watched.watcher.status().error)
+        assert error is not None
+        assert error.name == "refused"
+        assert "/controller: NoAuthError" in error.detail
+        assert ZooKeeperSeen not in watched.kinds()
+        kafka.client.set_acls(znodes.CONTROLLER, [make_acl("world", "anyone", all=True)])
+        watched.until_seen()
+        watched.until(lambda: watched.watcher.status().error is None)
+        assert data(watched.of(znodes.CONTROLLER)[0]) == b"1"
+
+
+def test_a_zookeeper_that_lost_its_data_is_followed(lab: Lab, connect: str) -> None:
+    """kazoo alone is refused for ever: it has seen a later transaction than there is."""
+    writer = Writer(connect)
+    writer.create(znodes.CONTROLLER, json.dumps({"brokerid": 1}).encode())
+    for _ in range(3):
+        writer.notify()
+    with watching(connect) as watched:
+        watched.until_seen()
+        writer.close()
+        lab.kill(ZOOKEEPER)
+        watched.until_blind()
+        shutil.rmtree(next(lab.home.glob("**/version-2")))
+        lab.start_zookeeper()
+        watched.until_seen(2)
+        assert isinstance(watched.until_of(znodes.CONTROLLER, 2), ZnodeGone)
+        assert isinstance(watched.until_of(znodes.NOTIFICATIONS, 2), ZnodeGone)
+        assert Known(watched.told()).next_notification == 0
+        assert Known(watched.told()).below(znodes.NOTIFICATIONS) == set()

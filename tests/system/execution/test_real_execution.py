@@ -1,0 +1,407 @@
+"""A whole window on a real cluster: everything goes wrong, back to ZooKeeper, then on to KRaft.
+
+Four brokers with three directories each, three controllers, a producer and a consumer all the
+while. The first walk meets every fault and is rolled back from its last reversible checkpoint; the
+second takes the same cluster to finalized KRaft, hands off but for the two approvals.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from migration.assessment.conditions import Verdict
+from migration.image.summary import Mode, Phase
+from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.audit.execution.entries import Person
+from orchestrator.audit.execution.running_step import RunningStep
+from orchestrator.audit.execution.state import Stage, Walk
+from orchestrator.errors import ExitCode
+from orchestrator.execution.locks.zookeeper_lock import STEP
+from orchestrator.execution.route import checkpoints
+from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.cluster.layout import Mode as LabMode
+from orchestrator.lab.cluster.zookeeper import ZooKeeperShell
+from orchestrator.lab.control.channel import ControlServer
+from orchestrator.lab.control.operations import Operations
+from orchestrator.runbook.load import load
+from tests.support.approving import APPROVERS
+from tests.system.execution.traffic import Traffic
+from tests.system.execution.window import Window
+
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=12)]
+
+PARTITIONS = 12
+ZOOKEEPER_DOWN_S = 60.0
+"""What the issue asks for: no event ends it."""
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(LabSpec(brokers=4, directories=3, controllers=3)) as lab:
+        lab.start_zookeeper()
+        lab.start_brokers()
+        lab.create_topic("orders", PARTITIONS, 3, config={"min.insync.replicas": "2"})
+        server = ControlServer(lab.home, Operations(lab).handle)
+        try:
+            yield lab
+        finally:
+            lab.end_waits()
+            server.close()
+
+
+@pytest.fixture
+def window(lab: Lab, tmp_path: Path) -> Iterator[Window]:
+    with Window(tmp_path, lab) as window:
+        yield window
+
+
+def test_a_window_with_everything_going_wrong_and_a_second_one(lab: Lab, window: Window) -> None:
+    with Traffic(lab.broker_bootstrap, "orders", PARTITIONS) as traffic:
+        _the_plan_names_everything(lab, window)
+        _a_step_that_was_shown_is_handed_to_its_hook(window)
+        _a_second_orchestrator_is_refused(window)
+        _hooks_that_fail(window)
+        _zookeeper_is_down_for_a_minute(lab, window)
+        _the_active_controller_is_killed(lab, window)
+        _kraftgate_is_killed_during_a_hook(lab, window)
+        _a_directory_fails_before_a_restart(lab, window)
+        _a_broker_freezes_after_its_registration(lab, window)
+        _an_operator_restarts_one_out_of_order(lab, window)
+        _back_to_zookeeper(lab, window)
+        _through_to_kraft(lab, window)
+        acknowledged, consumed = traffic.finish()
+    assert not traffic.failed
+    assert len(acknowledged) > 1000
+    assert acknowledged <= consumed
+    assert window.interrupt() == 0
+    assert not window.leftovers()
+    _everything_is_in_the_audit(window)
+    _the_report_tells_both_attempts(window)
+
+
+def _the_plan_names_everything(lab: Lab, window: Window) -> None:
+    plan = window.say("run", "--dry-run")
+    for broker in lab.spec.broker_ids:
+        assert f"migrate-broker {broker}" in plan
+        assert f"kraft-broker {broker}" in plan
+    for each in load(window.runbook).runbook.checkpoints:
+        assert each.title in plan
+
+
+def _a_step_that_was_shown_is_handed_to_its_hook(window: Window) -> None:
+    """From here on the walk goes on by itself, so the first faults are told before."""
+    window.fault("migrate-broker", 2, "fail")
+    window.fault("migrate-broker", 3, "hang")
+    window.start_by_hand()
+    window.wait_at("controllers", Stage.SHOWN)
+    assert "without --execute" in window.ask(*HAND_OVER).stderr
+    assert window.interrupt() == 0
+    window.start()
+    window.wait_true(lambda: any("--execute" in each for each in holds(window)), "the way to hooks")
+    assert not window.kinds("step_started")
+    window.say(*HAND_OVER)
+    window.wait_walk(lambda walk: walk.place("controllers").attempts == 1, "its hook to run")
+
+
+HAND_OVER = ("decide", "controllers", "--execute", "--reason", "the hook is ready now")
+
+
+def _a_second_orchestrator_is_refused(window: Window) -> None:
+    """With a state directory of its own, as on another host."""
+    window.wait_walk(lambda walk: walk.execute, "the first one to have the lock")
+    other = window.config.with_name("other.yaml")
+    text = window.config.read_text("utf-8").replace(str(window.state), f"{window.state}-other")
+    lines = [line for line in text.splitlines() if not line.startswith("console:")]
+    other.write_text("\n".join(lines), "utf-8")
+    command = [sys.executable, "-m", "orchestrator", "run", "--execute", "--config", str(other)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == ExitCode.FAILED
+    assert f"process {window.pid}" in done.stderr
+
+
+def _hooks_that_fail(window: Window) -> None:
+    """Broker 1 started first, is ZooKeeper's controller, and has its turn last."""
+    window.wait_at("brokers-migration[2]", Stage.ASKS)
+    window.wait_true(lambda: "KraftgateStepNeedsDecision" in _alerts(window), "the alert")
+    (ended,) = [each for each in window.kinds("step_ended") if not each["succeeded"]]
+    assert ended["exit_code"] == 1
+    assert "hush-hush-123" not in str(ended)
+    window.say("decide", "brokers-migration[2]", "--repeat", "--reason", "it was told to fail")
+    window.wait_at("brokers-migration[3]", Stage.ASKS)
+    assert "did not end in time" in window.kinds("step_ended")[-1]["how"]
+    window.say("decide", "brokers-migration[3]", "--repeat", "--reason", "it was told to hang")
+
+
+def _zookeeper_is_down_for_a_minute(lab: Lab, window: Window) -> None:
+    """While the gate of the copy waits for two comparisons of the content."""
+    window.wait_at("copied", Stage.ENTERED)
+    lab.kill("zookeeper")
+    down_s = time.monotonic()
+    window.wait_for_event(lambda event: event.kind == "zookeeper_blind")
+    window.wait_true(
+        lambda: any(each.startswith("copied (unknown)") for each in holds(window)),
+        "the gate to hold",
+    )
+    while time.monotonic() - down_s < ZOOKEEPER_DOWN_S:
+        time.sleep(1)
+    assert window.walk_now().place("copied").stage is Stage.ENTERED
+    lab.restart("zookeeper")
+    window.wait_for_event(lambda event: event.kind == "zookeeper_seen_again")
+
+
+def _the_active_controller_is_killed(lab: Lab, window: Window) -> None:
+    active = f"controller-{lab.active_controller()}"
+    lab.kill(active)
+    window.wait_true(
+        lambda: any(each.startswith("quorum_healthy") for each in holds(window)),
+        "the gate to hold for the quorum",
+    )
+    window.fault("kraft-broker", 1, "tell")
+    lab.restart(active)
+
+
+def _kraftgate_is_killed_during_a_hook(lab: Lab, window: Window) -> None:
+    """ZooKeeper shows the step to every orchestrator until its hook has ended."""
+    window.wait_hook("kraft-broker", 1)
+    window.kill_only_kraftgate()
+    (step,) = _recorded_steps(lab)
+    assert step.checkpoint == "brokers-kraft[1]"
+    window.say("pause", "--reason", "a disk of broker 2")  # nobody walks: it is read afterwards
+    window.start()
+    window.wait_walk(
+        lambda walk: walk.place("brokers-kraft[1]").stage is Stage.PASSED, "broker 1 to be through"
+    )
+    started = [e for e in window.kinds("step_started") if e["checkpoint"] == "brokers-kraft[1]"]
+    assert len(started) == 1
+    window.wait_true(lambda: not _recorded_steps(lab), "the step's record to be removed")
+
+
+def _recorded_steps(lab: Lab) -> list[RunningStep]:
+    shell = ZooKeeperShell(lab.zookeeper_connect)
+    shell.open()
+    try:
+        data = shell.get(STEP)
+    finally:
+        shell.close()
+    return [] if data is None else [RunningStep.from_json(data.decode())]
+
+
+def _a_directory_fails_before_a_restart(lab: Lab, window: Window) -> None:
+    window.wait_at("brokers-kraft[2]", Stage.ENTERED)
+    lab.fail_directory(2, 0)
+    window.wait_true(
+        lambda: any("no_hazard(restart, 2) (violated)" in each for each in holds(window)),
+        "the guards to name the hazard",
+    )
+    window.wait_true(
+        lambda: "KraftgateCheckpointViolated" in _alerts(window),
+        "the alert, which stands when that has lasted two minutes",
+    )
+    asked = window.ask("wait", "--condition", "no_hazard(restart, 2)", "--timeout", "1s")
+    assert asked.returncode == ExitCode.HAZARD
+    lab.heal_directory(2, 0)
+    lab.restart("broker-2")
+    window.say("resume", "--reason", "its disk is back")
+
+
+def _a_broker_freezes_after_its_registration(lab: Lab, window: Window) -> None:
+    window.wait_for_event(
+        lambda event: (
+            event.kind == "broker_registered"
+            and event.broker == 3
+            and event.fields.get("mode") == str(Mode.KRAFT)
+        ),
+        300,
+    )
+    lab.freeze("broker-3")
+    at = "brokers-kraft[3]"
+    window.wait_true(
+        lambda: _asks(window, at) or any(h.startswith("broker_unfenced(3)") for h in holds(window)),
+        "the gate to hold for the frozen broker, or the hook to be killed at its time",
+    )
+    lab.thaw("broker-3")
+    if _asks(window, at):  # it froze before the hook had seen it ready
+        window.wait_true(lambda: _is_unfenced(window, 3), "broker 3 to serve")
+        window.say("decide", at, "--done", "--reason", "it runs in KRaft mode since it was thawed")
+    window.wait_at(at, Stage.PASSED)
+
+
+def _an_operator_restarts_one_out_of_order(lab: Lab, window: Window) -> None:
+    window.wait_walk(lambda walk: walk.passed("brokers-kraft"), "all brokers in KRaft mode")
+    lab.restart("broker-1")
+    window.wait_walk(
+        lambda walk: any("broker 1 registered anew" in text for _, text in walk.unexpected),
+        "the restart to be named",
+    )
+
+
+def _back_to_zookeeper(lab: Lab, window: Window) -> None:
+    window.wait_walk(_stands_at("soak", "finalize"), "the last reversible checkpoint")
+    window.say("rollback", "--reason", "the change is called off")
+    window.approve_alone("back-controllers")  # and with it back-znodes, which nobody is asked for
+    window.wait_walk(
+        lambda walk: walk.outcome == "rolled-back" or _an_operator_helps(lab, window),
+        "the way back",
+        600,
+    )
+    summary = window.summary()
+    assert summary is not None
+    assert summary.phase is Phase.ROLLED_BACK
+    assert {lab.mode(f"broker-{each}") for each in lab.spec.broker_ids} == {LabMode.ZOOKEEPER}
+
+
+def _an_operator_helps(lab: Lab, window: Window) -> bool:
+    """Revert a broker that cannot change an ISR any more, while the gate waits for that.
+
+    Kafka 3.9.1, at the change from a KRaft controller to ZooKeeper's: the thread that asks the
+    controller can die ("A metric named 'outgoing-byte-total' ... already exists"). No ISR that the
+    broker leads grows before its restart.
+    """
+    if any(each.startswith("isr_full") for each in holds(window)):
+        for broker in lab.spec.broker_ids:
+            name = f"broker-{broker}"
+            logged = lab.log_file(name).read_text("utf-8", "replace")
+            if logged.rfind(f"{ASKS}: Error due to") > logged.rfind(f"{ASKS}: Starting"):
+                assert lab.mode(name) is LabMode.MIGRATING
+                Operations(lab).handle("revert-to-zookeeper", {"broker": broker}, lambda _: None)
+    return False
+
+
+ASKS = "to-controller-alter-partition-channel-manager]"
+
+
+def _an_operator_of_controllers(lab: Lab, window: Window) -> Callable[[], bool]:
+    """Restart a controller that the gate has named as behind for a minute.
+
+    Seen once on a busy machine with Kafka 3.9.1: of three controllers formatted anew, one was
+    elected twice, lost the third election, and never caught up with the new leader. The test
+    prints what it logged.
+    """
+    named_s: dict[str, float] = {}
+
+    def helps() -> bool:
+        behind = _controllers_behind(window)
+        for name in named_s.keys() - behind:
+            del named_s[name]
+        for name in behind:
+            if time.monotonic() - named_s.setdefault(name, time.monotonic()) > BEHIND_S_MAX:
+                logged = lab.log_file(name).read_text("utf-8", "replace").splitlines()
+                faults = [each for each in logged if " ERROR " in each or " FATAL " in each]
+                print(name, lab.is_alive(name), *faults[-20:], *logged[-40:], sep="\n")  # noqa: T201
+                lab.restart(name)
+                del named_s[name]
+        return False
+
+    return helps
+
+
+BEHIND_S_MAX = 60.0
+
+
+def _controllers_behind(window: Window) -> list[str]:
+    for hold in holds(window):
+        leads, _, behind = hold.partition("; behind or not there: ")
+        if behind and leads.startswith("quorum_healthy"):
+            return [f"controller-{each}" for each in behind.split(", ")]
+    return []
+
+
+def _through_to_kraft(lab: Lab, window: Window) -> None:
+    window.say("begin", "--reason", "the second attempt")
+    assert window.walk_now().execute
+    began = window.walk_now().sequence
+    helps = _an_operator_of_controllers(lab, window)
+    walk = window.wait_walk(
+        lambda walk: (walk.sequence == began and _stands_at("finalize")(walk)) or helps(),
+        "finalize",
+        900,
+    )
+    place = walk.current
+    assert place is not None
+    window.approve(place.id)
+    _zookeeper_is_not_stopped_unasked(lab, window)
+    window.wait_walk(lambda walk: walk.outcome == "completed", "the end", 600)
+    summary = window.summary()
+    assert summary is not None
+    assert summary.phase is Phase.FINALIZED
+    assert not lab.is_alive("zookeeper")
+
+
+def _zookeeper_is_not_stopped_unasked(lab: Lab, window: Window) -> None:
+    """Its guards have soaked, and still a person is waited for."""
+    window.wait_at("zookeeper-off", Stage.ENTERED)
+    window.wait_true(
+        lambda: [each.partition(":")[0] for each in holds(window)] == ["approval by a person"],
+        "the guards to have soaked",
+    )
+    assert lab.is_alive("zookeeper")
+    window.approve_alone("zookeeper-off")
+
+
+def _everything_is_in_the_audit(window: Window) -> None:
+    assert "intact" in window.say("audit", "verify")
+    runbook = load(window.runbook).runbook
+    with AuditLog.open_readonly(window.state / AUDIT_FILE) as log:
+        entries = log.entries("lab")
+    last = max(e.sequence for e in entries if e.kind == "walk_began")
+    opened = {
+        str(e.body["checkpoint"]).partition("[")[0]
+        for e in entries
+        if e.kind == "judged"
+        and e.sequence > last
+        and e.body["part"] == "opens_when"
+        and e.body["verdict"] == Verdict.SATISFIED
+    }
+    assert opened == {each.id for each in checkpoints(runbook, None) if each.opens_when}
+    by = [Person.model_validate(e.body["by"]) for e in entries if e.kind == "approved"]
+    assert {each.who for each in by} == set(APPROVERS)
+    assert len({each.login for each in by}) == len(APPROVERS)
+
+
+def _the_report_tells_both_attempts(window: Window) -> None:
+    (told,) = json.loads(window.say("report", "--format", "json"))["clusters"]
+    assert [
+        (each["outcome"], each["metadata_log"], each["walks"]) for each in told["attempts"]
+    ] == [
+        ("rolled back", 1, [1]),
+        ("finalized", 2, [2]),
+    ]
+    assert "in attempt 2 of 2" in told["summary"][0]
+    assert all(each["duration_ms"] != 0 for each in told["phases"])
+    finalized = told["phases"][-1]["began_at"]
+    unseen = [each for each in told["unseen"] if each["source"] == "zookeeper"]
+    assert all(each["ended_at"] <= finalized for each in unseen)
+
+
+def holds(window: Window) -> list[str]:
+    return [str(each) for each in window.status()["waiting_for"]]
+
+
+def _alerts(window: Window) -> set[str]:
+    """The names of those that stand or are on their way."""
+    status = window.status()
+    return {str(each["name"]) for each in [*status["alerts"], *status["pending_alerts"]]}
+
+
+def _asks(window: Window, checkpoint: str) -> bool:
+    return window.walk_now().place(checkpoint).stage is Stage.ASKS
+
+
+def _is_unfenced(window: Window, broker: int) -> bool:
+    summary = window.summary()
+    return summary is not None and any(
+        each.id == broker and not each.fenced for each in summary.brokers
+    )
+
+
+def _stands_at(*ids: str) -> Callable[[Walk], bool]:
+    def there(walk: Walk) -> bool:
+        current = walk.current
+        return current is not None and current.id.partition("[")[0] in ids
+
+    return there

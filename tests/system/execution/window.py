@@ -1,0 +1,191 @@
+"""`kraftgate run --execute` over a lab, as a child that is killed, spoken to and looked at."""
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from orchestrator.audit import AUDIT_FILE, AuditLog
+from orchestrator.audit.execution.state import Stage, Walk
+from orchestrator.audit.execution.trail import Trail
+from orchestrator.errors import NoDataError
+from orchestrator.lab import Lab
+from orchestrator.lab.machine.ports import LOOPBACK, Ports
+from orchestrator.runbook.load import load
+from tests.support.approving import by_login, by_token
+from tests.support.cli import Done, kraftgate
+from tests.support.soaks import short
+from tests.system.killing import CLUSTER, Killed
+
+HOOK = Path(__file__).with_name("lab_hook.py")
+
+
+class Window(Killed):
+    """One migration window: the lab's hooks, faults on request, and a person who decides.
+
+    The shipped runbook is walked with its soaks cut to seconds; nothing else of it is changed.
+    `more`: keys of the configuration beside those that a walk needs.
+    """
+
+    def __init__(self, folder: Path, lab: Lab, more: str = "") -> None:
+        self._ports = Ports()
+        console = f"{LOOPBACK}:{self._ports.take()}"
+        self._url = f"http://{console}"
+        self.faults = folder / "faults"
+        self.faults.mkdir()
+        self.runbook, hooks = folder / "runbook.yaml", folder / "hooks.yaml"
+        text = load("zk-to-kraft-jbod").path.read_text("utf-8")
+        self.runbook.write_text(short(text))
+        hooks.write_text(_hooks(lab, self.faults), "utf-8")
+        sources = (
+            f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
+            f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
+            f"runbook: {{file: {self.runbook}, hooks: {hooks}}}\n"
+            f'console: {{listen: "{console}"}}\n'
+        )
+        super().__init__(folder, lab.controller_bootstrap, lab.cluster_id, sources + more)
+        self._log: AuditLog | None = None
+        self._trail: Trail | None = None
+
+    def __exit__(self, *arguments: object) -> None:
+        """Leave nothing behind, and give the console's port back."""
+        super().__exit__(*arguments)
+        self._ports.close()
+
+    def approve_alone(self, checkpoint: str) -> None:
+        """Approve in a terminal, once the walk asks for it."""
+        self.wait_at(checkpoint, Stage.ENTERED)
+        by_login(self.config, CLUSTER, checkpoint)
+
+    def approve(self, checkpoint: str) -> None:
+        """Two people approve: one in a terminal, one in the console."""
+        by_login(self.config, CLUSTER, checkpoint)
+        by_token(self._url, self.state, CLUSTER, checkpoint)
+
+    def start(self, *arguments: str) -> None:
+        """Take the walk up."""
+        super().start("--execute", *arguments)
+
+    def start_by_hand(self) -> None:
+        """Take the walk up without hooks: every step is shown."""
+        super().start()
+
+    def kill_only_kraftgate(self) -> None:
+        """kill -9 of Kraftgate and of Spark's JVM; a hook that runs goes on."""
+        assert self._process is not None
+        doomed = [psutil.Process(self._process.pid)]
+        doomed += [each for each in doomed[0].children(recursive=True) if not _is_of_a_hook(each)]
+        for each in doomed:
+            each.send_signal(signal.SIGKILL)
+        psutil.wait_procs(doomed, timeout=120)
+        self._process.wait(120)
+
+    @property
+    def pid(self) -> int:
+        """Of the orchestrator that runs."""
+        assert self._process is not None
+        return self._process.pid
+
+    def fault(self, step: str, broker: int, what: str) -> None:
+        """Let the next hook of a step fail, hang, or say that it runs and wait a while."""
+        (self.faults / f"{step}-{broker}").write_text(what)
+
+    def wait_hook(self, step: str, broker: int) -> None:
+        """Wait until the hook that was told to say so runs."""
+        self.wait_true(lambda: (self.faults / f"{step}-{broker}.runs").exists(), "the hook to run")
+
+    def say(self, *words: str) -> str:
+        """Run a command of kraftgate that must succeed; what it printed."""
+        done = self.ask(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def ask(self, *words: str) -> Done:
+        """Run a command of kraftgate."""
+        return kraftgate(self.config, *words)
+
+    def status(self) -> dict[str, Any]:
+        """What `kraftgate status --json` says."""
+        found: dict[str, Any] = json.loads(self.ask("status", "--json").stdout)
+        return found
+
+    def walk(self) -> Walk | None:
+        """What the trail says."""
+        if self._trail is None:
+            try:
+                self._log = AuditLog.open_readonly(self.state / AUDIT_FILE)
+            except NoDataError:
+                return None
+            self._trail = Trail(self._log, CLUSTER)
+        return self._trail.walk()
+
+    def walk_now(self) -> Walk:
+        """The same, of a walk that has begun."""
+        walk = self.walk()
+        assert walk is not None
+        return walk
+
+    def kinds(self, kind: str) -> list[dict[str, Any]]:
+        """The bodies of all entries of a kind."""
+        assert self._log is not None
+        return [dict(e.body) for e in self._log.entries(CLUSTER) if e.kind == kind]
+
+    def wait_walk(self, holds: Callable[[Walk], bool], what: str, timeout_s: float = 300.0) -> Walk:
+        """Wait until the walk is where the test wants it."""
+
+        def there() -> bool:
+            walk = self.walk()
+            return walk is not None and holds(walk)
+
+        self.wait_true(there, what, timeout_s)
+        walk = self.walk()
+        assert walk is not None
+        return walk
+
+    def wait_at(self, checkpoint: str, stage: Stage) -> None:
+        """Wait until the walk stands at a checkpoint in a stage."""
+        self.wait_walk(
+            lambda walk: walk.place(checkpoint).stage is stage, f"{checkpoint} to be {stage}"
+        )
+
+    def wait_true(self, holds: Callable[[], bool], what: str, timeout_s: float = 300.0) -> None:
+        """Wait for something, while kraftgate runs."""
+        deadline = time.monotonic() + timeout_s
+        while not holds():
+            assert self._process is not None
+            assert self._process.poll() is None, self._output.read_text("utf-8")[-3000:]
+            if time.monotonic() > deadline:
+                raise AssertionError(
+                    f"not within {timeout_s} s: {what}; {self._where()}\n"
+                    f"{self._output.read_text('utf-8')[-3000:]}"
+                )
+            time.sleep(0.1)
+
+    def _where(self) -> str:
+        file = self.state / "clusters" / CLUSTER / "walk.json"
+        if not file.exists():
+            return "no walk"
+        told = json.loads(file.read_text())
+        ended = self.kinds("step_ended")[-1:] if self._log else []
+        return f"{told['checkpoint']} {told['stage']}: {told['holds']}; last step: {ended}"
+
+
+def _is_of_a_hook(process: psutil.Process) -> bool:
+    try:
+        words = " ".join(process.cmdline())
+    except psutil.Error:
+        return False
+    return "hook_runner" in words or HOOK.name in words or "orchestrator lab" in words
+
+
+def _hooks(lab: Lab, faults: Path) -> str:
+    """The lab's own hooks, each behind a script that can be told to fail."""
+    text = (load("zk-to-kraft-jbod").path.parent / "hooks" / "lab.yaml").read_text("utf-8")
+    # A hook that hangs is killed at its timeout; a minute is enough for every step here.
+    text = text.replace("timeout: 5m", "timeout: 1m")
+    return text.replace("argv: [", f"argv: [{sys.executable}, {HOOK}, {faults}, {lab.home}, ")

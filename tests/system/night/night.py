@@ -1,0 +1,139 @@
+"""One night in which nothing goes wrong, and all who watch it.
+
+A lab goes from ZooKeeper to finalized KRaft by the shipped runbook, whose steps `kraftgate run
+--execute` does with the lab's hooks; two people approve the end. A real Prometheus with the shipped
+rules scrapes Kraftgate and every node each second and tells a receiver what fires.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from migration.image.summary import Phase
+from orchestrator.audit.execution.state import Walk
+from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.control.channel import ControlServer
+from orchestrator.lab.control.operations import Operations
+from orchestrator.lab.machine.ports import LOOPBACK, Ports
+from tests.orchestrator.notify.rules import RULES
+from tests.support.alertmanager import Told
+from tests.support.alertmanager import listening as alertmanager
+from tests.support.prometheus import ask, running
+from tests.system.execution.window import Window
+
+BROKERS: Final = 2
+PARTITIONS: Final = 120
+_PATIENCE_S: Final = 180.0
+_WALK_S: Final = 900.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Night:
+    """What is left of it: Kraftgate has ended, Prometheus and the receiver still answer.
+
+    Attributes:
+        state_dir: Kraftgate's, whole and at rest.
+        config: its configuration; commands that only read may be run with it.
+        prometheus: the server's base address.
+        told: what the receiver was told.
+        dumps: what kafka-dump-log prints of the controller's log, segment by segment.
+        began_s: when Kraftgate was started, in seconds since the epoch.
+        ended_s: when Prometheus had scraped the end.
+    """
+
+    state_dir: Path
+    config: Path
+    prometheus: str
+    told: Told
+    dumps: tuple[str, ...]
+    began_s: float
+    ended_s: float
+
+
+@contextmanager
+def clean_night(folder: Path) -> Iterator[Night]:
+    """Live through it, and keep what watched it until the block ends."""
+    with ExitStack() as stack:
+        ports = Ports()
+        stack.callback(ports.close)
+        metrics = f"{LOOPBACK}:{ports.take()}"
+        lab = stack.enter_context(_lab())
+        told = stack.enter_context(alertmanager())
+        prometheus = stack.enter_context(
+            running(
+                folder / "prometheus",
+                lab.jmx_exporters,
+                kraftgate=metrics,
+                rules=RULES.read_text("utf-8"),
+                alertmanager=told.address,
+            )
+        )
+        exporters = json.dumps({str(id_): url for id_, url in lab.jmx_exporters.items()})
+        more = f'metrics: {{listen: "{metrics}"}}\njmx: {{exporters: {exporters}}}\n'
+        with Window(folder, lab, more) as window:
+            began_s = time.time()
+            _walked(window, prometheus)
+            ended_s = time.time()
+            assert window.interrupt() == 0
+            assert not window.leftovers()
+        (controller,) = lab.spec.controller_ids
+        segments = sorted(lab.metadata_log_dir(f"controller-{controller}").glob("*.log"))
+        yield Night(
+            dumps=tuple(lab.dump_log(each) for each in segments),
+            state_dir=window.state,
+            config=window.config,
+            prometheus=prometheus,
+            told=told,
+            began_s=began_s,
+            ended_s=ended_s,
+        )
+
+
+@contextmanager
+def _lab() -> Iterator[Lab]:
+    with Lab(LabSpec(brokers=BROKERS, directories=2, controllers=1, jmx=True)) as lab:
+        lab.start_zookeeper()
+        lab.start_brokers()
+        lab.create_topic("orders", PARTITIONS, BROKERS)
+        for partition in range(3):
+            lab.produce("orders", partition, 100)
+        server = ControlServer(lab.home, Operations(lab).handle)
+        try:
+            yield lab
+        finally:
+            lab.end_waits()
+            server.close()
+
+
+def _walked(window: Window, prometheus: str) -> None:
+    """From the first look to the last, as its operators see to it."""
+    window.start()
+    walk = window.wait_walk(_stands_at("finalize"), "finalize", _WALK_S)
+    place = walk.current
+    assert place is not None
+    window.approve(place.id)
+    window.approve_alone("zookeeper-off")
+    window.wait_walk(lambda walk: walk.outcome == "completed", "the end", _WALK_S)
+    summary = window.summary()
+    assert summary is not None
+    assert summary.phase is Phase.FINALIZED
+    _until(lambda: ask(prometheus, 'kraftgate_phase{phase="finalized"} == 1'), "the end is scraped")
+
+
+def _stands_at(checkpoint: str) -> Callable[[Walk], bool]:
+    def there(walk: Walk) -> bool:
+        current = walk.current
+        return current is not None and current.id.partition("[")[0] == checkpoint
+
+    return there
+
+
+def _until(holds: Callable[[], object], what: str) -> None:
+    deadline_s = time.monotonic() + _PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline_s, f"not within {_PATIENCE_S} s: {what}"
+        time.sleep(0.2)

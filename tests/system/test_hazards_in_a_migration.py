@@ -1,0 +1,310 @@
+"""H1, H2 and H3 on a real cluster: said and blocked before the restart, named after it.
+
+Each directory fails, Kraftgate is asked whether the broker may be restarted, somebody restarts it
+anyway; what is lost is then compared with what Kafka's own watermarks say.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from kazoo.client import KazooClient
+
+from migration.assessment.hazards import HazardKind
+from migration.image.summary import Phase
+from migration.metadata.events import Source
+from migration.metadata.replica_state import ReplicaState
+from orchestrator.lab import Lab, LabSpec
+from tests.system.asking import all_hazards, asked, asked_about, directory_id, of, on_disk
+from tests.system.killing import Killed
+
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=4)]
+
+RECORDS = 40
+OF_EACH = [[1], [1], [1], [1], [2], [2], [2], [2]]
+"""Partitions of one replica: Kafka spreads those of a broker over its two directories."""
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(LabSpec(brokers=3, directories=2, controllers=1)) as lab:
+        lab.start_zookeeper()
+        lab.start_brokers()
+        lab.create_topic("old", assignments=OF_EACH)
+        lab.create_topic("copied", 6, 3)
+        _settings_of_all_kinds(lab)
+        yield lab
+
+
+@pytest.fixture
+def run(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
+    sources = (
+        f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
+        f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
+    )
+    with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id, sources) as run:
+        run.start()
+        yield run
+
+
+def lost(run: Killed, topic: str) -> set[int]:
+    return {
+        int(str(event.fields["partition"]))
+        for event in run.events()
+        if of("records_lost", topic=topic)(event)
+    }
+
+
+def test_what_a_restart_would_lose_is_said_before_and_named_after(lab: Lab, run: Killed) -> None:
+    run.wait_for(lambda now: now.disks is not None and len(now.disks.brokers) == 3)
+    _a_directory_fails_under_zookeeper(lab, run)
+    _zookeeper_dies_and_a_broker_freezes(lab, run)
+    _an_earlier_attempt_left_its_znode(lab, run)
+    lab.start_controllers()
+    for broker in lab.spec.broker_ids:
+        lab.enter_migration(broker)
+    lab.wait_copied()
+    run.wait_for(lambda now: now.phase is Phase.HYBRID)
+    _somebody_writes_to_zookeeper(lab, run)
+    lab.create_topic("young", assignments=OF_EACH)
+    lab.wait_in_sync()
+    for topic in ("old", "young"):
+        for partition in range(len(OF_EACH)):
+            lab.produce(topic, partition, RECORDS)
+    for broker in (1, 2):
+        # Whoever asks has the log end offsets looked at, which a loss is judged by.
+        assert asked(run, broker)[0] == 0
+    _h1(lab, run)
+    _h2_and_h3(lab, run)
+    _which_path_is_which_directory(lab, run)
+    _somebody_finalizes_too_early(lab, run)
+    assert run.interrupt() == 0
+    assert not run.leftovers()
+
+
+def _a_directory_fails_under_zookeeper(lab: Lab, run: Killed) -> None:
+    path = str(lab.directory(3, 1))
+    lab.fail_directory(3, 1)
+    # The notification lives for some milliseconds: it is read, or counted.
+    told = run.wait_for_event(
+        lambda event: event.kind in ("log_dir_failure_notified", "notifications_missed")
+    )
+    assert told.source is Source.ZOOKEEPER
+    assert told.fields.get("count", 1) == 1
+    run.wait_for_event(of("log_dir_offline", 3, path=path))
+    code, answer = asked(run, 3)
+    assert (code, answer["blocked"]) == (5, True)
+    lab.stop("broker-3")
+    lab.heal_directory(3, 1)
+    run.wait_for_event(of("log_dir_online", 3, path=path))
+    lab.start("broker-3")
+    run.wait_for_event(of("disks_answer_again", 3))
+    code, answer = asked(run, 3)
+    assert (code, answer["hazards"], answer["unknown"]) == (0, [], [])
+
+
+def _zookeeper_dies_and_a_broker_freezes(lab: Lab, run: Killed) -> None:
+    """The job goes on; how long it was blind is on the timeline, and afterwards all is right."""
+    before = run.wait_for(lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 3)
+    lab.kill("zookeeper")
+    blind = run.wait_for_event(of("zookeeper_blind"))
+    lab.start("zookeeper")
+    again = run.wait_for_event(of("zookeeper_seen_again"))
+    assert again.fields["blind_since_ms"] == blind.seen_ms
+    after = run.wait_for(
+        lambda now: (
+            now.zookeeper is not None
+            and now.zookeeper.blind_since_ms is None
+            and len(now.zookeeper.brokers) == 3
+            and now.zookeeper.controller is not None
+        )
+    )
+    assert before.zookeeper is not None
+    assert after.zookeeper is not None
+    assert after.zookeeper.brokers.keys() == before.zookeeper.brokers.keys()
+    assert after.phase is Phase.ZOOKEEPER
+    lab.freeze("broker-3")
+    frozen = run.wait_for_event(
+        lambda event: (
+            of("disks_unreachable", 3)(event) and (event.seen_ms or 0) > (again.seen_ms or 0)
+        )
+    )
+    lab.thaw("broker-3")
+    run.wait_for_event(
+        lambda event: (
+            of("disks_answer_again", 3)(event) and (event.seen_ms or 0) > (frozen.seen_ms or 0)
+        )
+    )
+    lab.wait_in_sync()
+    run.wait_for(lambda now: now.zookeeper is not None and len(now.zookeeper.brokers) == 3)
+
+
+@contextmanager
+def _zookeeper(lab: Lab) -> Iterator[KazooClient]:
+    client = KazooClient(hosts=lab.zookeeper_connect)
+    client.start()
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+def _an_earlier_attempt_left_its_znode(lab: Lab, run: Killed) -> None:
+    """A fresh quorum that finds it would skip the copy, and wipe ZooKeeper."""
+    left = {
+        "version": 0,
+        "kraft_metadata_offset": 283,
+        "kraft_controller_id": 3000,
+        "kraft_metadata_epoch": 1,
+        "kraft_controller_epoch": 1,
+    }
+    with _zookeeper(lab) as client:
+        client.create("/migration", json.dumps(left).encode())
+        run.wait_for_event(of("migration_znode_found", metadata_offset=283))
+        code, answer = asked_about(run, "--before", "migrate")
+        assert (code, [each["id"] for each in answer["hazards"]]) == (
+            5,
+            [HazardKind.STALE_MIGRATION_ZNODE],
+        )
+        client.delete("/migration")
+        run.wait_for_event(of("migration_znode_deleted"))
+    assert asked_about(run, "--before", "migrate")[0] == 0
+
+
+def _somebody_finalizes_too_early(lab: Lab, run: Killed) -> None:
+    """Kafka does not refuse it (KAFKA-20960); `kraftgate hazards` did."""
+    code, answer = asked_about(run, "--before", "finalize")
+    assert code == 5
+    assert HazardKind.FINALIZE_TOO_EARLY in {each["id"] for each in answer["hazards"]}
+    lab.finalize(early=True)
+    run.wait_for(lambda now: now.phase is Phase.FINALIZED)
+    (hazard,) = (each for each in all_hazards(run) if each["id"] == HazardKind.FINALIZED_TOO_EARLY)
+    assert "broker 1 is in migrating mode" in hazard["evidence"]
+    assert any("broker 2 has replicas" in line for line in hazard["evidence"])
+
+
+def _settings_of_all_kinds(lab: Lab) -> None:
+    """Written by Kafka itself while ZooKeeper holds them, so that the copy takes them over."""
+    for of_whom, what in (
+        (("brokers", "--entity-default"), "log.cleaner.threads=2"),
+        (("users", "--entity-name", "al ice+"), "producer_byte_rate=1024"),
+        (("users", "--entity-name", "al ice+"), "SCRAM-SHA-256=[password=secret]"),
+        (
+            ("users", "--entity-default", "--entity-type", "clients", "--entity-name", "a"),
+            "request_percentage=12.5",
+        ),
+        (("ips", "--entity-default"), "connection_creation_rate=90"),
+    ):
+        lab.alter_configs("--entity-type", *of_whom, "--add-config", what)
+
+
+def _somebody_writes_to_zookeeper(lab: Lab, run: Killed) -> None:
+    """What ZooKeeper and the metadata log hold is the same, until somebody changes one of them."""
+    lab.wait_in_sync()  # else the controller still writes what is written here
+    compared = run.wait_for(lambda now: now.content.at_ms is not None).content
+    assert compared.compared >= len(OF_EACH) + 6 + 3
+    assert compared.unreadable == 0
+    with _zookeeper(lab) as client:
+        state, config = "/brokers/topics/copied/partitions/0/state", "/config/topics/old"
+        topic, default = "/brokers/topics/old", "/config/brokers/<default>"
+        user = "/config/users/al%20ice%2B"
+        was = {path: client.get(path)[0] for path in (state, config, topic, default, user)}
+        isr = json.loads(was[state])["isr"]
+        client.set(state, json.dumps(json.loads(was[state]) | {"isr": isr[:1]}).encode())
+        client.set(config, b'{"version":1,"config":{"retention.ms":"1"}}')
+        client.set(default, b'{"version":1,"config":{"log.cleaner.threads":"3"}}')
+        client.set(user, was[user].replace(b"1024", b"1025"))
+        client.set(topic, b"{")
+        client.create("/brokers/ids/9", client.get("/brokers/ids/1")[0], ephemeral=True)
+        told = run.wait_for_event(of("zookeeper_differs", what="isr"))
+        assert (told.source, told.fields["subject"]) == (Source.ZOOKEEPER, "copied-0")
+        told = run.wait_for_event(of("znode_not_compared"))
+        assert (told.fields["path"], told.fields["reason"]) == (topic, "its content is not JSON")
+        found = run.wait_for(lambda now: now.content.lasting.keys() >= {"config", "registration"})
+        assert {each.subject for each in found.content.named} == {
+            "broker 9",
+            "broker default: log.cleaner.threads",
+            "copied-0",
+            "quotas of user 'al ice+': producer_byte_rate",
+            "topic old: retention.ms",
+        }
+        code, answer = asked_about(run, "--before", "finalize")
+        (hazard,) = (each for each in answer["hazards"] if each["id"] == HazardKind.CONTENT_DIFFERS)
+        assert "registration of broker 9: ZooKeeper present, metadata log absent" in str(hazard)
+        (unknown,) = answer["unknown"]
+        assert (code, hazard["blocks"], topic in unknown) == (5, "finalize", True)
+        client.delete("/brokers/ids/9")
+        for path, data in was.items():
+            client.set(path, data)
+        run.wait_for_event(of("differences_over"))
+        run.wait_for_event(of("znodes_compared_again"))
+
+
+def _which_path_is_which_directory(lab: Lab, run: Killed) -> None:
+    expected = {
+        (broker, str(lab.directory(broker, index))): directory_id(lab.directory(broker, index))
+        for broker, index in ((1, 0), (2, 0), (3, 0), (3, 1))
+    }
+    now = run.wait_for(
+        lambda now: expected.keys() <= {(each.broker, each.path) for each in now.places.identities}
+    )
+    found = {(each.broker, each.path): each.directory for each in now.places.identities}
+    assert {at: found[at] for at in expected} == expected
+
+
+def _h1(lab: Lab, run: Killed) -> None:
+    """A broker in migration mode whose directory fails halts; its restart makes the logs anew."""
+    doomed = {topic: on_disk(lab, 1, 1, topic) for topic in ("old", "young")}
+    lab.fail_directory(1, 1)
+    lab.wait_dead("broker-1")
+    run.wait_for_event(of("replicas_cut_off", 1, path=str(lab.directory(1, 1))))
+    code, answer = asked(run, 1)
+    assert code == 5
+    (hazard,) = (each for each in answer["hazards"] if each["broker"] == 1)
+    assert hazard["id"] == HazardKind.RESTART_LOSES_REPLICAS
+    assert str(lab.directory(1, 1)) in hazard["text"]
+    assert "H1" in hazard["text"]
+    named = {line.partition(":")[0] for line in hazard["evidence"] if "the only replica" in line}
+    assert named == {f"{topic}-{each}" for topic in doomed for each in doomed[topic]}
+    lab.start("broker-1")
+    for topic, partitions in doomed.items():
+        assert partitions
+        run.wait_for(lambda _, t=topic, p=partitions: lost(run, t) >= p)  # type: ignore[misc]
+        assert lost(run, topic) == partitions
+        for partition in range(len(OF_EACH)):
+            end = 0 if partition in partitions else RECORDS
+            assert lab.watermarks(topic, partition) == (0, end)
+    event = run.wait_for_event(of("records_lost", 1))
+    assert (event.fields["first_lost_offset"], event.fields["last_lost_offset"]) == (0, RECORDS - 1)
+    _, answer = asked(run, 1)
+    assert HazardKind.REPLICAS_RECREATED in {each["id"] for each in all_hazards(run)}
+
+
+def _h2_and_h3(lab: Lab, run: Killed) -> None:
+    """In KRaft mode the unassigned replicas are made anew, the migrating ones are refused."""
+    young, old = on_disk(lab, 2, 1, "young"), on_disk(lab, 2, 1, "old")
+    lab.stop("broker-2")
+    lab.fail_directory(2, 1)
+    run.wait_for_event(of("replicas_cut_off", 2, path=str(lab.directory(2, 1))))
+    code, answer = asked(run, 2)
+    assert code == 5
+    (hazard,) = (each for each in answer["hazards"] if each["broker"] == 2)
+    assert hazard["id"] == HazardKind.RESTART_LOSES_REPLICAS
+    lab.move_to_kraft(2)
+    run.wait_for(lambda _: lost(run, "young") >= young)
+    assert young
+    for partition in young:
+        assert lab.watermarks("young", partition) == (0, 0)
+    # Those of the copied topics stay without a directory for good, and the broker is held.
+    held = run.wait_for(lambda now: any(each.id == 2 and each.held for each in now.brokers))
+    (broker,) = (each for each in held.brokers if each.id == 2)
+    assert broker.replicas[ReplicaState.MIGRATING] >= len(old) > 0
+    (hazard,) = (
+        each
+        for each in all_hazards(run)
+        if (each["id"], each["broker"]) == (HazardKind.RESTART_LOSES_REPLICAS, 2)
+    )
+    assert "refused where migrating (H3)" in hazard["text"]

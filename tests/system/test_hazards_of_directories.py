@@ -1,0 +1,239 @@
+"""A directory that fails under replicas without a known one, and a broker's last one, for real.
+
+What Kafka makes of it is asked of Kafka itself: its metadata, its clients' errors. To have
+replicas that lie in a directory and are not assigned to it yet for as long as a test needs, the
+broker's AssignReplicasToDirs requests are held back on their way; everything else passes.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from migration.assessment.hazards import HazardKind
+from migration.image.summary import BrokerSummary, Phase
+from migration.metadata.replica_state import ReplicaState
+from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.errors import ProcessDiedError, RequestRefusedError
+from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
+from tests.system.asking import all_hazards, asked, directory_id, of, on_disk
+from tests.system.killing import Killed
+
+pytestmark = [pytest.mark.lab, pytest.mark.spark]
+
+OLD = [[1], [1], [1], [1], [2], [2], [2], [2]]
+"""Partitions of one replica: Kafka spreads those of a broker over its two directories."""
+BOTH = [[2, 1]] * 4
+RECORDS = 10
+
+
+@pytest.fixture
+def assignments() -> Iterator[HeldRequests]:
+    with HeldRequests(ASSIGN_REPLICAS_TO_DIRS) as held:
+        yield held
+
+
+@pytest.fixture
+def lab(assignments: HeldRequests) -> Iterator[Lab]:
+    between = {"controller.quorum.voters": f"3000@{assignments.address}"}
+    spec = LabSpec(brokers=2, directories=2, controllers=1, broker_properties=between)
+    with Lab(spec) as lab:
+        lab.start_zookeeper()
+        lab.start_brokers()
+        lab.create_topic("old", assignments=OLD)
+        lab.create_topic("both", assignments=BOTH)
+        for partition in range(len(OLD)):
+            lab.produce("old", partition, RECORDS)
+        yield lab
+
+
+@pytest.fixture
+def run(lab: Lab, tmp_path: Path) -> Iterator[Killed]:
+    sources = (
+        f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
+        f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
+    )
+    with Killed(tmp_path, lab.controller_bootstrap, lab.cluster_id, sources) as run:
+        run.start()
+        yield run
+
+
+def test_directories_that_fail_at_the_wrong_moment(
+    lab: Lab, run: Killed, assignments: HeldRequests
+) -> None:
+    run.wait_for(lambda now: now.disks is not None and len(now.disks.brokers) == 2)
+    _one_is_left_under_zookeeper(lab, run)
+    lab.start_controllers()
+    assignments.target = lab.controller_bootstrap
+    for broker in lab.spec.broker_ids:
+        lab.enter_migration(broker)
+    lab.wait_copied()
+    lab.wait_in_sync()
+    run.wait_for(lambda now: now.phase is Phase.HYBRID)
+    _one_fails_under_pending_replicas(lab, run, assignments)
+    _somebody_edits_the_ids(lab, run)
+    _one_is_gone_before_the_broker_starts(lab, run)
+    assert run.interrupt() == 0
+    assert not run.leftovers()
+
+
+def _one_is_left_under_zookeeper(lab: Lab, run: Killed) -> None:
+    lab.fail_directory(2, 1)
+    run.wait_for_event(of("log_dir_offline", 2, path=str(lab.directory(2, 1))))
+    assert lab.wait_directory_noticed(2, 1)
+    left = standing(run, 2)[HazardKind.ONE_DIRECTORY_LEFT]
+    assert str(lab.directory(2, 0)) in left["text"]
+    lab.stop("broker-2")
+    lab.heal_directory(2, 1)
+    lab.start("broker-2")
+    run.wait_for_event(of("disks_answer_again", 2))
+    assert standing(run, 2) == {}
+
+
+def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRequests) -> None:
+    """As long as the controller has not heard where replicas lie, it does not move their leaders.
+
+    Nor does it take them out of the ISR, so that other replicas' leaders wait for them, too.
+    """
+    doomed = {topic: on_disk(lab, 2, 1, topic) for topic in ("old", "both")}
+    assert all(doomed.values())
+    assignments.hold()
+    lab.move_to_kraft(2)
+    run.wait_for(lambda now: unfenced_and_held(now.brokers, 2))
+    early = standing(run, 2)
+    assert early.keys() == {HazardKind.UNFENCED_EARLY}
+    assert early[HazardKind.UNFENCED_EARLY]["blocks"] == "restart"
+    assert asked(run, 2)[0] == 5
+    lab.wait_in_sync()
+    before = lab.admin.isrs()
+
+    lab.fail_directory(2, 1)
+    assert lab.wait_directory_noticed(2, 1)
+    run.wait_for(lambda now: [len(each.log_dirs) for each in now.brokers if each.id == 2] == [1])
+    found = standing(run, 2)
+    failed = found[HazardKind.DIRECTORY_FAILED_UNDER_PENDING]
+    assert failed["blocks"] == "restart"
+    assert "their leaders are not moved" in failed["text"]
+    assert found.keys() == {
+        HazardKind.DIRECTORY_FAILED_UNDER_PENDING,
+        HazardKind.ONE_DIRECTORY_LEFT,
+        HazardKind.RESTART_LOSES_REPLICAS,
+        HazardKind.UNFENCED_EARLY,
+    }
+    assert str(lab.directory(2, 0)) in found[HazardKind.ONE_DIRECTORY_LEFT]["text"]
+    for partition in doomed["old"]:
+        assert_offline(lab, "old", partition)
+    assert lab.admin.isrs() == before
+
+    assignments.let_go()
+    run.wait_for_event(of("assignments_complete", 2))
+    run.wait_for(lambda _: leaders(lab, "old", doomed["old"]) == {-1})
+    assert all(lab.admin.isrs()["both", each][1] == [1] for each in doomed["both"])
+    assert standing(run, 2).keys() == {HazardKind.ONE_DIRECTORY_LEFT}
+    assert asked(run, 2)[0] == 0
+
+    lab.stop("broker-2")
+    lab.heal_directory(2, 1)
+    lab.start("broker-2")
+    lab.wait_in_sync()
+    run.wait_for_event(of("log_dir_online", 2, path=str(lab.directory(2, 1))))
+    for partition in doomed["old"]:
+        assert lab.watermarks("old", partition) == (0, RECORDS)
+
+
+def _somebody_edits_the_ids(lab: Lab, run: Killed) -> None:
+    """Kafka refuses an id that is there twice; for a missing one it makes another, and goes on."""
+    folders = [lab.directory(2, index) for index in (0, 1)]
+    own = [directory_id(each) for each in folders]
+    inside = on_disk(lab, 2, 1, "old")
+    lab.stop("broker-2")
+    write_directory_id(folders[1], own[0])
+    twice = standing(run, 2)[HazardKind.DIRECTORY_IDS]
+    assert twice["blocks"] == "restart"
+    assert twice["evidence"] == [
+        f"{folders[0]}: directory.id {own[0]}, as in {folders[1]}",
+        f"{folders[1]}: directory.id {own[0]}, as in {folders[0]}",
+        f"registered, and in none of them now: {own[1]}",
+    ]
+    with pytest.raises(ProcessDiedError, match="Duplicate directory ID"):
+        lab.start("broker-2")
+
+    write_directory_id(folders[1], None)
+    missing = standing(run, 2)[HazardKind.DIRECTORY_IDS]
+    assert missing["evidence"] == [
+        f"{folders[1]}: no directory.id in meta.properties",
+        f"registered, and in none of them now: {own[1]}",
+    ]
+    lab.start("broker-2")
+    assert directory_id(folders[1]) not in own
+    # Its replicas are soon assigned to the new id, and yet nobody is their leader.
+    run.wait_for(lambda now: settled(now.brokers, 2, directory_id(folders[1])))
+    assert leaders(lab, "old", inside) == {-1}
+    assert standing(run, 2) == {}
+
+    lab.restart(2)
+    lab.wait_in_sync()
+    for partition in inside:
+        assert lab.watermarks("old", partition) == (0, RECORDS)
+
+
+def _one_is_gone_before_the_broker_starts(lab: Lab, run: Killed) -> None:
+    """H3 with one replica: the controller believes in a leader that has no log, for good."""
+    doomed, well = on_disk(lab, 1, 1, "old"), on_disk(lab, 1, 0, "old")
+    assert doomed
+    assert well
+    pending = len(doomed) + len(on_disk(lab, 1, 1, "both"))
+    lab.stop("broker-1")
+    lab.fail_directory(1, 1)
+    run.wait_for_event(of("replicas_cut_off", 1, path=str(lab.directory(1, 1))))
+    assert asked(run, 1)[0] == 5
+    lab.move_to_kraft(1)
+    # Those in the directory that is left get there, late; those of the other one nowhere.
+    run.wait_for(lambda now: [each.pending for each in now.brokers if each.id == 1] == [pending])
+    run.wait_for(lambda _: leaders(lab, "old", doomed | well) == {1})
+    for partition in well:
+        assert lab.watermarks("old", partition) == (0, RECORDS)
+    for partition in doomed:
+        assert_offline(lab, "old", partition)
+    found = standing(run, 1)
+    assert "refused where migrating (H3)" in found[HazardKind.RESTART_LOSES_REPLICAS]["text"]
+    assert found.keys() == {
+        HazardKind.ONE_DIRECTORY_LEFT,
+        HazardKind.REPLICAS_RECREATED,
+        HazardKind.RESTART_LOSES_REPLICAS,
+        HazardKind.UNFENCED_EARLY,
+    }
+
+
+def standing(run: Killed, broker: int) -> dict[str, dict[str, Any]]:
+    """The hazards of one broker, by name; none has two of a name here."""
+    return {each["id"]: each for each in all_hazards(run) if each["broker"] == broker}
+
+
+def write_directory_id(folder: Path, id_: str | None) -> None:
+    file = folder / "meta.properties"
+    lines = file.read_text("utf-8").splitlines()
+    kept = [each for each in lines if not each.startswith("directory.id=")]
+    file.write_text("\n".join([*kept, *([f"directory.id={id_}"] if id_ else []), ""]), "utf-8")
+
+
+def settled(brokers: tuple[BrokerSummary, ...], broker: int, directory: str) -> bool:
+    """Whether every replica of the broker is assigned to a directory that it has registered."""
+    (found,) = (each for each in brokers if each.id == broker)
+    here = found.replicas[ReplicaState.ASSIGNED]
+    return directory in found.log_dirs and not found.fenced and here == sum(found.replicas.values())
+
+
+def unfenced_and_held(brokers: tuple[BrokerSummary, ...], broker: int) -> bool:
+    return any(each.id == broker and each.held and not each.fenced for each in brokers)
+
+
+def leaders(lab: Lab, topic: str, partitions: set[int]) -> set[int]:
+    return {lab.admin.isrs()[topic, each][2] for each in partitions}
+
+
+def assert_offline(lab: Lab, topic: str, partition: int) -> None:
+    """The leader that Kafka names answers with a storage error."""
+    with pytest.raises(RequestRefusedError, match="Disk error"):
+        lab.watermarks(topic, partition)

@@ -1,0 +1,253 @@
+"""The way back on a real cluster, an attempt that is begun on what was left, and one to the end.
+
+Three metadata logs of one cluster id: `kraftgate run` follows them one after the other, and what it
+told of each is held against the controller's own log.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from migration.assessment.hazards import HazardKind
+from migration.image.summary import Mode, Phase
+from migration.metadata.events import Event, Source
+from migration.observed.probed import Unknown
+from orchestrator.lab import Lab, LabSpec
+from orchestrator.lab.control.operations import Operations
+from orchestrator.lab.errors import WrongStateError
+from streams.probe.assignments import assignments
+from tests.support.cli import kraftgate
+from tests.support.pipeline import Run
+from tests.system.asking import all_hazards, asked_about, of, waited
+from tests.system.killing import CLUSTER, Killed
+
+pytestmark = [pytest.mark.lab, pytest.mark.spark, pytest.mark.long(minutes=4)]
+
+RECORDS = 40
+PLACED = [[1], [2], [1], [2]]
+CONTROLLER = "controller-3000"
+
+
+def following(lab: Lab, folder: Path) -> Killed:
+    sources = (
+        f'zookeeper: {{connect: "{lab.zookeeper_connect}"}}\n'
+        f'brokers: {{bootstrap: "{lab.broker_bootstrap}"}}\n'
+    )
+    return Killed(folder, lab.controller_bootstrap, lab.cluster_id, sources)
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    with Lab(LabSpec(brokers=2, directories=2, controllers=1)) as lab:
+        lab.start_zookeeper()
+        lab.start_brokers()
+        lab.create_topic("old", assignments=PLACED)
+        yield lab
+
+
+def status(run: Killed) -> tuple[int, dict[str, Any]]:
+    done = kraftgate(run.config, "status", "--json")
+    return done.returncode, json.loads(done.stdout)
+
+
+def fill(lab: Lab, topic: str) -> None:
+    for partition in range(len(PLACED)):
+        lab.produce(topic, partition, RECORDS)
+
+
+def all_is_there(lab: Lab, *topics: str) -> bool:
+    return all(
+        lab.watermarks(topic, partition) == (0, RECORDS)
+        for topic in topics
+        for partition in range(len(PLACED))
+    )
+
+
+def enter(lab: Lab) -> None:
+    lab.start_controllers()
+    for broker in lab.spec.broker_ids:
+        lab.enter_migration(broker)
+
+
+def command(lab: Lab, name: str, **arguments: object) -> None:
+    """As `kraftgate lab` has it done."""
+    Operations(lab).handle(name, arguments, lambda _: None)
+
+
+def hazard_ids(found: list[dict[str, Any]]) -> set[str]:
+    return {each["id"] for each in found}
+
+
+def test_back_and_back_again_and_then_to_the_end(lab: Lab, tmp_path: Path) -> None:
+    with following(lab, tmp_path) as run:
+        run.start()
+        _to_hybrid_and_one_broker_further(lab, run)
+        _back_and_something_is_left(lab, run)
+        _begun_on_what_was_left_and_stopped_in_time(lab, run)
+        _to_the_end(lab, run)
+        assert run.interrupt() == 0
+        assert not run.leftovers()
+        _each_log_is_told_as_its_controller_wrote_it(lab, run)
+
+
+def _to_hybrid_and_one_broker_further(lab: Lab, run: Killed) -> None:
+    enter(lab)
+    lab.wait_copied()
+    run.wait_for(lambda now: now.phase is Phase.HYBRID)
+    # Every record of this log is time for the next one to be stopped in.
+    lab.create_topic("many", 60)
+    lab.move_to_kraft(1)
+    lab.create_topic("young", assignments=PLACED)
+    lab.wait_in_sync()
+    fill(lab, "old")
+    fill(lab, "young")
+    run.wait_for(lambda now: any(each.mode is Mode.KRAFT for each in now.brokers))
+    for name, arguments, why in (
+        ("revert-to-migration", {"broker": 2}, "not in kraft mode"),
+        ("deprovision", {}, "in KRaft mode still: broker-1"),
+        ("clear-znodes", {"keep_migration": False}, "a KRaft controller runs"),
+        ("revert-to-zookeeper", {"broker": 2}, "a KRaft controller holds the cluster"),
+    ):
+        with pytest.raises(WrongStateError, match=why):
+            command(lab, name, **arguments)
+
+
+def _back_and_something_is_left(lab: Lab, run: Killed) -> None:
+    command(lab, "roll-back", keep_migration=True)
+    run.wait_for(lambda now: now.phase is Phase.ROLLED_BACK)
+    changes = [event.fields for event in run.events() if event.kind == "phase_changed"]
+    # Each broker's restart passed the controller on, and the phase stayed.
+    assert [each["now"] for each in changes].count("rolled-back") == 1
+    assert changes[-1] == {"was": "hybrid", "now": "rolled-back"}
+    now = run.wait_for(lambda now: [each.mode for each in now.brokers] == [Mode.ZOOKEEPER] * 2)
+    assert now.metadata_log == 1
+    # The last broker that was restarted must first describe its directories again.
+    last = "delete /migration before it"
+    run.wait_for(lambda _: any(each.endswith(last) for each in status(run)[1]["waiting_for"][:1]))
+    code, told = status(run)
+    assert (code, told["phase"]) == (0, "rolled-back")
+    assert all_is_there(lab, "old", "young")
+    waited(run, "phase(rolled-back)", "zk_controller(zookeeper)")
+    code, answer = asked_about(run, "--before", "migrate")
+    assert code == 5
+    assert HazardKind.STALE_MIGRATION_ZNODE in hazard_ids(answer["hazards"])
+
+
+def _begun_on_what_was_left_and_stopped_in_time(lab: Lab, run: Killed) -> None:
+    """Somebody does it all the same: Kafka waits with the wipe, and so there is a way out."""
+    left = lab.zookeeper.copied_offset()
+    enter(lab)
+    restarted = run.wait_for_event(of("metadata_log_restarted", log=2))
+    assert restarted.source is Source.KRAFT_METADATA
+    assert restarted.fields["was_phase"] == "rolled-back"
+    run.wait_for_event(of("copy_skipped", controller=3000, metadata_offset=left))
+    now = run.wait_for(lambda now: now.phase is Phase.PRE_MIGRATION)
+    assert (now.metadata_log, now.topics) == (2, 0)
+    (hazard,) = (h for h in all_hazards(run) if h["id"] == HazardKind.STALE_MIGRATION_ZNODE)
+    assert f"as soon as its metadata log has passed offset {left}" in hazard["text"]
+    lab.roll_back(lambda _: None)
+    assert all_is_there(lab, "old", "young")
+    run.wait_for_event(of("migration_znode_deleted"))
+    assert not any(of("zookeeper_wiped")(event) for event in run.events())
+    waited(run, "all_brokers(zookeeper)")
+    code, answer = asked_about(run, "--before", "migrate")
+    assert (code, answer["hazards"], answer["unknown"]) == (0, [], [])
+
+
+def _to_the_end(lab: Lab, run: Killed) -> None:
+    lab.migrate(lambda _: None)
+    now = run.wait_for(
+        lambda now: (
+            (now.metadata_log, now.phase) == (3, Phase.FINALIZED)
+            and len(now.brokers) == 2
+            and all(each.mode is Mode.KRAFT and not each.held for each in now.brokers)
+        )
+    )
+    assert all_is_there(lab, "old", "young")
+    for broker in now.brokers:
+        known = assignments(run.state / "store.db", CLUSTER, broker.id)
+        assert not isinstance(known, Unknown)
+        assert len(known) == sum(broker.replicas.values()) > 0
+    lab.stop(CONTROLLER)
+
+
+def _each_log_is_told_as_its_controller_wrote_it(lab: Lab, run: Killed) -> None:
+    kept = lab.home / "data" / CONTROLLER
+    logs = [kept / f"metadata{end}" / "__cluster_metadata-0" for end in (".1", ".2", "")]
+    replayed = Run().follow(logs[0], 2**40)
+    for log in logs[1:]:
+        replayed.restart(log).follow(log, 2**40)
+    told = [
+        replace(event, seen_ms=None)
+        for event in run.events()
+        if event.source is Source.KRAFT_METADATA
+    ]
+    assert _by_log(told) == _by_log(replayed.events)
+    live = run.summary()
+    assert live is not None
+    assert live.brokers == replayed.summary.brokers
+    assert (live.topics, live.partitions) == (
+        replayed.summary.topics,
+        replayed.summary.partitions,
+    )
+
+
+def _by_log(events: list[Event]) -> list[list[Event]]:
+    """The events of each log; how it was stepped to is ZooKeeper's matter, too."""
+    parts = groupby(events, key=lambda event: event.offset is None)
+    return [list(part) for between, part in parts if not between]
+
+
+def test_a_quorum_that_is_not_stopped_in_time_wipes_zookeeper(tmp_path: Path) -> None:
+    with Lab(LabSpec(brokers=1, directories=2, controllers=1)) as lab:
+        lab.start_zookeeper()
+        lab.start_brokers()
+        topics = {"old", "older"}
+        for topic in sorted(topics):
+            lab.create_topic(topic, assignments=[[1], [1]])
+        with following(lab, tmp_path) as run:
+            run.start()
+            run.wait_for(lambda now: now.zookeeper is not None)
+            # From here on the log grows, and with it the time until the next one wipes.
+            enter(lab)
+            lab.wait_copied()
+            run.wait_for(lambda now: now.phase is Phase.HYBRID)
+            run.kill()
+            # Nobody looks while the first log ends and the next one begins.
+            command(lab, "deprovision")
+            command(lab, "clear-znodes", keep_migration=True)
+            command(lab, "revert-to-zookeeper", broker=1)
+            lab.start_controllers()
+            run.start()
+            run.wait_for(lambda now: (now.metadata_log, now.phase) == (2, Phase.PRE_MIGRATION))
+            code, answer = asked_about(run, "--before", "migrate")
+            assert code == 5
+            assert HazardKind.STALE_MIGRATION_ZNODE in hazard_ids(answer["hazards"])
+            lab.enter_migration(1)
+            run.wait_for_event(of("copy_skipped"))
+            wiped = run.wait_for_event(of("zookeeper_wiped", controller=3000))
+            assert wiped.source is Source.ZOOKEEPER
+            found = run.wait_for(
+                lambda now: now.wiped is not None and now.wiped.gone.topics == len(topics)
+            ).wiped
+            assert found is not None
+            assert set(found.gone.named) == topics
+            (hazard,) = (h for h in all_hazards(run) if h["id"] == HazardKind.ZOOKEEPER_WIPED)
+            assert hazard["blocks"] == "restart"
+            assert {f"topic {each} is gone from /brokers/topics" for each in topics} == set(
+                hazard["evidence"]
+            )
+            # The data is on the disks still.
+            on_disk = {
+                folder.name.rpartition("-")[0]
+                for index in (0, 1)
+                for folder in lab.directory(1, index).glob("old*")
+            }
+            assert on_disk == topics
+            assert run.interrupt() == 0
+            assert not run.leftovers()
