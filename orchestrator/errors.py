@@ -69,7 +69,7 @@ class ProblemsError(KraftgateError):
     """A file that a person wrote cannot be used.
 
     Attributes:
-        problems: one line each: file, line, what is wrong, how to mend it.
+        problems: one line each: file, line, what is wrong, how to fix it.
     """
 
     code = ExitCode.USAGE

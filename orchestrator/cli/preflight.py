@@ -103,7 +103,7 @@ def _check_json(result: Result) -> dict[str, object]:
         "blocking": result.is_blocking,
         "summary": result.finding.summary,
         "evidence": list(result.finding.evidence),
-        "what_to_do": result.finding.mend or None,
+        "what_to_do": result.finding.fix or None,
     }
 
 

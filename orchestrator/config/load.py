@@ -50,8 +50,8 @@ def load_config(path: Path) -> Config:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        mend = "give the file with --config FILE"
-        raise ConfigError([f"{path}: {error.strerror}: {mend}"]) from error
+        fix = "give the file with --config FILE"
+        raise ConfigError([f"{path}: {error.strerror}: {fix}"]) from error
     except UnicodeDecodeError as error:
         raise ConfigError([f"{path}: byte {error.start} is not UTF-8: save it as such"]) from error
     config = parse_config(text, path)

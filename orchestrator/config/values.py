@@ -88,8 +88,8 @@ def text_like(value: object, example: str) -> str:
     """
     if isinstance(value, str):
         return value
-    mend = "" if isinstance(value, (dict, list)) else ": put it in quotes"
-    raise ValueError(f'must be text like "{example}", not {type(value).__name__}{mend}')
+    fix = "" if isinstance(value, (dict, list)) else ": put it in quotes"
+    raise ValueError(f'must be text like "{example}", not {type(value).__name__}{fix}')
 
 
 def _bootstrap(value: object) -> tuple[HostPort, ...]:

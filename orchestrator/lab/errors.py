@@ -27,22 +27,22 @@ class LabError(Exception):
     Args:
         what: The failure, in one clause.
         where: The file, process or address of the failure.
-        mend: The fix, as an instruction.
+        fix: The fix, as an instruction.
         exit_code: The exit code of a command; None: that of the class.
     """
 
     code: ClassVar[int] = 1
 
-    def __init__(self, what: str, *, where: str, mend: str, exit_code: int | None = None) -> None:
-        super().__init__(what, where, mend)
+    def __init__(self, what: str, *, where: str, fix: str, exit_code: int | None = None) -> None:
+        super().__init__(what, where, fix)
         self.exit_code = self.code if exit_code is None else exit_code
         self.what = what
         self.where = where
-        self.mend = mend
+        self.fix = fix
 
     def __str__(self) -> str:
         """Return the three parts as one message."""
-        return f"{self.what} ({self.where}). {self.mend}"
+        return f"{self.what} ({self.where}). {self.fix}"
 
 
 class ToolMissingError(LabError):

@@ -29,8 +29,8 @@ def _text(value: object) -> str:
         raise ValueError("must not be empty")
     if isinstance(value, str):
         return value
-    mend = "" if isinstance(value, (dict, list)) or value is None else ": put it in quotes"
-    raise ValueError(f"must be text, not {type(value).__name__}{mend}")
+    fix = "" if isinstance(value, (dict, list)) or value is None else ": put it in quotes"
+    raise ValueError(f"must be text, not {type(value).__name__}{fix}")
 
 
 def _id(value: object) -> str:

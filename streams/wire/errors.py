@@ -21,7 +21,7 @@ class WireError(Exception):
         offset: Metadata offset of the record, or the base offset of the batch; None if unknown.
     """
 
-    mend = "Read an undamaged copy: another controller's or broker's, or a later snapshot."
+    fix = "Read an undamaged copy: another controller's or broker's, or a later snapshot."
     """The fix, as an instruction to the operator; subclasses replace it."""
 
     def __init__(
@@ -53,7 +53,7 @@ class WireError(Exception):
             where += f", byte {self.position}"
         if self.offset is not None:
             where += f", offset {self.offset}"
-        return f"{where.removeprefix(', ')}{': ' if where else ''}{self.reason}. {self.mend}"
+        return f"{where.removeprefix(', ')}{': ' if where else ''}{self.reason}. {self.fix}"
 
 
 def _restore(
@@ -77,10 +77,10 @@ class DamagedValue(WireError):
 class UnknownFrameVersion(WireError):
     """A record's value has a frame other than version 1 (AbstractApiMessageSerde)."""
 
-    mend = "Check that this is a __cluster_metadata log of Kafka 3.0 or later."
+    fix = "Check that this is a __cluster_metadata log of Kafka 3.0 or later."
 
 
 class UnsupportedRecordVersion(WireError):
     """A known record type in a version newer than Kafka 3.9's: guessing would fail open."""
 
-    mend = "Follow this cluster with a Kraftgate that knows its metadata.version."
+    fix = "Follow this cluster with a Kraftgate that knows its metadata.version."

@@ -86,27 +86,25 @@ def broker_versions(facts: Facts) -> Finding:
     lines = [f"broker {id_}: {_dotted(release)}" for id_, release in told]
     releases = {release for _, release in told}
     if any(release < MIGRATION_RELEASE for release in releases):
-        mend = (
+        fix = (
             f"upgrade every broker to {_dotted(SETTLED_RELEASE)} first: before"
             f" {_dotted(MIGRATION_RELEASE)} a broker with several directories cannot migrate"
         )
-        return failed("a broker is too old", worse_first(lines, missing), mend)
+        return failed("a broker is too old", worse_first(lines, missing), fix)
     if any(release >= _KRAFT_ONLY for release in releases):
-        mend = (
-            "see whether brokers.bootstrap names the right cluster: Kafka 4 has no ZooKeeper mode"
-        )
-        return failed("a broker knows no ZooKeeper", worse_first(lines, missing), mend)
+        fix = "see whether brokers.bootstrap names the right cluster: Kafka 4 has no ZooKeeper mode"
+        return failed("a broker knows no ZooKeeper", worse_first(lines, missing), fix)
     if len(releases) > 1:
-        mend = "end the rolling upgrade first, so that every broker runs the same release"
-        return failed("brokers run several releases", worse_first(lines, missing), mend)
+        fix = "end the rolling upgrade first, so that every broker runs the same release"
+        return failed("brokers run several releases", worse_first(lines, missing), fix)
     if missing:
         return unknown(missing, SEE_BROKERS)
     if any(release < SETTLED_RELEASE for release in releases):
-        mend = (
+        fix = (
             f"upgrade to the latest {_dotted(SETTLED_RELEASE)} first: known defects of migrations"
             " with several directories are fixed there"
         )
-        return warned("the brokers run an early release", lines, mend)
+        return warned("the brokers run an early release", lines, fix)
     return passed(f"all {len(told)} brokers run {_dotted(next(iter(releases)))}")
 
 
@@ -131,20 +129,20 @@ def inter_broker_protocol(facts: Facts) -> Finding:
         if level < JBOD_LEVEL and several_dirs(broker):
             low.append(lines[-1])
     if low:
-        mend = (
+        fix = (
             f"raise {PROTOCOL} to the brokers' own release and restart them one by one: with"
             f" several log directories a broker below {JBOD_NAME} refuses to start in migration"
             " mode. It cannot be changed any more during the migration"
         )
-        return failed(f"{PROTOCOL} is below {JBOD_NAME}", worse_first(low, missing), mend)
+        return failed(f"{PROTOCOL} is below {JBOD_NAME}", worse_first(low, missing), fix)
     if len(levels) > 1:
-        mend = f"set the same {PROTOCOL} everywhere and restart one by one, before the window"
-        return failed(f"{PROTOCOL} differs", worse_first(lines, missing), mend)
+        fix = f"set the same {PROTOCOL} everywhere and restart one by one, before the window"
+        return failed(f"{PROTOCOL} differs", worse_first(lines, missing), fix)
     if missing:
         return unknown(missing, SEE_BROKERS)
     if any(level < JBOD_LEVEL for level in levels):
-        mend = f"raise {PROTOCOL} to the brokers' release: it is fixed once the migration begins"
-        return warned(f"{PROTOCOL} is early", lines, mend)
+        fix = f"raise {PROTOCOL} to the brokers' release: it is fixed once the migration begins"
+        return warned(f"{PROTOCOL} is early", lines, fix)
     return passed(lines[0].partition(": ")[2] + " on every broker")
 
 
@@ -158,11 +156,11 @@ def kraft_settings(facts: Facts) -> Finding:
         for line in _unfit(broker, settings)
     ]
     if found:
-        mend = (
-            "mend these in the KRaft-mode configuration before the window (brokers' and"
+        fix = (
+            "fix these in the KRaft-mode configuration before the window (brokers' and"
             " controllers'), so that no restart fails half-way through it"
         )
-        return warned("settings mean something else in KRaft mode", found, mend)
+        return warned("settings mean something else in KRaft mode", found, fix)
     if missing := settings_untold(facts):
         return unknown(missing, SEE_BROKERS)
     return passed("no setting that KRaft mode refuses")
@@ -190,11 +188,11 @@ def restart_settings(facts: Facts) -> Finding:
         if settings.get("unclean.leader.election.enable") == "true":
             found.append(f"broker {broker.id}: unclean.leader.election.enable=true")
     if found:
-        mend = (
+        fix = (
             "set them to Kafka's defaults for the window: a restart then moves leaders away first,"
             " and no acknowledged record is lost to a leader that was behind"
         )
-        return warned("restarts are rougher than they need be", found, mend)
+        return warned("restarts are rougher than they need be", found, fix)
     if missing := settings_untold(facts):
         return unknown(missing, SEE_BROKERS)
     return passed("restarts move leaders away first and elect only replicas in sync")

@@ -47,14 +47,14 @@ def metadata_version(facts: Facts) -> Finding:
             told[one.endpoint] = one.metadata_version
         else:
             missing.append(f"metadata.version of {one.endpoint}: it has none yet or does not tell")
-    mend = (
+    fix = (
         "format the controllers anew with the brokers' release (kafka-storage format"
         " --release-version 3.9) while nothing has been copied; it must be that of the brokers'"
         f" {PROTOCOL}, and {JBOD_NAME} or later for several log directories"
     )
     bad = [f"{where}: {name_of(level)}" for where, level in told.items() if level < JBOD_LEVEL]
     if bad:
-        return failed(f"metadata.version is below {JBOD_NAME}", worse_first(bad, missing), mend)
+        return failed(f"metadata.version is below {JBOD_NAME}", worse_first(bad, missing), fix)
     for broker, settings in settings_told(facts):
         wanted = level_of(settings.get(PROTOCOL, ""))
         for where, level in told.items():
@@ -64,7 +64,7 @@ def metadata_version(facts: Facts) -> Finding:
                     f" {where}: {name_of(level)}"
                 )
     if bad:
-        return failed("brokers could not register", worse_first(bad, missing), mend)
+        return failed("brokers could not register", worse_first(bad, missing), fix)
     if missing:
         return unknown(missing, ASK)
     return passed(listed(sorted({name_of(level) for level in told.values()})))
@@ -84,8 +84,8 @@ def controller_versions(facts: Facts) -> Finding:
     ]
     lines = [f"controller {where}: {_dotted(release)}" for where, release in told.items()]
     if any(not MIGRATION_RELEASE <= release <= SETTLED_RELEASE for release in told.values()):
-        mend = f"run the controllers with Kafka {_dotted(SETTLED_RELEASE)}: Kafka 4 cannot migrate"
-        return failed("a controller's release cannot migrate", worse_first(lines, missing), mend)
+        fix = f"run the controllers with Kafka {_dotted(SETTLED_RELEASE)}: Kafka 4 cannot migrate"
+        return failed("a controller's release cannot migrate", worse_first(lines, missing), fix)
     if missing:
         return unknown(missing, ASK)
     brokers = {one.release for one in facts.brokers if not isinstance(one.release, Unknown)}
@@ -123,12 +123,12 @@ def migration_enabled(facts: Facts) -> Finding:
         if isinstance(one.migration_ready, Unknown)
     ]
     if wrong:
-        mend = (
+        fix = (
             f"stop these controllers and start them with {flag}=true and zookeeper.connect. A"
             " quorum that was first started without can never migrate: format it anew"
         )
         lines = worse_first([f"{where}: not ready to migrate" for where in wrong], missing)
-        return failed("a controller has no migration enabled", lines, mend)
+        return failed("a controller has no migration enabled", lines, fix)
     if missing:
         return unknown(missing, ASK)
     if on and off:
@@ -160,12 +160,12 @@ def inter_broker_listener(facts: Facts) -> Finding:
     lines = [f"broker {id_}: {name}" for id_, name in theirs.items()]
     lines += [f"controller {where}: {name}" for where, name in ours.items()]
     if len({*theirs.values(), *ours.values()}) > 1:
-        mend = (
+        fix = (
             "give the controllers the brokers' inter.broker.listener.name (or"
             " security.inter.broker.protocol), with it in listener.security.protocol.map and the"
             " credentials for it"
         )
-        return failed("the controllers would not find the brokers", lines, mend)
+        return failed("the controllers would not find the brokers", lines, fix)
     missing = [
         f"the settings of {one.endpoint}: {one.settings.why}"
         for one in facts.answering
@@ -191,21 +191,21 @@ def authorizer_agrees(facts: Facts) -> Finding:
     if not with_it:
         return skipped("no broker that told its settings has an authorizer")
     lines = [f"broker {id_}: {name}" for id_, name in with_it.items()]
-    mend = (
+    fix = (
         "set authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer on the"
         " controllers, and on the brokers in KRaft mode, with the same super.users; AclAuthorizer"
         " reads ZooKeeper and does not start there"
     )
     told = [one for one in facts.answering if not isinstance(one.settings, Unknown)]
     if not told:
-        return warned("the controllers will need an authorizer", lines, mend)
+        return warned("the controllers will need an authorizer", lines, fix)
     bare = [
         f"controller {one.endpoint}: none"
         for one in told
         if not isinstance(one.settings, Unknown) and not one.settings.get("authorizer.class.name")
     ]
     if bare:
-        return failed("controllers do not check ACLs, brokers do", bare + lines, mend)
+        return failed("controllers do not check ACLs, brokers do", bare + lines, fix)
     return passed("brokers and controllers have an authorizer")
 
 

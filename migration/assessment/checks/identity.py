@@ -37,12 +37,12 @@ def directory_ids(facts: Facts) -> Finding:
     bad = [f"broker {broker}: {line}" for broker, lines in faults.items() for line in lines]
     bad += [line for broker, meta in read for line in _one_broker(broker, meta)]
     if bad:
-        mend = (
+        fix = (
             "do not start the migration with these: look at meta.properties in every directory"
             " named here. A copied volume carries its source's directory.id; give back the right"
             " volume, or remove the line, with the broker stopped, and let it write a new one"
         )
-        return failed("meta.properties do not fit together", bad, mend)
+        return failed("meta.properties do not fit together", bad, fix)
     count = sum(len(meta) for _, meta in read)
     others = len(facts.brokers) - len(read)
     rest = f"; {others} brokers are on other hosts and were not read" if others else ""
@@ -72,12 +72,12 @@ def cluster_id_agrees(facts: Facts) -> Finding:
     told, missing = _cluster_ids(facts)
     if len(set(told.values())) > 1:
         lines = [f"{where}: {id_}" for where, id_ in told.items()]
-        mend = (
+        fix = (
             "give every address of one and the same cluster; controllers must be formatted with"
             " the id that lies in /cluster/id (kafka-storage format -t ID), or brokers cannot"
             " register with them"
         )
-        return failed("several cluster ids are named", worse_first(lines, missing), mend)
+        return failed("several cluster ids are named", worse_first(lines, missing), fix)
     if missing:
         return unknown(missing, f"{SEE_BROKERS}; {SEE_ZOOKEEPER}; or see quorum-rights")
     id_ = next(iter(told.values()))
@@ -138,11 +138,11 @@ def broker_ids_agree(facts: Facts) -> Finding:
     for id_, topics in sorted(_on_absent(facts.zookeeper, facts.topics).items()):
         bad.append(f"broker {id_} is not alive, and has replicas of {_few(topics)}")
     if bad:
-        mend = (
+        fix = (
             "bring these brokers back, or move their replicas to living ones"
             " (kafka-reassign-partitions): the controllers wait for each of them before they copy"
         )
-        return failed("the brokers that are needed are not all there", bad, mend)
+        return failed("the brokers that are needed are not all there", bad, fix)
     return passed(f"{len(in_metadata)} brokers, and no replica on any other")
 
 
@@ -177,11 +177,11 @@ def controller_ids_distinct(facts: Facts) -> Finding:
         if id_ in brokers
     ]
     if bad:
-        mend = (
+        fix = (
             "format the controllers anew with ids that no broker has or ever had; a quorum that"
             " holds no migrated metadata yet can be thrown away"
         )
-        return failed("a controller has the id of a broker", bad, mend)
+        return failed("a controller has the id of a broker", bad, fix)
     if not brokers:
         return unknown(["the brokers' ids"], SEE_BROKERS)
     if missing:

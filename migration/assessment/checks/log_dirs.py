@@ -79,13 +79,13 @@ def log_dirs_online(facts: Facts) -> Finding:
     ]
     missing = _untold(facts)
     if bad:
-        mend = (
+        fix = (
             "restart no broker that is named here. Mend its disk and bring the directory back as it"
             " was; or, where every replica in it has another one in sync, move those to other"
             " brokers and only then take the directory out of log.dirs, still in ZooKeeper mode."
             f" Until then {_DANGER}"
         )
-        return failed("a log directory is offline", worse_first(bad, missing), mend)
+        return failed("a log directory is offline", worse_first(bad, missing), fix)
     if missing:
         return unknown(missing, f"{SEE_BROKERS}; a directory nobody can see counts as offline")
     count = sum(len(dirs) for _, dirs in _told(facts))
@@ -125,14 +125,14 @@ def replicas_accounted(facts: Facts) -> Finding:
             into.append(f"broker {broker.id}: {at}{only} ({place})")
     missing = _untold(facts)
     if alone or others:
-        mend = (
+        fix = (
             "bring the directory back that holds these replicas, or, where other replicas are in"
             f" sync, move the partition away, before any restart: {_DANGER}"
         )
         what = f"replicas in no directory that is readable: {len(alone) + len(others)}"
         if alone:
             what += f", {len(alone)} of them the only copy of their partition"
-        return failed(what, worse_first(alone + others, missing), mend)
+        return failed(what, worse_first(alone + others, missing), fix)
     if missing:
         return unknown(missing, SEE_BROKERS)
     return passed("every replica lies in a directory that its broker reads")
@@ -150,12 +150,12 @@ def stray_logs(facts: Facts) -> Finding:
         for at in sorted(one.replicas - placed.keys())
     ]
     if strays:
-        mend = (
+        fix = (
             "find out why they are there (a topic deleted while the broker was down, an aborted"
             " move) and see that they are not needed: in KRaft mode the broker treats them as stray"
             " and removes them"
         )
-        return warned("logs on disk that the metadata does not place there", strays, mend)
+        return warned("logs on disk that the metadata does not place there", strays, fix)
     if missing := _untold(facts):
         return unknown(missing, SEE_BROKERS)
     return passed("no broker holds a log that it should not have")
@@ -173,11 +173,11 @@ def directory_moves(facts: Facts) -> Finding:
     ]
     missing = _untold(facts)
     if moving:
-        mend = (
+        fix = (
             "wait for kafka-reassign-partitions --verify to say that they are complete: a move"
             " that is cut off by a mode change can leave a future replica that is never promoted"
         )
-        return failed("replicas are moving between directories", worse_first(moving, missing), mend)
+        return failed("replicas are moving between directories", worse_first(moving, missing), fix)
     if missing:
         return unknown(missing, SEE_BROKERS)
     return passed("no replica is moving between directories")
@@ -196,11 +196,11 @@ def one_directory_left(facts: Facts) -> Finding:
             bad.append(f"broker {broker.id}: {kept} is left of {len(dirs)} directories")
     missing = _untold(facts)
     if bad:
-        mend = (
+        fix = (
             "bring the other directories back first: the broker halts when its last one fails, and"
             " in migration mode it halts when any one fails"
         )
-        return failed("a broker is down to its last directory", worse_first(bad, missing), mend)
+        return failed("a broker is down to its last directory", worse_first(bad, missing), fix)
     if missing:
         return unknown(missing, SEE_BROKERS)
     if all(len(dirs) == 1 for _, dirs in _told(facts)):
@@ -227,16 +227,16 @@ def disk_space(facts: Facts) -> Finding:
             )
             if free < _FILLING:
                 (full if free < _FULL else filling).append(line)
-    mend = (
+    fix = (
         "make room: a directory that runs full fails, a broker in migration mode halts on it, and"
         " the metadata log and the catching up after each restart need space as well"
     )
     if full:
-        return failed("a volume is full", worse_first(full + filling, missing), mend)
+        return failed("a volume is full", worse_first(full + filling, missing), fix)
     if missing:
         return unknown(missing, SEE_BROKERS)
     if filling:
-        return warned("a volume is filling", filling, mend)
+        return warned("a volume is filling", filling, fix)
     return passed(f"every volume has at least {_FILLING:.0%} free")
 
 

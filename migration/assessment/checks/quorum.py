@@ -38,15 +38,15 @@ def quorum_reachable(facts: Facts) -> Finding:
         )
     silent = [f"{one.endpoint}: {one.unreachable}" for one in facts.controllers if one.unreachable]
     if not facts.answering:
-        mend = "provision them, or bring them up, and run preflight again before the first broker"
-        return warned("no controller answers yet", silent, mend)
+        fix = "provision them, or bring them up, and run preflight again before the first broker"
+        return warned("no controller answers yet", silent, fix)
     quorum = quorum_of(facts)
     if quorum is None:
         if any(one.may_describe is not True for one in facts.answering):
             why = [f"{one.endpoint}: {_why(one)}" for one in facts.answering]
             return unknown([*why, *silent], f"grant DESCRIBE on CLUSTER, or {ASK}")
-        mend = "bring up a majority of the voters, and look at their logs for the election"
-        return failed("no controller leads", [*silent, *_names(facts)], mend)
+        fix = "bring up a majority of the voters, and look at their logs for the election"
+        return failed("no controller leads", [*silent, *_names(facts)], fix)
     if 2 * len(facts.answering) <= len(quorum.voters):
         what = f"{len(facts.answering)} of {len(quorum.voters)} voters answer here"
         return failed(what, silent or _names(facts), ASK)
@@ -75,11 +75,11 @@ def quorum_redundancy(facts: Facts) -> Finding:
     count = len(quorum.voters)
     if count >= 3 and count % 2:
         return passed(f"{count} voters")
-    mend = "run 3 controllers, or 5: one is lost with its host, two or four bear no more than less"
+    fix = "run 3 controllers, or 5: one is lost with its host, two or four bear no more than less"
     return warned(
         f"the quorum has {count} voter" + ("s" if count > 1 else ""),
         [f"voters: {listed(quorum.voters)}"],
-        mend,
+        fix,
     )
 
 
@@ -95,12 +95,12 @@ def quorum_rights(facts: Facts) -> Finding:
             elif not may:
                 refused.append(f"{one.endpoint} refuses {what} on CLUSTER")
     if refused:
-        mend = (
+        fix = (
             "grant the principal ClusterAction and Describe on the cluster (kafka-acls --cluster,"
             " or super.users of the controllers) before the window: without CLUSTER_ACTION the"
             " metadata log cannot be followed"
         )
-        return failed("the controllers refuse what is needed", worse_first(refused, missing), mend)
+        return failed("the controllers refuse what is needed", worse_first(refused, missing), fix)
     if missing:
         return unknown(missing, ASK)
     return passed("the metadata log may be followed and the quorum described")

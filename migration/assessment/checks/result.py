@@ -30,13 +30,13 @@ class Finding:
     Attributes:
         summary: one sentence: the result, or why there is none.
         evidence: short lines with ids, paths, values; bounded (`migration.values.evidence`).
-        mend: the remedy; "": none is needed.
+        fix: the remedy; "": none is needed.
     """
 
     outcome: Outcome
     summary: str
     evidence: tuple[str, ...] = ()
-    mend: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Result:
     @property
     def is_consequence(self) -> bool:
         """Whether it is unknown only because another check is, to which its advice refers."""
-        return self.finding.outcome is Outcome.UNKNOWN and self.finding.mend.startswith("see ")
+        return self.finding.outcome is Outcome.UNKNOWN and self.finding.fix.startswith("see ")
 
 
 def passed(summary: str) -> Finding:
@@ -79,24 +79,24 @@ def passed(summary: str) -> Finding:
     return Finding(Outcome.PASS, summary)
 
 
-def warned(summary: str, evidence: Iterable[str], mend: str) -> Finding:
+def warned(summary: str, evidence: Iterable[str], fix: str) -> Finding:
     """Return a result: a problem that does not block the window."""
-    return Finding(Outcome.WARN, summary, bounded(tuple(evidence)), mend)
+    return Finding(Outcome.WARN, summary, bounded(tuple(evidence)), fix)
 
 
-def failed(summary: str, evidence: Iterable[str], mend: str) -> Finding:
+def failed(summary: str, evidence: Iterable[str], fix: str) -> Finding:
     """Return a result: the requirement is not met."""
-    return Finding(Outcome.FAIL, summary, bounded(tuple(evidence)), mend)
+    return Finding(Outcome.FAIL, summary, bounded(tuple(evidence)), fix)
 
 
-def unknown(missing: Iterable[str], mend: str) -> Finding:
+def unknown(missing: Iterable[str], fix: str) -> Finding:
     """Return a result: the check lacks data; `missing` describes the data."""
-    return Finding(Outcome.UNKNOWN, "it cannot be told", bounded(tuple(missing)), mend)
+    return Finding(Outcome.UNKNOWN, "it cannot be told", bounded(tuple(missing)), fix)
 
 
-def skipped(reason: str, mend: str = "") -> Finding:
+def skipped(reason: str, fix: str = "") -> Finding:
     """Return a result: there is nothing to check, or not yet."""
-    return Finding(Outcome.SKIPPED, reason, (), mend)
+    return Finding(Outcome.SKIPPED, reason, (), fix)
 
 
 def worse_first(bad: list[str], missing: list[str]) -> list[str]:

@@ -50,11 +50,11 @@ def controller_elected(facts: Facts) -> Finding:
         )
     if holder.is_kraft:
         lines = [f"/controller: KRaft controller {holder.id}, epoch {epoch.decode()}"]
-        mend = (
+        fix = (
             "go on with `kraftgate run`: the KRaft controllers have taken over, this is no cluster"
             " before its window"
         )
-        return warned("the migration has begun", lines, mend)
+        return warned("the migration has begun", lines, fix)
     if holder.id not in facts.zookeeper.broker_ids:
         return failed(
             "the controller is no broker that lives",
@@ -73,11 +73,11 @@ def migration_znode_stale(facts: Facts) -> Finding:
         return passed("there is no /migration")
     image = image_of(facts.zookeeper)
     if image.migration is None:
-        mend = (
+        fix = (
             "the controllers' migration driver hangs on such content (KAFKA-19480; the null one"
             f" comes from zookeeper-security-migration): {_CLEAR}"
         )
-        return failed("/migration is not what Kafka writes", [f"/migration: {_shown(raw)}"], mend)
+        return failed("/migration is not what Kafka writes", [f"/migration: {_shown(raw)}"], fix)
     if not image.migration.is_copied:
         offset = image.migration.offset
         return passed(f"/migration is there and says that nothing was copied (offset {offset})")

@@ -36,12 +36,12 @@ def topics_visible(facts: Facts) -> Finding:
     seen = {part.at.topic for part in _partitions(facts)}
     hidden = sorted(facts.zookeeper.assignments.keys() - seen - set(facts.zookeeper.deletions))
     if hidden:
-        mend = (
+        fix = (
             "grant the principal DESCRIBE on all topics (kafka-acls --topic '*'): what it cannot"
             " see is not checked. A topic created or deleted this second shows up here too"
         )
         return failed(
-            f"topics in ZooKeeper that the brokers do not show: {len(hidden)}", hidden, mend
+            f"topics in ZooKeeper that the brokers do not show: {len(hidden)}", hidden, fix
         )
     return passed(f"all {len(seen)} topics are shown")
 
@@ -56,11 +56,11 @@ def leaders(facts: Facts) -> Finding:
         if part.leader is None
     ]
     if bad:
-        mend = (
+        fix = (
             "bring the replicas' brokers and directories back: nothing can be read from or written"
-            " to these partitions, and a migration does not mend that"
+            " to these partitions, and a migration does not fix that"
         )
-        return failed(f"partitions without a leader: {len(bad)}", bad, mend)
+        return failed(f"partitions without a leader: {len(bad)}", bad, fix)
     return passed(f"all {len(_partitions(facts))} partitions have a leader")
 
 
@@ -74,11 +74,11 @@ def under_replicated(facts: Facts) -> Finding:
         if set(part.isr) < set(part.replicas)
     ]
     if bad:
-        mend = (
+        fix = (
             "wait for the replicas to catch up, or bring their brokers and directories back; the"
             " migration restarts every broker twice and each time one more replica is missing"
         )
-        return failed(f"partitions that are under-replicated: {len(bad)}", bad, mend)
+        return failed(f"partitions that are under-replicated: {len(bad)}", bad, fix)
     return passed(f"all replicas of {len(_partitions(facts))} partitions are in sync")
 
 
@@ -92,12 +92,12 @@ def replication_factor_one(facts: Facts) -> Finding:
             counts[part.at.topic] = counts.get(part.at.topic, 0) + 1
     if counts:
         found = [f"{topic}: {count} of its partitions" for topic, count in sorted(counts.items())]
-        mend = (
+        fix = (
             "add a replica (kafka-reassign-partitions) before the window, or accept that these"
             " partitions are away during every restart of their broker, and lost for good when"
             " their directory fails before one (hazards H1, H2, H3)"
         )
-        return warned(f"partitions with a single replica: {sum(counts.values())}", found, mend)
+        return warned(f"partitions with a single replica: {sum(counts.values())}", found, fix)
     return passed("every partition has more than one replica")
 
 
@@ -118,11 +118,11 @@ def min_insync_replicas(facts: Facts) -> Finding:
             f"{topic}: min.insync.replicas {wanted} of {count} replicas"
             for topic, (wanted, count) in sorted(tight.items())
         ]
-        mend = (
+        fix = (
             "lower min.insync.replicas for the window or add a replica: with one broker down"
             " producers with acks=all are refused (NOT_ENOUGH_REPLICAS)"
         )
-        return warned(f"topics that take no records in each restart: {len(tight)}", found, mend)
+        return warned(f"topics that take no records in each restart: {len(tight)}", found, fix)
     return passed("every topic keeps enough replicas in sync while one broker restarts")
 
 
@@ -138,11 +138,11 @@ def open_reassignments(facts: Facts) -> Finding:
     else:
         moving += facts.topics.reassignments
     if moving:
-        mend = (
+        fix = (
             "wait for them (kafka-reassign-partitions --verify) or cancel them (--cancel), and"
             " stop whoever starts them, such as Cruise Control, for the window"
         )
-        return failed("partitions are being reassigned", worse_first(moving, missing), mend)
+        return failed("partitions are being reassigned", worse_first(moving, missing), fix)
     if missing:
         return unknown(missing, f"{SEE_BROKERS}; {SEE_ZOOKEEPER}")
     return passed("no partition is being reassigned")
@@ -171,13 +171,13 @@ def topic_deletions_pending(facts: Facts) -> Finding:
         return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
     pending = facts.zookeeper.deletions
     if pending:
-        mend = (
+        fix = (
             "let the deletions end: bring the brokers and directories back that hold replicas of"
             " these topics, and see that delete.topic.enable is not false. The copy skips such"
             " topics, and their logs stay behind as strays"
         )
         found = [f"/admin/delete_topics/{topic}" for topic in pending]
-        return failed(f"topics that wait to be deleted: {len(pending)}", found, mend)
+        return failed(f"topics that wait to be deleted: {len(pending)}", found, fix)
     return passed("no topic waits to be deleted")
 
 
@@ -187,11 +187,11 @@ def notifications_pending(facts: Facts) -> Finding:
         return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
     found = _notified(facts.zookeeper)
     if found:
-        mend = (
+        fix = (
             "ask again in a moment. If they stay, the controller is not working: look at its log."
             " After the takeover nobody reads them, and a failed directory goes unnoticed"
         )
-        return warned("log directory notifications lie unread", found, mend)
+        return warned("log directory notifications lie unread", found, fix)
     return passed("no log directory notification lies unread")
 
 

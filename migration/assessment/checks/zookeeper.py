@@ -48,12 +48,12 @@ def zookeeper_ensemble(facts: Facts) -> Finding:
         if server.version < _OLDEST:
             bad.append(f"{server.endpoint}: version {version}, before 3.5")
     if bad:
-        mend = (
+        fix = (
             "bring the server back, upgrade it (3.8 is what Kafka 3.9 is tested with), or let it"
             " answer srvr (4lw.commands.whitelist): ZooKeeper must last until the migration is"
             " finalized"
         )
-        return warned("the ensemble is not all there, or does not tell", bad, mend)
+        return warned("the ensemble is not all there, or does not tell", bad, fix)
     return passed("; ".join(told))
 
 
@@ -63,11 +63,11 @@ def znode_payloads(facts: Facts) -> Finding:
         return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
     if facts.zookeeper.unreadable:
         lines = [f"{path}: {why}" for path, why in facts.zookeeper.unreadable]
-        mend = (
+        fix = (
             "look at these znodes (zookeeper-shell get) and at who wrote them. The copy stops on"
             " them, or takes such a topic for one without partitions"
         )
-        return failed(f"znodes that are not what Kafka writes: {len(lines)}", lines, mend)
+        return failed(f"znodes that are not what Kafka writes: {len(lines)}", lines, fix)
     return passed("every znode that was read is as Kafka writes it")
 
 
@@ -82,11 +82,11 @@ def zookeeper_acl(facts: Facts) -> Finding:
         if settings.get("zookeeper.set.acl") == "true"
     ]
     if found:
-        mend = (
+        fix = (
             "give the controllers the brokers' own way into ZooKeeper (the same JAAS login or TLS"
             " identity, and zookeeper.set.acl); otherwise the takeover ends in NoAuth"
         )
-        return warned("ZooKeeper's ACLs are restricted", found, mend)
+        return warned("ZooKeeper's ACLs are restricted", found, fix)
     return passed("ZooKeeper's ACLs let anyone write, the controllers too")
 
 
@@ -124,8 +124,8 @@ def dynamic_secrets(facts: Facts) -> Finding:
         for one in facts.answering
     ):
         return passed(f"{len(found)} encrypted values, and the controllers have a secret for them")
-    mend = "give the controllers the brokers' password.encoder.secret: the copy decrypts with it"
-    return warned("secrets were set dynamically and lie encrypted in ZooKeeper", found, mend)
+    fix = "give the controllers the brokers' password.encoder.secret: the copy decrypts with it"
+    return warned("secrets were set dynamically and lie encrypted in ZooKeeper", found, fix)
 
 
 def zookeeper_connect_agrees(facts: Facts) -> Finding:
@@ -136,17 +136,17 @@ def zookeeper_connect_agrees(facts: Facts) -> Finding:
     named = list(_named(facts))
     wrong = [f"{who}: {text}" for who, text in named if _chroot(text) != ours]
     if wrong:
-        mend = (
+        fix = (
             "give controllers and brokers the same zookeeper.connect, chroot included: a quorum"
             " that looks elsewhere copies another cluster, or nothing"
         )
-        return failed(f"another chroot than {ours or '/'} is named", wrong, mend)
+        return failed(f"another chroot than {ours or '/'} is named", wrong, fix)
     if not named:
         return unknown(["zookeeper.connect of the brokers"], "grant DESCRIBE_CONFIGS on CLUSTER")
     others = [f"{who}: {text}" for who, text in named if _hosts(text) != _hosts(named[0][1])]
     if others:
-        mend = "see that all of these are servers of the same ensemble"
-        return warned("ZooKeeper's servers are named differently", others, mend)
+        fix = "see that all of these are servers of the same ensemble"
+        return warned("ZooKeeper's servers are named differently", others, fix)
     return passed(f"{len(named)} brokers and controllers name the chroot {ours or '/'}")
 
 

@@ -110,7 +110,7 @@ class Done(Shape):
 
 
 class Problem(Shape):
-    """What went wrong, and how to mend it."""
+    """What went wrong, and how to fix it."""
 
     code: str
     message: str

@@ -34,10 +34,10 @@ def example(*commands: str) -> str:
 
 
 class LabFailure(click.ClickException):
-    """A LabError on its way to standard error: what, where, mend; 2 for an unknown id, else 1."""
+    """A LabError on its way to standard error: what, where, fix; 2 for an unknown id, else 1."""
 
     def __init__(self, error: LabError) -> None:
-        what = f"{error.what.rstrip()}\n  where: {error.where}\n  mend:  {error.mend}"
+        what = f"{error.what.rstrip()}\n  where: {error.where}\n  fix:   {error.fix}"
         super().__init__(visible(what))
         self.exit_code: int = error.exit_code  # type: ignore[misc]  # click reads it so
 

@@ -241,7 +241,7 @@ class LabData(LabMembers):
             raise WrongStateError(
                 f"{node.name} has no metadata log",
                 where=str(node.metadata_log),
-                mend="Controllers and brokers have one once they were started with KRaft named.",
+                fix="Controllers and brokers have one once they were started with KRaft named.",
             )
         return node.metadata_log
 

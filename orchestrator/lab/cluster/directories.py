@@ -29,13 +29,13 @@ def fail(directory: Path) -> None:
     """
     if is_failed(directory):
         raise WrongStateError(
-            "the directory has failed already", where=str(directory), mend="Heal it first."
+            "the directory has failed already", where=str(directory), fix="Heal it first."
         )
     if not directory.is_dir():
         raise WrongStateError(
             "there is no such directory yet",
             where=str(directory),
-            mend="Start its broker once; that creates it.",
+            fix="Start its broker once; that creates it.",
         )
     directory.rename(away(directory))
     directory.touch()
@@ -49,13 +49,13 @@ def heal(directory: Path) -> None:
     """
     if not is_failed(directory):
         raise WrongStateError(
-            "the directory has not failed", where=str(directory), mend="There is nothing to heal."
+            "the directory has not failed", where=str(directory), fix="There is nothing to heal."
         )
     if directory.is_dir():
         raise WrongStateError(
             "something created a directory in the failed one's place",
             where=str(directory),
-            mend=f"Look into it, remove it, and heal again; the content is in {away(directory)}.",
+            fix=f"Look into it, remove it, and heal again; the content is in {away(directory)}.",
         )
     directory.unlink(missing_ok=True)
     away(directory).rename(directory)

@@ -47,7 +47,7 @@ class Lab(LabReverting):
             self._cluster_id = self._zookeeper.cluster_id()
         if self._cluster_id is None:
             raise WrongStateError(
-                "the cluster has no id yet", where="/cluster/id", mend="Start a broker first."
+                "the cluster has no id yet", where="/cluster/id", fix="Start a broker first."
             )
         return self._cluster_id
 
@@ -114,7 +114,7 @@ class Lab(LabReverting):
             mode = self.mode(node.name)
             if mode is None:
                 raise WrongStateError(
-                    f"{node.name} was never started", where="lab", mend="Start the controllers."
+                    f"{node.name} was never started", where="lab", fix="Start the controllers."
                 )
             self._start_controller(node, mode, wait=True)
         elif node.id in self._layout.brokers:
@@ -169,7 +169,7 @@ class Lab(LabReverting):
             raise WrongStateError(
                 "the metadata was not copied yet",
                 where="/migration",
-                mend="Enable the migration on every broker, then wait_copied.",
+                fix="Enable the migration on every broker, then wait_copied.",
             )
         self._change_mode(broker, Mode.KRAFT, wait=wait)
 
@@ -220,7 +220,7 @@ class Lab(LabReverting):
             raise WrongStateError(
                 f"not in KRaft mode yet: {', '.join(behind)}",
                 where="lab",
-                mend="Move them first, or say early=True to see what Kafka does then.",
+                fix="Move them first, or say early=True to see what Kafka does then.",
             )
         node = self._layout.controller(controller)
         if self.is_alive(node.name):

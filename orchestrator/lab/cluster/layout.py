@@ -183,7 +183,7 @@ class Layout:
 def _pick(known: dict[K, V], key: K, kind: str) -> V:
     if key not in known:
         raise NoSuchIdError(
-            f"the lab has no {kind} {key}", where="lab", mend=f"It has: {_listed(known)}."
+            f"the lab has no {kind} {key}", where="lab", fix=f"It has: {_listed(known)}."
         )
     return known[key]
 

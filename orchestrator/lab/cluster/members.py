@@ -78,7 +78,7 @@ class LabMembers(LabProcesses):
         """
         if self._zookeeper is None:
             raise WrongStateError(
-                "the lab has no ZooKeeper", where="lab", mend="Call start_zookeeper first."
+                "the lab has no ZooKeeper", where="lab", fix="Call start_zookeeper first."
             )
         return self._zookeeper
 
@@ -204,7 +204,7 @@ class LabMembers(LabProcesses):
             WaitTimedOutError: None leads.
         """
         if not any(self.is_alive(node.name) for node in self._layout.controllers.values()):
-            raise WrongStateError("no controller runs", where="lab", mend="Start the controllers.")
+            raise WrongStateError("no controller runs", where="lab", fix="Start the controllers.")
         return self._waiter.until(
             "a controller to lead",
             self.quorum,

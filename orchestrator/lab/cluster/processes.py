@@ -159,7 +159,7 @@ class LabProcesses:
         process = self._process(self._named(who).name)
         if not process.alive:
             raise WrongStateError(
-                f"{process.name} does not run", where=str(process.log), mend="Start it first."
+                f"{process.name} does not run", where=str(process.log), fix="Start it first."
             )
         process.terminate()
         self._waiter.until(
@@ -226,13 +226,13 @@ class LabProcesses:
     def _launch(self, node: Node, command: Sequence[str]) -> Process:
         with self._changing:
             if self._waiter.closed:
-                raise LabClosedError("the lab is closed", where=node.name, mend="Start a new lab.")
+                raise LabClosedError("the lab is closed", where=node.name, fix="Start a new lab.")
             running = self._processes.get(node.name)
             if running is not None and running.alive:
                 raise WrongStateError(
                     f"{node.name} runs already",
                     where=f"process {running.pid}",
-                    mend=f"Stop it first: kraftgate lab stop {node.name}",
+                    fix=f"Stop it first: kraftgate lab stop {node.name}",
                 )
             process = Process(node.name, command, self._layout.log_file(node.name))
             self._processes[node.name] = process
@@ -245,7 +245,7 @@ class LabProcesses:
         with self._changing:
             process = self._processes.get(self._layout.named(name).name)
         if process is None:
-            raise WrongStateError(f"{name} was never started", where="lab", mend="Start it first.")
+            raise WrongStateError(f"{name} was never started", where="lab", fix="Start it first.")
         return process
 
     def _stop_all_in_order(self) -> None:

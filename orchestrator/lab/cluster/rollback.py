@@ -70,12 +70,12 @@ class LabReverting(LabData):
             raise WrongStateError(
                 f"in KRaft mode still: {', '.join(needing)}",
                 where="lab",
-                mend="Take them back first: kraftgate lab revert-to-migration ID.",
+                fix="Take them back first: kraftgate lab revert-to-migration ID.",
             )
         provisioned = [n for n in self._layout.controllers.values() if self.mode(n.name)]
         if not provisioned:
             raise WrongStateError(
-                "there are no controllers", where="lab", mend="There is nothing to deprovision."
+                "there are no controllers", where="lab", fix="There is nothing to deprovision."
             )
         for node in provisioned:
             if self.is_alive(node.name):
@@ -107,7 +107,7 @@ class LabReverting(LabData):
             raise WrongStateError(
                 f"a KRaft controller runs: {', '.join(running)}",
                 where=_CONTROLLER,
-                mend="Deprovision the controllers first: kraftgate lab deprovision.",
+                fix="Deprovision the controllers first: kraftgate lab deprovision.",
             )
         found = self.zookeeper.get(_MIGRATION)
         taken = self._kraft_controls()
@@ -135,7 +135,7 @@ class LabReverting(LabData):
             raise WrongStateError(
                 "a KRaft controller holds the cluster",
                 where=_CONTROLLER,
-                mend="Deprovision the controllers and clear the znodes first.",
+                fix="Deprovision the controllers and clear the znodes first.",
             )
         self._change_mode(broker, Mode.ZOOKEEPER, wait=True)
 
@@ -196,14 +196,14 @@ class LabReverting(LabData):
         known = self._layout.brokers.values()
         return [node.id for node in known if self.mode(node.name) is mode]
 
-    def _expect_mode(self, broker: int, mode: Mode, mend: str) -> None:
+    def _expect_mode(self, broker: int, mode: Mode, fix: str) -> None:
         name = self._layout.broker(broker).name
         found = self.mode(name)
         if found is not mode:
             raise WrongStateError(
                 f"{name} is in {found.value if found else 'no'} mode, not in {mode.value} mode",
                 where="lab",
-                mend=mend,
+                fix=fix,
             )
 
     def _change_mode(self, broker: int, mode: Mode, *, wait: bool) -> None:

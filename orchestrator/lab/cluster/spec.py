@@ -66,14 +66,14 @@ class LabSpec:
                 raise SpecInvalidError(
                     f"{name} is {value}",
                     where="LabSpec",
-                    mend=f"Give a number from {low} to {high}.",
+                    fix=f"Give a number from {low} to {high}.",
                 )
         chroot = self.zookeeper_chroot
         if chroot and (not chroot.startswith("/") or chroot.endswith("/")):
             raise SpecInvalidError(
                 f"the ZooKeeper chroot is {chroot!r}",
                 where="LabSpec",
-                mend="Give an absolute path without a slash at its end, such as /kafka.",
+                fix="Give an absolute path without a slash at its end, such as /kafka.",
             )
 
     @property

@@ -134,5 +134,5 @@ class ZooKeeperShell:
             raise RequestRefusedError(
                 f"ZooKeeper did not {what}: {str(error) or type(error).__name__}",
                 where=self._connect,
-                mend="Look at the log of zookeeper; is it frozen or dead?",
+                fix="Look at the log of zookeeper; is it frozen or dead?",
             ) from error

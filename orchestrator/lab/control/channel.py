@@ -3,7 +3,7 @@
     command -> lab   {"command": "freeze", "arguments": {"name": "broker-1"}}
     lab -> command   {"progress": "..."}      any number, during the step
                      {"working": true}        every few seconds: silence is an error
-                     {"result": {...}}        or {"error": {"what": .., "where": .., "mend": ..}}
+                     {"result": {...}}        or {"error": {"what": .., "where": .., "fix": ..}}
 
 Only the lab's own user can connect. A step continues when its command disconnects.
 """
@@ -81,7 +81,7 @@ class ControlServer:
                 command, arguments = _read_request(connection)
                 reply.send({"result": self._handler(command, arguments, reply.progress)})
             except LabError as error:
-                told = {"what": error.what, "where": error.where, "mend": error.mend}
+                told = {"what": error.what, "where": error.where, "fix": error.fix}
                 reply.send({"error": {**told, "exit_code": error.exit_code}})
 
 
@@ -137,7 +137,7 @@ def ask(home: Path, command: str, arguments: Message, progress: Progress) -> Mes
             raise LabUnreachableError(
                 "no lab runs here",
                 where=str(home),
-                mend="Start one with kraftgate lab start, or name its home with --home.",
+                fix="Start one with kraftgate lab start, or name its home with --home.",
             ) from error
         try:
             connection.sendall(
@@ -148,7 +148,7 @@ def ask(home: Path, command: str, arguments: Message, progress: Progress) -> Mes
             raise LabUnreachableError(
                 f"the lab did not answer {command}: {error}",
                 where=str(home),
-                mend="Look at the terminal of its kraftgate lab start.",
+                fix="Look at the terminal of its kraftgate lab start.",
             ) from error
 
 
@@ -176,7 +176,7 @@ def _read_request(connection: socket.socket) -> tuple[str, Message]:
         raise CommandFailedError(
             f"not a request: {error!r}",
             where="the lab's control socket",
-            mend="Use the kraftgate lab commands of this same version.",
+            fix="Use the kraftgate lab commands of this same version.",
         ) from error
 
 

@@ -46,7 +46,7 @@ class Operations:
             raise WrongStateError(
                 f"the lab knows no command {command!r}",
                 where="lab",
-                mend="Use the kraftgate lab commands of this same version.",
+                fix="Use the kraftgate lab commands of this same version.",
             )
         if not operation.step:
             return operation.run(self._lab, arguments, progress)
@@ -54,7 +54,7 @@ class Operations:
             raise WrongStateError(
                 f"another step is running: {self._running}",
                 where="lab",
-                mend="Wait until it ends; faults (kill, freeze, fail-directory) need not wait.",
+                fix="Wait until it ends; faults (kill, freeze, fail-directory) need not wait.",
             )
         self._running = command
         try:

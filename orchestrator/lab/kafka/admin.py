@@ -180,5 +180,5 @@ class Admin:
         return RequestRefusedError(
             f"Kafka did not {what}: {said}",
             where=self._bootstrap,
-            mend="Are enough brokers up and thawed? See kraftgate lab status.",
+            fix="Are enough brokers up and thawed? See kraftgate lab status.",
         )

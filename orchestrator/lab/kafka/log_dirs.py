@@ -39,7 +39,7 @@ def move(address: str, moves: Mapping[tuple[str, int], Path]) -> None:
         raise RequestRefusedError(
             f"the broker did not move replicas: {error}",
             where=address,
-            mend="Is it up and thawed? See kraftgate lab status.",
+            fix="Is it up and thawed? See kraftgate lab status.",
         ) from error
     refused = [
         f"{topic.topic_name}-{part.partition_index}: {part.error_code.name}"
@@ -51,7 +51,7 @@ def move(address: str, moves: Mapping[tuple[str, int], Path]) -> None:
         raise RequestRefusedError(
             f"the broker refused to move {'; '.join(refused)}",
             where=address,
-            mend="Name replicas that it hosts and log directories that it has.",
+            fix="Name replicas that it hosts and log directories that it has.",
         )
 
 

@@ -46,7 +46,7 @@ def reassign(bootstrap: str, moves: Mapping[tuple[str, int], Sequence[int]]) -> 
     raise RequestRefusedError(
         f"no broker took the reassignment: {'; '.join(refusals)}",
         where=bootstrap,
-        mend="Are enough brokers up and thawed? See kraftgate lab status.",
+        fix="Are enough brokers up and thawed? See kraftgate lab status.",
     )
 
 
@@ -66,7 +66,7 @@ def _accept(answer: response.AlterPartitionReassignmentsResponse, address: str) 
         raise RequestRefusedError(
             f"Kafka refused to reassign {'; '.join(refused)}",
             where=address,
-            mend="Name existing partitions and brokers that are up.",
+            fix="Name existing partitions and brokers that are up.",
         )
 
 

@@ -28,12 +28,12 @@ def claim_home(home: Path) -> IO[str]:
     try:
         home.mkdir(parents=True, exist_ok=True)
         if any(home.iterdir()):
-            raise HomeInUseError("the home is not empty", where=str(home), mend=_MEND)
+            raise HomeInUseError("the home is not empty", where=str(home), fix=_MEND)
         handle = (home / MARKER).open("x")
         _lock(handle, home)
     except OSError as error:
         raise HomeInUseError(
-            f"the home cannot be used: {error.strerror}", where=str(home), mend=_MEND
+            f"the home cannot be used: {error.strerror}", where=str(home), fix=_MEND
         ) from error
     return handle
 
@@ -52,14 +52,14 @@ def clear_home(home: Path) -> None:
             raise HomeInUseError(
                 "this is not a lab's home; it is left alone",
                 where=str(home),
-                mend="Choose another --home.",
+                fix="Choose another --home.",
             )
         with marker.open("r+") as handle:
             _lock(handle, home)
             shutil.rmtree(home)
     except OSError as error:
         raise HomeInUseError(
-            f"the home cannot be removed: {error.strerror}", where=str(home), mend=_MEND
+            f"the home cannot be removed: {error.strerror}", where=str(home), fix=_MEND
         ) from error
 
 
@@ -93,5 +93,5 @@ def write_config(
 def _lock(handle: IO[str], home: Path) -> None:
     if not try_lock(handle.fileno()):
         raise HomeInUseError(
-            "a lab runs in this home", where=str(home), mend="Stop it with Ctrl-C first."
+            "a lab runs in this home", where=str(home), fix="Stop it with Ctrl-C first."
         )

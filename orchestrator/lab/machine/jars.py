@@ -85,12 +85,12 @@ def read_lock(text: str) -> dict[str, str]:
             raise JarsDamagedError(
                 f"line {number} of the lock file is not a digest and a jar's name",
                 where="jars.sha256",
-                mend="Reinstall kraftgate: the lock file is part of the package.",
+                fix="Reinstall kraftgate: the lock file is part of the package.",
             )
         lock[name] = digest
     if not lock:
         raise JarsDamagedError(
-            "the lock file is empty", where="jars.sha256", mend="Reinstall kraftgate."
+            "the lock file is empty", where="jars.sha256", fix="Reinstall kraftgate."
         )
     return lock
 
@@ -110,13 +110,13 @@ def verify(directory: Path, lock: dict[str, str]) -> Jars:
             raise JarsDamagedError(
                 f"a jar cannot be read: {error.strerror}",
                 where=str(path),
-                mend=f"Remove {directory}; the next start fetches it again.",
+                fix=f"Remove {directory}; the next start fetches it again.",
             ) from error
         if found != expected:
             raise JarsDamagedError(
                 f"a jar is not the locked one: sha256 {found}, expected {expected}",
                 where=str(path),
-                mend=f"Remove {directory}; the next start fetches it again.",
+                fix=f"Remove {directory}; the next start fetches it again.",
             )
     return Jars(directory, tuple(lock))
 
@@ -167,7 +167,7 @@ def _held(path: Path) -> Iterator[None]:
             raise JarsUnavailableError(
                 f"another process has held the jar cache for {_LOCK_S_MAX:.0f} s",
                 where=str(path),
-                mend="End it, or set KRAFTGATE_CACHE to a cache of your own.",
+                fix="End it, or set KRAFTGATE_CACHE to a cache of your own.",
             )
         yield
 
@@ -178,7 +178,7 @@ def _fetch(place: Path, lock: dict[str, str], pom_name: str) -> None:
         raise ToolMissingError(
             "the lab fetches Kafka's jars with Maven, and there is no mvn",
             where="PATH",
-            mend=f"Run: {APT_INSTALL}",
+            fix=f"Run: {APT_INSTALL}",
         )
     with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as scratch:
         pom = Path(scratch) / "pom.xml"
@@ -191,7 +191,7 @@ def _fetch(place: Path, lock: dict[str, str], pom_name: str) -> None:
 
 
 def _run_maven(command: list[str]) -> None:
-    mend = "Try again; behind a proxy or a mirror, set up Maven's own settings.xml for it."
+    fix = "Try again; behind a proxy or a mirror, set up Maven's own settings.xml for it."
     try:
         done = subprocess.run(
             tied_to_this_process(command),
@@ -203,10 +203,10 @@ def _run_maven(command: list[str]) -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise JarsUnavailableError(
-            f"mvn did not end within {_FETCH_S_MAX:.0f} s", where=command[0], mend=mend
+            f"mvn did not end within {_FETCH_S_MAX:.0f} s", where=command[0], fix=fix
         ) from error
     if done.returncode != 0:
         said = "\n".join((done.stdout + done.stderr).splitlines()[:_ERROR_LINES_MAX])
         raise JarsUnavailableError(
-            f"mvn ended with {done.returncode}:\n{said}\n", where=command[0], mend=mend
+            f"mvn ended with {done.returncode}:\n{said}\n", where=command[0], fix=fix
         )

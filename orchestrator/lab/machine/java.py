@@ -78,14 +78,14 @@ class Java:
             raise ToolFailedError(
                 f"the tool did not end within {timeout_s:.0f} s",
                 where=where,
-                mend="The machine may be overloaded; run it again.",
+                fix="The machine may be overloaded; run it again.",
             ) from error
         if done.returncode != 0:
             said = "\n".join((done.stdout + done.stderr).splitlines()[-_TAIL_LINES:])
             raise ToolFailedError(
                 f"the tool ended with {done.returncode}:\n{said}\n",
                 where=where,
-                mend="Its message says what it did not accept.",
+                fix="Its message says what it did not accept.",
             )
         return done.stdout
 
@@ -99,7 +99,7 @@ def find_java() -> str:
     executable = shutil.which("java")
     if executable is None:
         raise ToolMissingError(
-            "the lab runs Kafka, and there is no java", where="PATH", mend=f"Run: {APT_INSTALL}"
+            "the lab runs Kafka, and there is no java", where="PATH", fix=f"Run: {APT_INSTALL}"
         )
     try:
         shown = subprocess.run(
@@ -113,7 +113,7 @@ def find_java() -> str:
         raise ToolMissingError(
             f"java did not tell its version within {_VERSION_S_MAX:.0f} s",
             where=executable,
-            mend=f"Run: {APT_INSTALL}",
+            fix=f"Run: {APT_INSTALL}",
         ) from error
     check_version(shown.stdout + shown.stderr, executable)
     return executable
@@ -131,5 +131,5 @@ def check_version(shown: str, executable: str) -> None:
         raise ToolMissingError(
             f"the lab needs java {JAVA_MAJOR_MIN} or newer, found {found}",
             where=executable,
-            mend=f"Run: {APT_INSTALL}",
+            fix=f"Run: {APT_INSTALL}",
         )

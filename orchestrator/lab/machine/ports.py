@@ -34,7 +34,7 @@ class Ports:
             raise RequestRefusedError(
                 f"no free port: {error.strerror}",
                 where=LOOPBACK,
-                mend="Close what holds so many ports on this machine.",
+                fix="Close what holds so many ports on this machine.",
             ) from error
         port = int(held.getsockname()[1])
         self._held[port] = held

@@ -84,7 +84,7 @@ class Process:
         if self.alive:
             return
         refused = _BIND_REFUSED in self.logged()
-        kind, mend = (
+        kind, fix = (
             (BindRefusedError, "Start it again: the lab takes another port.")
             if refused
             else (ProcessDiedError, "Its log says why.")
@@ -92,7 +92,7 @@ class Process:
         raise kind(
             f"{self.name} ended with {self._popen.returncode}; it last wrote:\n{self.tail()}\n",
             where=str(self.log),
-            mend=mend,
+            fix=fix,
         )
 
     def terminate(self) -> None:
@@ -105,7 +105,7 @@ class Process:
             raise WrongStateError(
                 f"{self.name} is frozen and cannot stop in order",
                 where=f"process {self.pid}",
-                mend=f"Thaw it, or kill it: kraftgate lab kill {self.name}",
+                fix=f"Thaw it, or kill it: kraftgate lab kill {self.name}",
             )
         self._popen.send_signal(signal.SIGTERM)
 
@@ -120,7 +120,7 @@ class Process:
             raise WaitTimedOutError(
                 f"{self.name} did not die within {_KILL_S_MAX:.0f} s of SIGKILL",
                 where=f"process {self.pid}",
-                mend="It hangs in the kernel; look at the disk under its directories.",
+                fix="It hangs in the kernel; look at the disk under its directories.",
             )
         self.frozen = False
 

@@ -46,7 +46,7 @@ def spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
         raise ToolFailedError(
             f"the process could not be started: {error}",
             where=command[0],
-            mend="Look at the machine's process and memory limits.",
+            fix="Look at the machine's process and memory limits.",
         ) from error
 
 
@@ -61,7 +61,7 @@ def tied_to_this_process(command: Sequence[str]) -> tuple[str, ...]:
         raise ToolMissingError(
             "the lab ties its processes to itself with setpriv, and there is none",
             where="PATH",
-            mend="Run: apt-get install util-linux",
+            fix="Run: apt-get install util-linux",
         )
     return (setpriv, "--pdeathsig", "KILL", "sh", "-c", _GUARD, str(os.getpid()), *command)
 

@@ -57,12 +57,12 @@ class Waiter:
                 raise WaitTimedOutError(
                     f"waited {timeout_s:.0f} s in vain for {what}{last}",
                     where=where,
-                    mend="The log says how far it came; on a slow machine, try again.",
+                    fix="The log says how far it came; on a slow machine, try again.",
                 )
             if self._closed.wait(_POLL_S):
                 raise LabClosedError(
                     f"the lab was closed while waiting for {what}",
                     where=where,
-                    mend="Start a new lab.",
+                    fix="Start a new lab.",
                 )
         return found

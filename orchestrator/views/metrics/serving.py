@@ -92,9 +92,9 @@ def served(
     try:
         server = _server(wanted, scrapes)
     except OSError as error:
-        mend = "choose another address, or end what listens there"
+        fix = "choose another address, or end what listens there"
         where = f"{config.path}: `metrics.listen` {wanted}"
-        raise ConfigError([f"{where}: {error.strerror}: {mend}"]) from error
+        raise ConfigError([f"{where}: {error.strerror}: {fix}"]) from error
     at = HostPort(wanted.host, server.server_port)
     thread = threading.Thread(
         target=server.serve_forever, args=(_LOOK_S,), name="metrics", daemon=True

@@ -91,9 +91,9 @@ def _loud(title: str, results: Sequence[Result], style: str) -> list[RenderableT
         line.append(f": {finding.summary}")
         parts.append(Padding(line, (0, 0, 0, _INDENT)))
         parts.append(Padding(_Bullets(finding.evidence), (0, 0, 0, 2 * _INDENT)))
-        if finding.mend:
-            mend = Text(f"what to do: {finding.mend}", style="italic", overflow="fold")
-            parts.append(Padding(mend, (0, 0, 0, 2 * _INDENT)))
+        if finding.fix:
+            fix = Text(f"what to do: {finding.fix}", style="italic", overflow="fold")
+            parts.append(Padding(fix, (0, 0, 0, 2 * _INDENT)))
     return parts
 
 

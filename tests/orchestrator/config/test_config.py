@@ -1,4 +1,4 @@
-"""The configuration: every problem at once, each with its line, what is wrong and the mend."""
+"""The configuration: every problem at once, each with its line, what is wrong and the fix."""
 
 from pathlib import Path
 

@@ -103,7 +103,7 @@ def test_no_broker_is_restarted_before_the_last_one_is_seen_complete() -> None:
 
 def test_a_leader_that_lets_nobody_into_its_isrs_is_restarted_once() -> None:
     """A mock: Kafka loses such a request too rarely to wait for it."""
-    late = WaitTimedOutError("waited in vain", where="lab", mend="look")
+    late = WaitTimedOutError("waited in vain", where="lab", fix="look")
     lab = MagicMock(**{"wait_in_sync.side_effect": [late, None]})
     lab.out_of_sync.return_value = {("orders", 0): 2, ("orders", 1): 2, ("audit", 3): -1}
     demo.wait_in_sync(lab)

@@ -89,7 +89,7 @@ def test_a_used_home_is_an_error_before_anything_starts(
     for fresh in ([], ["--fresh"]):
         shown = CliRunner().invoke(lab, ["start", "--home", str(tmp_path), *fresh])
         assert shown.exit_code == 1
-        assert "mend:" in shown.output
+        assert "fix:" in shown.output
     assert (tmp_path / "thesis.tex").exists()
 
 

@@ -27,9 +27,9 @@ _LAB = object.__new__(Lab)  # nothing of it is touched by the stand-in operation
 
 def handle(command: str, arguments: Message, progress: Progress) -> Message:
     if command == "fail":
-        raise ProcessDiedError("it died", where="its log", mend="Look.")
+        raise ProcessDiedError("it died", where="its log", fix="Look.")
     if command == "kill":
-        raise NoSuchIdError("the lab has no process x", where="lab", mend="It has: broker-1.")
+        raise NoSuchIdError("the lab has no process x", where="lab", fix="It has: broker-1.")
     progress("one")
     progress("two")
     return {"command": command, **arguments}
@@ -55,7 +55,7 @@ def test_an_error_arrives_with_its_three_parts(home: Path) -> None:
     with pytest.raises(CommandFailedError) as raised:
         ask(home, "fail", {}, print)
     assert (raised.value.what, raised.value.where) == ("it died", "its log")
-    assert raised.value.mend == "Look."
+    assert raised.value.fix == "Look."
 
 
 def test_an_unknown_id_is_a_usage_error(home: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_changed_jar_is_named_with_both_digests(tmp_path: Path) -> None:
     with pytest.raises(JarsDamagedError, match=_DIGEST) as raised:
         jars.verify(tmp_path, {"a.jar": _DIGEST})
     assert raised.value.where == str(tmp_path / "a.jar")
-    assert "Remove" in raised.value.mend
+    assert "Remove" in raised.value.fix
 
 
 def test_an_absent_jar_is_named(tmp_path: Path) -> None:
@@ -169,5 +169,5 @@ def test_the_cache_is_where_the_environment_says(
 
 
 def test_every_error_tells_what_where_and_the_mend() -> None:
-    error = LabError("it broke", where="here", mend="Mend it.")
+    error = LabError("it broke", where="here", fix="Mend it.")
     assert str(error) == "it broke (here). Mend it."

@@ -70,12 +70,12 @@ def test_what_is_over_at_the_end_is_resolved_without_waiting(
     store.summaries["prod"] = STALLED
     with_alerts(config_file, receivers.webhook(config_file.parent, receiver.url))
 
-    def mend(poll: int) -> None:
+    def fix(poll: int) -> None:
         if poll == 2:
             receiver.wait(1)
             store.summaries["prod"] = cluster(Phase.HYBRID)
 
-    run_until(config_file, 2, mend)
+    run_until(config_file, 2, fix)
     assert [each.json["status"] for each in receiver.sent] == ["firing", "resolved"]
     assert "stands" not in capsys.readouterr().err
 

@@ -26,8 +26,8 @@ def complaints(text: str) -> list[str]:
 
 
 def test_the_published_file_is_the_schema() -> None:
-    mend = "run: kraftgate runbook schema > runbooks/runbook.schema.json"
-    assert PUBLISHED.read_text("utf-8") == schema_text(), mend
+    fix = "run: kraftgate runbook schema > runbooks/runbook.schema.json"
+    assert PUBLISHED.read_text("utf-8") == schema_text(), fix
 
 
 def test_it_is_a_schema_of_2020_12() -> None:

@@ -247,12 +247,12 @@ def refuse_to_commit(world: World) -> Callable[[], None]:
 def test_a_full_disk_loses_no_fact_and_answers_no_request(
     world: World, refuse: Callable[[World], Callable[[], None]], *, crash: bool
 ) -> None:
-    mend = refuse(world)
+    fix = refuse(world)
     world.brokers.answers[1], world.brokers.end = FAILED, 30
     ticket = world.poller.request(1, "it was restarted")
     until(lambda: "no space left" in str(world.poller.status().error))
     assert not world.poller.answered(ticket)
-    mend()
+    fix()
     if crash:
         world.start_again()
     until(lambda: world.poller.answered(ticket))
@@ -316,10 +316,10 @@ def test_a_snapshot_that_cannot_be_kept_is_made_again(world: World) -> None:
     world.start_again(WITH_CONTENT)
     world.poll()
     ticket = world.poller.request(None, CONTENT)
-    mend = refuse_to_append(world)
+    fix = refuse_to_append(world)
     until(lambda: "no space left" in str(world.poller.status().error))
     assert not world.poller.answered(ticket)
-    mend()
+    fix()
     until(lambda: world.poller.answered(ticket))
     assert content(world)
 

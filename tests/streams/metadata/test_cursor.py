@@ -291,7 +291,7 @@ def test_a_refusal_is_told_and_tried_again_slowly(
 @pytest.mark.parametrize("kind", [AuthenticationFailed, WrongCluster, SpoolDamaged])
 def test_what_a_person_must_mend_is_an_error_not_a_wait(kind: type[LiveError]) -> None:
     made = cursor()
-    made.failed(kind("mend me"), C1, 0.0)
+    made.failed(kind("fix me"), C1, 0.0)
     assert refusal(made).until == REFUSED_RETRY_S
 
 

@@ -64,9 +64,9 @@ def configured(path: Path, where: Path) -> Token:
         raise ConfigError([f"{key}: not ASCII: take letters, digits, - and _"]) from error
     text = lines[0].strip() if lines else ""
     if len(text) < _LENGTH_MIN or not text.isprintable() or " " in text:
-        mend = "openssl rand -hex 32 makes one"
+        fix = "openssl rand -hex 32 makes one"
         raise ConfigError(
-            [f"{key}: a token has at least {_LENGTH_MIN} characters and no space: {mend}"]
+            [f"{key}: a token has at least {_LENGTH_MIN} characters and no space: {fix}"]
         )
     return Token(path, text)
 
@@ -88,8 +88,8 @@ def made(path: Path) -> Iterator[Token]:
             file.write(f"{token.secret()}\n")
         fresh.replace(path)
     except OSError as error:
-        mend = "let kraftgate write to `state_dir`"
-        raise ConfigError([f"{path}: the console's token: {error.strerror}: {mend}"]) from error
+        fix = "let kraftgate write to `state_dir`"
+        raise ConfigError([f"{path}: the console's token: {error.strerror}: {fix}"]) from error
     try:
         yield token
     finally:

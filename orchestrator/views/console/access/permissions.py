@@ -79,10 +79,10 @@ class Access:
 
     def no_token(self, headers: Headers) -> Refused:
         """Return the refusal for a missing or a wrong token."""
-        mend = "kraftgate run printed at its start which file holds the token"
+        fix = "kraftgate run printed at its start which file holds the token"
         if bearer(headers) is None:
-            return Refused(401, "token_needed", "this needs the token", mend)
-        return Refused(401, "token_wrong", "the token is not the one of this console", mend)
+            return Refused(401, "token_needed", "this needs the token", fix)
+        return Refused(401, "token_wrong", "the token is not the one of this console", fix)
 
 
 def bearer(headers: Headers) -> str | None:

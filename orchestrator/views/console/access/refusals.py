@@ -32,13 +32,13 @@ class Refused(Exception):
         status: int,
         code: str,
         message: str,
-        mend: str | None = None,
+        fix: str | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__(message)
         self.status = status
         self.headers = headers
-        self.problem = Problem(code=code, message=message, mend=mend)
+        self.problem = Problem(code=code, message=message, mend=fix)
 
 
 class Refusals:

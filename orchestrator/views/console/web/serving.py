@@ -213,11 +213,11 @@ def _listener(config: Config, wanted: ConsoleAddress) -> socket.socket:
         family = socket.getaddrinfo(at.host, at.port, type=socket.SOCK_STREAM)[0][0]
         listener = socket.create_server((at.host, at.port), family=family)
     except OSError as error:
-        mend = "choose another address, or end what listens there"
+        fix = "choose another address, or end what listens there"
         where = f"{config.path}: `console.listen` {at}"
         # `create_server` adds the address, which the message has already.
         why = str(error.strerror).partition(" (while")[0]
-        raise ConfigError([f"{where}: {why}: {mend}"]) from error
+        raise ConfigError([f"{where}: {why}: {fix}"]) from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
     # asyncio sets it only if the socket names its protocol, which a socket accepted here does not:
     # each file of the page would wait 40 ms for the acknowledgement of its headers.

@@ -37,10 +37,10 @@ NEVER_UNKNOWN = {"authorizer-agrees", "directory-ids", "zookeeper-lock"}
 def test_a_check_finds_what_is_there(case: Case) -> None:
     found = BY_ID[case.check].judge(case.facts)
     assert found.outcome is case.outcome, found
-    assert case.said in "\n".join([found.summary, *found.evidence, found.mend])
+    assert case.said in "\n".join([found.summary, *found.evidence, found.fix])
     if found.outcome in {FAIL, UNKNOWN, WARN}:
         assert found.evidence
-        assert found.mend
+        assert found.fix
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)

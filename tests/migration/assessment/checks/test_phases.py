@@ -53,7 +53,7 @@ DESTRUCTIVE = ("format", "delete /migration", "anew")
 
 
 def advice(facts: Facts) -> str:
-    return "\n".join(one.finding.mend for one in judge(facts))
+    return "\n".join(one.finding.fix for one in judge(facts))
 
 
 def found(facts: Facts, check: str) -> Finding:
@@ -120,7 +120,7 @@ def test_before_the_migration_every_check_applies(phase: Phase) -> None:
 def test_after_a_roll_back_the_leftover_blocks_with_its_own_advice() -> None:
     stale = found(AT[Phase.ROLLED_BACK], "migration-znode-stale")
     assert stale.outcome is Outcome.FAIL
-    assert "delete /migration" in stale.mend
+    assert "delete /migration" in stale.fix
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ def written(folder: Path, format_: str) -> str:
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_the_report_is_as_it_was(tmp_path: Path, format_: str) -> None:
-    mend = "if that is meant: python -m tests.orchestrator.views.report.test_golden"
-    assert written(tmp_path, format_) == (GOLDEN / FORMATS[format_]).read_text("utf-8"), mend
+    fix = "if that is meant: python -m tests.orchestrator.views.report.test_golden"
+    assert written(tmp_path, format_) == (GOLDEN / FORMATS[format_]).read_text("utf-8"), fix
 
 
 def main() -> None:

@@ -26,8 +26,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_the_published_file_is_the_schema() -> None:
-    mend = "run: kraftgate report --schema > runbooks/report.schema.json"
-    assert PUBLISHED.read_text("utf-8") == schema_text(), mend
+    fix = "run: kraftgate report --schema > runbooks/report.schema.json"
+    assert PUBLISHED.read_text("utf-8") == schema_text(), fix
 
 
 def test_the_command_prints_it() -> None:
