@@ -12,12 +12,14 @@ from orchestrator.config.load import Config, load_config
 from orchestrator.errors import AuditError, KraftgateError, NoDataError
 from orchestrator.output.printing import write_document
 from orchestrator.views.report.build import build
+from orchestrator.views.report.formats.text import html_text, json_text, markdown_text
 from orchestrator.views.report.gather import State, gather
 from orchestrator.views.report.redaction import cleaned
 from streams.state.files import replace_file
 
 Format: TypeAlias = Literal["html", "json", "markdown"]
 _ENDINGS: Final[Mapping[str, Format]] = {".json": "json", ".md": "markdown"}
+_FORMATS: Final = {"json": json_text, "markdown": markdown_text, "html": html_text}
 
 
 def report(
@@ -38,7 +40,7 @@ def report(
     found = _built(state, config)
     if format_ is None:
         format_ = "html" if out is None else _ENDINGS.get(out.suffix.lower(), "html")
-    _write(_text(found, format_), out)
+    _write(_FORMATS[format_](found), out)
     empty = [name.snapshot.summary.cluster for name in state.clusters if name.is_empty]
     if found.audit is not None and not found.audit.intact:
         raise AuditError(f"{state.audit_file} is not intact: {found.audit.why}; the report says so")
@@ -62,23 +64,6 @@ def _built(state: State, config: Config) -> Report:
             f"{state.audit_file} has entries that this version does not read: use the Kraftgate"
             f" that wrote it ({error.error_count()} problems, the first: {first})"
         ) from error
-
-
-def _text(found: Report, format_: Format) -> str:
-    """Write it; what draws is imported when there is something to draw."""
-    match format_:
-        case "json":
-            from orchestrator.views.report.formats.json_text import json_text
-
-            return json_text(found)
-        case "markdown":
-            from orchestrator.views.report.formats.markdown_text import markdown_text
-
-            return markdown_text(found)
-        case "html":
-            from orchestrator.views.report.formats.html_page import html_text
-
-            return html_text(found)
 
 
 def _write(text: str, out: Path | None) -> None:

@@ -1,0 +1,133 @@
+"""The report as JSON, as Markdown and as one HTML page: without scripts, other files or requests.
+
+The templates escape every value, with its control characters visible.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from migration.values.timestamps import iso
+from orchestrator.api.report.report import Happening, Report
+from orchestrator.api.report.shape import Span
+from orchestrator.output.visible import visible
+from orchestrator.views.report.times import clock, lasting, words
+
+HAPPENINGS_MAX: Final = 3000
+"""The most rows of the table of events; a browser lays out more of them slowly."""
+_TEMPLATES: Final = Path(__file__).with_name("templates")
+_SPECIAL: Final = re.compile(r"[\\`*{}\[\]<>#|~&$]|(?<!\w)_|_(?!\w)|^[-+=]")
+"""Characters that are markup anywhere, or only at the end of a word or the start of a line."""
+_NUMBERED: Final = re.compile(r"^(\d+)([.)])(?=\s|$)")
+_BREAKS: Final = re.compile(r"\s+")
+
+
+def json_text(report: Report) -> str:
+    """Return the report as JSON; its schema is `runbooks/report.schema.json`."""
+    return json.dumps(report.model_dump(mode="json"), indent=2) + "\n"
+
+
+def html_text(report: Report) -> str:
+    """Return the report as a page."""
+    from orchestrator.views.report.formats.plots import plots  # matplotlib is slow to import
+
+    environment = _environment(_shown)
+    environment.filters |= {"iso": iso, "clock": clock, "bounded": bounded, "markup": Markup}
+    drawn = [plots(each, f"c{number}") for number, each in enumerate(report.clusters)]
+    return environment.get_template("report.html.jinja").render(report=report, plots=drawn) + "\n"
+
+
+def markdown_text(report: Report) -> str:
+    """Return the report as Markdown, for a ticket or a post-mortem; the others have more."""
+    environment = _environment(_escaped)
+    environment.filters |= {"at": _at, "spent": _spent, "code": _code, "fenced": fenced}
+    environment.globals |= {"heads": heads, "row": row}
+    return environment.get_template("report.md.jinja").render(report=report) + "\n"
+
+
+def _environment(finalize: Callable[[object], object]) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=finalize,
+    )
+    environment.filters |= {"lasting": lasting, "words": words}
+    return environment
+
+
+def _shown(value: object) -> object:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def bounded(happened: Sequence[Happening]) -> tuple[list[Happening], int]:
+    """Return at most HAPPENINGS_MAX items and the number left out: the least important ones."""
+    shown = list(happened)
+    for weight in ("plain", "notable"):
+        excess = len(shown) - HAPPENINGS_MAX
+        if excess <= 0:
+            break
+        dropped = {id(each) for each in [e for e in shown if e.weight == weight][-excess:]}
+        shown = [each for each in shown if id(each) not in dropped]
+    return shown[:HAPPENINGS_MAX], len(happened) - len(shown[:HAPPENINGS_MAX])
+
+
+def plain(text: object) -> str:
+    r"""Return text, escaped for Markdown, on one line.
+
+    >>> plain("<b>|`x`\n[y](z)")
+    '\\<b\\>\\|\\`x\\` \\[y\\](z)'
+    """
+    line = _BREAKS.sub(" ", visible(str(text))).strip()
+    return _NUMBERED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\g<0>", line))
+
+
+def heads(*names: str) -> Markup:
+    """Return the first two lines of a table; a head that ends with # is of numbers."""
+    rules = ["--:" if name.endswith("#") else "---" for name in names]
+    return _markdown(
+        f"| {' | '.join(n.removesuffix('#') for n in names)} |\n| {' | '.join(rules)} |"
+    )
+
+
+def row(*cells: object) -> Markup:
+    """Return a line of a table; None and "" are shown as -."""
+    return _markdown(
+        f"| {' | '.join('-' if each is None else plain(each) or '-' for each in cells)} |"
+    )
+
+
+def fenced(text: str) -> Markup:
+    """Return the text unchanged between fences that are longer than any in it."""
+    ticks = "`" * max(3, *(len(each) + 1 for each in re.findall(r"`+", text)), 3)
+    return _markdown("\n".join((f"{ticks}text", visible(text).rstrip("\n"), ticks)))
+
+
+def _escaped(value: object) -> object:
+    return value if isinstance(value, Markup) else _markdown(plain(value))
+
+
+def _code(text: str) -> Markup:
+    return _markdown(visible(text))
+
+
+def _markdown(text: str) -> Markup:
+    """Mark text as Markdown whose values are escaped."""
+    return Markup(text)  # noqa: S704
+
+
+def _at(moment_ms: int | None, none: str = "-") -> str:
+    return none if moment_ms is None else clock(moment_ms)
+
+
+def _spent(each: Span) -> str:
+    if each.duration_ms is None:
+        return "not known"
+    return lasting(each.duration_ms) + (", still" if each.ended_at is None else "")
