@@ -13,7 +13,7 @@ from migration.assessment.alerts import Alert, AlertState
 from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.severity import Severity
 from migration.values.timestamps import iso
-from orchestrator.api.status import alert_json
+from orchestrator.api.rows import alert_row
 from orchestrator.cli.framework import config_option
 from orchestrator.config.load import Config, load_config
 from orchestrator.errors import ConfigError, KraftgateError, NoDataError
@@ -118,7 +118,7 @@ def list_(config_path: Path, *, as_json: bool) -> None:
     }
     if as_json:
         printed = {
-            "alerts": [alert_json(each, config.alerts.runbook_url) for each in active],
+            "alerts": [alert_row(each, config.alerts.runbook_url).public() for each in active],
             "receivers": [_receiver_json(name, each) for name, each in states.items()],
         }
         echo_json(printed)

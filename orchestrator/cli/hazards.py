@@ -9,7 +9,8 @@ from rich.text import Text
 
 from migration.assessment.conditions import View, hazards_not_known
 from migration.assessment.hazards import Action, Hazard
-from orchestrator.api.status import hazard_json, several_json
+from orchestrator.api.rows import hazard_row
+from orchestrator.api.status import several_json
 from orchestrator.config.identifiers import broker_not_known
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
@@ -94,7 +95,7 @@ def _as_json(cluster: str, found: tuple[Hazard, ...], unknown: list[str]) -> dic
         "cluster": cluster,
         "blocked": any(each.blocks is not None for each in found),
         "unknown": unknown,
-        "hazards": [hazard_json(each) for each in found],
+        "hazards": [hazard_row(each).public() for each in found],
     }
 
 

@@ -14,7 +14,8 @@ import click
 from migration.assessment.conditions import Condition, Finding, Verdict
 from migration.assessment.polled import NOT_POLLED
 from migration.values.durations import format_duration
-from orchestrator.api.status import finding_json, several_json
+from orchestrator.api.rows import finding_row
+from orchestrator.api.status import several_json
 from orchestrator.config.identifiers import clusters_named
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
@@ -128,7 +129,7 @@ def _lines(found: Found) -> Iterator[str]:
 
 def _as_json(outcome: Outcome, *, many: bool) -> dict[str, object]:
     clusters: list[dict[str, object]] = [
-        {"cluster": name, "findings": [finding_json(each) for each in findings]}
+        {"cluster": name, "findings": [finding_row(each).public() for each in findings]}
         for name, findings in outcome.found.items()
     ]
     told = several_json(clusters) if many else clusters[0]

@@ -13,7 +13,7 @@ from migration.comparison.differences import Difference
 from migration.image.summary import Mode
 from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
 from migration.values.evidence import EVIDENCE_MAX, bounded
-from orchestrator.api.status import finding_json, hazard_json
+from orchestrator.api.rows import finding_row, hazard_row
 from tests.migration.assessment.conditions.views import COMPARED, NOW, broker, directory, seen, view
 
 PARTITIONS = 99
@@ -49,7 +49,7 @@ def test_isr_full_names_some_of_99_partitions_and_counts_the_others() -> None:
     now = view(seen(under_replicated=PARTITIONS, partitions=PARTITIONS).summary, topics=topics)
     found = parse("isr_full").judge(now)
     assert found.verdict is Verdict.WAITING
-    told = finding_json(found)
+    told = finding_row(found).public()
     lines = [str(each) for each in found.evidence]
     partitions = [each for each in lines if each.startswith("orders-")]
     assert len(partitions) + left_out(lines) == PARTITIONS
@@ -68,7 +68,7 @@ def test_a_hazard_counts_what_no_comparison_named() -> None:
     )  # fmt: skip
     places = replace(COMPARED, lasting={"misplaced": PARTITIONS}, named=named)
     hazard = only(hazards(seen(places=places).summary, NOW, CURRENT), HazardKind.REPLICA_MISPLACED)
-    assert hazard_json(hazard)["evidence_total"] == PARTITIONS
+    assert hazard_row(hazard).public()["evidence_total"] == PARTITIONS
     assert len(hazard.shown) - 1 + left_out(list(hazard.shown)) == PARTITIONS
 
 

@@ -1,0 +1,313 @@
+"""One row for each kind of fact, as `status --json` prints it; the console adds its own keys.
+
+The keys and their order are public. A further key goes to the end of its object.
+"""
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from migration.assessment.alerts import AlertState
+from migration.assessment.conditions import Finding, Verdict
+from migration.assessment.eta.rates import Eta, NoEstimate, rate_per_second
+from migration.assessment.hazards import Action, Hazard, HazardKind
+from migration.assessment.waits.wait import WaitKind
+from migration.image.broker_replicas import log_counts, on_disk
+from migration.image.summary import BrokerSummary, ClusterSummary, Mode, UnfencedEarly
+from migration.metadata.replica_state import ReplicaState
+from migration.observed.jmx import JmxImage
+from migration.observed.source_status import SourceStatus, stale_ms
+from migration.values.severity import Severity
+from orchestrator.api.shape import Moment, Row
+from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.state import Stage
+from orchestrator.notify.notification import page_url
+from orchestrator.run.execution_status import WalkTold
+
+_REPLICA_ORDER = (
+    ReplicaState.MIGRATING,
+    ReplicaState.UNASSIGNED,
+    ReplicaState.ASSIGNED,
+    ReplicaState.OFFLINE,
+    ReplicaState.LOST,
+)
+
+
+class ProgressRow(Row):
+    """The assignments of a broker's replicas since its registration."""
+
+    assigned: int
+    first_ms: Moment
+    last_ms: Moment
+    rate_per_second: float | None
+
+
+class BrokerRow(Row):
+    """One broker.
+
+    Attributes:
+        held: registered in KRaft mode, with replicas that have no directory since.
+        replicas_known: whether the metadata log counts its replicas.
+        replicas_on_disk: null: it does not describe its directories.
+    """
+
+    id: int
+    epoch: int | None
+    mode: Mode
+    fenced: bool
+    held: bool
+    log_dirs: tuple[str, ...]
+    replicas: Mapping[ReplicaState, int]
+    registered_offset: int | None
+    unfenced_offset: int | None
+    assignments_complete_offset: int | None
+    unfenced_early: UnfencedEarly | None
+    in_controlled_shutdown: bool
+    registered_ms: Moment | None
+    unfenced_ms: Moment | None
+    assignments_complete_ms: Moment | None
+    progress: ProgressRow | None
+    under_replicated: int | None
+    replicas_known: bool
+    replicas_on_disk: int | None
+
+
+class ControllerRow(Row):
+    """The registration of a controller."""
+
+    id: int
+    zk_migration_ready: bool
+    registered_offset: int | None
+    registered_ms: Moment | None
+
+
+class EtaRow(Row):
+    """The time until no replica is pending, its interval and its basis.
+
+    Attributes:
+        how: the basis; if the other values are null, why there is no estimate.
+    """
+
+    broker: int | None = None
+    seconds: float | None = None
+    low_seconds: float | None = None
+    high_seconds: float | None = None
+    level: float | None = None
+    assigned: int | None = None
+    steps: int | None = None
+    over_seconds: float | None = None
+    how: str
+
+
+class WaitRow(Row):
+    """A reason to wait; the most important one comes first."""
+
+    name: WaitKind = Field(validation_alias="kind")
+    text: str = Field(serialization_alias="reason")
+    broker: int | None
+    since_ms: Moment | None
+
+
+class FindingRow(Row):
+    """The result of one condition."""
+
+    condition: str
+    verdict: Verdict
+    reason: str
+    evidence: tuple[str, ...]
+    broker: int | None
+    evidence_total: int
+
+
+class HazardRow(Row):
+    """A hazard; `blocks`: the action to avoid while it is active."""
+
+    id: HazardKind
+    severity: Severity
+    blocks: Action | None
+    broker: int | None
+    text: str
+    evidence: tuple[str, ...]
+    way_out: str
+    since_ms: Moment | None
+    evidence_total: int
+
+
+class AlertRow(Row):
+    """An active or pending alert."""
+
+    name: str
+    broker: int | None
+    summary: str
+    since_ms: Moment
+    severity: Severity
+    description: str
+    details: tuple[str, ...]
+    labels: Mapping[str, str]
+    active_since_ms: Moment | None = Field(serialization_alias="stands_since")
+    is_known: bool = Field(serialization_alias="known")
+    fingerprint: str
+    runbook_url: str
+
+
+class CheckpointRow(Row):
+    """An entered checkpoint; `how` it was passed: `opened`, `already`; or `turned back`."""
+
+    id: str
+    stage: Stage
+    how: str | None
+    entered_ms: Moment | None
+    ended_ms: Moment | None
+
+
+class UnexpectedRow(Row):
+    """A change in the cluster that no step of the runbook made."""
+
+    at_ms: Moment
+    text: str
+
+
+class ExecutionRow(Row):
+    """The execution of the runbook.
+
+    Attributes:
+        checkpoint: null: it has ended, or is between two.
+        path: the rollback path; null: it goes forward.
+        paused: by whom and why.
+        outcome: completed, rolled-back or aborted; null: it continues.
+        execute: whether hooks perform the steps.
+        asks: what an operator must decide (kraftgate decide).
+        shown: what an operator must do by hand.
+        findings: of the guards or the gate.
+        at_ms: when the execution last reported this.
+    """
+
+    runbook: str
+    checkpoint: str | None
+    title: str | None
+    stage: Stage | None
+    path: str | None = Field(serialization_alias="rolling_back")
+    paused: str | None
+    outcome: str | None
+    execute: bool
+    asks: str | None
+    shown: str | None = Field(serialization_alias="do")
+    findings: tuple[Found, ...]
+    places: tuple[CheckpointRow, ...] = Field(serialization_alias="checkpoints")
+    unexpected: tuple[UnexpectedRow, ...]
+    at_ms: Moment = Field(serialization_alias="observed_at")
+
+
+class QueueRow(Row):
+    """The lower bound of a broker's queue of assignments."""
+
+    value: int = Field(serialization_alias="not_below")
+    since_ms: Moment
+    filled_ms: Moment
+
+
+class JmxNodeRow(Row):
+    """A node's JMX numbers; an absent number is unknown."""
+
+    endpoint: str | None
+    read_ms: Moment | None
+    numbers: Mapping[str, int]
+    unreachable: str | None
+    unreachable_since_ms: Moment | None
+    queue: QueueRow | None
+
+
+class ContradictionRow(Row):
+    """A JMX number that contradicts another source."""
+
+    node: int
+    name: str
+    reads: int
+    expected: int
+    against: str
+    since_ms: Moment
+    lasting: bool
+
+
+class JmxRow(Row):
+    """The JMX numbers by node id.
+
+    Attributes:
+        stale_seconds: the age of the last answer of any node.
+        waiting, error: as the source reports them.
+    """
+
+    stale_seconds: float | None
+    waiting: str | None
+    error: str | None
+    nodes: Mapping[str, JmxNodeRow]
+    contradictions: tuple[ContradictionRow, ...]
+
+
+def broker_row(summary: ClusterSummary, broker: BrokerSummary) -> BrokerRow:
+    """Return the row of one broker."""
+    rate = rate_per_second(broker)
+    progress = broker.progress
+    return BrokerRow.of(
+        broker,
+        replicas={state: broker.replicas[state] for state in _REPLICA_ORDER},
+        progress=progress
+        and ProgressRow.of(progress, rate_per_second=None if rate is None else round(rate, 3)),
+        replicas_known=log_counts(summary, broker),
+        replicas_on_disk=on_disk(summary, broker.id),
+    )
+
+
+def eta_row(eta: Eta) -> EtaRow:
+    """Return an estimate, or why there is none."""
+    if isinstance(eta, NoEstimate):
+        return EtaRow(how=str(eta))
+    return EtaRow.of(
+        eta,
+        seconds=round(eta.seconds, 3),
+        low_seconds=round(eta.low, 3),
+        high_seconds=round(eta.high, 3),
+        over_seconds=eta.over_ms / 1000,
+    )
+
+
+def finding_row(finding: Finding) -> FindingRow:
+    """Return the result of one condition."""
+    total = max(finding.evidence_total, len(finding.evidence))
+    return FindingRow.of(finding, evidence_total=total)
+
+
+def hazard_row(hazard: Hazard) -> HazardRow:
+    """Return one hazard."""
+    return HazardRow.of(hazard, id=hazard.kind, evidence=hazard.shown)
+
+
+def alert_row(state: AlertState, runbook_url: str) -> AlertRow:
+    """Return one alert; `runbook_url`: the address of the alerts' pages."""
+    alert = state.alert
+    return AlertRow.of(
+        alert,
+        broker=alert.labels.get("broker"),
+        since_ms=state.found_ms if alert.since_ms is None else alert.since_ms,
+        active_since_ms=state.active_since_ms,
+        is_known=state.is_known,
+        runbook_url=page_url(alert, runbook_url),
+    )
+
+
+def unexpected_rows(walk: WalkTold) -> tuple[UnexpectedRow, ...]:
+    """Return the changes that no step made, oldest first."""
+    return tuple(UnexpectedRow(at_ms=at_ms, text=text) for at_ms, text in walk.unexpected)
+
+
+def jmx_row(image: JmxImage | None, source: SourceStatus, now_ms: int) -> JmxRow | None:
+    """Return the numbers of all nodes; None: JMX is not configured."""
+    if image is None:
+        return None
+    age = stale_ms(source, now_ms)
+    return JmxRow.of(
+        source,
+        stale_seconds=None if age is None else age / 1000,
+        nodes={str(id_): image.nodes[id_] for id_ in sorted(image.nodes)},
+        contradictions=image.contradictions,
+    )
