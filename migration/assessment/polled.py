@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from migration.assessment.conditions.verdict import Finding
 from migration.assessment.conditions.view import PreflightSeen, QuorumSeen, SettingsSeen, TopicsSeen
+from migration.assessment.finding import Finding
 from migration.observed.probed import Maybe, Unknown
 
 _FROM_BROKERS: Final = Unknown("not polled from the brokers yet")

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from migration.assessment.checks.check import Result
 from migration.assessment.checks.phase import OVER, phase_told
-from migration.assessment.checks.result import Outcome, Result
 from migration.assessment.checks.run import judge, overall
 from migration.image.summary import Phase
 from migration.observed.probed import Facts, Unknown
+from migration.values.severity import Severity
 from orchestrator.api.status import several_json
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.targets import target_of
 from orchestrator.errors import ConfigError, HazardError, NoDataError
 from orchestrator.output.printing import echo_json
 from orchestrator.output.rich_console import console
-from orchestrator.views.terminal.preflight import picture
+from orchestrator.views.terminal.preflight import outcome_of, picture, worst_outcome
 from streams.probe.gather import gather
 
 _AT_ONCE_MAX: Final = 4
@@ -35,7 +36,7 @@ class _Checked:
         return phase_told(self.facts)
 
     @property
-    def outcome(self) -> Outcome:
+    def worst(self) -> Severity | None:
         return overall(self.results)
 
 
@@ -54,7 +55,7 @@ def preflight(config_path: Path, *, as_json: bool) -> None:
     checked = [_Checked(facts, judge(facts)) for facts in gathered]
     _show(config, checked, as_json=as_json)
     silent = [one.facts for one in checked if one.facts.nothing_reached]
-    blocked = [one for one in checked if one.outcome is Outcome.FAIL and one.facts not in silent]
+    blocked = [one for one in checked if one.worst is Severity.CRITICAL and one.facts not in silent]
     if blocked:
         raise HazardError("; ".join(map(_blocked, blocked)))
     if silent:
@@ -82,14 +83,14 @@ def _show(config: Config, checked: Sequence[_Checked], *, as_json: bool) -> None
         if position:
             out.print()
         over = None if one.phase is None else OVER.get(one.phase)
-        out.print(picture(one.facts.cluster, one.outcome, one.results, over))
+        out.print(picture(one.facts.cluster, one.worst, one.results, over))
 
 
 def _as_json(one: _Checked) -> dict[str, object]:
     return {
         "cluster": one.facts.cluster,
         "phase": None if one.phase is None else str(one.phase),
-        "outcome": str(one.outcome),
+        "outcome": worst_outcome(one.worst),
         "checks": [_check_json(result) for result in one.results],
     }
 
@@ -98,10 +99,10 @@ def _check_json(result: Result) -> dict[str, object]:
     return {
         "id": result.check.id,
         "title": result.check.title,
-        "outcome": str(result.finding.outcome),
+        "outcome": outcome_of(result.finding),
         "blocks": result.check.blocks,
         "blocking": result.is_blocking,
-        "summary": result.finding.summary,
+        "summary": result.finding.reason,
         "evidence": list(result.finding.evidence),
         "what_to_do": result.finding.fix or None,
     }

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from migration.assessment.conditions import DataSource, View
+from migration.assessment.conditions import DataSource, Finding, View
 from migration.assessment.conditions.authority import brokers_not_known, not_known
-from migration.assessment.conditions.condition import Answer
 from migration.assessment.hazards import Action, HazardKind
 from migration.image.known_ids import member_brokers
 from orchestrator.audit.execution.state import Place, Stage, Walk
@@ -178,7 +177,7 @@ _ALL_RULES: Final[Mapping[str, tuple[OrderRule, ...]]] = {
 }
 
 
-def _log_not_known(view: View) -> Answer | None:
+def _log_not_known(view: View) -> Finding | None:
     return not_known(view, DataSource.METADATA_LOG)
 
 

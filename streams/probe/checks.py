@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from migration.assessment.checks.result import Result
+from migration.assessment.checks.check import Result
 from migration.assessment.checks.run import judge
 from migration.assessment.conditions import BlockingCheck, PreflightSeen
 from migration.observed.probed import Maybe, Unknown
@@ -21,4 +21,4 @@ def ask_checks(target: Target, clock_ms: Callable[[], int]) -> Maybe[PreflightSe
 
 
 def _told(result: Result) -> BlockingCheck:
-    return BlockingCheck(id=result.check.id, text=result.finding.summary)
+    return BlockingCheck(id=result.check.id, text=result.finding.reason)

@@ -3,17 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from migration.assessment.checks.result import (
+from migration.assessment.checks.check import (
     SEE_BROKERS,
     Check,
-    Finding,
-    failed,
+    missing_data,
     no_brokers,
-    passed,
-    unknown,
-    warned,
     worse_first,
 )
+from migration.assessment.finding import Finding, satisfied, violated, warned
 from migration.metadata.versions import (
     JBOD_LEVEL,
     JBOD_NAME,
@@ -90,22 +87,22 @@ def broker_versions(facts: Facts) -> Finding:
             f"upgrade every broker to {_dotted(SETTLED_RELEASE)} first: before"
             f" {_dotted(MIGRATION_RELEASE)} a broker with several directories cannot migrate"
         )
-        return failed("a broker is too old", worse_first(lines, missing), fix)
+        return violated("a broker is too old", *worse_first(lines, missing), fix=fix)
     if any(release >= _KRAFT_ONLY for release in releases):
         fix = "see whether brokers.bootstrap names the right cluster: Kafka 4 has no ZooKeeper mode"
-        return failed("a broker knows no ZooKeeper", worse_first(lines, missing), fix)
+        return violated("a broker knows no ZooKeeper", *worse_first(lines, missing), fix=fix)
     if len(releases) > 1:
         fix = "end the rolling upgrade first, so that every broker runs the same release"
-        return failed("brokers run several releases", worse_first(lines, missing), fix)
+        return violated("brokers run several releases", *worse_first(lines, missing), fix=fix)
     if missing:
-        return unknown(missing, SEE_BROKERS)
+        return missing_data(*missing, fix=SEE_BROKERS)
     if any(release < SETTLED_RELEASE for release in releases):
         fix = (
             f"upgrade to the latest {_dotted(SETTLED_RELEASE)} first: known defects of migrations"
             " with several directories are fixed there"
         )
-        return warned("the brokers run an early release", lines, fix)
-    return passed(f"all {len(told)} brokers run {_dotted(next(iter(releases)))}")
+        return warned("the brokers run an early release", *lines, fix=fix)
+    return satisfied(f"all {len(told)} brokers run {_dotted(next(iter(releases)))}")
 
 
 def _dotted(release: tuple[int, ...]) -> str:
@@ -134,16 +131,16 @@ def inter_broker_protocol(facts: Facts) -> Finding:
             f" several log directories a broker below {JBOD_NAME} refuses to start in migration"
             " mode. It cannot be changed any more during the migration"
         )
-        return failed(f"{PROTOCOL} is below {JBOD_NAME}", worse_first(low, missing), fix)
+        return violated(f"{PROTOCOL} is below {JBOD_NAME}", *worse_first(low, missing), fix=fix)
     if len(levels) > 1:
         fix = f"set the same {PROTOCOL} everywhere and restart one by one, before the window"
-        return failed(f"{PROTOCOL} differs", worse_first(lines, missing), fix)
+        return violated(f"{PROTOCOL} differs", *worse_first(lines, missing), fix=fix)
     if missing:
-        return unknown(missing, SEE_BROKERS)
+        return missing_data(*missing, fix=SEE_BROKERS)
     if any(level < JBOD_LEVEL for level in levels):
         fix = f"raise {PROTOCOL} to the brokers' release: it is fixed once the migration begins"
-        return warned(f"{PROTOCOL} is early", lines, fix)
-    return passed(lines[0].partition(": ")[2] + " on every broker")
+        return warned(f"{PROTOCOL} is early", *lines, fix=fix)
+    return satisfied(lines[0].partition(": ")[2] + " on every broker")
 
 
 def kraft_settings(facts: Facts) -> Finding:
@@ -160,10 +157,10 @@ def kraft_settings(facts: Facts) -> Finding:
             "fix these in the KRaft-mode configuration before the window (brokers' and"
             " controllers'), so that no restart fails half-way through it"
         )
-        return warned("settings mean something else in KRaft mode", found, fix)
+        return warned("settings mean something else in KRaft mode", *found, fix=fix)
     if missing := settings_untold(facts):
-        return unknown(missing, SEE_BROKERS)
-    return passed("no setting that KRaft mode refuses")
+        return missing_data(*missing, fix=SEE_BROKERS)
+    return satisfied("no setting that KRaft mode refuses")
 
 
 def _unfit(broker: Broker, settings: Mapping[str, str]) -> Iterator[str]:
@@ -192,10 +189,10 @@ def restart_settings(facts: Facts) -> Finding:
             "set them to Kafka's defaults for the window: a restart then moves leaders away first,"
             " and no acknowledged record is lost to a leader that was behind"
         )
-        return warned("restarts are rougher than they need be", found, fix)
+        return warned("restarts are rougher than they need be", *found, fix=fix)
     if missing := settings_untold(facts):
-        return unknown(missing, SEE_BROKERS)
-    return passed("restarts move leaders away first and elect only replicas in sync")
+        return missing_data(*missing, fix=SEE_BROKERS)
+    return satisfied("restarts move leaders away first and elect only replicas in sync")
 
 
 CHECKS: Final = (

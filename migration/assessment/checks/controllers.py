@@ -8,19 +8,15 @@ from collections.abc import Mapping
 from typing import Final
 
 from migration.assessment.checks.brokers import PROTOCOL, settings_told
-from migration.assessment.checks.quorum import ASK
-from migration.assessment.checks.result import (
+from migration.assessment.checks.check import (
     Check,
-    Finding,
-    failed,
     listed,
-    passed,
+    missing_data,
     phase_without_quorum,
-    skipped,
-    unknown,
-    warned,
     worse_first,
 )
+from migration.assessment.checks.quorum import ASK
+from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
 from migration.metadata.versions import (
     JBOD_LEVEL,
     JBOD_NAME,
@@ -54,7 +50,9 @@ def metadata_version(facts: Facts) -> Finding:
     )
     bad = [f"{where}: {name_of(level)}" for where, level in told.items() if level < JBOD_LEVEL]
     if bad:
-        return failed(f"metadata.version is below {JBOD_NAME}", worse_first(bad, missing), fix)
+        return violated(
+            f"metadata.version is below {JBOD_NAME}", *worse_first(bad, missing), fix=fix
+        )
     for broker, settings in settings_told(facts):
         wanted = level_of(settings.get(PROTOCOL, ""))
         for where, level in told.items():
@@ -64,10 +62,10 @@ def metadata_version(facts: Facts) -> Finding:
                     f" {where}: {name_of(level)}"
                 )
     if bad:
-        return failed("brokers could not register", worse_first(bad, missing), fix)
+        return violated("brokers could not register", *worse_first(bad, missing), fix=fix)
     if missing:
-        return unknown(missing, ASK)
-    return passed(listed(sorted({name_of(level) for level in told.values()})))
+        return missing_data(*missing, fix=ASK)
+    return satisfied(listed(sorted({name_of(level) for level in told.values()})))
 
 
 def controller_versions(facts: Facts) -> Finding:
@@ -85,18 +83,20 @@ def controller_versions(facts: Facts) -> Finding:
     lines = [f"controller {where}: {_dotted(release)}" for where, release in told.items()]
     if any(not MIGRATION_RELEASE <= release <= SETTLED_RELEASE for release in told.values()):
         fix = f"run the controllers with Kafka {_dotted(SETTLED_RELEASE)}: Kafka 4 cannot migrate"
-        return failed("a controller's release cannot migrate", worse_first(lines, missing), fix)
+        return violated(
+            "a controller's release cannot migrate", *worse_first(lines, missing), fix=fix
+        )
     if missing:
-        return unknown(missing, ASK)
+        return missing_data(*missing, fix=ASK)
     brokers = {one.release for one in facts.brokers if not isinstance(one.release, Unknown)}
     if brokers and set(told.values()) != brokers:
         lines += [f"brokers: {_dotted(release)}" for release in sorted(brokers)]
         return warned(
             "controllers and brokers run different releases",
-            lines,
-            "run the same release everywhere before the window",
+            *lines,
+            fix="run the same release everywhere before the window",
         )
-    return passed(listed(sorted({_dotted(release) for release in told.values()})))
+    return satisfied(listed(sorted({_dotted(release) for release in told.values()})))
 
 
 def _dotted(release: tuple[int, ...]) -> str:
@@ -109,10 +109,10 @@ def migration_enabled(facts: Facts) -> Finding:
     on = [b.id for b, settings in settings_told(facts) if settings.get(flag) == "true"]
     off = [b.id for b, settings in settings_told(facts) if settings.get(flag) != "true"]
     if not facts.answering and on:
-        return failed(
+        return violated(
             "brokers are in migration mode and no controller answers",
-            [f"broker {id_}: {flag}=true" for id_ in on],
-            "bring the controllers up: these brokers cannot register",
+            *[f"broker {id_}: {flag}=true" for id_ in on],
+            fix="bring the controllers up: these brokers cannot register",
         )
     if (phase := phase_without_quorum(facts)) is not None:
         return phase
@@ -128,19 +128,19 @@ def migration_enabled(facts: Facts) -> Finding:
             " quorum that was first started without can never migrate: format it anew"
         )
         lines = worse_first([f"{where}: not ready to migrate" for where in wrong], missing)
-        return failed("a controller has no migration enabled", lines, fix)
+        return violated("a controller has no migration enabled", *lines, fix=fix)
     if missing:
-        return unknown(missing, ASK)
+        return missing_data(*missing, fix=ASK)
     if on and off:
         lines = [f"broker {id_}: {flag}=true" for id_ in on]
         lines += [f"broker {id_}: not yet" for id_ in off]
         return warned(
             "the migration has begun on some brokers",
-            lines,
-            "go on with `kraftgate run`; a failing directory now halts them",
+            *lines,
+            fix="go on with `kraftgate run`; a failing directory now halts them",
         )
     brokers = "on every broker as well" if on else "on no broker yet"
-    return passed(f"on every controller, {brokers}")
+    return satisfied(f"on every controller, {brokers}")
 
 
 def inter_broker_listener(facts: Facts) -> Finding:
@@ -165,15 +165,17 @@ def inter_broker_listener(facts: Facts) -> Finding:
             " security.inter.broker.protocol), with it in listener.security.protocol.map and the"
             " credentials for it"
         )
-        return failed("the controllers would not find the brokers", lines, fix)
+        return violated("the controllers would not find the brokers", *lines, fix=fix)
     missing = [
         f"the settings of {one.endpoint}: {one.settings.why}"
         for one in facts.answering
         if isinstance(one.settings, Unknown)
     ]
     if missing or not theirs:
-        return unknown(missing or ["the brokers' settings"], "grant DESCRIBE_CONFIGS on CLUSTER")
-    return passed(next(iter(theirs.values())))
+        return missing_data(
+            *(missing or ["the brokers' settings"]), fix="grant DESCRIBE_CONFIGS on CLUSTER"
+        )
+    return satisfied(next(iter(theirs.values())))
 
 
 def _listener(settings: Mapping[str, str]) -> str:
@@ -198,15 +200,15 @@ def authorizer_agrees(facts: Facts) -> Finding:
     )
     told = [one for one in facts.answering if not isinstance(one.settings, Unknown)]
     if not told:
-        return warned("the controllers will need an authorizer", lines, fix)
+        return warned("the controllers will need an authorizer", *lines, fix=fix)
     bare = [
         f"controller {one.endpoint}: none"
         for one in told
         if not isinstance(one.settings, Unknown) and not one.settings.get("authorizer.class.name")
     ]
     if bare:
-        return failed("controllers do not check ACLs, brokers do", bare + lines, fix)
-    return passed("brokers and controllers have an authorizer")
+        return violated("controllers do not check ACLs, brokers do", *(bare + lines), fix=fix)
+    return satisfied("brokers and controllers have an authorizer")
 
 
 CHECKS: Final = (

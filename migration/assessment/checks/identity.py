@@ -5,20 +5,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from migration.assessment.bad_directories import id_faults
-from migration.assessment.checks.directories import disks_of
-from migration.assessment.checks.result import (
+from migration.assessment.checks.check import (
     SEE_BROKERS,
     SEE_ZOOKEEPER,
     Check,
-    Finding,
-    failed,
     listed,
-    passed,
+    missing_data,
     phase_without_quorum,
-    skipped,
-    unknown,
     worse_first,
 )
+from migration.assessment.checks.directories import disks_of
+from migration.assessment.finding import Finding, satisfied, skipped, violated
 from migration.observed.probed import Broker, Facts, MetaProperties, Topics, Unknown, ZooKeeper
 from migration.observed.znode_codec import cluster_id_of
 
@@ -31,7 +28,9 @@ def directory_ids(facts: Facts) -> Finding:
     read = [(broker, broker.meta) for broker in facts.brokers if broker.meta]
     if not read:
         where = "run preflight on the brokers' hosts to have meta.properties read as well"
-        return skipped("Kraftgate runs on no broker's host, so it reads no meta.properties", where)
+        return skipped(
+            "Kraftgate runs on no broker's host, so it reads no meta.properties", fix=where
+        )
     need_ids = {broker.id for broker, meta in read if _wants_ids(broker, meta)}
     faults = id_faults(disks_of(facts), need_ids, {})
     bad = [f"broker {broker}: {line}" for broker, lines in faults.items() for line in lines]
@@ -42,11 +41,11 @@ def directory_ids(facts: Facts) -> Finding:
             " named here. A copied volume carries its source's directory.id; give back the right"
             " volume, or remove the line, with the broker stopped, and let it write a new one"
         )
-        return failed("meta.properties do not fit together", bad, fix)
+        return violated("meta.properties do not fit together", *bad, fix=fix)
     count = sum(len(meta) for _, meta in read)
     others = len(facts.brokers) - len(read)
     rest = f"; {others} brokers are on other hosts and were not read" if others else ""
-    return passed(f"{count} meta.properties fit together{rest}")
+    return satisfied(f"{count} meta.properties fit together{rest}")
 
 
 def _wants_ids(broker: Broker, meta: tuple[MetaProperties, ...]) -> bool:
@@ -77,11 +76,11 @@ def cluster_id_agrees(facts: Facts) -> Finding:
             " the id that lies in /cluster/id (kafka-storage format -t ID), or brokers cannot"
             " register with them"
         )
-        return failed("several cluster ids are named", worse_first(lines, missing), fix)
+        return violated("several cluster ids are named", *worse_first(lines, missing), fix=fix)
     if missing:
-        return unknown(missing, f"{SEE_BROKERS}; {SEE_ZOOKEEPER}; or see quorum-rights")
+        return missing_data(*missing, fix=f"{SEE_BROKERS}; {SEE_ZOOKEEPER}; or see quorum-rights")
     id_ = next(iter(told.values()))
-    return passed(f"{id_}, as told in {len(told)} places")
+    return satisfied(f"{id_}, as told in {len(told)} places")
 
 
 def _cluster_ids(facts: Facts) -> tuple[dict[str, str], list[str]]:
@@ -123,9 +122,9 @@ def broker_ids_agree(facts: Facts) -> Finding:
     /brokers/topics has registered, so a replica on a dead broker makes it wait forever.
     """
     if isinstance(facts.topics, Unknown):
-        return unknown([facts.topics.why], SEE_BROKERS)
+        return missing_data(facts.topics.why, fix=SEE_BROKERS)
     if isinstance(facts.zookeeper, Unknown):
-        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     in_metadata, in_zookeeper = facts.topics.broker_ids, facts.zookeeper.broker_ids
     bad = [
         f"broker {id_} is in /brokers/ids and not in the brokers' metadata"
@@ -142,8 +141,8 @@ def broker_ids_agree(facts: Facts) -> Finding:
             "bring these brokers back, or move their replicas to living ones"
             " (kafka-reassign-partitions): the controllers wait for each of them before they copy"
         )
-        return failed("the brokers that are needed are not all there", bad, fix)
-    return passed(f"{len(in_metadata)} brokers, and no replica on any other")
+        return violated("the brokers that are needed are not all there", *bad, fix=fix)
+    return satisfied(f"{len(in_metadata)} brokers, and no replica on any other")
 
 
 def _on_absent(zookeeper: ZooKeeper, topics: Topics) -> dict[int, list[str]]:
@@ -168,8 +167,8 @@ def controller_ids_distinct(facts: Facts) -> Finding:
     controllers, missing = _controller_ids(facts)
     if not controllers:
         if (phase := phase_without_quorum(facts)) is not None:
-            return skipped(phase.summary, f"give them ids that no broker has: {_taken(facts)}")
-        return unknown(missing, "grant ALTER or DESCRIBE on CLUSTER at the controllers")
+            return skipped(phase.reason, fix=f"give them ids that no broker has: {_taken(facts)}")
+        return missing_data(*missing, fix="grant ALTER or DESCRIBE on CLUSTER at the controllers")
     brokers = {broker.id for broker in facts.brokers}
     bad = [
         f"node id {id_} is a controller ({where}) and a broker"
@@ -181,12 +180,12 @@ def controller_ids_distinct(facts: Facts) -> Finding:
             "format the controllers anew with ids that no broker has or ever had; a quorum that"
             " holds no migrated metadata yet can be thrown away"
         )
-        return failed("a controller has the id of a broker", bad, fix)
+        return violated("a controller has the id of a broker", *bad, fix=fix)
     if not brokers:
-        return unknown(["the brokers' ids"], SEE_BROKERS)
+        return missing_data("the brokers' ids", fix=SEE_BROKERS)
     if missing:
-        return unknown(missing, "grant ALTER or DESCRIBE on CLUSTER at the controllers")
-    return passed(f"controllers {listed(sorted(controllers))} share no id with a broker")
+        return missing_data(*missing, fix="grant ALTER or DESCRIBE on CLUSTER at the controllers")
+    return satisfied(f"controllers {listed(sorted(controllers))} share no id with a broker")
 
 
 def _controller_ids(facts: Facts) -> tuple[dict[int, str], list[str]]:

@@ -11,20 +11,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from migration.assessment.bad_directories import bad_paths, danger, last_ones, state_of
-from migration.assessment.checks.directories import disks_of
-from migration.assessment.checks.result import (
+from migration.assessment.checks.check import (
     SEE_BROKERS,
     Check,
-    Finding,
-    failed,
     listed,
+    missing_data,
     no_brokers,
-    passed,
-    skipped,
-    unknown,
-    warned,
     worse_first,
 )
+from migration.assessment.checks.directories import disks_of
+from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
 from migration.image.summary import Phase
 from migration.observed.log_dirs import STORAGE_ERROR
 from migration.observed.probed import Broker, Facts, LogDir, TopicPartition, Topics, Unknown
@@ -85,11 +81,13 @@ def log_dirs_online(facts: Facts) -> Finding:
             " brokers and only then take the directory out of log.dirs, still in ZooKeeper mode."
             f" Until then {_DANGER}"
         )
-        return failed("a log directory is offline", worse_first(bad, missing), fix)
+        return violated("a log directory is offline", *worse_first(bad, missing), fix=fix)
     if missing:
-        return unknown(missing, f"{SEE_BROKERS}; a directory nobody can see counts as offline")
+        return missing_data(
+            *missing, fix=f"{SEE_BROKERS}; a directory nobody can see counts as offline"
+        )
     count = sum(len(dirs) for _, dirs in _told(facts))
-    return passed(f"all {count} log directories of {len(facts.brokers)} brokers are online")
+    return satisfied(f"all {count} log directories of {len(facts.brokers)} brokers are online")
 
 
 def _offline(facts: Facts, broker: Broker, one: LogDir, state: str) -> str:
@@ -132,10 +130,10 @@ def replicas_accounted(facts: Facts) -> Finding:
         what = f"replicas in no directory that is readable: {len(alone) + len(others)}"
         if alone:
             what += f", {len(alone)} of them the only copy of their partition"
-        return failed(what, worse_first(alone + others, missing), fix)
+        return violated(what, *worse_first(alone + others, missing), fix=fix)
     if missing:
-        return unknown(missing, SEE_BROKERS)
-    return passed("every replica lies in a directory that its broker reads")
+        return missing_data(*missing, fix=SEE_BROKERS)
+    return satisfied("every replica lies in a directory that its broker reads")
 
 
 def stray_logs(facts: Facts) -> Finding:
@@ -155,10 +153,10 @@ def stray_logs(facts: Facts) -> Finding:
             " move) and see that they are not needed: in KRaft mode the broker treats them as stray"
             " and removes them"
         )
-        return warned("logs on disk that the metadata does not place there", strays, fix)
+        return warned("logs on disk that the metadata does not place there", *strays, fix=fix)
     if missing := _untold(facts):
-        return unknown(missing, SEE_BROKERS)
-    return passed("no broker holds a log that it should not have")
+        return missing_data(*missing, fix=SEE_BROKERS)
+    return satisfied("no broker holds a log that it should not have")
 
 
 def directory_moves(facts: Facts) -> Finding:
@@ -177,10 +175,12 @@ def directory_moves(facts: Facts) -> Finding:
             "wait for kafka-reassign-partitions --verify to say that they are complete: a move"
             " that is cut off by a mode change can leave a future replica that is never promoted"
         )
-        return failed("replicas are moving between directories", worse_first(moving, missing), fix)
+        return violated(
+            "replicas are moving between directories", *worse_first(moving, missing), fix=fix
+        )
     if missing:
-        return unknown(missing, SEE_BROKERS)
-    return passed("no replica is moving between directories")
+        return missing_data(*missing, fix=SEE_BROKERS)
+    return satisfied("no replica is moving between directories")
 
 
 def one_directory_left(facts: Facts) -> Finding:
@@ -200,12 +200,14 @@ def one_directory_left(facts: Facts) -> Finding:
             "bring the other directories back first: the broker halts when its last one fails, and"
             " in migration mode it halts when any one fails"
         )
-        return failed("a broker is down to its last directory", worse_first(bad, missing), fix)
+        return violated(
+            "a broker is down to its last directory", *worse_first(bad, missing), fix=fix
+        )
     if missing:
-        return unknown(missing, SEE_BROKERS)
+        return missing_data(*missing, fix=SEE_BROKERS)
     if all(len(dirs) == 1 for _, dirs in _told(facts)):
         return skipped("every broker has a single directory: this is no JBOD cluster")
-    return passed("every broker with several directories has more than one online")
+    return satisfied("every broker with several directories has more than one online")
 
 
 def disk_space(facts: Facts) -> Finding:
@@ -232,12 +234,12 @@ def disk_space(facts: Facts) -> Finding:
         " the metadata log and the catching up after each restart need space as well"
     )
     if full:
-        return failed("a volume is full", worse_first(full + filling, missing), fix)
+        return violated("a volume is full", *worse_first(full + filling, missing), fix=fix)
     if missing:
-        return unknown(missing, SEE_BROKERS)
+        return missing_data(*missing, fix=SEE_BROKERS)
     if filling:
-        return warned("a volume is filling", filling, fix)
-    return passed(f"every volume has at least {_FILLING:.0%} free")
+        return warned("a volume is filling", *filling, fix=fix)
+    return satisfied(f"every volume has at least {_FILLING:.0%} free")
 
 
 CHECKS: Final = (

@@ -6,18 +6,14 @@ error.
 
 from typing import Final
 
-from migration.assessment.checks.result import (
+from migration.assessment.checks.check import (
     Check,
-    Finding,
-    failed,
     listed,
-    passed,
+    missing_data,
     phase_without_quorum,
-    skipped,
-    unknown,
-    warned,
     worse_first,
 )
+from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
 from migration.observed.probed import Controller, Facts, Quorum, Unknown
 
 ASK: Final = "see that controllers.bootstrap names every controller and that it can be reached"
@@ -34,26 +30,26 @@ def quorum_reachable(facts: Facts) -> Finding:
     if not facts.controllers:
         return skipped(
             "the configuration names no controllers: nothing to ask yet",
-            "once they are provisioned, write controllers.bootstrap and run preflight again",
+            fix="once they are provisioned, write controllers.bootstrap and run preflight again",
         )
     silent = [f"{one.endpoint}: {one.unreachable}" for one in facts.controllers if one.unreachable]
     if not facts.answering:
         fix = "provision them, or bring them up, and run preflight again before the first broker"
-        return warned("no controller answers yet", silent, fix)
+        return warned("no controller answers yet", *silent, fix=fix)
     quorum = quorum_of(facts)
     if quorum is None:
         if any(one.may_describe is not True for one in facts.answering):
             why = [f"{one.endpoint}: {_why(one)}" for one in facts.answering]
-            return unknown([*why, *silent], f"grant DESCRIBE on CLUSTER, or {ASK}")
+            return missing_data(*why, *silent, fix=f"grant DESCRIBE on CLUSTER, or {ASK}")
         fix = "bring up a majority of the voters, and look at their logs for the election"
-        return failed("no controller leads", [*silent, *_names(facts)], fix)
+        return violated("no controller leads", *silent, *_names(facts), fix=fix)
     if 2 * len(facts.answering) <= len(quorum.voters):
         what = f"{len(facts.answering)} of {len(quorum.voters)} voters answer here"
-        return failed(what, silent or _names(facts), ASK)
+        return violated(what, *(silent or _names(facts)), fix=ASK)
     if silent:
-        return warned("a controller does not answer", silent, ASK)
+        return warned("a controller does not answer", *silent, fix=ASK)
     leader = f"controller {quorum.leader} leads in epoch {quorum.epoch}"
-    return passed(f"{leader}, voters {listed(quorum.voters)}")
+    return satisfied(f"{leader}, voters {listed(quorum.voters)}")
 
 
 def _why(one: Controller) -> str:
@@ -71,15 +67,15 @@ def quorum_redundancy(facts: Facts) -> Finding:
         return phase
     quorum = quorum_of(facts)
     if quorum is None:
-        return unknown(["the voters"], ASK)
+        return missing_data("the voters", fix=ASK)
     count = len(quorum.voters)
     if count >= 3 and count % 2:
-        return passed(f"{count} voters")
+        return satisfied(f"{count} voters")
     fix = "run 3 controllers, or 5: one is lost with its host, two or four bear no more than less"
     return warned(
         f"the quorum has {count} voter" + ("s" if count > 1 else ""),
-        [f"voters: {listed(quorum.voters)}"],
-        fix,
+        f"voters: {listed(quorum.voters)}",
+        fix=fix,
     )
 
 
@@ -100,10 +96,12 @@ def quorum_rights(facts: Facts) -> Finding:
             " or super.users of the controllers) before the window: without CLUSTER_ACTION the"
             " metadata log cannot be followed"
         )
-        return failed("the controllers refuse what is needed", worse_first(refused, missing), fix)
+        return violated(
+            "the controllers refuse what is needed", *worse_first(refused, missing), fix=fix
+        )
     if missing:
-        return unknown(missing, ASK)
-    return passed("the metadata log may be followed and the quorum described")
+        return missing_data(*missing, fix=ASK)
+    return satisfied("the metadata log may be followed and the quorum described")
 
 
 CHECKS: Final = (

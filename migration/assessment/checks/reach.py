@@ -3,34 +3,27 @@
 from collections.abc import Iterator
 from typing import Final
 
-from migration.assessment.checks.result import (
-    REACH_BROKERS,
-    Check,
-    Finding,
-    listed,
-    no_brokers,
-    passed,
-    unknown,
-)
+from migration.assessment.checks.check import REACH_BROKERS, Check, listed, missing_data, no_brokers
+from migration.assessment.finding import Finding, satisfied
 from migration.observed.probed import Broker, Facts, Topics, Unknown
 
 
 def brokers_reachable(facts: Facts) -> Finding:
     """Check that each known broker answers on its listener."""
     if isinstance(facts.topics, Unknown):
-        return unknown([facts.topics.why], REACH_BROKERS)
+        return missing_data(facts.topics.why, fix=REACH_BROKERS)
     silent = [
         f"broker {broker.id}: {broker.release.why}"
         for broker in facts.brokers
         if isinstance(broker.release, Unknown)
     ]
     if silent:
-        return unknown(
-            silent,
-            "bring the broker up, and see that its listener can be reached from here. What lies on"
-            " a broker that does not answer is not known: nothing says that its restart is safe",
+        return missing_data(
+            *silent,
+            fix="bring the broker up, and see that its listener can be reached from here. What lies"
+            " on a broker that does not answer is not known: nothing says that its restart is safe",
         )
-    return passed(f"brokers {listed(broker.id for broker in facts.brokers)} answer")
+    return satisfied(f"brokers {listed(broker.id for broker in facts.brokers)} answer")
 
 
 def broker_rights(facts: Facts) -> Finding:
@@ -42,12 +35,12 @@ def broker_rights(facts: Facts) -> Finding:
         asked = (facts.topics.min_isr, facts.topics.reassignments)
         refused.extend(what.why for what in asked if isinstance(what, Unknown))
     if refused:
-        return unknown(
-            refused,
-            "grant the principal DESCRIBE and DESCRIBE_CONFIGS on CLUSTER, and on all topics"
+        return missing_data(
+            *refused,
+            fix="grant the principal DESCRIBE and DESCRIBE_CONFIGS on CLUSTER, and on all topics"
             " (kafka-acls --add --allow-principal User:NAME --operation Describe --cluster)",
         )
-    return passed("the brokers tell what they are asked")
+    return satisfied("the brokers tell what they are asked")
 
 
 def _refusals(broker: Broker) -> Iterator[str]:

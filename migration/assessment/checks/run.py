@@ -13,10 +13,12 @@ from migration.assessment.checks import (
     topics,
     zookeeper,
 )
+from migration.assessment.checks.check import Check, Result
 from migration.assessment.checks.phase import not_applicable, phase_told
-from migration.assessment.checks.result import Check, Finding, Outcome, Result, skipped
+from migration.assessment.finding import Finding, Verdict, skipped
 from migration.image.summary import Phase
 from migration.observed.probed import Facts
+from migration.values.severity import Severity
 
 CHECKS: Final[tuple[Check, ...]] = (
     *reach.CHECKS,
@@ -31,17 +33,21 @@ CHECKS: Final[tuple[Check, ...]] = (
 )
 """All checks, in order of importance."""
 
-_RANK: Final = {outcome: rank for rank, outcome in enumerate(Outcome)}
+_WORST_FIRST: Final = (
+    (Verdict.VIOLATED, Severity.CRITICAL),
+    (Verdict.UNKNOWN, Severity.CRITICAL),
+    (Verdict.VIOLATED, Severity.WARNING),
+)
 
 
 def judge(facts: Facts) -> tuple[Result, ...]:
-    """Run all checks; blocking results come first, then by outcome, then in the order of `CHECKS`.
+    """Run all checks; blocking results come first, then the worst, then in the order of `CHECKS`.
 
     A check that does not apply in the cluster's phase is skipped, with the reason.
     """
     phase = phase_told(facts)
     results = [Result(check, _judged(check, facts, phase)) for check in CHECKS]
-    return tuple(sorted(results, key=lambda one: (not one.is_blocking, _RANK[one.finding.outcome])))
+    return tuple(sorted(results, key=lambda one: (not one.is_blocking, _rank(one.finding))))
 
 
 def _judged(check: Check, facts: Facts, phase: Phase | None) -> Finding:
@@ -49,11 +55,16 @@ def _judged(check: Check, facts: Facts, phase: Phase | None) -> Finding:
     return check.judge(facts) if why is None else skipped(why)
 
 
-def overall(results: tuple[Result, ...]) -> Outcome:
-    """Return FAIL if any result blocks, WARN if any needs attention, else PASS."""
+def _rank(finding: Finding) -> int:
+    found = (finding.verdict, finding.severity)
+    if found in _WORST_FIRST:
+        return _WORST_FIRST.index(found)
+    return len(_WORST_FIRST) + (finding.verdict is Verdict.SKIPPED)
+
+
+def overall(results: tuple[Result, ...]) -> Severity | None:
+    """Return CRITICAL if any result blocks, WARNING if any needs attention; None: all is well."""
     if any(one.is_blocking for one in results):
-        return Outcome.FAIL
-    to_look_at = {Outcome.FAIL, Outcome.UNKNOWN, Outcome.WARN}
-    if any(one.finding.outcome in to_look_at for one in results):
-        return Outcome.WARN
-    return Outcome.PASS
+        return Severity.CRITICAL
+    to_look_at = {Verdict.VIOLATED, Verdict.UNKNOWN}
+    return Severity.WARNING if any(e.finding.verdict in to_look_at for e in results) else None

@@ -2,16 +2,9 @@
 
 from typing import Final
 
+from migration.assessment.checks.check import SEE_ZOOKEEPER, Check, missing_data
 from migration.assessment.checks.quorum import quorum_of
-from migration.assessment.checks.result import (
-    SEE_ZOOKEEPER,
-    Check,
-    Finding,
-    failed,
-    passed,
-    unknown,
-    warned,
-)
+from migration.assessment.finding import Finding, satisfied, violated, warned
 from migration.assessment.hazards.phases import left_behind
 from migration.observed.facts import ZnodeSeen
 from migration.observed.probed import Facts, Quorum, Unknown, ZooKeeper
@@ -32,21 +25,21 @@ _AWAITED: Final = (
 def controller_elected(facts: Facts) -> Finding:
     """Check that a broker is ZooKeeper's controller; read /controller and /controller_epoch."""
     if isinstance(facts.zookeeper, Unknown):
-        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     holder = image_of(facts.zookeeper).controller
     epoch = facts.zookeeper.controller_epoch
     if holder is None:
         shown = [f"/controller: {_shown(facts.zookeeper.controller)}"]
-        return failed(
+        return violated(
             "there is no controller that can be read",
-            shown,
-            "see that the brokers are up and connected to ZooKeeper",
+            *shown,
+            fix="see that the brokers are up and connected to ZooKeeper",
         )
     if epoch is None or not epoch.isdigit() or int(epoch) == 0:
-        return failed(
+        return violated(
             "there is no controller epoch",
-            [f"/controller_epoch: {_shown(epoch)}"],
-            "the takeover checks this znode: look at what wrote it",
+            f"/controller_epoch: {_shown(epoch)}",
+            fix="the takeover checks this znode: look at what wrote it",
         )
     if holder.is_kraft:
         lines = [f"/controller: KRaft controller {holder.id}, epoch {epoch.decode()}"]
@@ -54,33 +47,35 @@ def controller_elected(facts: Facts) -> Finding:
             "go on with `kraftgate run`: the KRaft controllers have taken over, this is no cluster"
             " before its window"
         )
-        return warned("the migration has begun", lines, fix)
+        return warned("the migration has begun", *lines, fix=fix)
     if holder.id not in facts.zookeeper.broker_ids:
-        return failed(
+        return violated(
             "the controller is no broker that lives",
-            [f"/controller names broker {holder.id}, which is not in /brokers/ids"],
-            "wait for an election, or look at why there is none",
+            f"/controller names broker {holder.id}, which is not in /brokers/ids",
+            fix="wait for an election, or look at why there is none",
         )
-    return passed(f"broker {holder.id}, controller epoch {epoch.decode()}")
+    return satisfied(f"broker {holder.id}, controller epoch {epoch.decode()}")
 
 
 def migration_znode_stale(facts: Facts) -> Finding:
     """Check that there is no /migration of an earlier attempt."""
     if isinstance(facts.zookeeper, Unknown):
-        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     raw = facts.zookeeper.migration
     if raw is None:
-        return passed("there is no /migration")
+        return satisfied("there is no /migration")
     image = image_of(facts.zookeeper)
     if image.migration is None:
         fix = (
             "the controllers' migration driver hangs on such content (KAFKA-19480; the null one"
             f" comes from zookeeper-security-migration): {_CLEAR}"
         )
-        return failed("/migration is not what Kafka writes", [f"/migration: {_shown(raw)}"], fix)
+        return violated(
+            "/migration is not what Kafka writes", f"/migration: {_shown(raw)}", fix=fix
+        )
     if not image.migration.is_copied:
         offset = image.migration.offset
-        return passed(f"/migration is there and says that nothing was copied (offset {offset})")
+        return satisfied(f"/migration is there and says that nothing was copied (offset {offset})")
     return _copied(facts, image, image.migration)
 
 
@@ -93,8 +88,8 @@ def _copied(facts: Facts, image: ZooKeeperImage, found: MigrationZnode) -> Findi
         return _left_behind(found, "/controller is a broker's, so no quorum leads this cluster")
     if quorum is None:
         evidence.append(f"/controller: KRaft controller {holder.id}, and none leads")
-        return failed(
-            "a migration is under way, and its quorum does not answer", evidence, _AWAITED
+        return violated(
+            "a migration is under way, and its quorum does not answer", *evidence, fix=_AWAITED
         )
     if not _is_its_own(quorum, found):
         voters = ", ".join(map(str, quorum.voters))
@@ -103,8 +98,8 @@ def _copied(facts: Facts, image: ZooKeeperImage, found: MigrationZnode) -> Findi
     evidence.append(f"the quorum's log reaches to {quorum.high_watermark}")
     return warned(
         "the copy was made, by the quorum that runs now",
-        evidence,
-        "go on with `kraftgate run`; do not replace that quorum",
+        *evidence,
+        fix="go on with `kraftgate run`; do not replace that quorum",
     )
 
 
@@ -114,7 +109,9 @@ def _is_its_own(quorum: Quorum, found: MigrationZnode) -> bool:
 
 def _left_behind(found: MigrationZnode, whose: str) -> Finding:
     hazard = left_behind(found, whose)
-    return failed(hazard.text, hazard.shown, hazard.way_out)
+    return violated(
+        hazard.text, *hazard.evidence, counted=hazard.evidence_total, fix=hazard.way_out
+    )
 
 
 def image_of(found: ZooKeeper) -> ZooKeeperImage:

@@ -2,19 +2,16 @@
 
 from typing import Final
 
-from migration.assessment.checks.result import (
+from migration.assessment.checks.check import (
     SEE_BROKERS,
     SEE_ZOOKEEPER,
     Check,
-    Finding,
-    failed,
     listed,
+    missing_data,
     no_brokers,
-    passed,
-    unknown,
-    warned,
     worse_first,
 )
+from migration.assessment.finding import Finding, satisfied, violated, warned
 from migration.observed.probed import Facts, Partition, Topics, Unknown, ZooKeeper
 from migration.values.foreign import load_object
 
@@ -32,7 +29,7 @@ def topics_visible(facts: Facts) -> Finding:
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     if isinstance(facts.zookeeper, Unknown):
-        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     seen = {part.at.topic for part in _partitions(facts)}
     hidden = sorted(facts.zookeeper.assignments.keys() - seen - set(facts.zookeeper.deletions))
     if hidden:
@@ -40,10 +37,10 @@ def topics_visible(facts: Facts) -> Finding:
             "grant the principal DESCRIBE on all topics (kafka-acls --topic '*'): what it cannot"
             " see is not checked. A topic created or deleted this second shows up here too"
         )
-        return failed(
-            f"topics in ZooKeeper that the brokers do not show: {len(hidden)}", hidden, fix
+        return violated(
+            f"topics in ZooKeeper that the brokers do not show: {len(hidden)}", *hidden, fix=fix
         )
-    return passed(f"all {len(seen)} topics are shown")
+    return satisfied(f"all {len(seen)} topics are shown")
 
 
 def leaders(facts: Facts) -> Finding:
@@ -60,8 +57,8 @@ def leaders(facts: Facts) -> Finding:
             "bring the replicas' brokers and directories back: nothing can be read from or written"
             " to these partitions, and a migration does not fix that"
         )
-        return failed(f"partitions without a leader: {len(bad)}", bad, fix)
-    return passed(f"all {len(_partitions(facts))} partitions have a leader")
+        return violated(f"partitions without a leader: {len(bad)}", *bad, fix=fix)
+    return satisfied(f"all {len(_partitions(facts))} partitions have a leader")
 
 
 def under_replicated(facts: Facts) -> Finding:
@@ -78,8 +75,8 @@ def under_replicated(facts: Facts) -> Finding:
             "wait for the replicas to catch up, or bring their brokers and directories back; the"
             " migration restarts every broker twice and each time one more replica is missing"
         )
-        return failed(f"partitions that are under-replicated: {len(bad)}", bad, fix)
-    return passed(f"all replicas of {len(_partitions(facts))} partitions are in sync")
+        return violated(f"partitions that are under-replicated: {len(bad)}", *bad, fix=fix)
+    return satisfied(f"all replicas of {len(_partitions(facts))} partitions are in sync")
 
 
 def replication_factor_one(facts: Facts) -> Finding:
@@ -97,17 +94,17 @@ def replication_factor_one(facts: Facts) -> Finding:
             " partitions are away during every restart of their broker, and lost for good when"
             " their directory fails before one (hazards H1, H2, H3)"
         )
-        return warned(f"partitions with a single replica: {sum(counts.values())}", found, fix)
-    return passed("every partition has more than one replica")
+        return warned(f"partitions with a single replica: {sum(counts.values())}", *found, fix=fix)
+    return satisfied("every partition has more than one replica")
 
 
 def min_insync_replicas(facts: Facts) -> Finding:
     """Check that a broker's restart does not block producers with acks=all."""
     if isinstance(facts.topics, Unknown):
-        return unknown([facts.topics.why], SEE_BROKERS)
+        return missing_data(facts.topics.why, fix=SEE_BROKERS)
     known = facts.topics.min_isr
     if isinstance(known, Unknown):
-        return unknown([known.why], "grant DESCRIBE_CONFIGS on all topics")
+        return missing_data(known.why, fix="grant DESCRIBE_CONFIGS on all topics")
     tight: dict[str, tuple[int, int]] = {}
     for part in facts.topics.partitions:
         wanted, count = known.get(part.at.topic), len(part.replicas)
@@ -122,8 +119,8 @@ def min_insync_replicas(facts: Facts) -> Finding:
             "lower min.insync.replicas for the window or add a replica: with one broker down"
             " producers with acks=all are refused (NOT_ENOUGH_REPLICAS)"
         )
-        return warned(f"topics that take no records in each restart: {len(tight)}", found, fix)
-    return passed("every topic keeps enough replicas in sync while one broker restarts")
+        return warned(f"topics that take no records in each restart: {len(tight)}", *found, fix=fix)
+    return satisfied("every topic keeps enough replicas in sync while one broker restarts")
 
 
 def open_reassignments(facts: Facts) -> Finding:
@@ -142,10 +139,10 @@ def open_reassignments(facts: Facts) -> Finding:
             "wait for them (kafka-reassign-partitions --verify) or cancel them (--cancel), and"
             " stop whoever starts them, such as Cruise Control, for the window"
         )
-        return failed("partitions are being reassigned", worse_first(moving, missing), fix)
+        return violated("partitions are being reassigned", *worse_first(moving, missing), fix=fix)
     if missing:
-        return unknown(missing, f"{SEE_BROKERS}; {SEE_ZOOKEEPER}")
-    return passed("no partition is being reassigned")
+        return missing_data(*missing, fix=f"{SEE_BROKERS}; {SEE_ZOOKEEPER}")
+    return satisfied("no partition is being reassigned")
 
 
 def _reassigned_in_zookeeper(facts: Facts) -> tuple[list[str], list[str]]:
@@ -168,7 +165,7 @@ def _reassigned_in_zookeeper(facts: Facts) -> tuple[list[str], list[str]]:
 def topic_deletions_pending(facts: Facts) -> Finding:
     """Check that no topic waits for deletion: the copy omits such topics."""
     if isinstance(facts.zookeeper, Unknown):
-        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     pending = facts.zookeeper.deletions
     if pending:
         fix = (
@@ -177,22 +174,22 @@ def topic_deletions_pending(facts: Facts) -> Finding:
             " topics, and their logs stay behind as strays"
         )
         found = [f"/admin/delete_topics/{topic}" for topic in pending]
-        return failed(f"topics that wait to be deleted: {len(pending)}", found, fix)
-    return passed("no topic waits to be deleted")
+        return violated(f"topics that wait to be deleted: {len(pending)}", *found, fix=fix)
+    return satisfied("no topic waits to be deleted")
 
 
 def notifications_pending(facts: Facts) -> Finding:
     """Check that no log directory notification is pending: the controller reads each at once."""
     if isinstance(facts.zookeeper, Unknown):
-        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     found = _notified(facts.zookeeper)
     if found:
         fix = (
             "ask again in a moment. If they stay, the controller is not working: look at its log."
             " After the takeover nobody reads them, and a failed directory goes unnoticed"
         )
-        return warned("log directory notifications lie unread", found, fix)
-    return passed("no log directory notification lies unread")
+        return warned("log directory notifications lie unread", *found, fix=fix)
+    return satisfied("no log directory notification lies unread")
 
 
 def _notified(zookeeper: ZooKeeper) -> list[str]:

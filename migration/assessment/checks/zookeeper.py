@@ -4,17 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from migration.assessment.checks.brokers import settings_told
-from migration.assessment.checks.result import (
-    REACH_ZOOKEEPER,
-    SEE_ZOOKEEPER,
-    Check,
-    Finding,
-    failed,
-    passed,
-    skipped,
-    unknown,
-    warned,
-)
+from migration.assessment.checks.check import REACH_ZOOKEEPER, SEE_ZOOKEEPER, Check, missing_data
+from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
 from migration.observed.probed import Facts, Unknown
 from migration.values.secret_settings import is_sensitive
 
@@ -24,20 +15,20 @@ _OLDEST: Final = (3, 5)
 def zookeeper_reachable(facts: Facts) -> Finding:
     """Check that ZooKeeper answers, and that Kafka's znodes are below the configured path."""
     if isinstance(facts.zookeeper, Unknown):
-        return unknown([facts.zookeeper.why], REACH_ZOOKEEPER)
+        return missing_data(facts.zookeeper.why, fix=REACH_ZOOKEEPER)
     if facts.zookeeper.cluster_id is None:
-        return failed(
+        return violated(
             "there is no Kafka below this path",
-            [f"{facts.zookeeper_connect}: no znode /cluster/id"],
-            "write zookeeper.connect as the brokers have it, chroot included",
+            f"{facts.zookeeper_connect}: no znode /cluster/id",
+            fix="write zookeeper.connect as the brokers have it, chroot included",
         )
-    return passed(f"{facts.zookeeper_connect} answers")
+    return satisfied(f"{facts.zookeeper_connect} answers")
 
 
 def zookeeper_ensemble(facts: Facts) -> Finding:
     """Check that each server of the ensemble answers, with a version that Kafka 3.9 supports."""
     if not facts.ensemble:
-        return unknown(["no server of an ensemble is known"], SEE_ZOOKEEPER)
+        return missing_data("no server of an ensemble is known", fix=SEE_ZOOKEEPER)
     bad, told = [], []
     for server in facts.ensemble:
         if isinstance(server.version, Unknown):
@@ -53,28 +44,28 @@ def zookeeper_ensemble(facts: Facts) -> Finding:
             " answer srvr (4lw.commands.whitelist): ZooKeeper must last until the migration is"
             " finalized"
         )
-        return warned("the ensemble is not all there, or does not tell", bad, fix)
-    return passed("; ".join(told))
+        return warned("the ensemble is not all there, or does not tell", *bad, fix=fix)
+    return satisfied("; ".join(told))
 
 
 def znode_payloads(facts: Facts) -> Finding:
     """Check that the znodes that the copy reads are JSON as Kafka writes it."""
     if isinstance(facts.zookeeper, Unknown):
-        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     if facts.zookeeper.unreadable:
         lines = [f"{path}: {why}" for path, why in facts.zookeeper.unreadable]
         fix = (
             "look at these znodes (zookeeper-shell get) and at who wrote them. The copy stops on"
             " them, or takes such a topic for one without partitions"
         )
-        return failed(f"znodes that are not what Kafka writes: {len(lines)}", lines, fix)
-    return passed("every znode that was read is as Kafka writes it")
+        return violated(f"znodes that are not what Kafka writes: {len(lines)}", *lines, fix=fix)
+    return satisfied("every znode that was read is as Kafka writes it")
 
 
 def zookeeper_acl(facts: Facts) -> Finding:
     """Check that the controllers will be authorized to write to ZooKeeper."""
     if isinstance(facts.zookeeper, Unknown):
-        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     found = [f"{path} is not open to everyone" for path in facts.zookeeper.restricted]
     found += [
         f"broker {broker.id}: zookeeper.set.acl=true"
@@ -86,8 +77,8 @@ def zookeeper_acl(facts: Facts) -> Finding:
             "give the controllers the brokers' own way into ZooKeeper (the same JAAS login or TLS"
             " identity, and zookeeper.set.acl); otherwise the takeover ends in NoAuth"
         )
-        return warned("ZooKeeper's ACLs are restricted", found, fix)
-    return passed("ZooKeeper's ACLs let anyone write, the controllers too")
+        return warned("ZooKeeper's ACLs are restricted", *found, fix=fix)
+    return satisfied("ZooKeeper's ACLs let anyone write, the controllers too")
 
 
 def zookeeper_lock(facts: Facts) -> Finding:
@@ -95,17 +86,17 @@ def zookeeper_lock(facts: Facts) -> Finding:
     if facts.zookeeper_connect is None:
         return skipped("no ZooKeeper is configured, so no lock is written there")
     if facts.zookeeper_identity:
-        return passed("/kraftgate is writable by the configured identity only")
+        return satisfied("/kraftgate is writable by the configured identity only")
     return skipped(
         "Kraftgate does not authenticate to ZooKeeper: any client can change its lock, /kraftgate",
-        "set `security` of `zookeeper` to a user or a certificate, if the ensemble supports it",
+        fix="set `security` of `zookeeper` to a user or a certificate, if the ensemble supports it",
     )
 
 
 def dynamic_secrets(facts: Facts) -> Finding:
     """Check that /config/brokers has no encrypted value that the controllers could not read."""
     if isinstance(facts.zookeeper, Unknown):
-        return unknown([facts.zookeeper.why], SEE_ZOOKEEPER)
+        return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     found = [
         f"{path}: {key}"
         for path, keys in sorted(facts.zookeeper.dynamic_keys.items())
@@ -114,8 +105,8 @@ def dynamic_secrets(facts: Facts) -> Finding:
     ]
     if facts.zookeeper.closed:
         lines = [f"{path}: {why}" for path, why in facts.zookeeper.closed]
-        return unknown(
-            lines, "give Kraftgate the brokers' way into ZooKeeper (`security`), or look there"
+        return missing_data(
+            *lines, fix="give Kraftgate the brokers' way into ZooKeeper (`security`), or look there"
         )
     if not found:
         return skipped("no secret was set dynamically")
@@ -123,15 +114,17 @@ def dynamic_secrets(facts: Facts) -> Finding:
         not isinstance(one.settings, Unknown) and one.settings.get("password.encoder.secret")
         for one in facts.answering
     ):
-        return passed(f"{len(found)} encrypted values, and the controllers have a secret for them")
+        return satisfied(
+            f"{len(found)} encrypted values, and the controllers have a secret for them"
+        )
     fix = "give the controllers the brokers' password.encoder.secret: the copy decrypts with it"
-    return warned("secrets were set dynamically and lie encrypted in ZooKeeper", found, fix)
+    return warned("secrets were set dynamically and lie encrypted in ZooKeeper", *found, fix=fix)
 
 
 def zookeeper_connect_agrees(facts: Facts) -> Finding:
     """Check that brokers, controllers and the configuration name one ensemble and one chroot."""
     if facts.zookeeper_connect is None:
-        return unknown(["zookeeper.connect in the configuration"], SEE_ZOOKEEPER)
+        return missing_data("zookeeper.connect in the configuration", fix=SEE_ZOOKEEPER)
     ours = _chroot(facts.zookeeper_connect)
     named = list(_named(facts))
     wrong = [f"{who}: {text}" for who, text in named if _chroot(text) != ours]
@@ -140,14 +133,16 @@ def zookeeper_connect_agrees(facts: Facts) -> Finding:
             "give controllers and brokers the same zookeeper.connect, chroot included: a quorum"
             " that looks elsewhere copies another cluster, or nothing"
         )
-        return failed(f"another chroot than {ours or '/'} is named", wrong, fix)
+        return violated(f"another chroot than {ours or '/'} is named", *wrong, fix=fix)
     if not named:
-        return unknown(["zookeeper.connect of the brokers"], "grant DESCRIBE_CONFIGS on CLUSTER")
+        return missing_data(
+            "zookeeper.connect of the brokers", fix="grant DESCRIBE_CONFIGS on CLUSTER"
+        )
     others = [f"{who}: {text}" for who, text in named if _hosts(text) != _hosts(named[0][1])]
     if others:
         fix = "see that all of these are servers of the same ensemble"
-        return warned("ZooKeeper's servers are named differently", others, fix)
-    return passed(f"{len(named)} brokers and controllers name the chroot {ours or '/'}")
+        return warned("ZooKeeper's servers are named differently", *others, fix=fix)
+    return satisfied(f"{len(named)} brokers and controllers name the chroot {ours or '/'}")
 
 
 def _named(facts: Facts) -> Iterator[tuple[str, str]]:

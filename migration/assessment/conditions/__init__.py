@@ -8,7 +8,6 @@ from migration.assessment.conditions.condition import (
     judge_all,
 )
 from migration.assessment.conditions.parse import external, known, parse
-from migration.assessment.conditions.verdict import DataSource, Finding, Verdict, verdict_of
 from migration.assessment.conditions.view import (
     BlockingCheck,
     PreflightSeen,
@@ -17,6 +16,8 @@ from migration.assessment.conditions.view import (
     TopicsSeen,
     View,
 )
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding, Verdict, verdict_of
 
 __all__ = [
     "BlockingCheck",

@@ -7,10 +7,9 @@ no topics then, or outdated ones. This is only assumed while ZooKeeper itself sh
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from migration.assessment.conditions.condition import Answer
-from migration.assessment.conditions.verdict import Verdict
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import SOURCE_WORDS, DataSource
+from migration.assessment.finding import Finding, unknown
 from migration.assessment.hazards.dual_write import unheard
 from migration.assessment.hazards.hazard import Action, HazardKind
 from migration.comparison.result import Compared
@@ -24,27 +23,7 @@ FOLLOWED: Final = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG
 _BEFORE_THE_COPY: Final = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.COPYING)
 
 
-def satisfied(reason: str, *evidence: str, counted: int = 0) -> Answer:
-    """Return an answer: the condition holds."""
-    return Answer(verdict=Verdict.SATISFIED, reason=reason, evidence=evidence, counted=counted)
-
-
-def waiting(reason: str, *evidence: str, counted: int = 0) -> Answer:
-    """Return an answer: the condition will hold without an operator, or by the step."""
-    return Answer(verdict=Verdict.WAITING, reason=reason, evidence=evidence, counted=counted)
-
-
-def violated(reason: str, *evidence: str, counted: int = 0) -> Answer:
-    """Return an answer: the condition needs an operator."""
-    return Answer(verdict=Verdict.VIOLATED, reason=reason, evidence=evidence, counted=counted)
-
-
-def unknown(reason: str, *evidence: str, counted: int = 0) -> Answer:
-    """Return an answer: it is unknown whether the condition holds."""
-    return Answer(verdict=Verdict.UNKNOWN, reason=reason, evidence=evidence, counted=counted)
-
-
-def not_known(view: View, *sources: DataSource) -> Answer | None:
+def not_known(view: View, *sources: DataSource) -> Finding | None:
     """Return which of these sources are not current; None: all are, and each has data."""
     reasons = reasons_not_known(view, sources)
     return unknown("; ".join(reasons)) if reasons else None
@@ -96,7 +75,7 @@ def is_log_past(view: View) -> bool:
     return zookeeper_rules(view) and seen is not None and seen.migration is None
 
 
-def ruler_not_known(view: View) -> Answer | None:
+def ruler_not_known(view: View) -> Finding | None:
     """Return that the active controller is unknown; None: known, or ZooKeeper was never read.
 
     A broker in ZooKeeper mode was the controller when ZooKeeper was last read: later data of the
@@ -110,7 +89,7 @@ def ruler_not_known(view: View) -> Answer | None:
     return not_known(view, DataSource.ZOOKEEPER)
 
 
-def brokers_alone_not_known(view: View) -> Answer | None:
+def brokers_alone_not_known(view: View) -> Finding | None:
     """Return why the brokers' answers alone do not show the partitions' state; None: they do.
 
     They do while ZooKeeper shows that one of the brokers is the controller.
@@ -217,7 +196,7 @@ def unread(compared: Compared) -> tuple[str, ...]:
     return tuple(f"{path}: {why}" for path, why in compared.unread)
 
 
-def brokers_not_known(view: View) -> Answer | None:
+def brokers_not_known(view: View) -> Finding | None:
     """Return why the set of brokers is unknown; None: it is known."""
     kept = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER)
     return not_known(view, *(each for each in kept if in_use(view, each)))

@@ -11,15 +11,12 @@ from migration.assessment.conditions.authority import (
     in_use,
     not_known,
     ruler_not_known,
-    satisfied,
-    unknown,
-    waiting,
     zookeeper_of,
 )
-from migration.assessment.conditions.condition import Answer
 from migration.assessment.conditions.kind import Kind
-from migration.assessment.conditions.verdict import DataSource
 from migration.assessment.conditions.view import View
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding, satisfied, unknown, waiting
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.versions import name_of
 
@@ -28,7 +25,7 @@ _ZOOKEEPER: Final = DataSource.ZOOKEEPER
 _SETTINGS: Final = DataSource.SETTINGS
 
 
-def _broker_mode(view: View, broker: int, text: str) -> Answer:
+def _broker_mode(view: View, broker: int, text: str) -> Finding:
     mode = Mode(text)
     if mode is Mode.ZOOKEEPER:
         return _in_zookeeper_mode(view, [broker])
@@ -48,7 +45,7 @@ def _registration(broker: BrokerSummary) -> tuple[str, ...]:
     return (f"registered at metadata offset {broker.registered_offset}, epoch {broker.epoch}",)
 
 
-def _all_brokers(view: View, text: str) -> Answer:
+def _all_brokers(view: View, text: str) -> Finding:
     mode = Mode(text)
     if (unseen := brokers_not_known(view)) is not None:
         return unseen
@@ -67,7 +64,7 @@ def _all_brokers(view: View, text: str) -> Answer:
     return satisfied(f"all in {mode} mode: {ids(known)}")
 
 
-def _in_zookeeper_mode(view: View, brokers: list[int]) -> Answer:
+def _in_zookeeper_mode(view: View, brokers: list[int]) -> Finding:
     """Evaluate the brokers' own settings: `/brokers/ids` is the same in migration mode.
 
     The metadata log cannot show it, because a broker that leaves the migration stays registered
@@ -96,7 +93,7 @@ def _in_zookeeper_mode(view: View, brokers: list[int]) -> Answer:
     return satisfied(f"in zookeeper mode, and in /brokers/ids: {ids(brokers)}")
 
 
-def _no_zookeeper_broker(view: View) -> Answer:
+def _no_zookeeper_broker(view: View) -> Finding:
     sources = (_LOG, _ZOOKEEPER) if in_use(view, _ZOOKEEPER) else (_LOG,)
     if (unseen := not_known(view, *sources)) is not None:
         return unseen
@@ -127,7 +124,7 @@ def _left_in_zookeeper(view: View) -> list[int]:
     )
 
 
-def _no_kraft_broker(view: View) -> Answer:
+def _no_kraft_broker(view: View) -> Finding:
     """Evaluate the brokers' own settings and the metadata log.
 
     A registration in KRaft mode counts even if the log is no longer followed: a rollback leads
@@ -153,7 +150,7 @@ def _no_kraft_broker(view: View) -> Answer:
     return satisfied(f"not in kraft mode: {ids(list(told))}")
 
 
-def _broker_supports(view: View, broker: int, wanted: int) -> Answer:
+def _broker_supports(view: View, broker: int, wanted: int) -> Finding:
     if (unseen := not_known(view, _LOG)) is not None:
         return unseen
     found = broker_of(view, broker)
@@ -166,7 +163,7 @@ def _broker_supports(view: View, broker: int, wanted: int) -> Answer:
     return satisfied(told, *evidence) if found.supports >= wanted else waiting(told, *evidence)
 
 
-def _broker_unfenced(view: View, broker: int) -> Answer:
+def _broker_unfenced(view: View, broker: int) -> Finding:
     if (unseen := ruler_not_known(view)) is not None:
         return unseen
     if not in_use(view, _LOG):
@@ -181,7 +178,7 @@ def _broker_unfenced(view: View, broker: int) -> Answer:
     return satisfied(f"broker {broker} is unfenced", *_registration(found))
 
 
-def _up_in_zookeeper(view: View, broker: int) -> Answer:
+def _up_in_zookeeper(view: View, broker: int) -> Finding:
     """Evaluate /brokers/ids: without a KRaft controller each broker there counts as unfenced."""
     zookeeper = zookeeper_of(view)
     if zookeeper is not None and broker in zookeeper.brokers:
@@ -189,7 +186,7 @@ def _up_in_zookeeper(view: View, broker: int) -> Answer:
     return waiting(f"not in /brokers/ids: broker {broker}")
 
 
-def _no_broker_fenced(view: View) -> Answer:
+def _no_broker_fenced(view: View) -> Finding:
     if (unseen := not_known(view, _LOG)) is not None:
         return unseen
     registered = [each for each in view.summary.brokers if each.epoch is not None]

@@ -2,19 +2,11 @@
 
 from typing import Final
 
-from migration.assessment.conditions.authority import (
-    count,
-    not_known,
-    satisfied,
-    unknown,
-    unread,
-    violated,
-    waiting,
-)
-from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions.authority import count, not_known, unread
 from migration.assessment.conditions.kind import Kind
-from migration.assessment.conditions.verdict import DataSource
 from migration.assessment.conditions.view import View
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
 from migration.comparison.differences import Difference
 from migration.comparison.result import Compared
 from migration.values.durations import duration_text
@@ -27,19 +19,19 @@ _ZOOKEEPER: Final = DataSource.ZOOKEEPER
 _DISKS: Final = DataSource.LOG_DIRS
 
 
-def _content_equal(view: View) -> Answer:
+def _content_equal(view: View) -> Finding:
     if (unseen := not_known(view, _LOG, _ZOOKEEPER)) is not None:
         return unseen
     return _equal(view, view.summary.content, "ZooKeeper's content")
 
 
-def _disks_agree(view: View) -> Answer:
+def _disks_agree(view: View) -> Finding:
     if (unseen := not_known(view, _LOG, _DISKS)) is not None:
         return unseen
     return _equal(view, view.summary.places, "what lies on the disks")
 
 
-def _equal(view: View, compared: Compared, what: str) -> Answer:
+def _equal(view: View, compared: Compared, what: str) -> Finding:
     if compared.at_ms is None:
         return unknown(f"{what} was not compared with the metadata log yet")
     if view.now_ms - compared.at_ms > COMPARED_MS_MAX:

@@ -1,11 +1,11 @@
 """A condition, and the documentation of each kind of condition."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from migration.assessment.conditions.verdict import DataSource, Finding, Verdict
 from migration.assessment.conditions.view import View
-from migration.values.evidence import bounded, total_of
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding
 
 
 class ConditionError(ValueError):
@@ -28,21 +28,7 @@ class ConditionDoc:
     sources: frozenset[DataSource]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """A rule's result: a finding without the condition's name, with unbounded evidence.
-
-    Attributes:
-        counted: number of facts; 0: all of them are in `evidence`.
-    """
-
-    verdict: Verdict
-    reason: str
-    evidence: tuple[str, ...] = ()
-    counted: int = 0
-
-
-Rule = Callable[[View], Answer]
+Rule = Callable[[View], Finding]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +53,7 @@ class Condition:
 
     def judge(self, view: View) -> Finding:
         """Evaluate the condition on the known data of the cluster."""
-        answer = self.rule(view)
-        return Finding(
-            condition=self.text,
-            verdict=answer.verdict,
-            reason=answer.reason,
-            evidence=bounded(answer.evidence, answer.counted),
-            broker=self.broker,
-            evidence_total=total_of(answer.evidence, answer.counted),
-        )
+        return replace(self.rule(view), condition=self.text, broker=self.broker)
 
 
 def judge_all(conditions: Iterable[Condition], view: View) -> tuple[Finding, ...]:

@@ -3,18 +3,11 @@
 from typing import Final
 
 from migration.assessment.conditions.arguments import CONTROLLER, COUNT, one_of
-from migration.assessment.conditions.authority import (
-    count,
-    not_known,
-    satisfied,
-    unknown,
-    violated,
-    waiting,
-)
-from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions.authority import count, not_known
 from migration.assessment.conditions.kind import Kind
-from migration.assessment.conditions.verdict import DataSource
 from migration.assessment.conditions.view import QuorumSeen, View
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
 from migration.image.summary import ControllerSummary
 from migration.observed.probed import Voter
 from migration.values.durations import duration_text
@@ -25,7 +18,7 @@ _LOG: Final = DataSource.METADATA_LOG
 _QUORUM: Final = DataSource.QUORUM
 
 
-def _quorum_healthy(view: View) -> Answer:
+def _quorum_healthy(view: View) -> Finding:
     if (unseen := not_known(view, _QUORUM)) is not None:
         return unseen
     quorum = view.quorum
@@ -62,7 +55,7 @@ def _unanswered(quorum: QuorumSeen) -> list[str]:
     return [*refused, *(f"{endpoint}: {why}" for endpoint, why in quorum.silent.items())]
 
 
-def _controllers_stopped(view: View) -> Answer:
+def _controllers_stopped(view: View) -> Finding:
     """Evaluate only received answers: an unreachable host may still run a controller."""
     if (unseen := not_known(view, _QUORUM)) is not None:
         return unseen
@@ -77,7 +70,7 @@ def _controllers_stopped(view: View) -> Answer:
     return satisfied(told)
 
 
-def _controllers_registered(view: View, wanted: int) -> Answer:
+def _controllers_registered(view: View, wanted: int) -> Finding:
     if (unseen := not_known(view, _LOG)) is not None:
         return unseen
     found = view.summary.controllers
@@ -89,7 +82,7 @@ def _controllers_registered(view: View, wanted: int) -> Answer:
     return satisfied(told, *evidence) if len(found) >= wanted else waiting(told, *evidence)
 
 
-def _controller_mode(view: View, controller: int, mode: str) -> Answer:
+def _controller_mode(view: View, controller: int, mode: str) -> Finding:
     if (unseen := not_known(view, _LOG)) is not None:
         return unseen
     known = view.summary.controllers
@@ -115,7 +108,7 @@ def _registration(controller: ControllerSummary) -> str:
     )
 
 
-def _controller_caught_up(view: View, controller: int) -> Answer:
+def _controller_caught_up(view: View, controller: int) -> Finding:
     if (unseen := not_known(view, _QUORUM)) is not None:
         return unseen
     quorum = view.quorum

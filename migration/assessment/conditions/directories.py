@@ -10,15 +10,11 @@ from migration.assessment.conditions.authority import (
     count,
     ids,
     not_known,
-    satisfied,
-    unknown,
-    violated,
-    waiting,
 )
-from migration.assessment.conditions.condition import Answer
 from migration.assessment.conditions.kind import Kind
-from migration.assessment.conditions.verdict import DataSource, Verdict
 from migration.assessment.conditions.view import View
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting
 from migration.image.holds import is_stalled
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import ReplicaState
@@ -30,7 +26,7 @@ _PENDING: Final = (ReplicaState.MIGRATING, ReplicaState.UNASSIGNED)
 _GONE: Final = (ReplicaState.OFFLINE, ReplicaState.LOST)
 
 
-def _assignments_complete(view: View, broker: int) -> Answer:
+def _assignments_complete(view: View, broker: int) -> Finding:
     if (unseen := not_known(view, _LOG)) is not None:
         return unseen
     found = broker_of(view, broker)
@@ -46,7 +42,7 @@ def _assignments_complete(view: View, broker: int) -> Answer:
     return satisfied(told, count(sum(found.replicas.values()), "replica"), *_gone(found))
 
 
-def _pending(view: View, broker: BrokerSummary) -> Answer:
+def _pending(view: View, broker: BrokerSummary) -> Finding:
     evidence = [f"{broker.replicas[each]} {each}" for each in _PENDING if broker.replicas[each]]
     told = f"broker {broker.id} has {count(broker.pending, 'replica')} without a directory"
     if is_stalled(broker, view.now_ms, view.stall_after_ms):
@@ -62,15 +58,15 @@ def _gone(broker: BrokerSummary) -> list[str]:
     ]
 
 
-def _nothing_held(view: View) -> Answer:
+def _nothing_held(view: View) -> Finding:
     return _not_held(view, None)
 
 
-def _nothing_held_but(view: View, broker: int) -> Answer:
+def _nothing_held_but(view: View, broker: int) -> Finding:
     return _not_held(view, broker)
 
 
-def _not_held(view: View, but: int | None) -> Answer:
+def _not_held(view: View, but: int | None) -> Finding:
     if (unseen := not_known(view, _LOG)) is not None:
         return unseen
     if not view.summary.brokers:
@@ -86,7 +82,7 @@ def _not_held(view: View, but: int | None) -> Answer:
     return violated(named, *lines) if stalled else waiting(named, *lines)
 
 
-def _log_dirs_online(view: View, broker: int | None = None) -> Answer:
+def _log_dirs_online(view: View, broker: int | None = None) -> Finding:
     """Report bad directories even if other data is unknown; good ones need current data."""
     disks = view.summary.disks
     known = {each.id: each for each in view.summary.brokers}
@@ -147,7 +143,7 @@ def _untold(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
                 yield f"broker {broker}: {each.path} is told with error code {each.error}"
 
 
-def _log_dirs_registered(view: View, broker: int, wanted: int) -> Answer:
+def _log_dirs_registered(view: View, broker: int, wanted: int) -> Finding:
     if (unseen := not_known(view, _LOG)) is not None:
         return unseen
     found = broker_of(view, broker)

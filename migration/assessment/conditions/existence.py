@@ -1,10 +1,10 @@
 """Whether a condition's broker or controller exists."""
 
-from migration.assessment.conditions.authority import brokers_not_known, not_known, unknown, waiting
-from migration.assessment.conditions.condition import Answer, Condition
-from migration.assessment.conditions.verdict import Verdict
+from migration.assessment.conditions.authority import brokers_not_known, not_known
+from migration.assessment.conditions.condition import Condition
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding, Verdict, unknown, waiting
 from migration.image.known_ids import known_brokers, known_controllers, no_such
 
 
@@ -28,7 +28,7 @@ def absent_broker(broker: int, view: View) -> str | None:
     return no_such("broker", broker, view.summary.cluster, known)
 
 
-def of_a_broker(view: View, broker: int, answer: Answer) -> Answer:
+def of_a_broker(view: View, broker: int, answer: Finding) -> Finding:
     """Limit an answer about one broker by the broker's existence.
 
     No condition holds for a broker that no source has. While the sources that would have it are not

@@ -5,20 +5,11 @@ from datetime import timedelta
 from typing import Final
 
 from migration.assessment.conditions.arguments import BROKER, DURATION, one_of
-from migration.assessment.conditions.authority import (
-    FOLLOWED,
-    count,
-    hazards_not_known,
-    not_known,
-    satisfied,
-    unknown,
-    violated,
-    waiting,
-)
-from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions.authority import FOLLOWED, count, hazards_not_known, not_known
 from migration.assessment.conditions.kind import Kind
-from migration.assessment.conditions.verdict import DataSource
 from migration.assessment.conditions.view import View
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.values.durations import format_duration
 from migration.values.timestamps import iso
@@ -30,7 +21,7 @@ _SUBJECT: Final = one_of(
 )
 
 
-def _no_hazard(view: View, subject: str, broker: int | None = None) -> Answer:
+def _no_hazard(view: View, subject: str, broker: int | None = None) -> Finding:
     """Evaluate the hazards; a known one is reported even if other data is unknown."""
     found = [each for each in view.hazards if _concerns(each, subject, broker)]
     lasting = [each for each in found if each.kind not in _PASSING]
@@ -51,15 +42,15 @@ def _concerns(hazard: Hazard, subject: str, broker: int | None) -> bool:
     return broker is None or hazard.broker in (None, broker)
 
 
-def _told(answer: Callable[..., Answer], found: list[Hazard]) -> Answer:
-    """Answer with the remedy and the other hazards first: a hazard may have many facts."""
+def _told(answer: Callable[..., Finding], found: list[Hazard]) -> Finding:
+    """Return the remedy and the other hazards first: a hazard may have many facts."""
     first = found[0]
     lines = [f"way out: {first.way_out}", *(f"also: {each.text}" for each in found[1:])]
     counted = len(lines) + first.evidence_total
     return answer(first.text, *lines, *first.evidence, counted=counted)
 
 
-def _preflight_passed(view: View) -> Answer:
+def _preflight_passed(view: View) -> Finding:
     if (unseen := not_known(view, DataSource.PREFLIGHT)) is not None:
         return unseen
     seen = view.preflight
@@ -72,7 +63,7 @@ def _preflight_passed(view: View) -> Answer:
     return satisfied(f"none of {count(seen.checks, 'check')} blocks")
 
 
-def _soak(view: View, duration: timedelta) -> Answer:
+def _soak(view: View, duration: timedelta) -> Finding:
     if all(each in view.not_current for each in FOLLOWED):
         return unknown("nothing is being observed")
     since = view.satisfied_since_ms

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Concatenate, TypeAlias
 
-from migration.assessment.conditions.condition import Answer, ConditionDoc
-from migration.assessment.conditions.verdict import DataSource
+from migration.assessment.conditions.condition import ConditionDoc
 from migration.assessment.conditions.view import View
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding
 
 
 class Refused(ValueError):
@@ -42,7 +43,7 @@ class Parameter:
     text: Callable[[object], str] = str
 
 
-KindRule: TypeAlias = Callable[Concatenate[View, ...], Answer]
+KindRule: TypeAlias = Callable[Concatenate[View, ...], Finding]
 """Takes the view and the arguments' values; an omitted argument is not passed."""
 
 

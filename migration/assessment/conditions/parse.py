@@ -16,17 +16,12 @@ from migration.assessment.conditions import (
     replication,
     zookeeper,
 )
-from migration.assessment.conditions.authority import unknown
-from migration.assessment.conditions.condition import (
-    Answer,
-    Condition,
-    ConditionDoc,
-    ConditionError,
-)
+from migration.assessment.conditions.condition import Condition, ConditionDoc, ConditionError
 from migration.assessment.conditions.existence import of_a_broker
 from migration.assessment.conditions.kind import Kind, Refused
-from migration.assessment.conditions.verdict import DataSource
 from migration.assessment.conditions.view import View
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding, finding, unknown
 from migration.image.summary import Phase
 from migration.values.nearest import did_you_mean
 
@@ -128,7 +123,7 @@ def _refused(kind: Kind, argument: str, error: Refused) -> str:
     return f"`{kind.name}` {error}{example}"
 
 
-def _judge(kind: Kind, values: tuple[object, ...], broker: int | None, view: View) -> Answer:
+def _judge(kind: Kind, values: tuple[object, ...], broker: int | None, view: View) -> Finding:
     answer = kind.rule(view, *values)
     return answer if broker is None else of_a_broker(view, broker, answer)
 
@@ -136,12 +131,12 @@ def _judge(kind: Kind, values: tuple[object, ...], broker: int | None, view: Vie
 def external(name: str) -> Condition:
     """Return a condition that is evaluated elsewhere; the view has its result under this name."""
 
-    def rule(view: View) -> Answer:
+    def rule(view: View) -> Finding:
         if DataSource.EXTERNAL in view.not_current:
             return unknown(view.not_current[DataSource.EXTERNAL])
         found = view.external.get(name)
         if found is None:
             return unknown(f"`{name}` has not been evaluated yet")
-        return Answer(verdict=found.verdict, reason=found.reason, evidence=found.evidence)
+        return finding(found.verdict, found.reason, found.evidence)
 
     return Condition(text=name, name=name, needs=frozenset({DataSource.EXTERNAL}), rule=rule)

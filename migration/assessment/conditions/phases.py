@@ -3,18 +3,11 @@
 from typing import Final
 
 from migration.assessment.conditions.arguments import LEVEL, OFFSET, one_of
-from migration.assessment.conditions.authority import (
-    not_known,
-    satisfied,
-    violated,
-    waiting,
-    zookeeper_of,
-    zookeeper_rules,
-)
-from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions.authority import not_known, zookeeper_of, zookeeper_rules
 from migration.assessment.conditions.kind import Kind
-from migration.assessment.conditions.verdict import DataSource
 from migration.assessment.conditions.view import View
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding, satisfied, violated, waiting
 from migration.image.summary import WAY, Phase
 from migration.metadata.versions import name_of
 
@@ -24,7 +17,7 @@ _TWO_WAY: Final = (Phase.HYBRID, Phase.DUAL_WRITE)
 PHASE: Final = one_of(*map(str, Phase), name="PHASE")
 
 
-def _not_seen(view: View, wanted: Phase) -> Answer | None:
+def _not_seen(view: View, wanted: Phase) -> Finding | None:
     if wanted is not Phase.ROLLED_BACK:
         return not_known(view, _LOG)
     # Only ZooKeeper can show this phase, and the log's controllers may be gone by then.
@@ -33,7 +26,7 @@ def _not_seen(view: View, wanted: Phase) -> Answer | None:
     return not_known(view, _LOG, _ZOOKEEPER)
 
 
-def _phase(view: View, text: str) -> Answer:
+def _phase(view: View, text: str) -> Finding:
     wanted, now = Phase(text), view.summary.phase
     if (unseen := _not_seen(view, wanted)) is not None:
         return unseen
@@ -42,7 +35,7 @@ def _phase(view: View, text: str) -> Answer:
     return _is_or_will_be(wanted, now)
 
 
-def _phase_is(view: View, text: str) -> Answer:
+def _phase_is(view: View, text: str) -> Finding:
     wanted, now = Phase(text), view.summary.phase
     if (unseen := _not_seen(view, wanted)) is not None:
         return unseen
@@ -51,7 +44,7 @@ def _phase_is(view: View, text: str) -> Answer:
     return _is_or_will_be(wanted, now)
 
 
-def _is_or_will_be(wanted: Phase, now: Phase) -> Answer:
+def _is_or_will_be(wanted: Phase, now: Phase) -> Finding:
     told = f"the phase is {now}"
     if wanted is now:
         return satisfied(told)
@@ -65,7 +58,7 @@ def _is_or_will_be(wanted: Phase, now: Phase) -> Answer:
     return violated(f"{told}: {why}")
 
 
-def _offset(view: View, wanted: int) -> Answer:
+def _offset(view: View, wanted: int) -> Finding:
     if (unseen := not_known(view, _LOG)) is not None:
         return unseen
     now = view.summary.metadata_offset
@@ -74,7 +67,7 @@ def _offset(view: View, wanted: int) -> Answer:
     return satisfied(told) if reached else waiting(told)
 
 
-def _metadata_version(view: View, wanted: int) -> Answer:
+def _metadata_version(view: View, wanted: int) -> Finding:
     if (unseen := not_known(view, _LOG)) is not None:
         return unseen
     level = view.summary.metadata_version
@@ -85,7 +78,7 @@ def _metadata_version(view: View, wanted: int) -> Answer:
     return satisfied(told, *evidence) if level >= wanted else waiting(told, *evidence)
 
 
-def _kraft_only(view: View) -> Answer:
+def _kraft_only(view: View) -> Finding:
     if (unseen := not_known(view, _LOG)) is not None:
         return unseen
     phase = view.summary.phase
@@ -93,7 +86,7 @@ def _kraft_only(view: View) -> Answer:
     return satisfied(told) if phase in (Phase.FINALIZED, Phase.KRAFT) else waiting(told)
 
 
-def _copied(view: View) -> Answer:
+def _copied(view: View) -> Finding:
     if (unseen := not_known(view, _LOG)) is not None:
         return unseen
     phase = view.summary.phase

@@ -16,23 +16,20 @@ from migration.assessment.conditions.authority import (
     log_has_topics,
     not_known,
     ruler_not_known,
-    satisfied,
-    unknown,
-    waiting,
     zookeeper_of,
     zookeeper_rules,
 )
-from migration.assessment.conditions.condition import Answer
 from migration.assessment.conditions.kind import Kind
-from migration.assessment.conditions.verdict import DataSource
 from migration.assessment.conditions.view import TopicsSeen, View
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding, satisfied, unknown, waiting
 
 _LOG: Final = DataSource.METADATA_LOG
 _ZOOKEEPER: Final = DataSource.ZOOKEEPER
 _TOPICS: Final = DataSource.TOPICS
 
 
-def _isr_full(view: View, broker: int | None = None) -> Answer:
+def _isr_full(view: View, broker: int | None = None) -> Finding:
     if (unseen := ruler_not_known(view)) is not None:
         return unseen
     logged = log_has_topics(view)
@@ -60,7 +57,7 @@ def _isr_full(view: View, broker: int | None = None) -> Answer:
     return satisfied(f"{whose} {isr}", f"{topics.partitions} partitions, by {' and '.join(who)}")
 
 
-def _untold(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -> Answer | None:
+def _untold(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -> Finding | None:
     """Return why the data does not suffice to evaluate the ISRs; None: it does."""
     summary = view.summary
     if not logged:
@@ -116,7 +113,7 @@ def _out_of_isr(broker: int, number: int) -> str:
     return f"broker {broker} is not in the ISR of {count(number, 'partition')}"
 
 
-def _no_reassignment(view: View) -> Answer:
+def _no_reassignment(view: View) -> Finding:
     if (unseen := ruler_not_known(view)) is not None:
         return unseen
     if log_has_topics(view):

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from migration.assessment.conditions.verdict import DataSource, Finding
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding
 from migration.assessment.hazards import Hazard, due
 from migration.image.summary import ClusterSummary, Mode
 from migration.observed.probed import Voter

@@ -3,19 +3,11 @@
 from typing import Final
 
 from migration.assessment.conditions.arguments import one_of
-from migration.assessment.conditions.authority import (
-    ids,
-    not_known,
-    satisfied,
-    unknown,
-    violated,
-    waiting,
-    zookeeper_of,
-)
-from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions.authority import ids, not_known, zookeeper_of
 from migration.assessment.conditions.kind import Kind
-from migration.assessment.conditions.verdict import DataSource
 from migration.assessment.conditions.view import View
+from migration.assessment.data_source import DataSource
+from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
 from migration.assessment.hazards.dual_write import silence, unheard, unwritable
 from migration.image.known_ids import member_brokers
 from migration.image.summary import Phase
@@ -30,7 +22,7 @@ _ZOOKEEPER: Final = DataSource.ZOOKEEPER
 _DISKS: Final = DataSource.LOG_DIRS
 
 
-def _seen(view: View, path: str | None = None) -> ZooKeeperImage | Answer:
+def _seen(view: View, path: str | None = None) -> ZooKeeperImage | Finding:
     """Return ZooKeeper's current image, or the answer why there is none."""
     if (unseen := not_known(view, _ZOOKEEPER)) is not None:
         return unseen
@@ -42,9 +34,9 @@ def _seen(view: View, path: str | None = None) -> ZooKeeperImage | Answer:
     return seen
 
 
-def _zookeeper_seen(view: View) -> Answer:
+def _zookeeper_seen(view: View) -> Finding:
     seen = _seen(view)
-    if isinstance(seen, Answer):
+    if isinstance(seen, Finding):
         return seen
     limits = view.limits.get(_ZOOKEEPER, ())
     if limits:
@@ -54,7 +46,7 @@ def _zookeeper_seen(view: View) -> Answer:
     return satisfied("every change of ZooKeeper is seen", f"by {seen.server}")
 
 
-def _missed(view: View, seen: ZooKeeperImage) -> Answer | None:
+def _missed(view: View, seen: ZooKeeperImage) -> Finding | None:
     """Return that a notification was missed, until each broker has described its disks since then.
 
     The notification reported that a log directory of a broker failed; only the disks show which
@@ -75,9 +67,9 @@ def _missed(view: View, seen: ZooKeeperImage) -> Answer | None:
     return unknown(f"{told}; log directories not described since: {ids(left)}")
 
 
-def _zk_controller(view: View, wanted: str) -> Answer:
+def _zk_controller(view: View, wanted: str) -> Finding:
     seen = _seen(view, CONTROLLER)
-    if isinstance(seen, Answer):
+    if isinstance(seen, Finding):
         return seen
     found = seen.controller
     if found is None:
@@ -90,9 +82,9 @@ def _zk_controller(view: View, wanted: str) -> Answer:
     return satisfied(told, evidence) if now == wanted else waiting(told, evidence)
 
 
-def _no_migration_znode(view: View) -> Answer:
+def _no_migration_znode(view: View) -> Finding:
     seen = _seen(view)
-    if isinstance(seen, Answer):
+    if isinstance(seen, Finding):
         return seen
     if MIGRATION in seen.unreadable:
         return waiting(f"/migration is there, and cannot be read: {seen.unreadable[MIGRATION]}")
@@ -105,11 +97,11 @@ def _no_migration_znode(view: View) -> Answer:
     )
 
 
-def _dual_write_alive(view: View) -> Answer:
+def _dual_write_alive(view: View) -> Finding:
     if (unseen := not_known(view, _LOG)) is not None:
         return unseen
     seen = _seen(view, MIGRATION)
-    if isinstance(seen, Answer):
+    if isinstance(seen, Finding):
         return seen
     phase = view.summary.phase
     if phase not in (Phase.HYBRID, Phase.DUAL_WRITE):

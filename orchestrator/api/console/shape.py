@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Ms: TypeAlias = Annotated[int, Field(description="ms since the epoch, UTC")]
 Lane: TypeAlias = Literal["metadata", "zookeeper", "disks", "jmx", "decisions"]
-Verdict: TypeAlias = Literal["satisfied", "waiting", "violated", "unknown"]
+Verdict: TypeAlias = Literal["satisfied", "waiting", "violated", "unknown", "skipped"]
 
 
 class Shape(BaseModel):

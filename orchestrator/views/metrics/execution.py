@@ -22,6 +22,7 @@ _CONDITIONS: Final = WALK.gauge(
     "checkpoint",
     "verdict",
 )
+_VERDICTS: Final = (Verdict.SATISFIED, Verdict.WAITING, Verdict.VIOLATED, Verdict.UNKNOWN)
 _ASKS: Final = WALK.gauge(
     "step_needs_decision",
     "Whether an operator must decide about the checkpoint's step.",
@@ -46,6 +47,6 @@ def tell_walk(into: Exposition, cluster: str, walk: WalkTold) -> None:
     entered = next((each.entered_ms for each in walk.places if each.id == walk.checkpoint), None)
     into.time(_ENTERED, entered, *at)
     verdicts = [each.verdict for each in walk.findings]
-    for verdict in Verdict:
+    for verdict in _VERDICTS:
         into.value(_CONDITIONS, verdicts.count(verdict), *at, verdict)
     into.value(_ASKS, walk.asks is not None, *at)

@@ -11,71 +11,94 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from migration.assessment.checks.result import Outcome, Result
+from migration.assessment.checks.check import Result
+from migration.assessment.finding import Finding, Verdict
+from migration.values.severity import Severity
 
+_FAIL, _UNKNOWN, _WARN, _PASS, _SKIPPED = "fail", "unknown", "warn", "pass", "skipped"
 _STYLE: Final = {
-    Outcome.FAIL: "bold red",
-    Outcome.UNKNOWN: "bold magenta",
-    Outcome.WARN: "bold yellow",
-    Outcome.PASS: "green",
-    Outcome.SKIPPED: "dim",
+    _FAIL: "bold red",
+    _UNKNOWN: "bold magenta",
+    _WARN: "bold yellow",
+    _PASS: "green",
+    _SKIPPED: "dim",
 }
 _TITLE: Final = {
-    Outcome.FAIL: "to be mended",
-    Outcome.UNKNOWN: "not known",
-    Outcome.WARN: "to be looked at",
-    Outcome.SKIPPED: "skipped",
-    Outcome.PASS: "passed",
+    _FAIL: "to be mended",
+    _UNKNOWN: "not known",
+    _WARN: "to be looked at",
+    _SKIPPED: "skipped",
+    _PASS: "passed",
 }
-_QUIET: Final = (Outcome.SKIPPED, Outcome.PASS)
 _INDENT: Final = 2
 
 
+def outcome_of(finding: Finding) -> str:
+    """Return the public word for a check's finding."""
+    match finding.verdict:
+        case Verdict.VIOLATED:
+            return worst_outcome(finding.severity)
+        case Verdict.SATISFIED:
+            return _PASS
+        case Verdict.SKIPPED:
+            return _SKIPPED
+        case _:
+            return _UNKNOWN
+
+
+def worst_outcome(worst: Severity | None) -> str:
+    """Return the public word for the result of all checks; `worst`: of `checks.run.overall`."""
+    if worst is None:
+        return _PASS
+    return _FAIL if worst is Severity.CRITICAL else _WARN
+
+
 def picture(
-    cluster: str, overall: Outcome, results: Sequence[Result], over: str | None = None
+    cluster: str, worst: Severity | None, results: Sequence[Result], over: str | None = None
 ) -> RenderableType:
     """Return one cluster's checks.
 
     `over`: why there is nothing to migrate, or None.
     """
     if over is not None:
-        return Text(f"{cluster}  preflight: {over}", style=_STYLE[Outcome.PASS], overflow="fold")
-    parts: list[RenderableType] = [_head(cluster, overall, results)]
+        return Text(f"{cluster}  preflight: {over}", style=_STYLE[_PASS], overflow="fold")
+    parts: list[RenderableType] = [_head(cluster, worst_outcome(worst), results)]
     depend = [one for one in results if one.is_consequence]
     results = [one for one in results if not one.is_consequence]
     blocking = [one for one in results if one.is_blocking]
     if blocking:
         parts += _loud("BLOCKS the migration window", blocking, "bold red")
-    for outcome in (Outcome.FAIL, Outcome.UNKNOWN, Outcome.WARN):
-        rest = [one for one in results if one.finding.outcome is outcome and not one.is_blocking]
+    for outcome in (_FAIL, _UNKNOWN, _WARN):
+        rest = [
+            one for one in results if outcome_of(one.finding) == outcome and not one.is_blocking
+        ]
         if rest:
             parts += _loud(_TITLE[outcome], rest, _STYLE[outcome])
     if depend:
         ids = ", ".join(one.check.id for one in depend)
         parts += [
             Text(""),
-            Text(f"not known because of the above ({len(depend)})", style=_STYLE[Outcome.UNKNOWN]),
+            Text(f"not known because of the above ({len(depend)})", style=_STYLE[_UNKNOWN]),
             Padding(Text(ids, overflow="fold"), (0, 0, 0, _INDENT)),
         ]
-    for outcome in _QUIET:
-        quiet = [one for one in results if one.finding.outcome is outcome]
+    for outcome in (_SKIPPED, _PASS):
+        quiet = [one for one in results if outcome_of(one.finding) == outcome]
         if quiet:
             parts += [Text(""), Text(f"{_TITLE[outcome]} ({len(quiet)})", style="bold")]
             parts.append(_lines(quiet))
     return Group(*parts)
 
 
-def _head(cluster: str, overall: Outcome, results: Sequence[Result]) -> Text:
+def _head(cluster: str, overall: str, results: Sequence[Result]) -> Text:
     head = Text(overflow="fold")
     head.append(cluster, style="bold")
     said = {
-        Outcome.FAIL: "  preflight: the window must not open",
-        Outcome.WARN: "  preflight: the window may open; look at the warnings",
+        _FAIL: "  preflight: the window must not open",
+        _WARN: "  preflight: the window may open; look at the warnings",
     }
     head.append(said.get(overall, "  preflight: the window may open"), style=_STYLE[overall])
-    counts = dict.fromkeys(Outcome, 0)
-    for one in results:
-        counts[one.finding.outcome] += 1
+    outcomes = [outcome_of(one.finding) for one in results]
+    counts = {each: outcomes.count(each) for each in _STYLE}
     told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
     head.append(f"  ({told})", style="dim")
     return head
@@ -86,9 +109,10 @@ def _loud(title: str, results: Sequence[Result], style: str) -> list[RenderableT
     for one in results:
         finding = one.finding
         line = Text(overflow="fold")
-        line.append(f"{finding.outcome:<7} ", style=_STYLE[finding.outcome])
+        outcome = outcome_of(finding)
+        line.append(f"{outcome:<7} ", style=_STYLE[outcome])
         line.append(one.check.id, style="bold")
-        line.append(f": {finding.summary}")
+        line.append(f": {finding.reason}")
         parts.append(Padding(line, (0, 0, 0, _INDENT)))
         parts.append(Padding(_Bullets(finding.evidence), (0, 0, 0, 2 * _INDENT)))
         if finding.fix:
@@ -120,6 +144,6 @@ def _lines(results: Sequence[Result]) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for one in results:
-        name = Text(f"  {one.check.id}", style=_STYLE[one.finding.outcome])
-        table.add_row(name, Text(one.finding.summary))
+        name = Text(f"  {one.check.id}", style=_STYLE[outcome_of(one.finding)])
+        table.add_row(name, Text(one.finding.reason))
     return table

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from migration.assessment.conditions import Condition, DataSource, Verdict, View
-from migration.assessment.conditions.condition import Answer
+from migration.assessment.conditions import Condition, DataSource, Finding, Verdict, View
 from migration.image.summary import Phase
 from orchestrator.audit.execution.state import Place
 from orchestrator.execution.judge import Judge
@@ -14,7 +13,7 @@ AT = Place(id="copy")
 
 
 class FakeFreshness:
-    """Answers when the test says so; what is asked and when is under test, not the asking."""
+    """Findings when the test says so; what is asked and when is under test, not the asking."""
 
     def __init__(self) -> None:
         self.wanted: list[int] = []
@@ -37,14 +36,14 @@ class FakeFreshness:
 def condition(name: str, *, reason: str = "so it is") -> Condition:
     """Holds while `name` is not among the view's brokers' hosts; a stand-in for any rule."""
 
-    def rule(view: View) -> Answer:
+    def rule(view: View) -> Finding:
         if name == "soak":
             since = view.satisfied_since_ms
             held = since is not None and view.now_ms - since >= 60_000
-            return Answer(verdict=Verdict.SATISFIED if held else Verdict.WAITING, reason="soak")
+            return Finding(verdict=Verdict.SATISFIED if held else Verdict.WAITING, reason="soak")
         bad = any(each.host == name for each in view.summary.brokers)
         verdict = Verdict.VIOLATED if bad else Verdict.SATISFIED
-        return Answer(verdict=verdict, reason=f"{reason} at {view.now_ms}" if bad else reason)
+        return Finding(verdict=verdict, reason=f"{reason} at {view.now_ms}" if bad else reason)
 
     return Condition(
         text=name, name=name, needs=frozenset({DataSource.LOG_DIRS}), rule=rule, broker=None

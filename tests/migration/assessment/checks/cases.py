@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from migration.assessment.checks.result import Outcome
 from migration.observed.probed import Facts, Unknown, ZooKeeperServer
 from tests.migration.assessment.checks.clusters import (
     BROKERS,
@@ -29,14 +28,14 @@ from tests.migration.assessment.checks.clusters import (
     zookeeper,
 )
 
-PASS, WARN, FAIL = Outcome.PASS, Outcome.WARN, Outcome.FAIL
-UNKNOWN, SKIPPED = Outcome.UNKNOWN, Outcome.SKIPPED
+PASS, WARN, FAIL = "pass", "warn", "fail"
+UNKNOWN, SKIPPED = "unknown", "skipped"
 
 
 class Case(NamedTuple):
     check: str
     facts: Facts
-    outcome: Outcome
+    outcome: str
     said: str = ""
 
 

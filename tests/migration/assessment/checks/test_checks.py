@@ -5,10 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from migration.assessment.checks.result import Check
+from migration.assessment.checks.check import Check
 from migration.assessment.checks.run import CHECKS, judge, overall
+from migration.assessment.finding import Verdict
 from migration.observed.probed import Facts, Partition, TopicPartition
 from migration.values.evidence import EVIDENCE_MAX, bounded
+from migration.values.severity import Severity
+from orchestrator.views.terminal.preflight import outcome_of
 from tests.migration.assessment.checks.cases import CASES, FAIL, OFFLINE, PASS, UNKNOWN, WARN, Case
 from tests.migration.assessment.checks.clusters import (
     BROKERS,
@@ -36,9 +39,9 @@ NEVER_UNKNOWN = {"authorizer-agrees", "directory-ids", "zookeeper-lock"}
 )
 def test_a_check_finds_what_is_there(case: Case) -> None:
     found = BY_ID[case.check].judge(case.facts)
-    assert found.outcome is case.outcome, found
-    assert case.said in "\n".join([found.summary, *found.evidence, found.fix])
-    if found.outcome in {FAIL, UNKNOWN, WARN}:
+    assert outcome_of(found) == case.outcome, found
+    assert case.said in "\n".join([found.reason, *found.evidence, found.fix])
+    if case.outcome in {FAIL, UNKNOWN, WARN}:
         assert found.evidence
         assert found.fix
 
@@ -69,7 +72,7 @@ def test_every_check_is_tried_in_every_way(check: Check) -> None:
     ],
 )
 def test_whatever_is_not_known_closes_the_gate(facts: Facts) -> None:
-    assert overall(judge(facts)) is FAIL
+    assert overall(judge(facts)) is Severity.CRITICAL
 
 
 def test_ids_are_stable_names() -> None:
@@ -79,8 +82,8 @@ def test_ids_are_stable_names() -> None:
 
 def test_a_cluster_that_is_well_passes_with_honest_warnings() -> None:
     results = judge(WELL)
-    assert overall(results) is WARN
-    assert [one.check.id for one in results if one.finding.outcome is WARN] == [
+    assert overall(results) is Severity.WARNING
+    assert [one.check.id for one in results if outcome_of(one.finding) == WARN] == [
         "replication-factor-one"
     ]
     assert not any(one.is_blocking for one in results)
@@ -95,7 +98,7 @@ def test_nothing_known_blocks_and_comes_first() -> None:
     nothing = Facts(cluster="prod")
     results = judge(nothing)
     assert nothing.nothing_reached
-    assert overall(results) is FAIL
+    assert overall(results) is Severity.CRITICAL
     assert results[0].is_blocking
     blocking = [one.is_blocking for one in results]
     assert blocking == sorted(blocking, reverse=True)
@@ -103,15 +106,15 @@ def test_nothing_known_blocks_and_comes_first() -> None:
 
 def test_a_check_that_does_not_block_warns_at_most() -> None:
     results = tuple(one for one in judge(no_zookeeper()) if not one.check.blocks)
-    assert any(one.finding.outcome is UNKNOWN for one in results)
-    assert overall(results) is WARN
+    assert any(one.finding.verdict is Verdict.UNKNOWN for one in results)
+    assert overall(results) is Severity.WARNING
 
 
 def test_what_is_wrong_stands_before_what_is_not_known() -> None:
     facts = replace(WELL, brokers=(replace(BROKERS[0], log_dirs=OFFLINE),
                                    replace(BROKERS[1], log_dirs=WHY)))  # fmt: skip
     found = BY_ID["log-dirs-online"].judge(facts)
-    assert found.outcome is FAIL
+    assert outcome_of(found) == FAIL
     assert found.evidence[1] == "not known: the directories of broker 2: b2:9092 refused"
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from migration.assessment.checks.phase import NOT_UNDER_WAY, OVER, UNDER_WAY, phase_told
-from migration.assessment.checks.result import Finding, Outcome
 from migration.assessment.checks.run import CHECKS, judge, overall
+from migration.assessment.finding import Finding, Verdict
 from migration.image.summary import Phase
 from migration.observed.probed import Facts, Unknown
 from orchestrator.cli import preflight as command
@@ -77,8 +77,8 @@ def test_after_the_migration_nothing_is_advised(
 ) -> None:
     facts = AT[phase]
     assert advice(facts).strip() == ""
-    assert overall(judge(facts)) is Outcome.PASS
-    assert {one.finding.summary for one in judge(facts)} == {OVER[phase]}
+    assert overall(judge(facts)) is None
+    assert {one.finding.reason for one in judge(facts)} == {OVER[phase]}
     gathered(facts)
     result = invoke(file)  # type: ignore[arg-type]
     assert result.exit_code == ExitCode.DONE
@@ -105,10 +105,10 @@ def test_while_it_is_under_way_nothing_is_to_be_formatted_or_deleted(phase: Phas
     for facts in (AT[phase], broken):
         said = advice(facts)
         assert [word for word in DESTRUCTIVE if word in said] == []
-    assert found(AT[phase], "metadata-version").outcome is Outcome.SKIPPED
+    assert found(AT[phase], "metadata-version").verdict is Verdict.SKIPPED
     # The disks count in every phase in which brokers are restarted.
     dead = replace(AT[phase], brokers=(replace(AT[phase].brokers[0], log_dirs=WHY),))
-    assert found(dead, "log-dirs-online").outcome is Outcome.UNKNOWN
+    assert found(dead, "log-dirs-online").verdict is Verdict.UNKNOWN
 
 
 @pytest.mark.parametrize("phase", [Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.ROLLED_BACK])
@@ -119,7 +119,7 @@ def test_before_the_migration_every_check_applies(phase: Phase) -> None:
 
 def test_after_a_roll_back_the_leftover_blocks_with_its_own_advice() -> None:
     stale = found(AT[Phase.ROLLED_BACK], "migration-znode-stale")
-    assert stale.outcome is Outcome.FAIL
+    assert stale.verdict is Verdict.VIOLATED
     assert "delete /migration" in stale.fix
 
 

@@ -185,7 +185,7 @@
 /**
  * @typedef {object} FindingTold
  * @property {string} condition
- * @property {"satisfied"|"waiting"|"violated"|"unknown"} verdict
+ * @property {"satisfied"|"waiting"|"violated"|"unknown"|"skipped"} verdict
  * @property {string} reason
  * @property {readonly (string)[]} evidence
  * @property {number|null} broker
@@ -261,7 +261,7 @@
  * @property {number} at_ms
  * @property {string} checkpoint
  * @property {"already"|"needs"|"opens_when"} part
- * @property {"satisfied"|"waiting"|"violated"|"unknown"} verdict
+ * @property {"satisfied"|"waiting"|"violated"|"unknown"|"skipped"} verdict
  * @property {readonly (FindingTold)[]} findings
  * @property {Record<string, unknown>} facts
  * @property {string} hash

@@ -1,42 +1,12 @@
-"""The result of a check, and the functions that make it: an outcome, its evidence, its remedy.
+"""A preflight check and its result. If a check blocks, an unknown result blocks like a failure."""
 
-`unknown` fails closed: if a check blocks, `unknown` blocks like a failure. Evidence is bounded, so
-that a cluster of ten thousand under-replicated partitions still fits a screen.
-"""
-
-import enum
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from migration.assessment.finding import Finding, Verdict, skipped, unknown
 from migration.observed.probed import Facts, Unknown
-from migration.values.evidence import bounded
-
-
-class Outcome(enum.StrEnum):
-    """The outcome of a check; the worst first."""
-
-    FAIL = "fail"
-    UNKNOWN = "unknown"
-    WARN = "warn"
-    PASS = "pass"  # noqa: S105 no password
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check.
-
-    Attributes:
-        summary: one sentence: the result, or why there is none.
-        evidence: short lines with ids, paths, values; bounded (`migration.values.evidence`).
-        fix: the remedy; "": none is needed.
-    """
-
-    outcome: Outcome
-    summary: str
-    evidence: tuple[str, ...] = ()
-    fix: str = ""
+from migration.values.severity import Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,38 +35,19 @@ class Result:
     @property
     def is_blocking(self) -> bool:
         """Whether the window must not open because of it."""
-        closed = self.finding.outcome in {Outcome.FAIL, Outcome.UNKNOWN}
-        return closed and self.check.blocks
+        if self.finding.verdict is Verdict.VIOLATED:
+            return self.check.blocks and self.finding.severity is Severity.CRITICAL
+        return self.check.blocks and self.finding.verdict is Verdict.UNKNOWN
 
     @property
     def is_consequence(self) -> bool:
         """Whether it is unknown only because another check is, to which its advice refers."""
-        return self.finding.outcome is Outcome.UNKNOWN and self.finding.fix.startswith("see ")
+        return self.finding.verdict is Verdict.UNKNOWN and self.finding.fix.startswith("see ")
 
 
-def passed(summary: str) -> Finding:
-    """Return a result: the requirement is met."""
-    return Finding(Outcome.PASS, summary)
-
-
-def warned(summary: str, evidence: Iterable[str], fix: str) -> Finding:
-    """Return a result: a problem that does not block the window."""
-    return Finding(Outcome.WARN, summary, bounded(tuple(evidence)), fix)
-
-
-def failed(summary: str, evidence: Iterable[str], fix: str) -> Finding:
-    """Return a result: the requirement is not met."""
-    return Finding(Outcome.FAIL, summary, bounded(tuple(evidence)), fix)
-
-
-def unknown(missing: Iterable[str], fix: str) -> Finding:
+def missing_data(*missing: str, fix: str) -> Finding:
     """Return a result: the check lacks data; `missing` describes the data."""
-    return Finding(Outcome.UNKNOWN, "it cannot be told", bounded(tuple(missing)), fix)
-
-
-def skipped(reason: str, fix: str = "") -> Finding:
-    """Return a result: there is nothing to check, or not yet."""
-    return Finding(Outcome.SKIPPED, reason, (), fix)
+    return unknown("it cannot be told", *missing, fix=fix)
 
 
 def worse_first(bad: list[str], missing: list[str]) -> list[str]:
@@ -124,7 +75,7 @@ SEE_ZOOKEEPER: Final = "see zookeeper-reachable: what it lacks is missing here"
 def no_brokers(facts: Facts) -> Finding | None:
     """Return that no broker returned data; None: one did."""
     if isinstance(facts.topics, Unknown):
-        return unknown([facts.topics.why], SEE_BROKERS)
+        return missing_data(facts.topics.why, fix=SEE_BROKERS)
     return None
 
 
