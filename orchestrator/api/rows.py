@@ -19,7 +19,7 @@ from migration.observed.jmx import JmxImage
 from migration.observed.source_status import SourceStatus, stale_ms
 from migration.values.severity import Severity
 from orchestrator.api.shape import Moment, Row
-from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import Stage
 from orchestrator.notify.notification import page_url
 from orchestrator.run.execution_status import WalkTold
@@ -192,7 +192,7 @@ class ExecutionRow(Row):
     execute: bool
     asks: str | None
     shown: str | None = Field(serialization_alias="do")
-    findings: tuple[Found, ...]
+    findings: tuple[RecordedFinding, ...]
     places: tuple[CheckpointRow, ...] = Field(serialization_alias="checkpoints")
     unexpected: tuple[UnexpectedRow, ...]
     at_ms: Moment = Field(serialization_alias="observed_at")

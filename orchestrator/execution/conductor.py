@@ -9,9 +9,9 @@ from typing import Final
 from migration.assessment.polled import NOT_POLLED, Polled
 from orchestrator.audit import AuditLog
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import RUNBOOKS, Body, Found
+from orchestrator.audit.execution.entries import RUNBOOKS, Body, RecordedFinding
 from orchestrator.audit.execution.running_step import Home
-from orchestrator.audit.execution.trail import Trail
+from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry, RunbookEntry
 from orchestrator.config.targets import ensemble_of
@@ -122,7 +122,7 @@ class _Walked:
             hooks = load_hooks(runbook.hooks, self._loaded.runbook)
             hooks.check_passed(os.environ)
         self._owner = Owner.myself(now_ms())
-        self._trail = Trail(log, entry.name)
+        self._trail = ExecutionTrail(log, entry.name)
         self.said = execution_status.read(self._home / execution_status.WALK_FILE)
         self._written = False
         with ExitStack() as made:
@@ -192,8 +192,8 @@ class _Walked:
     def _take_up(self, state_dir: Path, hooks: Hooks | None) -> None:
         """Begin an execution if there never was one, and record which orchestrator runs it."""
         _keep(state_dir / RUNBOOKS / f"{self._loaded.sha256}.yaml", self._loaded)
-        if self._trail.walk() is None:
-            began = entries.WalkBegan(
+        if self._trail.state() is None:
+            began = entries.ExecutionBegan(
                 runbook=self._loaded.runbook.name,
                 sha256=self._loaded.sha256,
                 by=this_person(),
@@ -214,7 +214,7 @@ class _Walked:
         self._tell(ended)
 
     def _tell(self, body: Body) -> None:
-        self._trail.tell(body, now_ms(), self._fence)
+        self._trail.append(body, now_ms(), self._fence)
 
     def _say(self, standing: Standing, at_ms: int) -> None:
         said = execution_status.told(
@@ -223,7 +223,7 @@ class _Walked:
             checkpoint=standing.stop,
             title=standing.title,
             holds=standing.holds,
-            findings=tuple(Found.of(each) for each in standing.findings),
+            findings=tuple(RecordedFinding.of(each) for each in standing.findings),
             people=standing.people,
             finalize_is_near=finalize_is_near(
                 self._loaded.runbook, standing.walk.path, standing.stop

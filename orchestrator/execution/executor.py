@@ -13,8 +13,8 @@ from typing import Final, Literal
 from migration.assessment.conditions import Condition, Finding, Verdict, View
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts
-from orchestrator.audit.execution.state import Place, Stage, Walk
-from orchestrator.audit.execution.trail import Trail
+from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
+from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.execution.approvals import basis, changed
 from orchestrator.execution.checkpoint_conditions import Conditions
 from orchestrator.execution.judge import Answer, Judge, Part
@@ -52,7 +52,7 @@ class Standing:
         people: how many people must approve the step before it begins; 0: none.
     """
 
-    walk: Walk
+    walk: ExecutionState
     stop: str | None = None
     title: str | None = None
     holds: tuple[str, ...] = ()
@@ -64,14 +64,14 @@ class Standing:
 class _Look:
     """The data of one tick, passed from rule to rule."""
 
-    walk: Walk
+    walk: ExecutionState
     stop: Stop
     view: View
     facts: JsonFacts
 
     @property
-    def place(self) -> Place:
-        return self.walk.place(self.stop.id)
+    def place(self) -> CheckpointState:
+        return self.walk.checkpoint(self.stop.id)
 
 
 class Walker:
@@ -79,14 +79,14 @@ class Walker:
 
     Args:
         steps: makes the steps, given the function that appends to the trail.
-        fence: the value that `Trail.take_fence` returned.
+        fence: the value that `ExecutionTrail.take_fence` returned.
     """
 
     def __init__(
         self,
         *,
         loaded: Loaded,
-        trail: Trail,
+        trail: ExecutionTrail,
         fence: int,
         judge: Judge,
         steps: Callable[[Callable[[Body], None]], Steps],
@@ -110,7 +110,7 @@ class Walker:
             HookError: the state of a hook cannot be read.
         """
         self._now_ms = view.now_ms
-        walk = self._trail.walk()
+        walk = self._trail.state()
         if walk is not None:
             self._steps.settle(walk, view)
         if walk is None or walk.outcome is not None:
@@ -135,7 +135,7 @@ class Walker:
                 return self._pass(stop.id, "opened", facts)
             case None:
                 outcome = "completed" if walk.path is None else "rolled-back"
-                self._tell(entries.WalkEnded.model_validate({"outcome": outcome}))
+                self._tell(entries.ExecutionEnded.model_validate({"outcome": outcome}))
                 return self._standing(None)
         self._notice(stop, view)
         look = _Look(walk=walk, stop=stop, view=view, facts=facts)
@@ -227,7 +227,7 @@ class Walker:
         people = "a person" if wanted.people == 1 else f"{wanted.people} people"
         return f"approval by {people}{so_far}: kraftgate approve '{at.stop.id}' --reason ..."
 
-    def _differs(self, at: _Look, place: Place) -> tuple[str, ...]:
+    def _differs(self, at: _Look, place: CheckpointState) -> tuple[str, ...]:
         """Return what has changed since the approvals of a place, a line each."""
         now = basis(at.view.summary, at.view.hazards, self._loaded.sha256)
         lines = (line for each in place.approvals for line in changed(each.basis, now))
@@ -277,15 +277,15 @@ class Walker:
                 f"broker {broker.id} registered anew in {broker.mode} mode{where},"
                 f" while the walk stands at {stop.id}"
             )
-            self._tell(entries.Unexpected(text=text, broker=broker.id))
+            self._tell(entries.UnexpectedChange(text=text, broker=broker.id))
 
     def _tell(self, body: Body) -> None:
-        self._trail.tell(body, self._now_ms, self._fence)
+        self._trail.append(body, self._now_ms, self._fence)
 
     def _standing(
         self, stop: Stop | None, holds: tuple[str, ...] = (), findings: tuple[Finding, ...] = ()
     ) -> Standing:
-        walk = self._trail.walk()
+        walk = self._trail.state()
         if walk is None:
             raise AssertionError("a walk that stands somewhere has begun")
         if stop is None:

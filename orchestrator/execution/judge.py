@@ -17,8 +17,8 @@ from migration.assessment.conditions import (
     View,
     verdict_of,
 )
-from orchestrator.audit.execution.entries import Found, JsonFacts, Judged
-from orchestrator.audit.execution.state import Place
+from orchestrator.audit.execution.entries import Evaluated, JsonFacts, RecordedFinding
+from orchestrator.audit.execution.state import CheckpointState
 from orchestrator.run.soak import Together
 
 Part = Literal["already", "needs", "opens_when"]
@@ -60,7 +60,7 @@ class Answer:
     holds: bool
     verdict: Verdict
     findings: tuple[Finding, ...]
-    told: Judged | None
+    told: Evaluated | None
 
     @property
     def holding_back(self) -> tuple[Finding, ...]:
@@ -87,7 +87,7 @@ class Judge:
 
     def judge(
         self,
-        place: Place,
+        place: CheckpointState,
         part: Part,
         conditions: Sequence[Condition],
         view: View,
@@ -126,14 +126,14 @@ class Judge:
 
     def _news(
         self,
-        place: Place,
+        place: CheckpointState,
         part: Part,
         findings: tuple[Finding, ...],
         verdict: Verdict,
         now_ms: int,
         facts: JsonFacts,
-    ) -> Judged | None:
-        before = place.judged.get(part)
+    ) -> Evaluated | None:
+        before = place.evaluated.get(part)
         key = (place.id, part)
         if before is not None:
             same = [(each.condition, each.verdict) for each in before.findings] == [
@@ -150,16 +150,16 @@ class Judge:
 
 
 def _judged(
-    place: Place,
+    place: CheckpointState,
     part: Part,
     findings: tuple[Finding, ...],
     verdict: Verdict,
     facts: JsonFacts,
-) -> Judged:
-    return Judged(
+) -> Evaluated:
+    return Evaluated(
         checkpoint=place.id,
         part=part,
         verdict=verdict,
-        findings=tuple(Found.of(each) for each in findings),
+        findings=tuple(RecordedFinding.of(each) for each in findings),
         facts=facts,
     )

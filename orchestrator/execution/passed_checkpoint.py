@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from migration.assessment.conditions import Condition, Finding, Verdict, external
 from orchestrator.audit import AUDIT_FILE, AuditLog
-from orchestrator.audit.execution.state import Walk
-from orchestrator.audit.execution.trail import Trail
+from orchestrator.audit.execution.state import ExecutionState
+from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config
 from orchestrator.errors import KraftgateError, NoDataError, UnknownIdError
 from orchestrator.execution.route import checkpoints
@@ -69,18 +69,18 @@ def passed(config: Config, cluster: str, checkpoint: str) -> Finding:
     return Finding(condition=name, verdict=verdict, reason=reason)
 
 
-def _walk(config: Config, cluster: str) -> Walk | None:
+def _walk(config: Config, cluster: str) -> ExecutionState | None:
     try:
         with AuditLog.open_readonly(config.state_dir / AUDIT_FILE) as log:
-            return Trail(log, cluster).walk()
+            return ExecutionTrail(log, cluster).state()
     except NoDataError:
         return None
 
 
-def _told(walk: Walk | None, checkpoint: str) -> tuple[Verdict, str]:
+def _told(walk: ExecutionState | None, checkpoint: str) -> tuple[Verdict, str]:
     if walk is None:
         return Verdict.UNKNOWN, "no walk has begun: does `kraftgate run` run?"
-    place = walk.place(checkpoint)
+    place = walk.checkpoint(checkpoint)
     if walk.passed(checkpoint):
         return Verdict.SATISFIED, f"it is {place.stage}"
     if walk.outcome is not None:

@@ -8,7 +8,7 @@ from migration.assessment.conditions import DataSource, Finding, View
 from migration.assessment.conditions.authority import brokers_not_known, not_known
 from migration.assessment.hazards import Action, HazardKind
 from migration.image.known_ids import member_brokers
-from orchestrator.audit.execution.state import Place, Stage, Walk
+from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.runbook.calls import call_of
 from orchestrator.runbook.instance_order import Leaders, Member, in_order
 from orchestrator.runbook.model import Approval, Checkpoint, OrderRule, Runbook
@@ -95,7 +95,7 @@ def _guards_finalize(*parts: Sequence[str]) -> bool:
 _OF_FINALIZE: Final = ((str(Action.FINALIZE),), (str(HazardKind.FINALIZE_TOO_EARLY),))
 
 
-def next_stop(walk: Walk, runbook: Runbook, view: View) -> Stop | Done | Stuck | None:
+def next_stop(walk: ExecutionState, runbook: Runbook, view: View) -> Stop | Done | Stuck | None:
     """Return the next checkpoint of the execution; None: all are passed."""
     for checkpoint in checkpoints(runbook, walk.path):
         if walk.passed(checkpoint.id):
@@ -106,35 +106,37 @@ def next_stop(walk: Walk, runbook: Runbook, view: View) -> Stop | Done | Stuck |
     return None
 
 
-def step_begun(walk: Walk, checkpoint: str) -> bool:
+def step_begun(walk: ExecutionState, checkpoint: str) -> bool:
     """Return whether the step of a checkpoint, or of one of its instances, was begun."""
     return any(
         was_begun(each)
-        for each in walk.places.values()
+        for each in walk.checkpoints.values()
         if each.id == checkpoint or each.id.startswith(f"{checkpoint}[")
     )
 
 
-def begun_elsewhere(walk: Walk, id_: str) -> bool:
+def begun_elsewhere(walk: ExecutionState, id_: str) -> bool:
     """Return whether the step of another instance of the checkpoint was begun."""
     prefix = f"{id_.partition('[')[0]}["
     return any(
         was_begun(each)
-        for each in walk.places.values()
+        for each in walk.checkpoints.values()
         if each.id.startswith(prefix) and each.id != id_
     )
 
 
-def asked_at(walk: Walk, place: Place, approval: Approval) -> tuple[Place, ...]:
+def asked_at(
+    walk: ExecutionState, place: CheckpointState, approval: Approval
+) -> tuple[CheckpointState, ...]:
     """Return the places whose approvals count for a step: that of `given_at`, and its own."""
     if approval.given_at is None:
         return (place,)
-    return walk.place(approval.given_at), place
+    return walk.checkpoint(approval.given_at), place
 
 
-def people_asked(walk: Walk, stop: Stop) -> int:
+def people_asked(walk: ExecutionState, stop: Stop) -> int:
     """Return how many people must approve the step of a stop; 0: none, or it is covered."""
-    wanted, place = stop.checkpoint.approval, walk.place(stop.id)
+    wanted, place = stop.checkpoint.approval, walk.checkpoint(stop.id)
     if wanted is None or stop.begun or place.stage is not Stage.ENTERED:
         return 0
     earlier = asked_at(walk, place, wanted)[:-1]
@@ -142,12 +144,12 @@ def people_asked(walk: Walk, stop: Stop) -> int:
     return 0 if covered else wanted.people
 
 
-def was_begun(place: Place) -> bool:
+def was_begun(place: CheckpointState) -> bool:
     """Return whether the step of a place was begun, by a hook or by hand."""
     return place.attempts > 0 or place.shown is not None or place.stage is Stage.STEP_DONE
 
 
-def _of_each(walk: Walk, checkpoint: Checkpoint, view: View) -> Stop | Done | Stuck:
+def _of_each(walk: ExecutionState, checkpoint: Checkpoint, view: View) -> Stop | Done | Stuck:
     kind = str(checkpoint.for_each)
     current = walk.current
     if current is not None and current.id.startswith(f"{checkpoint.id}["):
@@ -161,7 +163,7 @@ def _of_each(walk: Walk, checkpoint: Checkpoint, view: View) -> Stop | Done | St
     members = _brokers(view) if kind == "broker" else _controllers(view)
     if not members:
         return Stuck(id=checkpoint.id, why=f"no {kind} is known")
-    done = [each.id for each in members if walk.place(f"{checkpoint.id}[{each.id}]").is_behind]
+    done = [each.id for each in members if walk.checkpoint(f"{checkpoint.id}[{each.id}]").is_behind]
     rules = checkpoint.order if checkpoint.order is not None else _ALL_RULES[kind]
     for each in in_order(members, rules, _leaders(view), done):
         if each.id not in done:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body
 from orchestrator.audit.execution.running_step import Home, RunningStep
-from orchestrator.audit.execution.state import Stage, Walk
+from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.execution.interfaces import Lock, Runs
 from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.hooks.runs import Hook, Running, Unknown
@@ -47,7 +47,7 @@ class StepFence:
         )
         return self._lock.begin(step, zookeeper_stands=zookeeper_stands)
 
-    def settle(self, walk: Walk, *, zookeeper_stands: bool) -> None:
+    def settle(self, walk: ExecutionState, *, zookeeper_stands: bool) -> None:
         """Remove the record of a step that has ended, by its outcome or by a decision."""
         step = self._lock.running(zookeeper_stands=zookeeper_stands)
         if step is not None and self._has_ended(step, walk) and self._lock.end(step):
@@ -55,7 +55,7 @@ class StepFence:
         if walk.elsewhere is not None and walk.elsewhere != step:
             self._tell(entries.StepElsewhereEnded(step=walk.elsewhere))
 
-    def waits(self, walk: Walk, *, zookeeper_stands: bool) -> str | None:
+    def waits(self, walk: ExecutionState, *, zookeeper_stands: bool) -> str | None:
         """Return the text of a wait while a recorded step prevents another step."""
         step = self._lock.running(zookeeper_stands=zookeeper_stands)
         if step is None:
@@ -68,7 +68,7 @@ class StepFence:
             self._tell(entries.StepElsewhere(step=step))
         return decision(step)
 
-    def _has_ended(self, step: RunningStep, walk: Walk) -> bool:
+    def _has_ended(self, step: RunningStep, walk: ExecutionState) -> bool:
         if step == walk.decided_elsewhere:
             return True
         if not self._home.has(step):
@@ -101,10 +101,10 @@ def decision(step: RunningStep) -> str:
     )
 
 
-def _is_open(step: RunningStep, walk: Walk) -> bool:
+def _is_open(step: RunningStep, walk: ExecutionState) -> bool:
     """Return whether the trail has neither the end of the step nor a decision about it."""
     left = walk.left_running
     return (left is not None and left.run == step.run) or any(
         each.run == step.run and each.stage in (Stage.RUNNING, Stage.ASKS)
-        for each in walk.places.values()
+        for each in walk.checkpoints.values()
     )

@@ -11,7 +11,7 @@ from migration.image.summary import WITHOUT_ZOOKEEPER
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, JsonFacts
 from orchestrator.audit.execution.running_step import Home
-from orchestrator.audit.execution.state import Left, Walk
+from orchestrator.audit.execution.state import ExecutionState, LeftoverHook
 from orchestrator.errors import HookError, RunbookError, SecretUnknown
 from orchestrator.execution.interfaces import Commands, Lock, Runs
 from orchestrator.execution.locks.store_lock import NotHeld
@@ -60,7 +60,7 @@ class Steps:
 
     def take(
         self,
-        walk: Walk,
+        walk: ExecutionState,
         stop: Stop,
         step: Step,
         view: View,
@@ -72,7 +72,7 @@ class Steps:
         Returns:
             why the step cannot begin now; None: it has begun.
         """
-        place, fields = walk.place(stop.id), self._fields.of(stop.bind, view.summary)
+        place, fields = walk.checkpoint(stop.id), self._fields.of(stop.bind, view.summary)
         run = f"{walk.sequence}-{stop.id}-{place.attempts + 1}"
         try:
             hook = self._hook(step, fields, self._told_to_hook(stop, run))
@@ -93,7 +93,7 @@ class Steps:
                 self._tell(entries.LockLost(reason=held.why))
             return f"the lock of the orchestrator: {held.why}"
         if walk.lock_lost is not None:
-            self._tell(entries.LockHeld(token=held.token))
+            self._tell(entries.LockAcquired(token=held.token))
         self._tell(
             entries.StepStarted(
                 checkpoint=stop.id,
@@ -115,11 +115,11 @@ class Steps:
         except RunbookError:
             return True
 
-    def settle(self, walk: Walk, view: View) -> None:
+    def settle(self, walk: ExecutionState, view: View) -> None:
         """Remove the record of a step that has ended; call it at every tick."""
         self._step_fence.settle(walk, zookeeper_stands=_stands(view))
 
-    def waits(self, walk: Walk, view: View) -> str | None:
+    def waits(self, walk: ExecutionState, view: View) -> str | None:
         """Return the text of a wait while another step is recorded as running."""
         return self._step_fence.waits(walk, zookeeper_stands=_stands(view))
 
@@ -137,7 +137,7 @@ class Steps:
                 self._tell(told)
         return None
 
-    def look_left(self, hook: Left) -> str | None:
+    def look_left(self, hook: LeftoverHook) -> str | None:
         """Do the same for a hook of an earlier execution, and wait for processes that it left."""
         found = self._runs.look(hook.run)
         if isinstance(found, Unknown) and found.still_running:

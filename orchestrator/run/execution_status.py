@@ -8,8 +8,8 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from orchestrator.audit.execution.entries import Found
-from orchestrator.audit.execution.state import Place, Stage, Walk
+from orchestrator.audit.execution.entries import RecordedFinding
+from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from streams.state.files import replace_file
 
 WALK_FILE: Final = "walk.json"
@@ -51,7 +51,7 @@ class WalkTold(_Told):
     title: str | None
     stage: Stage | None
     holds: tuple[str, ...]
-    findings: tuple[Found, ...]
+    findings: tuple[RecordedFinding, ...]
     shown: str | None
     path: str | None
     paused: str | None
@@ -71,18 +71,18 @@ class WalkTold(_Told):
 
 
 def told(
-    walk: Walk,
+    walk: ExecutionState,
     now_ms: int,
     *,
     checkpoint: str | None,
     title: str | None,
     holds: tuple[str, ...],
-    findings: tuple[Found, ...],
+    findings: tuple[RecordedFinding, ...],
     people: int = 0,
     finalize_is_near: bool | None = None,
 ) -> WalkTold:
     """Return the status of an execution."""
-    place = None if checkpoint is None else walk.place(checkpoint)
+    place = None if checkpoint is None else walk.checkpoint(checkpoint)
     return WalkTold(
         at_ms=now_ms,
         runbook=walk.runbook,
@@ -105,7 +105,7 @@ def told(
                 entered_ms=each.entered_ms,
                 ended_ms=each.ended_ms,
             )
-            for each in walk.places.values()
+            for each in walk.checkpoints.values()
         ),
         unexpected=walk.unexpected,
         people=people,
@@ -114,7 +114,7 @@ def told(
     )
 
 
-def _asks(walk: Walk, place: Place | None) -> str | None:
+def _asks(walk: ExecutionState, place: CheckpointState | None) -> str | None:
     """Return why an operator must decide; None: no decision is needed."""
     if place is not None and place.asks is not None:
         return place.asks

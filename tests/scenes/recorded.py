@@ -10,7 +10,7 @@ from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
 from migration.metadata.events import Event
 from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, CutOff, DisksImage
 from migration.observed.source_status import SourceStatus
-from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import Stage
 from orchestrator.run.execution_status import PlaceTold, WalkTold
 from tests.migration.assessment.conditions.views import (
@@ -127,8 +127,10 @@ REVERTED: Final = summary(
 )
 
 
-def _found(verdict: Verdict, condition: str, reason: str, broker: int | None = None) -> Found:
-    return Found(condition=condition, verdict=verdict, reason=reason, broker=broker)
+def _found(
+    verdict: Verdict, condition: str, reason: str, broker: int | None = None
+) -> RecordedFinding:
+    return RecordedFinding(condition=condition, verdict=verdict, reason=reason, broker=broker)
 
 
 def _at(checkpoint: str, stage: Stage, title: str, **changes: object) -> WalkTold:

@@ -55,7 +55,7 @@ class Person(_Body):
         return self.login if self.who == self.login else f"{self.who} (login {self.login})"
 
 
-class Found(_Body):
+class RecordedFinding(_Body):
     """One condition as it was judged."""
 
     condition: str
@@ -65,7 +65,7 @@ class Found(_Body):
     broker: int | None = None
 
     @classmethod
-    def of(cls, finding: Finding) -> "Found":
+    def of(cls, finding: Finding) -> "RecordedFinding":
         """Return the finding as an audit entry stores it."""
         return cls(
             condition=finding.condition,
@@ -76,7 +76,7 @@ class Found(_Body):
         )
 
 
-class WalkBegan(_Body):
+class ExecutionBegan(_Body):
     """An execution began; `runbooks/SHA256.yaml` keeps the text of the runbook."""
 
     kind: Literal["walk_began"] = "walk_began"
@@ -112,7 +112,7 @@ class LockLost(_Body):
     reason: str
 
 
-class LockHeld(_Body):
+class LockAcquired(_Body):
     """The lock of the cluster was acquired."""
 
     kind: Literal["lock_held"] = "lock_held"
@@ -126,7 +126,7 @@ class CheckpointEntered(_Body):
     checkpoint: str
 
 
-class Judged(_Body):
+class Evaluated(_Body):
     """Guards or gate were evaluated, with another result than before.
 
     Attributes:
@@ -138,7 +138,7 @@ class Judged(_Body):
     checkpoint: str
     part: Literal["already", "needs", "opens_when"]
     verdict: Verdict
-    findings: tuple[Found, ...]
+    findings: tuple[RecordedFinding, ...]
     facts: JsonFacts
 
 
@@ -296,7 +296,7 @@ class CheckpointSkipped(_Body):
     reason: str
 
 
-class Unexpected(_Body):
+class UnexpectedChange(_Body):
     """The cluster shows a change that no step of this execution made."""
 
     kind: Literal["unexpected"] = "unexpected"
@@ -338,7 +338,7 @@ class Aborted(_Body):
     reason: str
 
 
-class WalkEnded(_Body):
+class ExecutionEnded(_Body):
     """The last checkpoint of the runbook, or of the rollback, was passed."""
 
     kind: Literal["walk_ended"] = "walk_ended"
@@ -346,13 +346,13 @@ class WalkEnded(_Body):
 
 
 Body: TypeAlias = (
-    WalkBegan
+    ExecutionBegan
     | OrchestratorStarted
     | OrchestratorEnded
     | LockLost
-    | LockHeld
+    | LockAcquired
     | CheckpointEntered
-    | Judged
+    | Evaluated
     | Approved
     | ApprovalsExpired
     | StepShown
@@ -365,12 +365,12 @@ Body: TypeAlias = (
     | StepElsewhereEnded
     | CheckpointPassed
     | CheckpointSkipped
-    | Unexpected
+    | UnexpectedChange
     | Paused
     | Resumed
     | RollbackBegan
     | Aborted
-    | WalkEnded
+    | ExecutionEnded
 )
 _BODY: Final[TypeAdapter[Body]] = TypeAdapter(Annotated[Body, Field(discriminator="kind")])
 KINDS: Final = frozenset(each.model_fields["kind"].default for each in get_args(Body))

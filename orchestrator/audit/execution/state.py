@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import Body, Judged
+from orchestrator.audit.execution.entries import Body, Evaluated
 from orchestrator.audit.execution.running_step import RunningStep
 
 
 class Stage(enum.StrEnum):
-    """Where one checkpoint stands."""
+    """The progress of one checkpoint."""
 
     AHEAD = "ahead"
     ENTERED = "entered"
@@ -37,8 +37,8 @@ TURNED_BACK: Final = "turned back"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """One checkpoint of the execution.
+class CheckpointState:
+    """The state of one checkpoint of an execution.
 
     Attributes:
         approvals: those that are in force, one for each login.
@@ -48,7 +48,7 @@ class Place:
             step's effect.
         outcome_unknown: whether the outcome of that run is unknown.
         asks: why an operator must decide; None: no decision is needed.
-        judged: the last evaluation of guards and gate, by part.
+        evaluated: the last evaluation of guards and gate, by part.
         how: how it was passed.
         shown: the step that an operator performs, as text.
         entered_ms: when the execution entered it.
@@ -62,7 +62,7 @@ class Place:
     open_before: bool = False
     outcome_unknown: bool = False
     asks: str | None = None
-    judged: Mapping[str, Judged] = field(default_factory=dict)
+    evaluated: Mapping[str, Evaluated] = field(default_factory=dict)
     how: str | None = None
     shown: str | None = None
     entered_ms: int | None = None
@@ -75,7 +75,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class LeftoverHook:
     """A hook of an execution that ended before the hook did.
 
     Attributes:
@@ -87,14 +87,14 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
-    """One execution of one runbook.
+class ExecutionState:
+    """The state of one execution of a runbook.
 
     Attributes:
         sequence: the sequence number of the entry that began it.
         path: the rollback path that is being executed; None: the execution goes forward.
         turned_at: the checkpoint at which the rollback started.
-        places: every checkpoint that was entered, in that order.
+        checkpoints: every checkpoint that was entered, in that order.
         paused: who paused it and why; None: it is not paused.
         outcome: how it ended: completed, rolled-back, aborted; None: it has not ended.
         execute: whether the last orchestrator ran hooks; a new execution inherits it.
@@ -112,144 +112,154 @@ class Walk:
     began_ms: int
     path: str | None = None
     turned_at: str | None = None
-    places: Mapping[str, Place] = field(default_factory=dict)
+    checkpoints: Mapping[str, CheckpointState] = field(default_factory=dict)
     paused: entries.Paused | None = None
     outcome: str | None = None
     ended_ms: int | None = None
     execute: bool = False
     lock_lost: str | None = None
-    left_running: Left | None = None
+    left_running: LeftoverHook | None = None
     elsewhere: RunningStep | None = None
     decided_elsewhere: RunningStep | None = None
     unexpected: tuple[tuple[int, str], ...] = ()
 
-    def place(self, id_: str) -> Place:
+    def checkpoint(self, id_: str) -> CheckpointState:
         """Return the checkpoint, even if the execution has not entered it."""
-        return self.places.get(id_, Place(id=id_))
+        return self.checkpoints.get(id_, CheckpointState(id=id_))
 
     @property
-    def current(self) -> Place | None:
+    def current(self) -> CheckpointState | None:
         """The current checkpoint; None: between two, or the execution has ended."""
         if self.outcome is not None:
             return None
-        return next((each for each in self.places.values() if not each.is_behind), None)
+        return next((each for each in self.checkpoints.values() if not each.is_behind), None)
 
-    def passed(self, checkpoint: str) -> bool:
+    def passed(self, id_: str) -> bool:
         """Return whether a checkpoint is passed; with `for_each`, whether all its instances are."""
-        place = self.places.get(checkpoint)
-        return place is not None and place.is_behind and place.how != TURNED_BACK
+        checkpoint = self.checkpoints.get(id_)
+        return checkpoint is not None and checkpoint.is_behind and checkpoint.how != TURNED_BACK
 
 
 UNEXPECTED_MAX: Final = 20
 
 
-def fold(walk: Walk | None, told: Iterable[tuple[int, int, Body]]) -> Walk | None:
+def fold(
+    execution: ExecutionState | None, new: Iterable[tuple[int, int, Body]]
+) -> ExecutionState | None:
     """Apply entries to a state: sequence number, time (ms) and body, in the trail's order.
 
     Returns:
         the new state; None: no execution has begun.
     """
-    for sequence, at_ms, body in told:
-        if isinstance(body, entries.WalkBegan):
-            walk = _began(walk, sequence, at_ms, body)
-        elif walk is not None:
-            walk = _after(walk, at_ms, body)
-    return walk
+    for sequence, at_ms, body in new:
+        if isinstance(body, entries.ExecutionBegan):
+            execution = _begin(execution, sequence, at_ms, body)
+        elif execution is not None:
+            execution = _apply(execution, at_ms, body)
+    return execution
 
 
-def _began(before: Walk | None, sequence: int, at_ms: int, body: entries.WalkBegan) -> Walk:
+def _begin(
+    before: ExecutionState | None, sequence: int, at_ms: int, body: entries.ExecutionBegan
+) -> ExecutionState:
     """Begin an execution; it inherits the state of the process from the one before.
 
     A running orchestrator records itself only once, at its start, even if several executions
     follow.
     """
-    walk = Walk(runbook=body.runbook, sha256=body.sha256, sequence=sequence, began_ms=at_ms)
+    execution = ExecutionState(
+        runbook=body.runbook, sha256=body.sha256, sequence=sequence, began_ms=at_ms
+    )
     if before is None:
-        return walk
+        return execution
     return replace(
-        walk,
+        execution,
         execute=before.execute,
         lock_lost=before.lock_lost,
-        left_running=before.left_running or _running(before),
+        left_running=before.left_running or _leftover(before),
         elsewhere=before.elsewhere,
         decided_elsewhere=before.decided_elsewhere,
     )
 
 
-def _running(walk: Walk) -> Left | None:
+def _leftover(execution: ExecutionState) -> LeftoverHook | None:
     """Return the hook that was still running when the execution ended."""
     return next(
         (
-            Left(checkpoint=each.id, run=str(each.run))
-            for each in walk.places.values()
+            LeftoverHook(checkpoint=each.id, run=str(each.run))
+            for each in execution.checkpoints.values()
             if each.stage is Stage.RUNNING
         ),
         None,
     )
 
 
-def _after(walk: Walk, at_ms: int, body: Body) -> Walk:  # noqa: C901  # a case an entry
+def _apply(execution: ExecutionState, at_ms: int, body: Body) -> ExecutionState:  # noqa: C901  # a case an entry
     match body:
         case entries.OrchestratorStarted():
-            return replace(walk, execute=body.execute, lock_lost=None)
+            return replace(execution, execute=body.execute, lock_lost=None)
         case entries.LockLost():
-            return replace(walk, lock_lost=body.reason)
-        case entries.LockHeld():
-            return replace(walk, lock_lost=None)
+            return replace(execution, lock_lost=body.reason)
+        case entries.LockAcquired():
+            return replace(execution, lock_lost=None)
         case entries.Paused():
-            return replace(walk, paused=body)
+            return replace(execution, paused=body)
         case entries.Resumed():
-            return replace(walk, paused=None)
+            return replace(execution, paused=None)
         case entries.Aborted():
-            return replace(walk, outcome="aborted", ended_ms=at_ms)
-        case entries.WalkEnded():
-            return replace(walk, outcome=body.outcome, ended_ms=at_ms)
+            return replace(execution, outcome="aborted", ended_ms=at_ms)
+        case entries.ExecutionEnded():
+            return replace(execution, outcome=body.outcome, ended_ms=at_ms)
         case entries.RollbackBegan():
-            return _turned(walk, body)
-        case entries.Unexpected():
-            told = (*walk.unexpected, (at_ms, body.text))
-            return replace(walk, unexpected=told[-UNEXPECTED_MAX:])
-        case entries.WalkBegan() | entries.OrchestratorEnded():
-            return walk
+            return _roll_back(execution, body)
+        case entries.UnexpectedChange():
+            unexpected = (*execution.unexpected, (at_ms, body.text))
+            return replace(execution, unexpected=unexpected[-UNEXPECTED_MAX:])
+        case entries.ExecutionBegan() | entries.OrchestratorEnded():
+            return execution
         case entries.StepElsewhere():
-            return replace(walk, elsewhere=body.step)
+            return replace(execution, elsewhere=body.step)
         case entries.StepElsewhereEnded():
-            decided = walk.decided_elsewhere if body.by is None else body.step
-            return replace(walk, elsewhere=None, decided_elsewhere=decided)
+            decided = execution.decided_elsewhere if body.by is None else body.step
+            return replace(execution, elsewhere=None, decided_elsewhere=decided)
         case entries.StepEnded() | entries.StepNotStarted() | entries.StepUnknown() if (
-            walk.left_running is not None and body.run == walk.left_running.run
+            execution.left_running is not None and body.run == execution.left_running.run
         ):
-            return replace(walk, left_running=None)
+            return replace(execution, left_running=None)
         case _:
-            place = _place(walk.place(body.checkpoint), at_ms, body)
-            return replace(walk, places={**walk.places, place.id: place})
+            checkpoint = _advance(execution.checkpoint(body.checkpoint), at_ms, body)
+            return replace(
+                execution, checkpoints={**execution.checkpoints, checkpoint.id: checkpoint}
+            )
 
 
-def _turned(walk: Walk, body: entries.RollbackBegan) -> Walk:
+def _roll_back(execution: ExecutionState, body: entries.RollbackBegan) -> ExecutionState:
     """Start the rollback: open checkpoints are marked as left, because they are not on its path."""
     left = {
         id_: each if each.is_behind else replace(each, stage=Stage.SKIPPED, how=TURNED_BACK)
-        for id_, each in walk.places.items()
+        for id_, each in execution.checkpoints.items()
     }
-    return replace(walk, path=body.path, turned_at=body.at, places=left, paused=None)
+    return replace(execution, path=body.path, turned_at=body.at, checkpoints=left, paused=None)
 
 
-def _place(place: Place, at_ms: int, body: Body) -> Place:  # noqa: C901  # a case an entry
+def _advance(checkpoint: CheckpointState, at_ms: int, body: Body) -> CheckpointState:  # noqa: C901  # a case an entry
     match body:
         case entries.CheckpointEntered():
-            return replace(place, stage=Stage.ENTERED, entered_ms=at_ms)
-        case entries.Judged():
-            return replace(place, judged={**place.judged, body.part: body})
+            return replace(checkpoint, stage=Stage.ENTERED, entered_ms=at_ms)
+        case entries.Evaluated():
+            return replace(checkpoint, evaluated={**checkpoint.evaluated, body.part: body})
         case entries.Approved():
-            others = tuple(e for e in place.approvals if not e.by.same_login(body.by))
-            return replace(place, approvals=(*others, body))
+            others = tuple(e for e in checkpoint.approvals if not e.by.same_login(body.by))
+            return replace(checkpoint, approvals=(*others, body))
         case entries.ApprovalsExpired():
-            return replace(place, approvals=())
+            return replace(checkpoint, approvals=())
         case entries.StepShown():
-            return replace(place, stage=Stage.SHOWN, shown=body.text, open_before=body.open_before)
+            return replace(
+                checkpoint, stage=Stage.SHOWN, shown=body.text, open_before=body.open_before
+            )
         case entries.StepStarted():
             return replace(
-                place,
+                checkpoint,
                 stage=Stage.RUNNING,
                 run=body.run,
                 attempts=body.attempt,
@@ -259,18 +269,20 @@ def _place(place: Place, at_ms: int, body: Body) -> Place:  # noqa: C901  # a ca
             )
         case entries.StepEnded():
             if body.succeeded:
-                return replace(place, stage=Stage.STEP_DONE, asks=None)
-            return replace(place, stage=Stage.ASKS, asks=f"the hook {body.how}")
+                return replace(checkpoint, stage=Stage.STEP_DONE, asks=None)
+            return replace(checkpoint, stage=Stage.ASKS, asks=f"the hook {body.how}")
         case entries.StepNotStarted():
-            return replace(place, stage=Stage.ENTERED, asks=None)
+            return replace(checkpoint, stage=Stage.ENTERED, asks=None)
         case entries.StepUnknown():
-            return replace(place, stage=Stage.ASKS, asks=body.why, outcome_unknown=True)
+            return replace(checkpoint, stage=Stage.ASKS, asks=body.why, outcome_unknown=True)
         case entries.StepDecided():
             done = body.decision == "done"
             stage = Stage.STEP_DONE if done else Stage.ENTERED
-            return replace(place, stage=stage, asks=None)
+            return replace(checkpoint, stage=stage, asks=None)
         case entries.CheckpointPassed():
-            return replace(place, stage=Stage.PASSED, asks=None, how=body.how, ended_ms=at_ms)
+            return replace(checkpoint, stage=Stage.PASSED, asks=None, how=body.how, ended_ms=at_ms)
         case entries.CheckpointSkipped():
-            return replace(place, stage=Stage.SKIPPED, asks=None, how="skipped", ended_ms=at_ms)
-    return place
+            return replace(
+                checkpoint, stage=Stage.SKIPPED, asks=None, how="skipped", ended_ms=at_ms
+            )
+    return checkpoint

@@ -2,44 +2,39 @@
 
 from orchestrator.audit import AuditLog
 from orchestrator.audit.execution.entries import KINDS, Body, as_json, body_of
-from orchestrator.audit.execution.state import Walk, fold
+from orchestrator.audit.execution.state import ExecutionState, fold
 
 
-class Trail:
+class ExecutionTrail:
     """Reads and writes one cluster's entries. Several processes may use one at the same time."""
 
     def __init__(self, log: AuditLog, cluster: str) -> None:
+        self.cluster = cluster
         self._log = log
-        self._cluster = cluster
-        self._behind = 0
-        self._walk: Walk | None = None
+        self._read_until = 0
+        self._state: ExecutionState | None = None
 
-    @property
-    def cluster(self) -> str:
-        """The name of the cluster."""
-        return self._cluster
-
-    def walk(self) -> Walk | None:
+    def state(self) -> ExecutionState | None:
         """Return the state from the entries of all processes; None: no execution has begun."""
-        new = self._log.entries(self._cluster, after=self._behind)
+        new = self._log.entries(self.cluster, after=self._read_until)
         if new:
-            told = [
+            bodies = (
                 (each.sequence, each.at_ms, body_of(each.kind, each.body))
                 for each in new
                 if each.kind in KINDS
-            ]
-            self._walk = fold(self._walk, told)
-            self._behind = new[-1].sequence
-        return self._walk
+            )
+            self._state = fold(self._state, bodies)
+            self._read_until = new[-1].sequence
+        return self._state
 
-    def tell(self, body: Body, now_ms: int, fence: int | None = None) -> None:
+    def append(self, body: Body, now_ms: int, fence: int | None = None) -> None:
         """Append an entry.
 
         Raises:
             FencedOff: another orchestrator took over the execution; only with `fence`.
             AuditError: it cannot be written.
         """
-        self._log.append(self._cluster, body.kind, as_json(body), now_ms, fence=fence)
+        self._log.append(self.cluster, body.kind, as_json(body), now_ms, fence=fence)
 
     def take_fence(self, owner: str, now_ms: int) -> int:
         """Take the fence: from now on, entries with an earlier fence are rejected.
@@ -47,4 +42,4 @@ class Trail:
         Raises:
             AuditError: it cannot be written.
         """
-        return self._log.take_fence(self._cluster, owner, now_ms)
+        return self._log.take_fence(self.cluster, owner, now_ms)

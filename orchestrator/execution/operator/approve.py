@@ -6,7 +6,7 @@ from migration.assessment.conditions import DataSource
 from migration.assessment.conditions.authority import brokers_not_known, not_known
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import CONSOLE_LOGIN, Person
-from orchestrator.audit.execution.state import Place, Stage
+from orchestrator.audit.execution.state import CheckpointState, Stage
 from orchestrator.errors import NoDataError, WalkError
 from orchestrator.execution.approvals import basis
 from orchestrator.execution.operator.request import Opened, Said, opened, runbook_of
@@ -57,7 +57,7 @@ class _Asked:
     """A checkpoint that needs an approval now."""
 
     checkpoint: Checkpoint
-    place: Place
+    place: CheckpointState
     people: int
     sha256: str
 

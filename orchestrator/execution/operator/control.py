@@ -5,7 +5,7 @@ its next tick. None of them changes the cluster.
 """
 
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.state import Stage, Walk
+from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.errors import WalkError
 from orchestrator.execution.operator.request import Said, opened, runbook_of
 from orchestrator.execution.route import checkpoint_of, step_begun
@@ -73,7 +73,7 @@ def rollback(said: Said) -> None:
         )
 
 
-def way_back(runbook: Runbook, walk: Walk, id_: str) -> str:
+def way_back(runbook: Runbook, walk: ExecutionState, id_: str) -> str:
     """Return the path that rolls back from a checkpoint.
 
     Raises:
@@ -95,11 +95,11 @@ def begin(said: Said) -> None:
         WalkError: an execution has not ended.
     """
     with opened(said) as at:
-        walk = at.trail.walk()
+        walk = at.trail.state()
         if walk is not None and walk.outcome is None:
             raise WalkError(f"a walk goes on at {at.entry.name}: abort it first, or let it end")
         loaded = runbook_of(at.entry, None)
-        body = entries.WalkBegan(
+        body = entries.ExecutionBegan(
             runbook=loaded.runbook.name, sha256=loaded.sha256, by=at.by, reason=said.reason
         )
         at.tell(body, f"a new walk through {loaded.runbook.name} begins")

@@ -5,7 +5,7 @@ from typing import Final
 
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Decision
-from orchestrator.audit.execution.state import Place, Stage, Walk
+from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from orchestrator.errors import WalkError
 from orchestrator.execution.operator.request import Opened, Said, opened, runbook_of
 from orchestrator.execution.route import checkpoint_of
@@ -42,13 +42,13 @@ _AFTER: Final[Mapping[Decision, str]] = {
 }
 
 
-def _asks_for(place: Place) -> str:
+def _asks_for(place: CheckpointState) -> str:
     able = _DECISIONS.get(place.stage, ())
     others = f"; it takes {' or '.join(f'--{each}' for each in able)}" if able else ""
     return f"of this kind: it is {place.stage}{others}"
 
 
-def _must_have_hook(at: Opened, walk: Walk, place: Place) -> None:
+def _must_have_hook(at: Opened, walk: ExecutionState, place: CheckpointState) -> None:
     """Raise an error unless the orchestrator runs hooks and the step has one."""
     if not walk.execute:
         raise WalkError(

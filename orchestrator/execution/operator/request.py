@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.audit.execution.entries import Body, Person
-from orchestrator.audit.execution.state import Place, Walk
-from orchestrator.audit.execution.trail import Trail
+from orchestrator.audit.execution.state import CheckpointState, ExecutionState
+from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.audit.opening import open_to_say
 from orchestrator.config.identifiers import clusters_named
 from orchestrator.config.load import Config, load_config
@@ -46,18 +46,18 @@ class Opened:
 
     config: Config
     entry: ClusterEntry
-    trail: Trail
+    trail: ExecutionTrail
     by: Person
     now_ms: int
     say: Callable[[str], None]
 
-    def walk(self) -> Walk:
+    def walk(self) -> ExecutionState:
         """Return the execution, which has not ended.
 
         Raises:
             WalkError: none has begun, or it has ended.
         """
-        walk = self.trail.walk()
+        walk = self.trail.state()
         if walk is None:
             raise WalkError(f"no walk has begun for {self.entry.name}: start kraftgate run")
         if walk.outcome is not None:
@@ -67,7 +67,7 @@ class Opened:
             )
         return walk
 
-    def current(self, checkpoint: str | None) -> tuple[Walk, Place]:
+    def current(self, checkpoint: str | None) -> tuple[ExecutionState, CheckpointState]:
         """Return the execution and its current checkpoint, which must be `checkpoint` if given.
 
         Raises:
@@ -83,7 +83,7 @@ class Opened:
 
     def tell(self, body: Body, words: str) -> None:
         """Append the entry, and print what was done."""
-        self.trail.tell(body, self.now_ms)
+        self.trail.append(body, self.now_ms)
         self.say(f"{self.entry.name}: {words}")
 
 
@@ -103,7 +103,7 @@ def opened(said: Said) -> Iterator[Opened]:
         yield Opened(
             config=config,
             entry=entry,
-            trail=Trail(log, entry.name),
+            trail=ExecutionTrail(log, entry.name),
             by=said.by or this_person(said.who),
             now_ms=time.time_ns() // 1_000_000,
             say=said.say,
@@ -118,7 +118,7 @@ def _entry(config: Config, name: str | None) -> ClusterEntry:
     return found[0]
 
 
-def runbook_of(entry: ClusterEntry, walk: Walk | None) -> Loaded:
+def runbook_of(entry: ClusterEntry, walk: ExecutionState | None) -> Loaded:
     """Return the cluster's runbook, which must be the one of the execution.
 
     Raises:

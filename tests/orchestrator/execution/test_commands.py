@@ -16,8 +16,8 @@ from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body
 from orchestrator.audit.execution.running_step import RunningStep
-from orchestrator.audit.execution.state import Stage, Walk
-from orchestrator.audit.execution.trail import Trail
+from orchestrator.audit.execution.state import ExecutionState, Stage
+from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.execution.approvals import this_person
@@ -49,14 +49,14 @@ class Desk:
             "zookeeper: {connect: 'z1:2181'}\nstate_dir: state\nrunbook: {file: ./small.yaml}\n"
         )
         self.log = AuditLog.open(folder / "state" / AUDIT_FILE)
-        self.trail = Trail(self.log, "prod")
+        self.trail = ExecutionTrail(self.log, "prod")
         self.fresh()
         self.sha256 = parse(RUNBOOK, folder / "small.yaml").sha256
         self.begin()
 
     def begin(self) -> None:
         self.tell(
-            entries.WalkBegan(runbook="small", sha256=self.sha256, by=ANNA, reason="tonight"),
+            entries.ExecutionBegan(runbook="small", sha256=self.sha256, by=ANNA, reason="tonight"),
             entries.CheckpointPassed(checkpoint="brokers-kraft", how="opened", facts={}),
             entries.CheckpointEntered(checkpoint="finalize"),
         )
@@ -75,10 +75,10 @@ class Desk:
 
     def tell(self, *bodies: Body) -> None:
         for body in bodies:
-            self.trail.tell(body, NOW_MS)
+            self.trail.append(body, NOW_MS)
 
-    def walk(self) -> Walk:
-        walk = self.trail.walk()
+    def walk(self) -> ExecutionState:
+        walk = self.trail.state()
         assert walk is not None
         return walk
 
@@ -109,7 +109,7 @@ def test_an_approval_carries_who_why_and_the_state(desk: Desk) -> None:
     assert (
         "2 people must approve, 1 did: the next approval comes from another login" in result.stdout
     )
-    (given,) = desk.walk().place("finalize").approvals
+    (given,) = desk.walk().checkpoint("finalize").approvals
     assert (given.by.who, given.by.uid, given.reason) == ("boris", this_person().uid, "CHG-1234")
     assert given.confirmed == "prod"
     assert given.basis["phase"] == "dual-write"
@@ -122,7 +122,7 @@ def test_one_login_approves_once_under_whatever_name(desk: Desk) -> None:
         assert result.exit_code == ExitCode.DONE, result.output
     assert "had approved it already: it counts once" in result.stdout
     assert "2 people must approve, 1 did" in result.stdout
-    assert len(desk.walk().place("finalize").approvals) == 1
+    assert len(desk.walk().checkpoint("finalize").approvals) == 1
 
 
 def test_what_cannot_be_undone_is_approved_with_the_clusters_name(desk: Desk) -> None:
@@ -159,7 +159,7 @@ def test_nobody_approves_what_cannot_be_seen(desk: Desk) -> None:
     desk.fresh(stale_ms=60_000)
     result = desk.types("approve", "finalize", *YES)
     assert result.exit_code == ExitCode.NO_DATA
-    assert desk.walk().place("finalize").approvals == ()
+    assert desk.walk().checkpoint("finalize").approvals == ()
 
 
 def test_only_where_the_walk_stands(desk: Desk) -> None:
@@ -201,7 +201,7 @@ def test_a_decision_is_made_only_where_one_is_asked(desk: Desk) -> None:
     assert "add --done, --repeat, --execute or --ended" in desk.refused("decide", "finalize", *WHY)
     desk.tell(entries.StepUnknown(checkpoint="finalize", run="r", why="nobody knows"))
     assert desk.types("decide", "finalize", "--repeat", *WHY).exit_code == ExitCode.DONE
-    assert desk.walk().place("finalize").stage is Stage.ENTERED
+    assert desk.walk().checkpoint("finalize").stage is Stage.ENTERED
 
 
 HOOKS = "hooks: 1\nexplain: None.\nsteps:\n  finalize: {argv: [do, it]}\n"
@@ -228,7 +228,7 @@ def test_a_shown_step_is_handed_to_its_hook_on_request(desk: Desk) -> None:
     done = desk.types(*hand_over)
     assert done.exit_code == ExitCode.DONE, done.output
     assert "its guards and its approval are checked again" in done.stdout
-    assert desk.walk().place("finalize").stage is Stage.ENTERED
+    assert desk.walk().checkpoint("finalize").stage is Stage.ENTERED
     decided = desk.log.entries("prod")[-1]
     assert (decided.kind, decided.body["decision"]) == ("step_decided", "execute")
     again = desk.types("approve", "finalize", *YES)
@@ -274,7 +274,7 @@ def test_a_walk_that_ended_is_begun_anew_and_only_then(desk: Desk) -> None:
     assert desk.types("abort", *WHY).exit_code == ExitCode.DONE
     assert "has ended (aborted)" in desk.refused("pause", *WHY)
     assert desk.types("begin", *WHY).exit_code == ExitCode.DONE
-    assert (desk.walk().outcome, desk.walk().places) == (None, {})
+    assert (desk.walk().outcome, desk.walk().checkpoints) == (None, {})
 
 
 def test_a_changed_runbook_is_not_steered_by(desk: Desk) -> None:

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from migration.assessment.conditions import Condition, DataSource, Finding, Verdict, View
 from migration.image.summary import Phase
-from orchestrator.audit.execution.state import Place
+from orchestrator.audit.execution.state import CheckpointState
 from orchestrator.execution.judge import Judge
 from tests.scenes.night import NOW_MS, cluster, kraft
 
-AT = Place(id="copy")
+AT = CheckpointState(id="copy")
 
 
 class FakeFreshness:
@@ -108,7 +108,7 @@ def test_a_verdict_is_told_at_once_and_its_words_now_and_then() -> None:
         answer = judge.judge(place, "needs", [condition("a")], now, {"n": second})
         if answer.told is not None:
             told.append((second, answer.told.verdict))
-            place = replace(place, judged={"needs": answer.told})
+            place = replace(place, evaluated={"needs": answer.told})
     assert told == [
         (0, Verdict.VIOLATED),
         (10, Verdict.VIOLATED),

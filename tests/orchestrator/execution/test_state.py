@@ -7,14 +7,20 @@ from hypothesis import strategies as st
 from migration.assessment.conditions import Verdict
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Person, as_json, body_of
-from orchestrator.audit.execution.state import Left, Place, Stage, Walk, fold
+from orchestrator.audit.execution.state import (
+    CheckpointState,
+    ExecutionState,
+    LeftoverHook,
+    Stage,
+    fold,
+)
 
 ANNA = Person(who="anna", login="anna", host="ops1", uid=1001)
 BORIS = Person(who="boris", login="boris", host="ops1", uid=1002)
-BEGAN = entries.WalkBegan(runbook="zk-to-kraft-jbod", sha256="ab", by=ANNA, reason="tonight")
+BEGAN = entries.ExecutionBegan(runbook="zk-to-kraft-jbod", sha256="ab", by=ANNA, reason="tonight")
 
 
-def walked(*bodies: Body) -> Walk:
+def walked(*bodies: Body) -> ExecutionState:
     walk = fold(None, [(n, 1000 * n, body) for n, body in enumerate((BEGAN, *bodies), start=1)])
     assert walk is not None
     return walk
@@ -83,7 +89,7 @@ def test_nothing_before_it_begins() -> None:
     ],
 )
 def test_a_step(bodies: tuple[Body, ...], stage: Stage, asks: str | None) -> None:
-    place = walked(*bodies).place("copy")
+    place = walked(*bodies).checkpoint("copy")
     assert (place.stage, place.asks) == (stage, asks)
 
 
@@ -93,31 +99,31 @@ def test_a_repeated_step_needs_its_guards_again_and_a_done_one_its_gate() -> Non
         decided = entries.StepDecided.model_validate(
             {"checkpoint": "copy", "decision": decision, "by": ANNA, "reason": "seen"}
         )
-        place = walked(*failed, decided).place("copy")
+        place = walked(*failed, decided).checkpoint("copy")
         assert (place.stage, place.asks, place.attempts) == (stage, None, 1)
 
 
 def test_of_an_unknown_end_it_is_remembered_whether_the_gate_can_tell() -> None:
     unknown = entries.StepUnknown(checkpoint="copy", run="r1", why="the machine went down")
-    place = walked(entered(), started(open_before=True), unknown).place("copy")
+    place = walked(entered(), started(open_before=True), unknown).checkpoint("copy")
     assert (place.outcome_unknown, place.open_before, place.asks) == (
         True,
         True,
         "the machine went down",
     )
-    again = walked(entered(), started(), unknown, started()).place("copy")
+    again = walked(entered(), started(), unknown, started()).checkpoint("copy")
     assert (again.outcome_unknown, again.stage) == (False, Stage.RUNNING)
 
 
 def test_one_person_approves_once_and_expiry_ends_all() -> None:
     two = walked(entered(), approved(ANNA), approved(BORIS), approved(ANNA, "dual-write"))
-    assert [(each.by.who, each.basis["phase"]) for each in two.place("copy").approvals] == [
+    assert [(each.by.who, each.basis["phase"]) for each in two.checkpoint("copy").approvals] == [
         ("boris", "hybrid"),
         ("anna", "dual-write"),
     ]
     expired = entries.ApprovalsExpired(checkpoint="copy", changed=("phase: was hybrid, is x",))
     none = walked(entered(), approved(ANNA), expired)
-    assert none.place("copy").approvals == ()
+    assert none.checkpoint("copy").approvals == ()
 
 
 @pytest.mark.parametrize(
@@ -129,7 +135,7 @@ def test_one_person_approves_once_and_expiry_ends_all() -> None:
     ],
 )
 def test_one_login_counts_once_whatever_name_it_gives(again: Person) -> None:
-    place = walked(entered(), approved(ANNA), approved(again)).place("copy")
+    place = walked(entered(), approved(ANNA), approved(again)).checkpoint("copy")
     assert [each.by for each in place.approvals] == [again]
 
 
@@ -140,14 +146,14 @@ def test_an_approval_of_an_older_version_counts_by_the_login_that_it_has() -> No
         "reason": "ok",
         "basis": {"phase": "hybrid"},
     }
-    place = walked(entered(), approved(ANNA), body_of("approved", old)).place("copy")
+    place = walked(entered(), approved(ANNA), body_of("approved", old)).checkpoint("copy")
     assert [each.by.words() for each in place.approvals] == ["boris (login anna)"]
 
 
 def test_a_shown_step_that_is_handed_to_its_hook_is_before_its_step_again() -> None:
     step = entries.StepShown(checkpoint="copy", text="Copy it.", open_before=False, facts={})
     decided = entries.StepDecided(checkpoint="copy", decision="execute", by=ANNA, reason="tired")
-    place = walked(entered(), step, decided).place("copy")
+    place = walked(entered(), step, decided).checkpoint("copy")
     assert (place.stage, place.shown) == (Stage.ENTERED, "Copy it.")
 
 
@@ -165,12 +171,12 @@ def test_what_stood_before_the_turn_is_not_passed() -> None:
     assert walk.path == "back"
     assert not walk.passed("copy")
     assert walk.passed("controllers")
-    assert walk.current == Place(id="back/brokers", stage=Stage.ENTERED, entered_ms=5000)
+    assert walk.current == CheckpointState(id="back/brokers", stage=Stage.ENTERED, entered_ms=5000)
 
 
 def test_a_new_walk_knows_nothing_of_the_one_before() -> None:
     walk = walked(entered(), entries.Aborted(by=ANNA, reason="enough"), BEGAN)
-    assert (walk.places, walk.outcome, walk.sequence) == ({}, None, 4)
+    assert (walk.checkpoints, walk.outcome, walk.sequence) == ({}, None, 4)
 
 
 @pytest.mark.parametrize(
@@ -180,12 +186,12 @@ def test_a_new_walk_knows_nothing_of_the_one_before() -> None:
         approved(BORIS),
         started(),
         ended(exit_code=None),
-        entries.Judged(
+        entries.Evaluated(
             checkpoint="copy",
             part="needs",
             verdict=Verdict.UNKNOWN,
             findings=(
-                entries.Found(
+                entries.RecordedFinding(
                     condition="isr_full",
                     verdict=Verdict.UNKNOWN,
                     reason="stale",
@@ -208,7 +214,7 @@ def orchestrated(*, execute: bool) -> entries.OrchestratorStarted:
 
 ABORTED = entries.Aborted(by=ANNA, reason="enough")
 LOCK_LOST = entries.LockLost(reason="its session is lost")
-LOCK_HELD = entries.LockHeld(token=2)
+LOCK_HELD = entries.LockAcquired(token=2)
 
 
 def test_a_new_walk_inherits_the_orchestrator_and_its_lock() -> None:
@@ -218,9 +224,9 @@ def test_a_new_walk_inherits_the_orchestrator_and_its_lock() -> None:
 
 def test_a_new_walk_inherits_the_hook_that_still_runs_until_its_end() -> None:
     walk = walked(entered(), started(), ABORTED, BEGAN)
-    assert walk.left_running == Left(checkpoint="copy", run="r1")
+    assert walk.left_running == LeftoverHook(checkpoint="copy", run="r1")
     after = walked(entered(), started(), ABORTED, BEGAN, ended(exit_code=1))
-    assert (after.left_running, after.places) == (None, {})
+    assert (after.left_running, after.checkpoints) == (None, {})
 
 
 STEPS = st.sampled_from(

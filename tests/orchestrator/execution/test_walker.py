@@ -20,8 +20,8 @@ from orchestrator.audit import AuditLog
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.execution.running_step import Home, RunningStep
-from orchestrator.audit.execution.state import Place, Stage
-from orchestrator.audit.execution.trail import Trail
+from orchestrator.audit.execution.state import CheckpointState, Stage
+from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import FencedOff
 from orchestrator.execution.executor import Standing, Walker
@@ -161,7 +161,7 @@ class Night:
     def __init__(self, folder: Path, *, by_hand: bool = False, runbook: str = RUNBOOK) -> None:
         self.loaded: Loaded = parse(runbook, folder / "small.yaml")
         self.log = AuditLog.open(folder / "audit.db")
-        self.trail = Trail(self.log, "prod")
+        self.trail = ExecutionTrail(self.log, "prod")
         self.outside = Outside(folder)
         self.by_hand = by_hand
         self.now_ms = NOW_MS
@@ -172,7 +172,7 @@ class Night:
 
     def begin(self) -> None:
         """Begin a walk through the runbook."""
-        began = entries.WalkBegan(
+        began = entries.ExecutionBegan(
             runbook="small", sha256=self.loaded.sha256, by=ANNA, reason="tonight"
         )
         self.say(began)
@@ -232,12 +232,12 @@ class Night:
         raise AssertionError("it does not come to rest")
 
     def say(self, body: Body) -> None:
-        self.trail.tell(body, self.now_ms)
+        self.trail.append(body, self.now_ms)
 
-    def place(self, id_: str) -> Place:
-        walk = self.trail.walk()
+    def place(self, id_: str) -> CheckpointState:
+        walk = self.trail.state()
         assert walk is not None
-        return walk.place(id_)
+        return walk.checkpoint(id_)
 
     def kinds(self) -> list[str]:
         return [each.kind for each in self.log.entries("prod")]
@@ -518,7 +518,7 @@ def test_a_restart_in_zookeeper_mode_has_no_offset(night: Night) -> None:
     back = replace(migrating(2), mode=Mode.ZOOKEEPER, registered_offset=None, epoch=4711)
     night.brokers = (migrating(1), back)
     night.settle()
-    walk = night.trail.walk()
+    walk = night.trail.state()
     assert walk is not None
     assert "registered anew in zookeeper mode, while the walk" in walk.unexpected[-1][1]
 
@@ -527,7 +527,7 @@ def test_who_was_restarted_out_of_turn_is_told_and_waited_for(night: Night) -> N
     night.settle()
     night.brokers = (migrating(1), held(2, epoch=4711))
     night.settle()
-    walk = night.trail.walk()
+    walk = night.trail.state()
     assert walk is not None
     assert "broker 2 registered anew in kraft mode" in walk.unexpected[-1][1]
     assert len(night.outside.started) == 1
@@ -562,7 +562,7 @@ def test_two_people_must_approve_what_cannot_be_taken_back(night: Night) -> None
     night.phase = Phase.FINALIZED
     night.outside.ends(0)
     night.settle()
-    walk = night.trail.walk()
+    walk = night.trail.state()
     assert walk is not None
     assert walk.outcome == "completed"
 
@@ -652,10 +652,10 @@ def test_the_way_back_has_its_own_checkpoints(night: Night) -> None:
     night.outside.ends(0)
     night.brokers = (replace(migrating(1), epoch=990), migrating(2))
     night.settle()
-    walk = night.trail.walk()
+    walk = night.trail.state()
     assert walk is not None
     assert walk.outcome == "rolled-back"
-    assert walk.place("brokers-back[2]").how == "already"
+    assert walk.checkpoint("brokers-back[2]").how == "already"
 
 
 def test_a_runbook_that_was_changed_under_the_walk_holds_it(night: Night) -> None:

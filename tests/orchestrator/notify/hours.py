@@ -21,7 +21,7 @@ from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import SourceStatus
 from migration.values.severity import Severity
-from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.config.load import parse_config
 from orchestrator.run.cluster_read import PHASE_CHANGED, ClusterRead, Tally
 from orchestrator.run.execution_status import WalkTold
@@ -211,7 +211,9 @@ class Hours:
         )
 
     def _walk(self) -> WalkTold:
-        broken = Found(condition="nothing_held", verdict=Verdict.VIOLATED, reason="broker 3 is")
+        broken = RecordedFinding(
+            condition="nothing_held", verdict=Verdict.VIOLATED, reason="broker 3 is"
+        )
         return WALK_TOLD.model_copy(
             update={
                 "at_ms": self.now_ms,

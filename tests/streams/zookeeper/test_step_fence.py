@@ -14,7 +14,7 @@ from orchestrator.audit import AuditLog
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.execution.running_step import Home
-from orchestrator.audit.execution.state import Walk, fold
+from orchestrator.audit.execution.state import ExecutionState, fold
 from orchestrator.errors import LockHeld
 from orchestrator.execution.locks.cluster_lock import ClusterLock
 from orchestrator.execution.locks.store_lock import Held, StoreLock
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.lab
 
 RUN = "1-brokers-kraft[1]-1"
 WAIT_S = 10 * SESSION_TIMEOUT_MS / 1000
-BEGAN = entries.WalkBegan(
+BEGAN = entries.ExecutionBegan(
     runbook="r",
     sha256="0" * 64,
     by=Person(who="anna", login="anna", host="ops1"),
@@ -49,7 +49,7 @@ class Orchestrator:
     told: list[Body]
 
     @property
-    def walk(self) -> Walk:
+    def walk(self) -> ExecutionState:
         walk = fold(None, [(n, n, body) for n, body in enumerate([BEGAN, *self.told], 1)])
         assert walk is not None
         return walk

@@ -19,7 +19,7 @@ from migration.image.summary import Mode, Phase
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit.execution.entries import Person
 from orchestrator.audit.execution.running_step import RunningStep
-from orchestrator.audit.execution.state import Stage, Walk
+from orchestrator.audit.execution.state import ExecutionState, Stage
 from orchestrator.errors import ExitCode
 from orchestrator.execution.locks.zookeeper_lock import STEP
 from orchestrator.execution.route import checkpoints
@@ -105,7 +105,7 @@ def _a_step_that_was_shown_is_handed_to_its_hook(window: Window) -> None:
     window.wait_true(lambda: any("--execute" in each for each in holds(window)), "the way to hooks")
     assert not window.kinds("step_started")
     window.say(*HAND_OVER)
-    window.wait_walk(lambda walk: walk.place("controllers").attempts == 1, "its hook to run")
+    window.wait_walk(lambda walk: walk.checkpoint("controllers").attempts == 1, "its hook to run")
 
 
 HAND_OVER = ("decide", "controllers", "--execute", "--reason", "the hook is ready now")
@@ -149,7 +149,7 @@ def _zookeeper_is_down_for_a_minute(lab: Lab, window: Window) -> None:
     )
     while time.monotonic() - down_s < ZOOKEEPER_DOWN_S:
         time.sleep(1)
-    assert window.walk_now().place("copied").stage is Stage.ENTERED
+    assert window.walk_now().checkpoint("copied").stage is Stage.ENTERED
     lab.restart("zookeeper")
     window.wait_for_event(lambda event: event.kind == "zookeeper_seen_again")
 
@@ -174,7 +174,8 @@ def _kraftgate_is_killed_during_a_hook(lab: Lab, window: Window) -> None:
     window.say("pause", "--reason", "a disk of broker 2")  # nobody walks: it is read afterwards
     window.start()
     window.wait_walk(
-        lambda walk: walk.place("brokers-kraft[1]").stage is Stage.PASSED, "broker 1 to be through"
+        lambda walk: walk.checkpoint("brokers-kraft[1]").stage is Stage.PASSED,
+        "broker 1 to be through",
     )
     started = [e for e in window.kinds("step_started") if e["checkpoint"] == "brokers-kraft[1]"]
     assert len(started) == 1
@@ -389,7 +390,7 @@ def _alerts(window: Window) -> set[str]:
 
 
 def _asks(window: Window, checkpoint: str) -> bool:
-    return window.walk_now().place(checkpoint).stage is Stage.ASKS
+    return window.walk_now().checkpoint(checkpoint).stage is Stage.ASKS
 
 
 def _is_unfenced(window: Window, broker: int) -> bool:
@@ -399,8 +400,8 @@ def _is_unfenced(window: Window, broker: int) -> bool:
     )
 
 
-def _stands_at(*ids: str) -> Callable[[Walk], bool]:
-    def there(walk: Walk) -> bool:
+def _stands_at(*ids: str) -> Callable[[ExecutionState], bool]:
+    def there(walk: ExecutionState) -> bool:
         current = walk.current
         return current is not None and current.id.partition("[")[0] in ids
 

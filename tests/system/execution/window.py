@@ -11,8 +11,8 @@ from typing import Any
 import psutil
 
 from orchestrator.audit import AUDIT_FILE, AuditLog
-from orchestrator.audit.execution.state import Stage, Walk
-from orchestrator.audit.execution.trail import Trail
+from orchestrator.audit.execution.state import ExecutionState, Stage
+from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.errors import NoDataError
 from orchestrator.lab import Lab
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
@@ -50,7 +50,7 @@ class Window(Killed):
         )
         super().__init__(folder, lab.controller_bootstrap, lab.cluster_id, sources + more)
         self._log: AuditLog | None = None
-        self._trail: Trail | None = None
+        self._trail: ExecutionTrail | None = None
 
     def __exit__(self, *arguments: object) -> None:
         """Leave nothing behind, and give the console's port back."""
@@ -114,17 +114,17 @@ class Window(Killed):
         found: dict[str, Any] = json.loads(self.ask("status", "--json").stdout)
         return found
 
-    def walk(self) -> Walk | None:
+    def walk(self) -> ExecutionState | None:
         """What the trail says."""
         if self._trail is None:
             try:
                 self._log = AuditLog.open_readonly(self.state / AUDIT_FILE)
             except NoDataError:
                 return None
-            self._trail = Trail(self._log, CLUSTER)
-        return self._trail.walk()
+            self._trail = ExecutionTrail(self._log, CLUSTER)
+        return self._trail.state()
 
-    def walk_now(self) -> Walk:
+    def walk_now(self) -> ExecutionState:
         """The same, of a walk that has begun."""
         walk = self.walk()
         assert walk is not None
@@ -135,7 +135,9 @@ class Window(Killed):
         assert self._log is not None
         return [dict(e.body) for e in self._log.entries(CLUSTER) if e.kind == kind]
 
-    def wait_walk(self, holds: Callable[[Walk], bool], what: str, timeout_s: float = 300.0) -> Walk:
+    def wait_walk(
+        self, holds: Callable[[ExecutionState], bool], what: str, timeout_s: float = 300.0
+    ) -> ExecutionState:
         """Wait until the walk is where the test wants it."""
 
         def there() -> bool:
@@ -150,7 +152,7 @@ class Window(Killed):
     def wait_at(self, checkpoint: str, stage: Stage) -> None:
         """Wait until the walk stands at a checkpoint in a stage."""
         self.wait_walk(
-            lambda walk: walk.place(checkpoint).stage is stage, f"{checkpoint} to be {stage}"
+            lambda walk: walk.checkpoint(checkpoint).stage is stage, f"{checkpoint} to be {stage}"
         )
 
     def wait_true(self, holds: Callable[[], bool], what: str, timeout_s: float = 300.0) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from migration.image.summary import Phase
-from orchestrator.audit.execution.state import Walk
+from orchestrator.audit.execution.state import ExecutionState
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.control.channel import ControlServer
 from orchestrator.lab.control.operations import Operations
@@ -124,8 +124,8 @@ def _walked(window: Window, prometheus: str) -> None:
     _until(lambda: ask(prometheus, 'kraftgate_phase{phase="finalized"} == 1'), "the end is scraped")
 
 
-def _stands_at(checkpoint: str) -> Callable[[Walk], bool]:
-    def there(walk: Walk) -> bool:
+def _stands_at(checkpoint: str) -> Callable[[ExecutionState], bool]:
+    def there(walk: ExecutionState) -> bool:
         current = walk.current
         return current is not None and current.id.partition("[")[0] == checkpoint
 

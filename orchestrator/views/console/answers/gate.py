@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from orchestrator.api.console.execution import Decision, GateEvidence, Judgement
 from orchestrator.audit import AUDIT_FILE, Entry
 from orchestrator.audit.description import said, who
-from orchestrator.audit.execution.entries import Judged, body_of
+from orchestrator.audit.execution.entries import Evaluated, body_of
 from orchestrator.audit.window import AuditWindow
 from orchestrator.errors import AuditError
 from orchestrator.runbook.loaded import Loaded
@@ -49,7 +49,7 @@ def _judgement(entry: Entry) -> Judgement:
         body = body_of(entry.kind, entry.body)
     except ValidationError as error:
         raise AuditError(f"audit entry {entry.sequence} is of another version") from error
-    judged = cast(Judged, body)
+    judged = cast(Evaluated, body)
     return Judgement(
         id=f"a{entry.sequence}",
         at_ms=entry.at_ms,

@@ -10,7 +10,7 @@ from orchestrator.api.console.execution import (
     Unexpected,
     WalkState,
 )
-from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import BEHIND, STAGE_WORDS, Stage
 from orchestrator.execution.route import checkpoints
 from orchestrator.run.execution_status import PlaceTold, WalkTold
@@ -46,7 +46,7 @@ def walk_state(walk: WalkTold) -> WalkState:
     )
 
 
-def finding(found: Found) -> FindingTold:
+def finding(found: RecordedFinding) -> FindingTold:
     """Return the finding about one condition."""
     return FindingTold(
         condition=found.condition,

@@ -82,7 +82,7 @@ class Holding:
 
     def _take(self, at_ms: int, body: Body) -> None:  # noqa: C901  # a case an entry
         match body:
-            case entries.Judged():
+            case entries.Evaluated():
                 self._judged(at_ms, body)
             case entries.Approved():
                 self.approved = [e for e in self.approved if not e.same_login(body.by)]
@@ -167,7 +167,7 @@ class Holding:
             found.append(hold)
         return tuple(sorted(found, key=lambda each: (-each.duration_ms, each.kind, each.what)))
 
-    def _judged(self, at_ms: int, body: entries.Judged) -> None:
+    def _judged(self, at_ms: int, body: entries.Evaluated) -> None:
         if body.part == "already":
             self.already = body.verdict is Verdict.SATISFIED
             return

@@ -25,7 +25,7 @@ class Walked:
     """
 
     number: int
-    began: entries.WalkBegan
+    began: entries.ExecutionBegan
     taken_up: tuple[Entry, entries.OrchestratorStarted] | None = None
     entries: list[tuple[Entry, Body]] = field(default_factory=list)
 
@@ -42,7 +42,7 @@ def walks(found: Iterable[Entry]) -> list[Walked]:
         if each.kind not in KINDS:
             continue
         body = body_of(each.kind, each.body)
-        if isinstance(body, entries.WalkBegan):
+        if isinstance(body, entries.ExecutionBegan):
             told.append(Walked(number=len(told) + 1, began=body, taken_up=runs))
         elif isinstance(body, entries.OrchestratorStarted):
             runs = each, body
@@ -110,7 +110,7 @@ class _Fold:
 
     def _take(self, at_ms: int, body: Body) -> None:  # noqa: C901  # a case an entry
         match body:
-            case entries.WalkBegan():
+            case entries.ExecutionBegan():
                 pass
             case entries.OrchestratorStarted():
                 self._orchestrators.append(
@@ -129,7 +129,7 @@ class _Fold:
                 self._orchestrators[-1:] = last
             case entries.LockLost():
                 self._locks(at_ms, body.reason)
-            case entries.LockHeld():
+            case entries.LockAcquired():
                 self._locks(at_ms, None)
             case entries.Paused():
                 self._paused = f"{body.by.who}: {body.reason}"
@@ -143,9 +143,9 @@ class _Fold:
                 self._turn(at_ms, body)
             case entries.Aborted():
                 self._end(at_ms, "aborted")
-            case entries.WalkEnded():
+            case entries.ExecutionEnded():
                 self._end(at_ms, body.outcome)
-            case entries.Unexpected():
+            case entries.UnexpectedChange():
                 self._unexpected.append(Noticed(at=at_ms, text=body.text, broker=body.broker))
             case entries.CheckpointEntered():
                 self._enter(at_ms, body.checkpoint)

@@ -79,7 +79,7 @@ def _events(one: ClusterRead) -> Iterator[Happening]:
 def _walked(walks: Iterable[Walked]) -> Iterator[Happening]:
     for walk in walks:
         for entry, body in walk.entries:
-            if isinstance(body, entries.Judged):
+            if isinstance(body, entries.Evaluated):
                 continue  # the report lists what held, and for how long, with the checkpoint
             lane: Lane = "walk" if getattr(body, "by", None) is None else "people"
             yield _entry(entry, lane, _said(body), _weight(body), getattr(body, "broker", None))
@@ -145,18 +145,18 @@ def _weight(body: Body) -> Weight:
             entries.StepUnknown()
             | entries.StepElsewhere()
             | entries.LockLost()
-            | entries.Unexpected()
+            | entries.UnexpectedChange()
             | entries.ApprovalsExpired()
         ):
             return "bad"
-        case entries.OrchestratorStarted() | entries.OrchestratorEnded() | entries.LockHeld():
+        case entries.OrchestratorStarted() | entries.OrchestratorEnded() | entries.LockAcquired():
             return "plain"
     return "notable"
 
 
 def _said(body: Body) -> str:  # noqa: C901  # a case an entry
     match body:
-        case entries.WalkBegan():
+        case entries.ExecutionBegan():
             return f"{body.by.who} began a walk through {body.runbook}: {body.reason}"
         case entries.OrchestratorStarted():
             return f"an orchestrator takes the walk up: {body.owner}"
@@ -164,7 +164,7 @@ def _said(body: Body) -> str:  # noqa: C901  # a case an entry
             return f"it ended: {body.reason}"
         case entries.LockLost():
             return f"the lock is lost: {body.reason}"
-        case entries.LockHeld():
+        case entries.LockAcquired():
             return "the lock is held"
         case entries.CheckpointEntered():
             return f"the walk comes to {body.checkpoint}"
@@ -183,13 +183,13 @@ def _said(body: Body) -> str:  # noqa: C901  # a case an entry
             return f"how the command of {body.checkpoint} ended is not known: {body.why}"
         case entries.StepElsewhere():
             return f"{body.step.words()}, is another orchestrator's: no step is begun"
-        case entries.Unexpected():
+        case entries.UnexpectedChange():
             return body.text
-        case entries.WalkEnded():
+        case entries.ExecutionEnded():
             return f"the walk is {body.outcome}"
         case entries.ApprovalsExpired():
             return f"the approval of {body.checkpoint} expires: {'; '.join(body.changed)}"
-        case entries.Judged():
+        case entries.Evaluated():
             return f"{body.part} of {body.checkpoint} is {body.verdict}"
     return _decided(body)
 

@@ -137,9 +137,9 @@ def test_abort_ends_the_walk(start: Start) -> None:
     assert say(served, "abort") == ("prod: aborted; nothing was taken back",)
     assert newest(served) == entries.Aborted(by=BORIS, reason="CHG-1234")
     assert "has ended (aborted)" in refuses(served, "pause")
-    walk = served.world.trail.walk()
+    walk = served.world.trail.state()
     assert walk is not None
-    assert walk.place("brokers-kraft[2]").stage is Stage.SHOWN
+    assert walk.checkpoint("brokers-kraft[2]").stage is Stage.SHOWN
     served.advance()
     served.until_shown()
     with client(served) as http:

@@ -14,7 +14,7 @@ from migration.assessment.conditions import Verdict
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.log_dirs import CutOff, DisksImage
 from migration.observed.source_status import NO_STATUS
-from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import Stage
 from orchestrator.errors import AuditError
 from orchestrator.redaction.redactor import Redactor
@@ -153,7 +153,9 @@ def walk(**changes: Any) -> WalkTold:
     place = PlaceTold(
         id="brokers-kraft[3]", stage=Stage.STEP_DONE, how=None, entered_ms=NOW_MS, ended_ms=None
     )
-    found = Found(condition="c", verdict=Verdict.WAITING, reason="r", evidence=("e",), broker=3)
+    found = RecordedFinding(
+        condition="c", verdict=Verdict.WAITING, reason="r", evidence=("e",), broker=3
+    )
     well: dict[str, Any] = {
         "at_ms": NOW_MS,
         "runbook": "zk-to-kraft-jbod",
@@ -182,7 +184,10 @@ def walk(**changes: Any) -> WalkTold:
         ({"stage": Stage.SHOWN, "shown": "restart it"}, True),
         ({"stage": Stage.ENTERED, "people": 2, "approved_by": ("anna",)}, True),
         ({"stage": Stage.ENTERED, "people": 1, "approved_by": ("anna",)}, False),
-        ({"findings": (Found(condition="c", verdict=Verdict.VIOLATED, reason="r"),)}, True),
+        (
+            {"findings": (RecordedFinding(condition="c", verdict=Verdict.VIOLATED, reason="r"),)},
+            True,
+        ),
     ],
 )
 def test_the_runbooks_checkpoint_comes_first(changes: Any, needs_person: bool) -> None:

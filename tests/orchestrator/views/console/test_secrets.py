@@ -43,7 +43,7 @@ def test_nothing_secret_is_in_any_answer(
     served = start(clusters=clusters)
     world = served.world
     leak = f"login {IN_FILE} {IN_ENVIRONMENT} password={SHAPED}, {served.token}"
-    walk = world.trail.walk()
+    walk = world.trail.state()
     assert walk is not None
     home = world.config.state_dir / "clusters" / "prod"
     said = execution_status.read(home / execution_status.WALK_FILE)

@@ -23,8 +23,8 @@ from migration.shard.progress import Step
 from migration.shard.transitions import ABSENT, ASSIGNED_STATE, MIGRATING_STATE, place
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import Found, Person
-from orchestrator.audit.execution.trail import Trail
+from orchestrator.audit.execution.entries import Person, RecordedFinding
+from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config, load_config
 from orchestrator.run import execution_status
 from orchestrator.runbook.load import load
@@ -87,7 +87,7 @@ class World:
         self._written: ClusterSummary | None = None
         self._unwritten: list[tuple[int, entries.Body]] | None = []
         self.log = AuditLog.open(self.config.state_dir / AUDIT_FILE)
-        self.trail = Trail(self.log, "prod")
+        self.trail = ExecutionTrail(self.log, "prod")
         self._begin_walk()
         self._write_walk()
         self._remember_disks()
@@ -162,7 +162,7 @@ class World:
         brokers = range(1, self.shape.brokers + 1)
         self._say(
             at_ms,
-            entries.WalkBegan(
+            entries.ExecutionBegan(
                 runbook=loaded.runbook.name, sha256=loaded.sha256, by=ANNA, reason="CHG-1234"
             ),
         )
@@ -186,9 +186,9 @@ class World:
         passed = entries.CheckpointPassed(checkpoint=checkpoint, how="opened", facts={})
         self._say(at_ms + 20, passed)
 
-    def _judged(self, checkpoint: str, *, satisfied: bool) -> entries.Judged:
+    def _judged(self, checkpoint: str, *, satisfied: bool) -> entries.Evaluated:
         verdict = "satisfied" if satisfied else "waiting"
-        return entries.Judged.model_validate(
+        return entries.Evaluated.model_validate(
             {
                 "checkpoint": checkpoint,
                 "part": "opens_when",
@@ -198,10 +198,10 @@ class World:
             }
         )
 
-    def _findings(self, verdict: str) -> list[Found]:
+    def _findings(self, verdict: str) -> list[RecordedFinding]:
         id_ = self.at.moving
         return [
-            Found.model_validate(
+            RecordedFinding.model_validate(
                 {
                     "condition": f"assignments_complete({id_})",
                     "verdict": verdict,
@@ -214,7 +214,7 @@ class World:
 
     def _say(self, at_ms: int, body: entries.Body) -> None:
         if self._unwritten is None:
-            self.trail.tell(body, at_ms)
+            self.trail.append(body, at_ms)
         else:
             self._unwritten.append((at_ms, body))
 
@@ -230,7 +230,7 @@ class World:
     def _tell_walk(self) -> None:
         """The walk as the trail has it, so that what a page says to it is seen."""
         id_ = f"brokers-kraft[{self.at.moving}]"
-        walk = self.trail.walk()
+        walk = self.trail.state()
         if walk is None:
             return
         current = walk.current
@@ -242,7 +242,7 @@ class World:
         elif self.scene == "night" and current is not None and current.id != id_:
             passed = entries.CheckpointPassed(checkpoint=current.id, how="opened", facts={})
             self._say(self.at.now_ms, passed)
-        walk = self.trail.walk()
+        walk = self.trail.state()
         if walk is None:
             return
         current = walk.current

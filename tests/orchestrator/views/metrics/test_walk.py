@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from migration.assessment.conditions import Verdict
-from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import Stage
 from orchestrator.config.load import parse_config
 from orchestrator.run import execution_status as walk_file
@@ -19,8 +19,8 @@ AT: Final = "brokers-kraft[3]"
 WITH_RUNBOOK: Final = CONFIG + "runbook: {file: zk-to-kraft-jbod}\n"
 
 
-def found(verdict: Verdict) -> Found:
-    return Found(condition="nothing_held", verdict=verdict, reason="broker 3 is held")
+def found(verdict: Verdict) -> RecordedFinding:
+    return RecordedFinding(condition="nothing_held", verdict=verdict, reason="broker 3 is held")
 
 
 def place(id_: str, entered_ms: int) -> PlaceTold:

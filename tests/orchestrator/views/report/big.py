@@ -34,7 +34,7 @@ def big(folder: Path, brokers: int, replicas: int) -> Made:
         _in_kraft_mode(made, broker, offset, replicas)
     end_ms = (brokers + 1) * STEP_MS
     made.tell("phase_changed", end_ms, offset=offset + 1_000, was="hybrid", now="finalized")
-    made.say(end_ms, entries.WalkEnded(outcome="completed"))
+    made.say(end_ms, entries.ExecutionEnded(outcome="completed"))
     made.summary = finalized(*(kraft(broker) for broker in range(1, brokers + 1)))
     made.store()
     return made

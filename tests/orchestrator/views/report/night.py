@@ -79,8 +79,8 @@ def keep_runbook(made: Made) -> None:
     (made.state / "runbooks" / f"{SHA256}.yaml").write_text(RUNBOOK)
 
 
-def began(reason: str = "kraftgate run") -> entries.WalkBegan:
-    return entries.WalkBegan(runbook="small", sha256=SHA256, by=ANNA, reason=reason)
+def began(reason: str = "kraftgate run") -> entries.ExecutionBegan:
+    return entries.ExecutionBegan(runbook="small", sha256=SHA256, by=ANNA, reason=reason)
 
 
 def orchestrator(number: int, *, execute: bool = True) -> entries.OrchestratorStarted:
@@ -193,7 +193,7 @@ def _decided(made: Made) -> None:
         checkpoint="finalize", by=BORIS, reason="CHG-1234", basis=HEAD))  # fmt: skip
     say(770 * SECOND, started("finalize"))
     say(795 * SECOND, ended("finalize", took_ms=25_000))
-    say(801 * SECOND, passed("finalize"), entries.WalkEnded(outcome="completed"))
+    say(801 * SECOND, passed("finalize"), entries.ExecutionEnded(outcome="completed"))
     say(900 * SECOND, entries.OrchestratorEnded(owner="process 2", reason="it was told to end"))
     say(900 * SECOND, chronicle.FollowEnded(owner="process 2"))
 

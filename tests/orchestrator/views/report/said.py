@@ -4,7 +4,7 @@ from typing import Literal
 
 from migration.assessment.conditions import Verdict
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.entries import RecordedFinding
 
 Judgement = tuple[str, str, str]
 """A condition that does not hold, its verdict, its reason."""
@@ -12,15 +12,15 @@ Judgement = tuple[str, str, str]
 
 def judged(
     checkpoint: str, part: Literal["already", "needs", "opens_when"], *unmet: Judgement
-) -> entries.Judged:
+) -> entries.Evaluated:
     """Guards or gate; none unmet: satisfied."""
     findings = tuple(
-        Found(condition=condition, verdict=Verdict(verdict), reason=reason)
+        RecordedFinding(condition=condition, verdict=Verdict(verdict), reason=reason)
         for condition, verdict, reason in unmet
     )
-    held = Found(condition="quorum_healthy", verdict=Verdict.SATISFIED, reason="it is")
+    held = RecordedFinding(condition="quorum_healthy", verdict=Verdict.SATISFIED, reason="it is")
     verdict = findings[0].verdict if findings else Verdict.SATISFIED
-    return entries.Judged(
+    return entries.Evaluated(
         checkpoint=checkpoint, part=part, verdict=verdict, findings=(held, *findings), facts={}
     )
 

@@ -62,9 +62,9 @@ def blind(made: Made, from_ms: int, to_ms: int | None) -> None:
 
 def two_walks(made: Made) -> None:
     made.say(30 * SECOND, began())
-    made.say(310 * SECOND, entries.WalkEnded(outcome="rolled-back"))
+    made.say(310 * SECOND, entries.ExecutionEnded(outcome="rolled-back"))
     made.say(390 * SECOND, began("the second attempt"))
-    made.say(850 * SECOND, entries.WalkEnded(outcome="completed"))
+    made.say(850 * SECOND, entries.ExecutionEnded(outcome="completed"))
 
 
 @pytest.fixture

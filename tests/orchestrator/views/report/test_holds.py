@@ -5,7 +5,7 @@ import pytest
 from migration.assessment.conditions import Verdict
 from orchestrator.api.report.execution import Hold
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import Body, Found
+from orchestrator.audit.execution.entries import Body, RecordedFinding
 from orchestrator.views.report.accounts.checkpoint_holds import Holding
 from tests.orchestrator.views.report.making import ANNA, BORIS
 from tests.orchestrator.views.report.said import ended, judged, shown, started
@@ -232,5 +232,5 @@ def test_what_was_over_at_once_is_left_out() -> None:
 
 def test_a_verdict_that_is_none_of_ours_is_refused() -> None:
     with pytest.raises(ValueError, match="verdict"):
-        Found(condition="isr_full", verdict="fine", reason="")  # type: ignore[arg-type]
+        RecordedFinding(condition="isr_full", verdict="fine", reason="")  # type: ignore[arg-type]
     assert Verdict("waiting")

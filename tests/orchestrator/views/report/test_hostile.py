@@ -70,7 +70,7 @@ def made(tmp_path: Path) -> Made:
         by=entries.Person(who=IMAGE, login=SCRIPT, host=LINK), reason=TURNED))  # fmt: skip
     made.say(4_000, hazard(text=SCRIPT, evidence=WORDS, way_out=LINK))
     made.say(4_500, ALERT.model_copy(update={"description": IMAGE, "labels": {SCRIPT: LINK}}))
-    made.say(5_000, entries.Unexpected(text=TURNED))
+    made.say(5_000, entries.UnexpectedChange(text=TURNED))
     for number, word in enumerate(WORDS):
         made.tell("topic_created", 6_000, offset=4, topic=word, topic_id="x")
         made.tell("disks_unreachable", 7_000, number, reason=word)

@@ -37,7 +37,7 @@ def turned_back(made: Made) -> None:
     made.say(61_000, entered("brokers-back[1]"), started("brokers-back[1]"))
     made.say(70_000, ended("brokers-back[1]"))
     made.say(75_000, passed("brokers-back[1]"), passed("brokers-back"))
-    made.say(75_000, entries.WalkEnded(outcome="rolled-back"))
+    made.say(75_000, entries.ExecutionEnded(outcome="rolled-back"))
 
 
 def test_a_walk_that_turned_back_says_where_and_by_what_way(made: Made) -> None:
@@ -75,7 +75,7 @@ def test_a_second_walk_is_one_of_its_own(made: Made) -> None:
     turned_back(made)
     made.say(1_000_000, began("next night"), orchestrator(2), entered("brokers-kraft[1]"))
     made.say(1_100_000, passed("brokers-kraft[1]", "already"))
-    made.say(1_200_000, entries.WalkEnded(outcome="completed"))
+    made.say(1_200_000, entries.ExecutionEnded(outcome="completed"))
     made.store()
     report = report_of(made).clusters[0]
     first, second = report.walks
@@ -158,8 +158,8 @@ def test_the_second_instance_of_an_approved_checkpoint_waits_for_nobody(made: Ma
 
 
 def test_what_no_step_did_is_told(made: Made) -> None:
-    made.say(1_000, entries.Unexpected(text="broker 2 registered anew", broker=2))
-    made.say(2_000, entries.LockLost(reason="the session expired"), entries.LockHeld(token=9))
+    made.say(1_000, entries.UnexpectedChange(text="broker 2 registered anew", broker=2))
+    made.say(2_000, entries.LockLost(reason="the session expired"), entries.LockAcquired(token=9))
     made.store()
     report = report_of(made).clusters[0]
     (noticed,) = report.walks[0].unexpected

@@ -10,7 +10,7 @@ from rich.console import Console
 from migration.assessment.conditions import Verdict
 from migration.image.summary import Phase
 from migration.observed.zookeeper import ZooKeeperImage
-from orchestrator.audit.execution.entries import Found
+from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import Stage
 from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.execution_status import PlaceTold, WalkTold
@@ -53,8 +53,8 @@ WALK = WalkTold(
         "isr_full: 12 partitions under-replicated, by the brokers and by the metadata log",
     ),
     findings=(
-        Found(condition="no_hazard(restart, 3)", verdict=Verdict.VIOLATED, reason=DANGER),
-        Found(condition="isr_full", verdict=Verdict.WAITING, reason="12 partitions"),
+        RecordedFinding(condition="no_hazard(restart, 3)", verdict=Verdict.VIOLATED, reason=DANGER),
+        RecordedFinding(condition="isr_full", verdict=Verdict.WAITING, reason="12 partitions"),
     ),
     shown=None,
     path=None,
