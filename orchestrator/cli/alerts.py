@@ -14,7 +14,7 @@ from migration.observed.source_status import STALE_AFTER_MS
 from migration.values.severity import Severity
 from migration.values.timestamps import iso
 from orchestrator.api.rows import alert_row
-from orchestrator.cli.framework import config_option
+from orchestrator.cli.framework import config_option, json_option
 from orchestrator.config.load import Config, load_config
 from orchestrator.errors import ConfigError, KraftgateError, NoDataError
 from orchestrator.notify.channel import Channel
@@ -28,7 +28,6 @@ from orchestrator.run import alert_file
 
 TEST_ALERT: Final = "KraftgateTest"
 _WRITTEN_MS_MAX: Final = alert_file.WRITE_EVERY_MS + STALE_AFTER_MS
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +46,7 @@ def alerts() -> None:
     \b
     Example:
       kraftgate alerts test
-    """  # noqa: D301  # click wants the backspace
+    """
 
 
 @alerts.command()
@@ -60,7 +59,7 @@ def alerts() -> None:
     help="Of the test alert; it is sent regardless of a receiver's `min_severity`.",
 )
 @click.option("--resolve", is_flag=True, help="Send the resolution of the test alert.")
-@_json
+@json_option
 def test(config_path: Path, severity: str, *, resolve: bool, as_json: bool) -> None:
     """Send one test alert to each receiver, and print what it answered.
 
@@ -72,7 +71,7 @@ def test(config_path: Path, severity: str, *, resolve: bool, as_json: bool) -> N
       kraftgate alerts test --config kraftgate.yaml
       kraftgate alerts test --severity critical
       kraftgate alerts test --severity critical --resolve
-    """  # noqa: D301  # click wants the backspace
+    """
     config = load_config(config_path)
     if not list(config.alerts.destinations()):
         raise ConfigError([f"{config_path}: `alerts` has no receiver: add one"])
@@ -94,7 +93,7 @@ def test(config_path: Path, severity: str, *, resolve: bool, as_json: bool) -> N
 
 @alerts.command(name="list")
 @config_option
-@_json
+@json_option
 def list_(config_path: Path, *, as_json: bool) -> None:
     """Print the alerts that are active by `kraftgate run`, and what receivers were notified of.
 
@@ -103,7 +102,7 @@ def list_(config_path: Path, *, as_json: bool) -> None:
     \b
     Example:
       kraftgate alerts list --json | jq -r '.receivers[] | select(.why).name'
-    """  # noqa: D301  # click wants the backspace
+    """
     config = load_config(config_path)
     found = {
         each.name: alert_file.read(

@@ -8,7 +8,7 @@ from migration.values.timestamps import iso
 from orchestrator.audit.description import said, who
 from orchestrator.audit.entry import Entry
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
-from orchestrator.cli.framework import config_option
+from orchestrator.cli.framework import config_option, json_option
 from orchestrator.config.load import load_config
 from orchestrator.errors import AuditError
 from orchestrator.output.formatting import quoted
@@ -24,7 +24,7 @@ def audit() -> None:
     \b
     Example:
       kraftgate audit show --last 20
-    """  # noqa: D301  # click wants the backspace
+    """
 
 
 @audit.command()
@@ -32,7 +32,7 @@ def audit() -> None:
 @click.option(
     "--head", metavar="HASH", help="A head that was noted earlier: the trail must still contain it."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def verify(config_path: Path, head: str | None, *, as_json: bool) -> None:
     """Verify that no entry was changed, deleted or inserted, and that the end exists.
 
@@ -42,7 +42,7 @@ def verify(config_path: Path, head: str | None, *, as_json: bool) -> None:
     \b
     Example:
       kraftgate audit verify --head sha256:9f86d08188...
-    """  # noqa: D301  # click wants the backspace
+    """
     path = load_config(config_path).state_dir / AUDIT_FILE
     with AuditLog.open_readonly(path) as log:
         found = log.verify(head)
@@ -80,7 +80,7 @@ def export(config_path: Path, cluster: str | None, after: int) -> None:
     \b
     Example:
       kraftgate audit export --after 120 >> /mnt/elsewhere/audit.jsonl
-    """  # noqa: D301  # click wants the backspace
+    """
     with _opened(config_path, cluster) as log:
         newest = log.last(None, 1)
         number = newest[-1].sequence if newest else 0
@@ -105,7 +105,7 @@ def show(config_path: Path, cluster: str | None, last: int | None) -> None:
     \b
     Example:
       kraftgate audit show --last 20
-    """  # noqa: D301  # click wants the backspace
+    """
     with _opened(config_path, cluster) as log:
         found = log.entries(cluster) if last is None else log.last(cluster, last)
     for each in found:

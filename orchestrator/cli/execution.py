@@ -1,24 +1,25 @@
-"""The commands that steer an execution. The audit trail records each, with its reason."""
+"""The commands that control an execution. The audit trail records each, with its reason."""
 
+import functools
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import Final, cast
 
 import click
 
-from orchestrator.cli.framework import config_option
-
-if TYPE_CHECKING:
-    from orchestrator.audit.execution.entries import Decision
-    from orchestrator.execution.operator.request import Said
-
-F = TypeVar("F", bound=Callable[..., object])
+from orchestrator.audit.execution.entries import Decision
+from orchestrator.cli.framework import cluster_option, config_option
+from orchestrator.execution.operator import approve as approval
+from orchestrator.execution.operator import control
+from orchestrator.execution.operator import decide as decision_on
+from orchestrator.execution.operator.request import Said
+from orchestrator.output.printing import ask
 
 _OPTIONS: Final = (
     config_option,
-    click.option("--cluster", metavar="NAME", help="The cluster, if several are configured."),
+    cluster_option,
     click.option(
         "--who",
         metavar="NAME",
@@ -30,16 +31,19 @@ _OPTIONS: Final = (
 )
 
 
-def _steers(function: F) -> F:
+def _requested(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of every request, and pass them to the command as its first argument."""
+
+    @functools.wraps(function)
+    def command(
+        config_path: Path, cluster: str | None, who: str | None, reason: str, **arguments: object
+    ) -> None:
+        said = Said(config_path=config_path, cluster=cluster, who=who, reason=reason)
+        function(said, **arguments)
+
     for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
-
-
-def _said(config_path: Path, cluster: str | None, who: str | None, reason: str) -> "Said":
-    from orchestrator.execution.operator.request import Said
-
-    return Said(config_path=config_path, cluster=cluster, who=who, reason=reason)
+        command = option(command)
+    return command
 
 
 @click.command()
@@ -49,15 +53,8 @@ def _said(config_path: Path, cluster: str | None, who: str | None, reason: str) 
     metavar="CLUSTER",
     help="The cluster's name, for an irreversible step. Default: a prompt on a terminal.",
 )
-@_steers
-def approve(
-    checkpoint: str,
-    confirm: str | None,
-    config_path: Path,
-    cluster: str | None,
-    who: str | None,
-    reason: str,
-) -> None:
+@_requested
+def approve(request: Said, checkpoint: str, confirm: str | None) -> None:
     """Approve the step of CHECKPOINT, in the cluster's current state.
 
     The approval expires when that state changes: a broker restarts, a directory fails, a hazard
@@ -67,63 +64,48 @@ def approve(
     \b
     Example:
       kraftgate approve 'finalize[3000]' --reason 'soaked for a day, CHG-1234' --confirm prod
-    """  # noqa: D301  # click wants the backspace
-    from orchestrator.execution.operator import approve as command
-
-    said = _said(config_path, cluster, who, reason)
-    command.approve(replace(said, confirm=lambda name: confirm or _typed(name)), checkpoint)
+    """
+    approval.approve(replace(request, confirm=lambda name: confirm or _typed(name)), checkpoint)
 
 
 def _typed(cluster: str) -> str | None:
-    """Ask for the cluster's name on the terminal; None: there is none."""
+    """Ask for the cluster's name on the terminal; None: there is no terminal."""
     if not sys.stdin.isatty():
         return None
     question = f"This cannot be undone. Type the cluster's name, {cluster}, to confirm"
-    from orchestrator.output.printing import ask
-
     return ask(question)
 
 
 @click.command()
-@_steers
-def pause(config_path: Path, cluster: str | None, who: str | None, reason: str) -> None:
+@_requested
+def pause(request: Said) -> None:
     """Begin no further step; the current one continues to its end."""
-    from orchestrator.execution.operator import control as command
-
-    command.pause(_said(config_path, cluster, who, reason))
+    control.pause(request)
 
 
 @click.command()
-@_steers
-def resume(config_path: Path, cluster: str | None, who: str | None, reason: str) -> None:
+@_requested
+def resume(request: Said) -> None:
     """Resume the execution after `pause`."""
-    from orchestrator.execution.operator import control as command
-
-    command.resume(_said(config_path, cluster, who, reason))
+    control.resume(request)
 
 
 @click.command()
-@_steers
-def abort(config_path: Path, cluster: str | None, who: str | None, reason: str) -> None:
+@_requested
+def abort(request: Said) -> None:
     """End the execution where it is; nothing is undone."""
-    from orchestrator.execution.operator import control as command
-
-    command.abort(_said(config_path, cluster, who, reason))
+    control.abort(request)
 
 
 @click.command()
 @click.argument("checkpoint")
-@_steers
-def skip(
-    checkpoint: str, config_path: Path, cluster: str | None, who: str | None, reason: str
-) -> None:
+@_requested
+def skip(request: Said, checkpoint: str) -> None:
     """Continue without CHECKPOINT: skip its step and its gate.
 
     Refused at an irreversible checkpoint.
     """
-    from orchestrator.execution.operator import control as command
-
-    command.skip(_said(config_path, cluster, who, reason), checkpoint)
+    control.skip(request, checkpoint)
 
 
 @click.command()
@@ -142,16 +124,9 @@ def skip(
     flag_value="ended",
     help="The hook that another orchestrator started for it has ended.",
 )
-@_steers
-def decide(
-    checkpoint: str,
-    decision: str | None,
-    config_path: Path,
-    cluster: str | None,
-    who: str | None,
-    reason: str,
-) -> None:
-    """Decide about a step that failed, has an unknown end, is shown, or runs on another host.
+@_requested
+def decide(request: Said, checkpoint: str, decision: str | None) -> None:
+    """Decide about a step that failed, is shown, or whose end is unknown.
 
     A step that failed, or whose end is unknown, takes --done or --repeat. A step that is shown for
     an operator takes --done or, while `kraftgate run --execute` runs, --execute: its hook performs
@@ -161,34 +136,24 @@ def decide(
     \b
     Example:
       kraftgate decide 'brokers-kraft[3]' --repeat --reason 'ssh had no route, fixed'
-    """  # noqa: D301  # click wants the backspace
-    from orchestrator.execution.operator import decide as command
-
-    said = _said(config_path, cluster, who, reason)
+    """
     if decision is None:
         raise click.UsageError("add --done, --repeat, --execute or --ended")
     if decision == "ended":
-        command.ended(said, checkpoint)
+        decision_on.ended(request, checkpoint)
     else:
-        command.decide(said, checkpoint, cast("Decision", decision))
+        decision_on.decide(request, checkpoint, cast("Decision", decision))
 
 
 @click.command()
-@_steers
-def rollback(config_path: Path, cluster: str | None, who: str | None, reason: str) -> None:
-    """Start the rollback that the runbook defines for the current checkpoint."""
-    from orchestrator.execution.operator import control as command
-
-    command.rollback(_said(config_path, cluster, who, reason))
+@_requested
+def rollback(request: Said) -> None:
+    """Start the rollback of the current checkpoint."""
+    control.rollback(request)
 
 
 @click.command()
-@_steers
-def begin(config_path: Path, cluster: str | None, who: str | None, reason: str) -> None:
-    """Begin a new execution after one that ended, was aborted or rolled back."""
-    from orchestrator.execution.operator import control as command
-
-    command.begin(_said(config_path, cluster, who, reason))
-
-
-COMMANDS: Final = (approve, pause, resume, abort, skip, decide, rollback, begin)
+@_requested
+def begin(request: Said) -> None:
+    """Begin a new execution after the last one has ended."""
+    control.begin(request)

@@ -1,6 +1,7 @@
-"""Pieces of the command line: the group with our exit codes, a lazy group, --config, its types.
+"""Shared parts of the commands: the program with its exit codes, lazy commands, option types.
 
-Light to import: what an option needs to be read is imported when it is given.
+Light to import, so that `kraftgate --help` needs no Spark: a command's module is imported when the
+command is entered.
 """
 
 import importlib
@@ -23,13 +24,32 @@ config_option = click.option(
     metavar="FILE",
     help="The configuration.",
 )
+cluster_option = click.option(
+    "--cluster", metavar="NAME", help="The cluster, if several are configured."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+def _log(_context: click.Context, _parameter: click.Parameter, verbosity: int) -> None:
+    from orchestrator.process.logs import log_to_stderr
+
+    log_to_stderr(verbosity)
+
+
+verbose_option = click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    expose_value=False,
+    callback=_log,
+    help="Log more to stderr; twice for all.",
+)
 
 
 class Program(click.Group):
-    """The group of all commands; an error of ours is printed and ends with its own exit code."""
+    """The group of all commands; prints Kraftgate's errors and exits with their codes."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command that was asked for."""
         from orchestrator.errors import ExitCode, KraftgateError, ProblemsError
         from orchestrator.output.printing import echo_message, echo_text, flush, forget_output
         from orchestrator.output.visible import visible
@@ -48,7 +68,7 @@ class Program(click.Group):
             raise
         except (click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise  # click ends with their codes
-        except Exception as error:  # noqa: BLE001  # the last place that can say it in one line
+        except Exception as error:  # noqa: BLE001  # printed in one line, without a traceback
             from orchestrator.process.crash import described
 
             forget_output()
@@ -57,7 +77,7 @@ class Program(click.Group):
         return result
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **named: Any) -> Any:  # noqa: ANN401
-        """Run as the program that was started; with `args`, as a part of another one."""
+        """Run the program; with `args`, as a part of another program."""
         if args is None:
             from orchestrator.process.crash import quiet
             from orchestrator.process.logs import log_to_stderr
@@ -67,12 +87,12 @@ class Program(click.Group):
         return super().main(args, *more, **named)
 
 
-class LazyGroup(click.Group):
-    """A group that lives elsewhere and is imported when it is entered, not when it is listed."""
+class LazyCommand(click.Command):
+    """A command or group whose module is imported when it is entered, not when it is listed."""
 
-    def __init__(self, name: str, target: str, short_help: str) -> None:
+    def __init__(self, name: str, module: str, short_help: str) -> None:
         super().__init__(name, short_help=short_help)
-        self._target = target
+        self._module = module
 
     def make_context(
         self,
@@ -81,31 +101,30 @@ class LazyGroup(click.Group):
         parent: click.Context | None = None,
         **extra: Any,  # noqa: ANN401  # click's own
     ) -> click.Context:
-        """Let the real group take over."""
+        """Return the context of the real command."""
         return self.load().make_context(info_name, args, parent=parent, **extra)
 
-    def load(self) -> click.Group:
-        """Import the real group.
+    def load(self) -> click.Command:
+        """Import the real command: the function of the module with the command's name.
 
         Raises:
             click.UsageError: its module is not installed.
         """
-        module, _, attribute = self._target.partition(":")
+        function = (self.name or "").replace("-", "_")
         try:
-            return cast("click.Group", getattr(importlib.import_module(module), attribute))
+            return cast("click.Command", getattr(importlib.import_module(self._module), function))
         except ModuleNotFoundError as error:
             raise click.UsageError(f"`{self.name}` is not part of this build: {error}") from error
 
 
 class DurationType(click.ParamType[timedelta]):
-    """90s, 5m, 1h30m."""
+    """A duration such as 90s, 5m, 1h30m."""
 
     name = "duration"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
-        """Read it, or say what is wrong with it."""
         from orchestrator.config.durations import parse_duration
         from orchestrator.errors import DurationError
 
@@ -123,7 +142,6 @@ class ConditionType(click.ParamType["Condition"]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> "Condition":
-        """Read it, or say what is wrong with it."""
         from migration.assessment.conditions import Condition, ConditionError, parse
 
         if isinstance(value, Condition):

@@ -1,16 +1,18 @@
-"""`kraftgate hazards`: what would lose data now, and whether a step may be taken."""
+"""`kraftgate hazards`: what would lose data now, and whether it blocks a step."""
 
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import click
 from rich.text import Text
 
 from migration.assessment.conditions import View, hazards_not_known
 from migration.assessment.hazards import Action, Hazard
 from orchestrator.api.rows import hazard_row
 from orchestrator.api.status import several_json
+from orchestrator.cli.framework import config_option, json_option, verbose_option
 from orchestrator.config.identifiers import broker_not_known
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
@@ -23,19 +25,30 @@ from orchestrator.run.reader import Reader
 LOOK_S: Final = 15.0
 
 
-def show(config_path: Path, action: Action | None, broker: int | None, *, as_json: bool) -> None:
-    """Print the hazards of every configured cluster.
+@click.command()
+@config_option
+@click.option(
+    "--before",
+    "step",
+    type=click.Choice([str(each) for each in Action]),
+    help="Only hazards that block this step.",
+)
+@click.option("--broker", type=int, metavar="ID", help="Only hazards of this broker.")
+@json_option
+@verbose_option
+def hazards(config_path: Path, step: str | None, broker: int | None, *, as_json: bool) -> None:
+    """Print what would lose data, with its evidence and the way out.
 
-    `action`, `broker`: only what blocks this step, for this broker. Without a step: what is
-    dangerous now, and not what would be only if the migration were finalized early.
+    Lets the running `kraftgate run` poll the brokers' disks now. Exits with 5 if a hazard blocks,
+    with 4 if a source that would show one is not current, with 2 for a broker that does not exist.
+    `finalize_too_early` is shown once finalizing is near, and with --before finalize.
 
-    Raises:
-        ConfigError: the configuration cannot be used.
-        UnknownIdError: no cluster has this broker.
-        HazardError: one blocks; all were printed.
-        NoDataError: none is known to block, but what would show one is not known; likewise.
+    \b
+    Example:
+      kraftgate hazards --before restart --broker 3 && systemctl restart kafka
     """
     config = load_config(config_path)
+    action = None if step is None else Action(step)
     if broker is not None:
         broker_not_known(broker, _views(config))
     unknown = {each.name: _unknown(config, each, broker) for each in config.clusters}

@@ -1,10 +1,12 @@
-"""`kraftgate preflight`: every check that can be made before the window; nothing is changed."""
+"""`kraftgate preflight`: the checks before the window; changes nothing."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import click
 
 from migration.assessment.checks.check import Result
 from migration.assessment.checks.phase import OVER, phase_told
@@ -13,6 +15,7 @@ from migration.image.summary import Phase
 from migration.observed.probed import Facts, Unknown
 from migration.values.severity import Severity
 from orchestrator.api.status import several_json
+from orchestrator.cli.framework import config_option, json_option, verbose_option
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.targets import target_of
 from orchestrator.errors import ConfigError, HazardError, NoDataError
@@ -40,13 +43,21 @@ class _Checked:
         return overall(self.results)
 
 
+@click.command()
+@config_option
+@json_option
+@verbose_option
 def preflight(config_path: Path, *, as_json: bool) -> None:
-    """Check every configured cluster and print what was found.
+    """Check, before the window, whether the migration may begin.
 
-    Raises:
-        ConfigError: the configuration cannot be used, or names nothing that could be asked.
-        HazardError: in some cluster something blocks, or cannot be told; all was printed.
-        NoDataError: of some cluster nothing at all could be reached; the rest was printed.
+    Asks ZooKeeper, every broker and, once they exist, the controllers; only reads. Exits with 5
+    if a check blocks or cannot be decided, with 4 if nothing could be reached. On a finalized
+    cluster nothing blocks and nothing is advised.
+
+    \b
+    Examples:
+      kraftgate preflight --config kraftgate.yaml
+      kraftgate preflight --json | jq -r '.checks[] | select(.blocking).id'
     """
     config = load_config(config_path)
     _require_addresses(config)

@@ -1,10 +1,13 @@
-"""`kraftgate replay`: run the job over a metadata log's files and print what it came to."""
+"""`kraftgate replay`: runs the job over the files of a metadata log."""
 
 from pathlib import Path
 from typing import Final
 
+import click
+
 from migration.assessment.waits.cluster import nothing_seen
 from orchestrator.api.status import cluster_json
+from orchestrator.cli.framework import json_option, verbose_option
 from orchestrator.errors import DamagedFileError
 from orchestrator.output.printing import echo, echo_json
 from orchestrator.output.rich_console import console
@@ -14,12 +17,26 @@ from orchestrator.views.terminal.closing import closing, event_lines
 CLUSTER: Final = "replay"
 
 
-def replay(path: Path, state_dir: Path | None, *, as_json: bool) -> None:
-    """Print the state at the end of the files.
+@click.command()
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@json_option
+@click.option(
+    "--state-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep the store and the replicas' transitions in this directory.",
+)
+@verbose_option
+def replay(path: Path, *, as_json: bool, state_dir: Path | None) -> None:
+    """Run the job over a metadata log to its end, and print the state there.
 
-    Raises:
-        DamagedFileError: they are damaged; what was read before is printed still.
-        KraftgateError: there is no metadata log, or the job failed.
+    PATH is a __cluster_metadata-0 directory, one .log or one .checkpoint. For a damaged file the
+    command exits with 1 and prints one line to stderr, and still prints the state up to the last
+    good batch.
+
+    \b
+    Example:
+      kraftgate replay /var/lib/kafka/__cluster_metadata-0 --json | jq .phase
     """
     outcome = replayed(path, state_dir, CLUSTER)
     summary = nothing_seen(CLUSTER) if outcome.summary is None else outcome.summary

@@ -1,16 +1,19 @@
-"""`kraftgate report`: what happened in a window, written from the state directory alone."""
+"""`kraftgate report`: a report of the window, from the state directory alone."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+import click
 from pydantic import ValidationError
 
 from orchestrator.api.report.report import Report
+from orchestrator.api.report.schema import schema_text
+from orchestrator.cli.framework import cluster_option, config_option
 from orchestrator.config.identifiers import clusters_named
 from orchestrator.config.load import Config, load_config
 from orchestrator.errors import AuditError, KraftgateError, NoDataError
-from orchestrator.output.printing import write_document
+from orchestrator.output.printing import echo_text, write_document
 from orchestrator.views.report.build import build
 from orchestrator.views.report.formats.text import html_text, json_text, markdown_text
 from orchestrator.views.report.gather import State, gather
@@ -22,21 +25,47 @@ _ENDINGS: Final[Mapping[str, Format]] = {".json": "json", ".md": "markdown"}
 _FORMATS: Final = {"json": json_text, "markdown": markdown_text, "html": html_text}
 
 
+@click.command()
+@config_option
+@cluster_option
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["html", "json", "markdown"]),
+    help="Default: by the suffix of --out (.json, .md), else html.",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write to this file instead of to stdout.",
+)
+@click.option("--schema", is_flag=True, help="Print the JSON Schema (2020-12) of --format json.")
 def report(
-    config_path: Path, cluster: str | None, format_: Format | None, out: Path | None
+    config_path: Path,
+    cluster: str | None,
+    format_: Format | None,
+    out: Path | None,
+    *,
+    schema: bool,
 ) -> None:
-    """Write the report of every configured cluster, or of one.
+    """Write a report of the window: one HTML page, JSON or Markdown.
 
-    `format_`: None: by the ending of `out`, else a page.
+    Reads only the state directory: no cluster, no network, no other process. During the window the
+    report says that it has not ended. Exits with 4 if there is nothing to report, with 1 if the
+    audit trail is damaged; it still writes the report, which says so.
 
-    Raises:
-        ConfigError: the configuration cannot be used.
-        NoDataError: there is nothing of a cluster to report on; what there is was written.
-        AuditError: the audit trail is not as it was written; the report says so, and was written.
-        FollowingError: the store cannot be read.
+    \b
+    Examples:
+      kraftgate report --out window.html
+      kraftgate report --format json | jq -r '.clusters[].summary[]'
+      kraftgate report --out post-mortem.md
     """
+    if schema:
+        echo_text(schema_text())
+        return
     config = load_config(config_path)
-    state = gather(config, _asked(config, cluster))
+    state = gather(config, [each.name for each in clusters_named(config, cluster)])
     found = _built(state, config)
     if format_ is None:
         format_ = "html" if out is None else _ENDINGS.get(out.suffix.lower(), "html")
@@ -49,10 +78,6 @@ def report(
             f"nothing was seen of {', '.join(empty)} with {config.state_dir}: start"
             f" `kraftgate run --config {config.path}`"
         )
-
-
-def _asked(config: Config, cluster: str | None) -> list[str]:
-    return [each.name for each in clusters_named(config, cluster)]
 
 
 def _built(state: State, config: Config) -> Report:

@@ -1,4 +1,4 @@
-"""`kraftgate run`: follow the clusters and show them, until told to end or a condition holds."""
+"""`kraftgate run`: the loop that follows the clusters, shows them and executes their runbook."""
 
 import sys
 import time
@@ -9,15 +9,20 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import click
+
 from migration.assessment.conditions import Condition
 from migration.assessment.polled import NOT_POLLED, Polled
 from orchestrator.audit.opening import open_verified
+from orchestrator.cli.framework import ConditionType, DurationType, config_option, verbose_option
 from orchestrator.config.load import Config, load_config
-from orchestrator.config.models import ConsoleAddress
+from orchestrator.config.models import ClusterEntry, ConsoleAddress
 from orchestrator.config.state_dir import claiming, key
+from orchestrator.config.targets import target_of
+from orchestrator.errors import NoDataError, WalkError
 from orchestrator.execution.conductor import Conductor
 from orchestrator.notify.notifier import notifying, print_active_alerts
-from orchestrator.output.printing import echo
+from orchestrator.output.printing import echo, echo_text
 from orchestrator.output.rich_console import console
 from orchestrator.process.logs import held_back
 from orchestrator.run.alert_file import AlertFiles
@@ -30,8 +35,14 @@ from orchestrator.run.probes.probes import asking_for
 from orchestrator.run.reader import Reader
 from orchestrator.run.recorder import Chronicle
 from orchestrator.run.until import Gate
+from orchestrator.runbook.cluster_facts import facts_of
+from orchestrator.runbook.hooks_file import load_hooks
+from orchestrator.runbook.load import load
+from orchestrator.runbook.plan import plan
+from orchestrator.runbook.plan_text import plan_text
 from orchestrator.views.metrics.serving import served
 from orchestrator.views.terminal.live import LineView, Stop, TableView, View, drive, is_terminal
+from streams.probe.gather import gather
 
 if TYPE_CHECKING:
     from orchestrator.views.console.web import serving
@@ -39,31 +50,88 @@ if TYPE_CHECKING:
 _EVENTS_SHOWN: Final = 50
 
 
+_CONFIG_EXAMPLE: Final = """\b
+The configuration (kraftgate.yaml):
+  cluster: {name: prod}
+  zookeeper: {connect: "zk1:2181,zk2:2181/kafka"}
+  controllers: {bootstrap: "c1:9093,c2:9093"}
+  brokers: {bootstrap: "b1:9092,b2:9092"}
+  jmx: {exporters: {"1": "http://b1:7071/metrics", "3000": "http://c1:7071/metrics"}}
+  state_dir: ./kraftgate-state
+  metrics: {listen: "127.0.0.1:9464"}
+  console: {listen: "127.0.0.1:8464"}
+  stall: {after: 5m}
+  alerts: {runbook_url: "https://wiki.example.com/kraftgate", slack: [{url_file: slack-url}]}
+  runbook: {file: zk-to-kraft-jbod, hooks: hooks.yaml}
+"""
+
+
+@click.command(epilog=_CONFIG_EXAMPLE)
+@config_option
+@click.option(
+    "--until",
+    type=ConditionType(),
+    metavar="CONDITION",
+    help="Exit with 0 once this condition holds for every cluster: a phase such as finalized"
+    " (reached or passed; also phase(finalized)), assignments_complete(BROKER), nothing_held,"
+    " offset(N), or another condition of `kraftgate help conditions`.",
+)
+@click.option(
+    "--timeout",
+    type=DurationType(),
+    metavar="DURATION",
+    help="Exit with 3 if --until does not hold within this time, such as 90s or 1h30m.",
+)
+@click.option(
+    "--execute",
+    is_flag=True,
+    help="Let hooks perform the runbook's steps (`hooks` in the configuration). Without it, every"
+    " step is shown for an operator to perform.",
+)
+@click.option(
+    "--console",
+    "with_console",
+    is_flag=True,
+    help="Serve the web console, at 127.0.0.1:8464 unless `console` in the configuration names"
+    " another address. With that key the console is served without this option, too.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print the whole plan for the real cluster, with every command and gate, and exit.",
+)
+@verbose_option
 def run(
     config_path: Path,
     until: Condition | None,
     timeout: timedelta | None,
     *,
     execute: bool,
-    console: bool = False,
+    with_console: bool,
+    dry_run: bool,
 ) -> None:
-    """Follow until interrupted, or until the condition holds, and walk what has a runbook.
+    """Follow the clusters, show them, and execute their runbook, until Ctrl-C.
 
-    `execute`: steps that have a hook are done by it. `console`: it is served also when the
-    configuration does not name it.
+    Shows a live view on a terminal, else prints one line per change. Without --execute it writes
+    nothing to Kafka or ZooKeeper; with it, it also holds a lock in ZooKeeper.
 
-    Raises:
-        ConfigError: the configuration cannot be used, or nothing can listen where it says.
-        LockHeld: another process uses the state directory.
-        RunbookError: a runbook, or its file of hooks.
-        WalkError: there is nothing to execute.
-        LockHeld: another orchestrator acts on a cluster.
-        FollowingError: the query could not start, or died.
-        GateNotMetError: the condition did not hold in time.
-        AuditError: the audit trail cannot be written, or is not as it was written.
+    \b
+    Examples:
+      kraftgate run --config kraftgate.yaml
+      kraftgate run --until finalized --timeout 2h
+      kraftgate run --until 'assignments_complete(3)' | tee migration.log
     """
+    if timeout is not None and until is None:
+        raise click.UsageError(
+            "--timeout needs --until: add the condition that must hold within that time"
+        )
+    if dry_run and (execute or with_console or until is not None):
+        raise click.UsageError("--dry-run only prints: remove --execute, --console and --until")
     config = load_config(config_path)
-    if console and config.console is None:
+    if dry_run:
+        _print_plans(config)
+        return
+    if with_console and config.console is None:
         config = replace(config, console=ConsoleAddress())
     with ExitStack() as stack:
         stack.enter_context(claiming(config.state_dir, key(config)))
@@ -141,6 +209,37 @@ def follow_and_show(
             print_active_alerts(board.last)
         if metrics is not None and not stop.is_set():
             metrics.wait_until_told(stop.wait)
+
+
+def _print_plans(config: Config) -> None:
+    """Print, for every cluster with a runbook, each checkpoint, command, gate and approval.
+
+    Raises:
+        RunbookError: a runbook or its hooks cannot be used.
+        WalkError: no cluster has a runbook.
+        NoDataError: a cluster cannot be reached; its plan was printed without hosts.
+    """
+    named = [each for each in config.clusters if each.runbook is not None]
+    if not named:
+        raise WalkError(f"{config.path} names no `runbook` to plan")
+    silent = [each.name for each in named if not _print_plan(each)]
+    if silent:
+        raise NoDataError(f"nothing of {', '.join(silent)} could be reached: the plan has no hosts")
+
+
+def _print_plan(entry: ClusterEntry) -> bool:
+    """Print one cluster's plan; return whether a source could be reached."""
+    if entry.runbook is None:
+        raise AssertionError("a cluster without a runbook has no plan")
+    loaded = load(entry.runbook.file)
+    hooks = None
+    if entry.runbook.hooks is not None:
+        hooks = load_hooks(entry.runbook.hooks, loaded.runbook)
+    asked = gather(target_of(entry))
+    facts = facts_of(entry, asked)
+    found = plan(loaded.runbook, facts, hooks)
+    echo_text(plan_text(loaded, facts, hooks, found))
+    return not asked.nothing_reached
 
 
 def _console(config: Config) -> "AbstractContextManager[serving.Console | None]":

@@ -6,9 +6,11 @@ from typing import Final
 import click
 
 from orchestrator.output.printing import echo, echo_text
+from orchestrator.runbook.load import load, shipped
+from orchestrator.runbook.markdown import page
+from orchestrator.runbook.schema import schema_text
 
 DEFAULT: Final = "zk-to-kraft-jbod"
-_WHICH: Final = click.argument("which", metavar="[NAME|FILE]", default=DEFAULT)
 
 
 @click.group()
@@ -18,7 +20,7 @@ def runbook() -> None:
     \b
     Example:
       kraftgate runbook show zk-to-kraft-jbod > migration-night.md
-    """  # noqa: D301  # click wants the backspace
+    """
 
 
 @runbook.command(name="list")
@@ -28,25 +30,20 @@ def list_() -> None:
     \b
     Example:
       kraftgate runbook list
-    """  # noqa: D301  # click wants the backspace
-    from orchestrator.runbook.load import load, shipped
-
+    """
     for name in shipped():
         echo(f"{name}\t{load(name).runbook.title}")
 
 
 @runbook.command()
-@_WHICH
+@click.argument("which", metavar="[NAME|FILE]", default=DEFAULT)
 def show(which: str) -> None:
     """Print a runbook as a Markdown page.
 
     \b
     Example:
       kraftgate runbook show disk-replacement | less
-    """  # noqa: D301  # click wants the backspace
-    from orchestrator.runbook.load import load
-    from orchestrator.runbook.markdown import page
-
+    """
     echo_text(page(load(which).runbook))
 
 
@@ -58,13 +55,10 @@ def check(file: Path) -> None:
     \b
     Example:
       kraftgate runbook check our-night.yaml
-    """  # noqa: D301  # click wants the backspace
-    from orchestrator.runbook.load import load
-
-    loaded = load(file)
-    book = loaded.runbook
-    count = f"{len(book.checkpoints)} checkpoints, {len(book.rollbacks)} ways back"
-    echo(f"{file}: {book.name} may be walked ({count})")
+    """
+    book = load(file).runbook
+    count = f"{len(book.checkpoints)} checkpoints, {len(book.rollbacks)} rollbacks"
+    echo(f"{file}: {book.name} is valid ({count})")
 
 
 @runbook.command()
@@ -74,7 +68,5 @@ def schema() -> None:
     \b
     Example:
       kraftgate runbook schema > runbook.schema.json
-    """  # noqa: D301  # click wants the backspace
-    from orchestrator.runbook.schema import schema_text
-
+    """
     echo_text(schema_text())

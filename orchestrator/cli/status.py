@@ -4,9 +4,12 @@ import time
 from pathlib import Path
 from typing import Final
 
+import click
+
 from migration.assessment.currency import SourceState
 from migration.assessment.data_source import DataSource
 from orchestrator.api.status import several_json, status_json
+from orchestrator.cli.framework import config_option, json_option, verbose_option
 from orchestrator.config.load import load_config
 from orchestrator.errors import NoDataError
 from orchestrator.output.printing import echo_json
@@ -20,12 +23,19 @@ _EVENTS_JSON: Final = 1000
 _EVENTS_SHOWN: Final = 12
 
 
+@click.command()
+@config_option
+@json_option
+@verbose_option
 def status(config_path: Path, *, as_json: bool) -> None:
-    """Print every configured cluster.
+    """Print the last observed state, and what is pending.
 
-    Raises:
-        ConfigError: the configuration cannot be used.
-        NoDataError: of some cluster there is nothing, or only stale data; it was printed still.
+    Reads the state directory, so it works while `run` runs and after it. Exits with 4 if there is
+    no data or the data is stale (it still prints it). The JSON has the newest 1000 events.
+
+    \b
+    Example:
+      kraftgate status --json | jq -r '.waiting_for[]'
     """
     config = load_config(config_path)
     reader = Reader(config, newest=_EVENTS_JSON if as_json else _EVENTS_SHOWN)

@@ -1,7 +1,4 @@
-"""`kraftgate wait`: the gate of whoever does the steps himself, such as Ansible or a shell script.
-
-It reads the store of a `kraftgate run` that runs elsewhere, and changes nothing.
-"""
+"""`kraftgate wait`: a gate for scripts that perform the steps themselves; changes nothing."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -16,6 +13,13 @@ from migration.assessment.polled import NOT_POLLED
 from migration.values.durations import format_duration
 from orchestrator.api.rows import finding_row
 from orchestrator.api.status import several_json
+from orchestrator.cli.framework import (
+    ConditionType,
+    DurationType,
+    cluster_option,
+    config_option,
+    verbose_option,
+)
 from orchestrator.config.identifiers import clusters_named
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
@@ -30,29 +34,55 @@ from orchestrator.run.soak import SOAK
 from orchestrator.run.waiting import Found, Outcome, Waiting, World
 
 
+@click.command()
+@config_option
+@click.option(
+    "--condition",
+    "conditions",
+    type=ConditionType(),
+    multiple=True,
+    metavar="CONDITION",
+    help="A condition, such as isr_full or assignments_complete(3); may be given several times.",
+)
+@click.option("--checkpoint", metavar="ID", help="A checkpoint of the runbook that must be passed.")
+@click.option(
+    "--timeout",
+    type=DurationType(),
+    default="30m",
+    show_default=True,
+    metavar="DURATION",
+    help="Exit with 3, 4 or 5 if it does not hold within this time.",
+)
+@cluster_option
+@click.option(
+    "--fail-fast", is_flag=True, help="Exit with 5 as soon as a condition needs an operator."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+@verbose_option
 def wait(
     config_path: Path,
     conditions: Sequence[Condition],
+    checkpoint: str | None,
     timeout: timedelta,
     cluster: str | None,
     *,
-    checkpoint: str | None,
     fail_fast: bool,
     as_json: bool,
 ) -> None:
-    """Wait until all conditions hold of every configured cluster, or of one.
+    """Wait until conditions hold, for a script that performs the steps itself.
 
-    `checkpoint`: and it is passed, too.
+    Reads the observations of the running `kraftgate run`, and lets it poll the disks before it
+    reports that a condition holds. Prints pending conditions to stderr. Exits with 0 if all hold;
+    after --timeout with 3 if one does not hold, 4 if that is unknown, 5 if an operator has to act.
 
-    Raises:
-        ConfigError: the configuration cannot be used.
-        UnknownIdError: there is no such cluster, broker, controller or checkpoint.
-        KraftgateError: the checkpoint cannot be waited for.
-        FollowingError: there is a store, and it cannot be read.
-        GateNotMetError: they did not hold in time.
-        NoDataError: likewise, and what they rest on is missing or stale.
-        HazardError: likewise, and one is violated: only a person can change that.
+    \b
+    Examples:
+      kraftgate wait --condition 'assignments_complete(3)' --timeout 30m
+      kraftgate wait --condition 'no_hazard(restart, 3)' --timeout 1m && systemctl restart kafka
+      kraftgate wait --condition isr_full --condition 'soak(10m)'
     """
+    if not conditions and checkpoint is None:
+        raise click.UsageError("nothing to wait for: add --condition or --checkpoint")
     config = load_config(config_path)
     entries = clusters_named(config, cluster)
     if checkpoint is not None:

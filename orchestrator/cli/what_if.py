@@ -1,4 +1,4 @@
-"""`kraftgate what-if`: what would come of the partitions if a broker or directory failed now."""
+"""`kraftgate what-if`: predicts the effect of a failure of a broker or a log directory."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -21,6 +21,12 @@ from migration.what_if import (
     if_directory_fails,
     metadata_dir,
     mode_of,
+)
+from orchestrator.cli.framework import (
+    cluster_option,
+    config_option,
+    json_option,
+    verbose_option,
 )
 from orchestrator.config.identifiers import clusters_named
 from orchestrator.config.load import Config, load_config
@@ -51,16 +57,26 @@ class _Followed:
     assignments: Maybe[Mapping[TopicPartition, Assignment]]
 
 
+@click.command("what-if")
+@config_option
+@click.option("--broker", type=int, metavar="ID", required=True, help="The broker that fails.")
+@click.option("--log-dir", metavar="PATH", help="Only this log directory of the broker fails.")
+@cluster_option
+@json_option
+@verbose_option
 def what_if(
-    config_path: Path, cluster: str | None, broker: int, log_dir: str | None, *, as_json: bool
+    config_path: Path, broker: int, log_dir: str | None, cluster: str | None, *, as_json: bool
 ) -> None:
-    """Print what would come of the failure of a broker, or of one directory of it.
+    """Print the partitions that a failure of a broker or directory affects.
 
-    Raises:
-        ConfigError: the configuration cannot be used, or is of another cluster.
-        click.UsageError: there is no such cluster, broker or directory.
-        HazardError: some partition would be lost, away or leaderless, or may be; all was printed.
-        NoDataError: the brokers cannot be reached, or do not describe the directory.
+    Asks the brokers; only reads. While `kraftgate run` runs, the prediction also uses the replicas'
+    directories in the metadata log. Exits with 5 if a partition would be lost, unavailable or
+    leaderless, or if that is unknown; with 4 if the brokers cannot be reached.
+
+    \b
+    Examples:
+      kraftgate what-if --broker 3
+      kraftgate what-if --broker 3 --log-dir /data/d1 --json | jq .counts
     """
     config = load_config(config_path)
     entry = _entry(config, cluster)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import click
 
-from orchestrator.cli.framework import LazyGroup
+from orchestrator.cli.framework import LazyCommand
 from orchestrator.cli.program import main
 from orchestrator.reference.markdown import page, table
 
@@ -22,7 +22,7 @@ def commands() -> str:
 
 def _of(command: click.Command, path: str, parent: click.Context | None) -> Iterator[str]:
     """Yield the section of a command, then those of its subcommands."""
-    if isinstance(command, LazyGroup):
+    if isinstance(command, LazyCommand):
         command = command.load()
     context = click.Context(
         command, info_name=path if parent is None else command.name, parent=parent

@@ -34,7 +34,7 @@ def test_a_file_is_checked_where_it_lies(tmp_path: Path) -> None:
     file.write_text(RIGHT, "utf-8")
     assert run("check", str(file)) == (
         0,
-        f"{file}: night may be walked (3 checkpoints, 1 ways back)\n",
+        f"{file}: night is valid (3 checkpoints, 1 rollbacks)\n",
     )
 
 
