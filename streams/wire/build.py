@@ -5,8 +5,8 @@ Out: bytes that `streams.wire.batches` and Kafka's own kafka-dump-log read.
 
 from collections.abc import Sequence
 
-from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from crc32c import crc32c
+from kafka.record.default_records import DefaultRecordBatchBuilder
 from kio.schema.leader_change_message.v0.data import LeaderChangeMessage, Voter
 from kio.schema.snapshot_footer_record.v0.data import SnapshotFooterRecord
 from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
@@ -26,7 +26,7 @@ def _write(
     records: Sequence[tuple[bytes | None, bytes]],
     attributes: int,
 ) -> bytes:
-    """Build a batch with aiokafka, then set the fields that a producer leaves to the broker."""
+    """Build a batch with kafka-python, then set the fields that a producer leaves to the broker."""
     room = sum(len(key or b"") + len(value) + _RECORD_OVERHEAD_BYTES_MAX for key, value in records)
     builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, HEADER.size + room)
     for delta, (key, value) in enumerate(records):

@@ -14,7 +14,7 @@ from typing import Any, Final
 import psutil
 
 RUNS: Final = 5
-_PACKAGES: Final = ("aiokafka", "kio", "msgpack", "pyarrow", "pyspark")
+_PACKAGES: Final = ("kafka-python", "kio", "msgpack", "pyarrow", "pyspark")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

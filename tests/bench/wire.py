@@ -2,10 +2,10 @@
 
 Three sides read the same bytes in the same process, in changing order: ours
 (`streams.wire.batches.read_batches`, `streams.wire.records.read_record`), the best kept
-combination (aiokafka's record reader with its CRC check, kio's entity reader on our schemas), and
-kio alone (`read_batch`, entity reader). A side makes what its user would hold: per batch a list of
-(offset, timestamp, typed record). Judged by CPU time, since one core does the work and others may
-be taken; what each side read is counted and compared first.
+combination (kafka-python's record reader with its CRC check, kio's entity reader on our schemas),
+and kio alone (`read_batch`, entity reader). A side makes what its user would hold: per batch a list
+of (offset, timestamp, typed record). Judged by CPU time, since one core does the work and others
+may be taken; what each side read is counted and compared first.
 """
 
 import gc
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from aiokafka.record.memory_records import MemoryRecords
+from kafka.record.memory_records import MemoryRecords
 from kio.records.readers import read_batch
 from kio.serial import entity_reader
 
@@ -39,12 +39,12 @@ def ours(log: bytes) -> Iterator[Typed]:
 
 
 def best_kept(log: bytes) -> Iterator[Typed]:
-    """aiokafka's batches and records (Cython), kio's values (Rust)."""
+    """kafka-python's batches and records, kio's values (Rust)."""
     readers = _READERS
     left = MemoryRecords(log)
     while (batch := left.next_batch()) is not None:
         if not batch.validate_crc():
-            raise MeasuringFailed("aiokafka finds a CRC wrong")
+            raise MeasuringFailed("kafka-python finds a CRC wrong")
         if batch.is_control_batch:
             continue
         yield [
@@ -125,7 +125,7 @@ def _figures(log: bytes, runs: int) -> list[Figure]:
         say(f"b: run {number + 1}: " + ", ".join(f"{n} {r[-1]:.0f} k/s" for n, r in rates.items()))
     return [
         Figure(
-            part="b", name="best kept: aiokafka + kio", unit="k records/s", runs=rates[names[1]]
+            part="b", name="best kept: kafka-python + kio", unit="k records/s", runs=rates[names[1]]
         ),
         Figure(part="b", name="kio's read_batch + kio", unit="k records/s", runs=rates[names[2]]),
         Figure(

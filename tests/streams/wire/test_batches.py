@@ -6,10 +6,10 @@ import tracemalloc
 from itertools import pairwise
 
 import pytest
-from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
+from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from kio.schema.k_raft_version_record.v0.data import KRaftVersionRecord
 from kio.schema.leader_change_message.v0.data import LeaderChangeMessage as LeaderChangeMessageV0
 from kio.schema.leader_change_message.v1.data import LeaderChangeMessage as LeaderChangeMessageV1
@@ -284,7 +284,7 @@ EXTREMES = [2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1, -(2**63), -2, 10**6]
 
 @pytest.mark.parametrize("number", EXTREMES)
 def test_no_length_or_number_leads_out_of_the_batch(number: int) -> None:
-    """aiokafka's reader raised OverflowError or MemoryError for these."""
+    """Readers of client libraries raise OverflowError or MemoryError for these."""
     good = varint(len(NO_OP)) + NO_OP
     for damaged in (
         varint(number) + b"\0" * 10,
@@ -333,7 +333,7 @@ def test_the_offset_behind_a_batch_fits_64_bits() -> None:
     st.integers(0, 2**40),
     st.sampled_from([0, 0, 0, 1, 10**9]),
 )
-def test_entries_are_read_as_aiokafka_reads_them(
+def test_entries_are_read_as_kafka_python_reads_them(
     values: list[bytes], base_ms: int, step_ms: int
 ) -> None:
     builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 10**7)
