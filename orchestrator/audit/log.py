@@ -14,6 +14,7 @@ from typing import Final
 from orchestrator.audit import database
 from orchestrator.audit.anchor import Anchor, Head
 from orchestrator.audit.entry import BODY_BYTES_MAX, Entry, canonical, plain, seal
+from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.verify import VerifyResult, check_anchor, verify
 from orchestrator.errors import AuditError, BodyRefused, FencedOff
 from orchestrator.output.json_value import JsonValue
@@ -21,8 +22,6 @@ from orchestrator.redaction.redactor import Redactor
 from streams.state.sqlite import Connection
 
 AUDIT_FILE: Final = "audit.db"
-FENCE: Final = "fence"
-"""The kind of the entry by which an orchestrator takes over."""
 
 
 class AuditLog:
@@ -114,7 +113,7 @@ class AuditLog:
         with self._mutex:
             with self._writing():
                 fence = self._fence(cluster)[0] + 1
-                self._add(cluster, FENCE, {"fence": fence, "by": owner}, at_ms)
+                self._add(cluster, EntryKind.FENCE, {"fence": fence, "by": owner}, at_ms)
             self._keep_head()
         return fence
 
@@ -216,7 +215,7 @@ class AuditLog:
     def _fence(self, cluster: str) -> tuple[int, str]:
         row = self._db.execute(
             f"{database.SELECT} WHERE cluster = ? AND kind = ? ORDER BY sequence DESC LIMIT 1",
-            (cluster, FENCE),
+            (cluster, EntryKind.FENCE),
         ).fetchone()
         if row is None:
             return 0, ""

@@ -1,61 +1,70 @@
 """The audit entries of a followed cluster: a typed body for each kind of entry."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Final, Literal, TypeAlias, get_args
+from typing import Annotated, Final, Literal, Self, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from migration.assessment.alerts import Alert
 from migration.assessment.hazards import Hazard
 from orchestrator.audit import Entry
-from orchestrator.output.json_value import JsonValue
+from orchestrator.audit.kinds import EntryBody, EntryKind
+
+_SOURCES: Final = {
+    "metadata_log": "the metadata log is",
+    "zookeeper": "ZooKeeper is",
+    "log_dirs": "the brokers' log directories are",
+    "jmx": "the JMX numbers are",
+}
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class FollowBegan(_Body):
+class FollowBegan(EntryBody):
     """A `kraftgate run` started to follow the cluster.
 
     Attributes:
         last_seen_ms: the last sign of life of the one before; None: there was none.
     """
 
-    kind: Literal["follow_began"] = "follow_began"
+    kind: Literal[EntryKind.FOLLOW_BEGAN] = EntryKind.FOLLOW_BEGAN
     owner: str
     version: str
     last_seen_ms: int | None
 
 
-class FollowEnded(_Body):
+class FollowEnded(EntryBody):
     """The `kraftgate run` ended normally; after a kill there is no such entry."""
 
-    kind: Literal["follow_ended"] = "follow_ended"
+    kind: Literal[EntryKind.FOLLOW_ENDED] = EntryKind.FOLLOW_ENDED
     owner: str
 
 
-class SourceSeen(_Body):
+class SourceSeen(EntryBody):
     """A source became current: `metadata_log`, `zookeeper`, `log_dirs` or `jmx`."""
 
-    kind: Literal["source_seen"] = "source_seen"
+    kind: Literal[EntryKind.SOURCE_SEEN] = EntryKind.SOURCE_SEEN
     source: str
 
+    def words(self) -> Mapping[str, object]:
+        return {"source": _SOURCES.get(self.source, f"{self.source} is")}
 
-class SourceLost(_Body):
+
+class SourceLost(EntryBody):
     """A source is no longer current.
 
     Attributes:
         last_seen_ms: when it last was.
     """
 
-    kind: Literal["source_lost"] = "source_lost"
+    kind: Literal[EntryKind.SOURCE_LOST] = EntryKind.SOURCE_LOST
     source: str
     why: str
     last_seen_ms: int
 
+    def words(self) -> Mapping[str, object]:
+        return {"source": _SOURCES.get(self.source, f"{self.source} is")}
 
-class _HazardStands(_Body):
+
+class _ActiveHazard(EntryBody):
     """A hazard as it was judged; see `migration.assessment.hazards.Hazard`."""
 
     hazard: str
@@ -67,30 +76,39 @@ class _HazardStands(_Body):
     way_out: str
     since_ms: int | None
 
+    @classmethod
+    def of(cls, hazard: Hazard) -> Self:
+        """Return the hazard as an audit entry stores it."""
+        return cls.model_validate(
+            {
+                "hazard": str(hazard.kind),
+                "broker": hazard.broker,
+                "severity": str(hazard.severity),
+                "blocks": None if hazard.blocks is None else str(hazard.blocks),
+                "text": hazard.text,
+                "evidence": hazard.shown,
+                "way_out": hazard.way_out,
+                "since_ms": hazard.since_ms,
+            }
+        )
 
-class HazardBegan(_HazardStands):
+
+class HazardBegan(_ActiveHazard):
     """A hazard became active."""
 
-    kind: Literal["hazard_began"] = "hazard_began"
-
-    @classmethod
-    def of(cls, hazard: Hazard) -> "HazardBegan":
-        """Return the hazard as an audit entry stores it."""
-        return cls.model_validate(_fields(hazard))
+    kind: Literal[EntryKind.HAZARD_BEGAN] = EntryKind.HAZARD_BEGAN
 
 
-class HazardChanged(_HazardStands):
+class HazardChanged(_ActiveHazard):
     """The severity of a hazard changed, or the step that it blocks."""
 
-    kind: Literal["hazard_changed"] = "hazard_changed"
+    kind: Literal[EntryKind.HAZARD_CHANGED] = EntryKind.HAZARD_CHANGED
 
-    @classmethod
-    def of(cls, hazard: Hazard) -> "HazardChanged":
-        """Return the hazard as an audit entry stores it."""
-        return cls.model_validate(_fields(hazard))
+    def words(self) -> Mapping[str, object]:
+        return {"forbids": "" if self.blocks is None else f", forbids {self.blocks}"}
 
 
-class HazardEnded(_Body):
+class HazardEnded(EntryBody):
     """A hazard ended.
 
     Attributes:
@@ -98,7 +116,7 @@ class HazardEnded(_Body):
         last_seen_ms: the last look at which it stood; None: likewise.
     """
 
-    kind: Literal["hazard_ended"] = "hazard_ended"
+    kind: Literal[EntryKind.HAZARD_ENDED] = EntryKind.HAZARD_ENDED
     hazard: str
     broker: int | None
     text: str | None
@@ -106,7 +124,7 @@ class HazardEnded(_Body):
     last_seen_ms: int | None
 
 
-class AlertBegan(_Body):
+class AlertBegan(EntryBody):
     """An alert became active; see `migration.assessment.alerts`.
 
     Attributes:
@@ -114,7 +132,7 @@ class AlertBegan(_Body):
         since_ms: since when what it tells of is so, as well as is known.
     """
 
-    kind: Literal["alert_began"] = "alert_began"
+    kind: Literal[EntryKind.ALERT_BEGAN] = EntryKind.ALERT_BEGAN
     alert: str
     fingerprint: str
     labels: Mapping[str, str]
@@ -135,10 +153,10 @@ class AlertBegan(_Body):
         )
 
 
-class AlertEnded(_Body):
+class AlertEnded(EntryBody):
     """An alert was resolved on current data."""
 
-    kind: Literal["alert_ended"] = "alert_ended"
+    kind: Literal[EntryKind.ALERT_ENDED] = EntryKind.ALERT_ENDED
     alert: str
     fingerprint: str
 
@@ -167,22 +185,4 @@ def bodies(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Body]]:
     """
     for each in entries:
         if each.kind in KINDS:
-            yield each, _BODY.validate_python({**each.body, "kind": each.kind})
-
-
-def as_json(body: Body) -> dict[str, JsonValue]:
-    """Return the body as the audit trail stores it, without its kind."""
-    return body.model_dump(mode="json", exclude={"kind"})
-
-
-def _fields(hazard: Hazard) -> dict[str, object]:
-    return {
-        "hazard": str(hazard.kind),
-        "broker": hazard.broker,
-        "severity": str(hazard.severity),
-        "blocks": None if hazard.blocks is None else str(hazard.blocks),
-        "text": hazard.text,
-        "evidence": hazard.shown,
-        "way_out": hazard.way_out,
-        "since_ms": hazard.since_ms,
-    }
+            yield each, _BODY.validate_python({**each.body, "kind": EntryKind(each.kind)})

@@ -7,8 +7,9 @@ from typing import Final, get_args
 from pydantic import BaseModel
 
 from migration.metadata.event_kinds import EventKind
-from orchestrator.audit import run_entries as chronicle
-from orchestrator.audit.execution import entries as walk
+from orchestrator.audit import run_entries
+from orchestrator.audit.execution import entries
+from orchestrator.audit.kinds import EntryKind
 from orchestrator.reference.markdown import code, first_line, page, table
 
 _EVENTS: Final = """
@@ -21,7 +22,7 @@ _AUDIT: Final = """
 An entry of the audit trail records a decision of an operator, or something that Kraftgate did or
 observed. `kraftgate audit show` and `kraftgate audit export` print entries.
 """
-_OTHER: Final = (("`wrong_console_token`", "The console received a wrong token."),)
+_OTHER: Final = ((code(EntryKind.WRONG_CONSOLE_TOKEN), "The console received a wrong token."),)
 
 
 def events() -> str:
@@ -44,7 +45,7 @@ def _words(text: str) -> str:
 
 
 def _bodies() -> tuple[type[BaseModel], ...]:
-    return (*get_args(walk.Body), *get_args(chronicle.Body))
+    return (*get_args(entries.Body), *get_args(run_entries.Body))
 
 
 def _kinds(bodies: Iterable[type[BaseModel]]) -> Iterable[tuple[str, str]]:

@@ -14,7 +14,7 @@ from migration.assessment.conditions import DataSource
 from migration.assessment.currency import Currency
 from migration.assessment.hazards import Hazard, is_end_known
 from orchestrator.audit import AuditLog, run_entries
-from orchestrator.audit.run_entries import Body, HazardBegan, HazardChanged, as_json
+from orchestrator.audit.run_entries import Body, HazardBegan, HazardChanged
 from orchestrator.audit.run_spans import Which, stood
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
@@ -187,4 +187,4 @@ class _Kept:
         self._stands |= now
 
     def _tell(self, body: Body, now_ms: int) -> None:
-        self._log.append(self._entry.name, body.kind, as_json(body), now_ms)
+        self._log.append(self._entry.name, body.kind, body.as_json(), now_ms)

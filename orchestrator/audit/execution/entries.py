@@ -12,25 +12,27 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from migration.assessment.conditions import Finding, Verdict
+from migration.metadata.event_kinds import Weight
 from orchestrator.audit.execution.running_step import RunningStep
-from orchestrator.output.json_value import JsonValue
+from orchestrator.audit.kinds import EntryBody, EntryKind
 
 JsonFacts: TypeAlias = Mapping[str, object]
 Decision: TypeAlias = Literal["done", "repeat", "execute"]
+_DECISIONS: Final[Mapping[Decision, str]] = {
+    "done": "done",
+    "repeat": "to be repeated",
+    "execute": "to be done by its hook",
+}
 
 RUNBOOKS: Final = "runbooks"
 """The directory below the state directory with the text of every executed runbook, by its hash."""
-
-
-class _Body(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 CONSOLE_LOGIN: Final = "console"
 """The login of everyone who has the console's token: together they count as one person."""
 
 
-class Person(_Body):
+class Person(BaseModel):
     """Who decided.
 
     Attributes:
@@ -39,6 +41,8 @@ class Person(_Body):
         uid: of that login; None: the console, or an entry of an older version.
         sudo_uid: the user that called sudo, as the environment says; a comment, too.
     """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     who: str
     login: str
@@ -55,8 +59,10 @@ class Person(_Body):
         return self.login if self.who == self.login else f"{self.who} (login {self.login})"
 
 
-class RecordedFinding(_Body):
+class RecordedFinding(BaseModel):
     """One condition as it was judged."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     condition: str
     verdict: Verdict
@@ -76,20 +82,20 @@ class RecordedFinding(_Body):
         )
 
 
-class ExecutionBegan(_Body):
+class ExecutionBegan(EntryBody):
     """An execution began; `runbooks/SHA256.yaml` keeps the text of the runbook."""
 
-    kind: Literal["walk_began"] = "walk_began"
+    kind: Literal[EntryKind.WALK_BEGAN] = EntryKind.WALK_BEGAN
     runbook: str
     sha256: str
     by: Person
     reason: str
 
 
-class OrchestratorStarted(_Body):
+class OrchestratorStarted(EntryBody):
     """A process started to execute the runbook; `fence` rises with each."""
 
-    kind: Literal["orchestrator_started"] = "orchestrator_started"
+    kind: Literal[EntryKind.ORCHESTRATOR_STARTED] = EntryKind.ORCHESTRATOR_STARTED
     owner: str
     version: str
     execute: bool
@@ -97,36 +103,36 @@ class OrchestratorStarted(_Body):
     fence: int
 
 
-class OrchestratorEnded(_Body):
+class OrchestratorEnded(EntryBody):
     """The process ended normally; after a kill there is no such entry."""
 
-    kind: Literal["orchestrator_ended"] = "orchestrator_ended"
+    kind: Literal[EntryKind.ORCHESTRATOR_ENDED] = EntryKind.ORCHESTRATOR_ENDED
     owner: str
     reason: str
 
 
-class LockLost(_Body):
+class LockLost(EntryBody):
     """The lock of the cluster was lost; no step begins meanwhile."""
 
-    kind: Literal["lock_lost"] = "lock_lost"
+    kind: Literal[EntryKind.LOCK_LOST] = EntryKind.LOCK_LOST
     reason: str
 
 
-class LockAcquired(_Body):
+class LockAcquired(EntryBody):
     """The lock of the cluster was acquired."""
 
-    kind: Literal["lock_held"] = "lock_held"
+    kind: Literal[EntryKind.LOCK_HELD] = EntryKind.LOCK_HELD
     token: int
 
 
-class CheckpointEntered(_Body):
+class CheckpointEntered(EntryBody):
     """The execution entered this checkpoint."""
 
-    kind: Literal["checkpoint_entered"] = "checkpoint_entered"
+    kind: Literal[EntryKind.CHECKPOINT_ENTERED] = EntryKind.CHECKPOINT_ENTERED
     checkpoint: str
 
 
-class Evaluated(_Body):
+class Evaluated(EntryBody):
     """Guards or gate were evaluated, with another result than before.
 
     Attributes:
@@ -134,7 +140,7 @@ class Evaluated(_Body):
         facts: what the judgement rests on: metadata offset, znodes, when the disks were looked at.
     """
 
-    kind: Literal["judged"] = "judged"
+    kind: Literal[EntryKind.JUDGED] = EntryKind.JUDGED
     checkpoint: str
     part: Literal["already", "needs", "opens_when"]
     verdict: Verdict
@@ -142,14 +148,14 @@ class Evaluated(_Body):
     facts: JsonFacts
 
 
-class Approved(_Body):
+class Approved(EntryBody):
     """An operator approved the checkpoint's step, in the state that `basis` describes.
 
     Attributes:
         confirmed: the cluster's name as the approver typed it; None: it was not asked for.
     """
 
-    kind: Literal["approved"] = "approved"
+    kind: Literal[EntryKind.APPROVED] = EntryKind.APPROVED
     checkpoint: str
     by: Person
     reason: str
@@ -157,29 +163,32 @@ class Approved(_Body):
     confirmed: str | None = None
 
 
-class ApprovalsExpired(_Body):
+class ApprovalsExpired(EntryBody):
     """The state for which the approvals were given has changed."""
 
-    kind: Literal["approvals_expired"] = "approvals_expired"
+    kind: Literal[EntryKind.APPROVALS_EXPIRED] = EntryKind.APPROVALS_EXPIRED
     checkpoint: str
     changed: tuple[str, ...]
 
+    def words(self) -> Mapping[str, object]:
+        return {"changed": "; ".join(self.changed)}
 
-class StepShown(_Body):
+
+class StepShown(EntryBody):
     """The step was shown for an operator to perform.
 
     Attributes:
         open_before: whether the gate held already, so that only the person can say it is done.
     """
 
-    kind: Literal["step_shown"] = "step_shown"
+    kind: Literal[EntryKind.STEP_SHOWN] = EntryKind.STEP_SHOWN
     checkpoint: str
     text: str
     open_before: bool
     facts: JsonFacts
 
 
-class StepStarted(_Body):
+class StepStarted(EntryBody):
     """A hook is about to start; written before the start.
 
     Attributes:
@@ -188,7 +197,7 @@ class StepStarted(_Body):
         open_before: whether the gate held already, so that it cannot tell the step's effect.
     """
 
-    kind: Literal["step_started"] = "step_started"
+    kind: Literal[EntryKind.STEP_STARTED] = EntryKind.STEP_STARTED
     checkpoint: str
     run: str
     attempt: int
@@ -198,7 +207,7 @@ class StepStarted(_Body):
     facts: JsonFacts
 
 
-class StepEnded(_Body):
+class StepEnded(EntryBody):
     """A hook ended.
 
     Attributes:
@@ -208,7 +217,7 @@ class StepEnded(_Body):
         still_running: processes that it left behind.
     """
 
-    kind: Literal["step_ended"] = "step_ended"
+    kind: Literal[EntryKind.STEP_ENDED] = EntryKind.STEP_ENDED
     checkpoint: str
     run: str
     succeeded: bool
@@ -221,25 +230,29 @@ class StepEnded(_Body):
     output_sha256: str
     still_running: tuple[int, ...]
 
+    @property
+    def weight(self) -> Weight:
+        return "notable" if self.succeeded else "bad"
 
-class StepNotStarted(_Body):
+
+class StepNotStarted(EntryBody):
     """Kraftgate ended between `step_started` and the hook's start: nothing was done."""
 
-    kind: Literal["step_not_started"] = "step_not_started"
+    kind: Literal[EntryKind.STEP_NOT_STARTED] = EntryKind.STEP_NOT_STARTED
     checkpoint: str
     run: str
 
 
-class StepUnknown(_Body):
+class StepUnknown(EntryBody):
     """A hook started, and its end is unknown."""
 
-    kind: Literal["step_unknown"] = "step_unknown"
+    kind: Literal[EntryKind.STEP_UNKNOWN] = EntryKind.STEP_UNKNOWN
     checkpoint: str
     run: str
     why: str
 
 
-class StepDecided(_Body):
+class StepDecided(EntryBody):
     """An operator's decision about a step.
 
     Attributes:
@@ -247,101 +260,114 @@ class StepDecided(_Body):
             for one that was shown: its hook does it.
     """
 
-    kind: Literal["step_decided"] = "step_decided"
+    kind: Literal[EntryKind.STEP_DECIDED] = EntryKind.STEP_DECIDED
     checkpoint: str
     decision: Decision
     by: Person
     reason: str
 
+    def words(self) -> Mapping[str, object]:
+        return {"decided": _DECISIONS[self.decision]}
 
-class StepElsewhere(_Body):
+
+class StepElsewhere(EntryBody):
     """Another orchestrator has begun a step; no step begins meanwhile."""
 
-    kind: Literal["step_elsewhere"] = "step_elsewhere"
+    kind: Literal[EntryKind.STEP_ELSEWHERE] = EntryKind.STEP_ELSEWHERE
     step: RunningStep
 
+    def words(self) -> Mapping[str, object]:
+        return {"step": self.step.words()}
 
-class StepElsewhereEnded(_Body):
+
+class StepElsewhereEnded(EntryBody):
     """The step of another orchestrator ended.
 
     Attributes:
         by: who decided that; None: its record was removed where it began.
     """
 
-    kind: Literal["step_elsewhere_ended"] = "step_elsewhere_ended"
+    kind: Literal[EntryKind.STEP_ELSEWHERE_ENDED] = EntryKind.STEP_ELSEWHERE_ENDED
     step: RunningStep
     by: Person | None = None
     reason: str = "its record was removed where it began"
 
+    def words(self) -> Mapping[str, object]:
+        decided = "" if self.by is None else f"{self.by.who} decided: "
+        return {"step": self.step.words(), "decided": decided}
 
-class CheckpointPassed(_Body):
+
+class CheckpointPassed(EntryBody):
     """The gate opened; one more entry, without brackets, after the last broker.
 
     Attributes:
         how: `opened` after its step, `already`: the step was not needed, or had been taken.
     """
 
-    kind: Literal["checkpoint_passed"] = "checkpoint_passed"
+    kind: Literal[EntryKind.CHECKPOINT_PASSED] = EntryKind.CHECKPOINT_PASSED
     checkpoint: str
     how: Literal["opened", "already"]
     facts: JsonFacts
 
+    def words(self) -> Mapping[str, object]:
+        return {"already": "" if self.how == "opened" else ", which had nothing to do"}
 
-class CheckpointSkipped(_Body):
+
+class CheckpointSkipped(EntryBody):
     """An operator skipped the checkpoint."""
 
-    kind: Literal["checkpoint_skipped"] = "checkpoint_skipped"
+    kind: Literal[EntryKind.CHECKPOINT_SKIPPED] = EntryKind.CHECKPOINT_SKIPPED
     checkpoint: str
     by: Person
     reason: str
 
 
-class UnexpectedChange(_Body):
+class UnexpectedChange(EntryBody):
     """The cluster shows a change that no step of this execution made."""
 
-    kind: Literal["unexpected"] = "unexpected"
+    kind: Literal[EntryKind.UNEXPECTED] = EntryKind.UNEXPECTED
     text: str
     broker: int | None = None
 
 
-class Paused(_Body):
+class Paused(EntryBody):
     """An operator paused the execution: no further step begins."""
 
-    kind: Literal["paused"] = "paused"
+    kind: Literal[EntryKind.PAUSED] = EntryKind.PAUSED
     by: Person
     reason: str
 
 
-class Resumed(_Body):
+class Resumed(EntryBody):
     """An operator resumed the execution."""
 
-    kind: Literal["resumed"] = "resumed"
+    kind: Literal[EntryKind.RESUMED] = EntryKind.RESUMED
     by: Person
     reason: str
 
 
-class RollbackBegan(_Body):
+class RollbackBegan(EntryBody):
     """An operator started a rollback."""
 
-    kind: Literal["rollback_began"] = "rollback_began"
+    kind: Literal[EntryKind.ROLLBACK_BEGAN] = EntryKind.ROLLBACK_BEGAN
     path: str
     at: str
     by: Person
     reason: str
 
 
-class Aborted(_Body):
+class Aborted(EntryBody):
     """An operator ended the execution where it was."""
 
-    kind: Literal["aborted"] = "aborted"
+    kind: Literal[EntryKind.ABORTED] = EntryKind.ABORTED
     by: Person
     reason: str
 
 
-class ExecutionEnded(_Body):
+class ExecutionEnded(EntryBody):
     """The last checkpoint of the runbook, or of the rollback, was passed."""
 
-    kind: Literal["walk_ended"] = "walk_ended"
+    kind: Literal[EntryKind.WALK_ENDED] = EntryKind.WALK_ENDED
     outcome: Literal["completed", "rolled-back"]
 
 
@@ -383,9 +409,4 @@ def body_of(kind: str, body: Mapping[str, object]) -> Body:
     Raises:
         pydantic.ValidationError: it is not an entry of an execution, or another version wrote it.
     """
-    return _BODY.validate_python({**body, "kind": kind})
-
-
-def as_json(body: Body) -> dict[str, JsonValue]:
-    """Return the body as the audit trail stores it, without its kind."""
-    return body.model_dump(mode="json", exclude={"kind"})
+    return _BODY.validate_python({**body, "kind": EntryKind(kind)})

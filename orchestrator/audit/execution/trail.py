@@ -1,7 +1,7 @@
 """A cluster's execution in the audit trail: appends typed entries, returns the resulting state."""
 
 from orchestrator.audit import AuditLog
-from orchestrator.audit.execution.entries import KINDS, Body, as_json, body_of
+from orchestrator.audit.execution.entries import KINDS, Body, body_of
 from orchestrator.audit.execution.state import ExecutionState, fold
 
 
@@ -34,7 +34,7 @@ class ExecutionTrail:
             FencedOff: another orchestrator took over the execution; only with `fence`.
             AuditError: it cannot be written.
         """
-        self._log.append(self.cluster, body.kind, as_json(body), now_ms, fence=fence)
+        self._log.append(self.cluster, body.kind, body.as_json(), now_ms, fence=fence)
 
     def take_fence(self, owner: str, now_ms: int) -> int:
         """Take the fence: from now on, entries with an earlier fence are rejected.

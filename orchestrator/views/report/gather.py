@@ -8,6 +8,7 @@ from typing import Final
 from orchestrator.audit import AUDIT_FILE, GENESIS, AuditLog, Entry, VerifyResult
 from orchestrator.audit.anchor import Anchor
 from orchestrator.audit.execution.entries import RUNBOOKS
+from orchestrator.audit.kinds import EntryKind
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import FollowingError, NoDataError, RunbookError
@@ -119,7 +120,7 @@ def _gathered(
     name, state_dir = entry.name, config.state_dir
     one = read_cluster(store, state_dir, name)
     transitions, why = _transitions(state_dir, store, name)
-    sha256s = {str(e.body.get("sha256")) for e in entries if e.kind == "walk_began"}
+    sha256s = {str(e.body.get("sha256")) for e in entries if e.kind == EntryKind.WALK_BEGAN}
     return Gathered(
         entry=entry,
         snapshot=one,

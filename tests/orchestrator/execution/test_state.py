@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from migration.assessment.conditions import Verdict
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import Body, Person, as_json, body_of
+from orchestrator.audit.execution.entries import Body, Person, body_of
 from orchestrator.audit.execution.state import (
     CheckpointState,
     ExecutionState,
@@ -203,7 +203,7 @@ def test_a_new_walk_knows_nothing_of_the_one_before() -> None:
     ],
 )
 def test_an_entry_comes_back_from_the_trail_as_it_was(body: Body) -> None:
-    assert body_of(body.kind, as_json(body)) == body
+    assert body_of(body.kind, body.as_json()) == body
 
 
 def orchestrated(*, execute: bool) -> entries.OrchestratorStarted:

@@ -10,13 +10,13 @@ from orchestrator.api.console.execution import Decision, GateEvidence, Judgement
 from orchestrator.audit import AUDIT_FILE, Entry
 from orchestrator.audit.description import said, who
 from orchestrator.audit.execution.entries import Evaluated, body_of
+from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.window import AuditWindow
 from orchestrator.errors import AuditError
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Checkpoint
 from orchestrator.views.console.state.execution import finding
 
-_JUDGED: Final = "judged"
 _ENTRIES_MAX: Final = 500
 _TEXT_MAX: Final = 4000
 
@@ -38,8 +38,8 @@ def gate_evidence(
         checkpoint=checkpoint,
         title=None if known is None else known.title,
         explain=None if known is None else known.explain,
-        judgements=tuple(_judgement(each) for each in shown if each.kind == _JUDGED),
-        decisions=tuple(_decision(each) for each in shown if each.kind != _JUDGED),
+        judgements=tuple(_judgement(each) for each in shown if each.kind == EntryKind.JUDGED),
+        decisions=tuple(_decision(each) for each in shown if each.kind != EntryKind.JUDGED),
         older=len(found) > _ENTRIES_MAX,
     )
 

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from orchestrator.api.console.answers import Done, Say
 from orchestrator.audit.execution.entries import CONSOLE_LOGIN, Person
+from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.opening import open_to_say
 from orchestrator.config.load import Config
 from orchestrator.errors import KraftgateError
@@ -66,7 +67,10 @@ def record_wrong_token(config: Config, host: str, count: int) -> None:
         with open_to_say(config) as log:
             for each in config.clusters:
                 log.append(
-                    each.name, "wrong_console_token", {"host": host, "count": count}, now_ms()
+                    each.name,
+                    EntryKind.WRONG_CONSOLE_TOKEN,
+                    {"host": host, "count": count},
+                    now_ms(),
                 )
     except KraftgateError as error:
         _LOG.error("the console: the wrong token is not in the audit trail: %s", error)

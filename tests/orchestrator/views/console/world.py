@@ -224,7 +224,7 @@ class World:
         with self.log._mutex:
             with self.log._writing():
                 for at_ms, body in unwritten:
-                    self.log._add("prod", body.kind, entries.as_json(body), at_ms)
+                    self.log._add("prod", body.kind, body.as_json(), at_ms)
             self.log._keep_head()
 
     def _tell_walk(self) -> None:

@@ -1,0 +1,123 @@
+"""The kinds of audit entries: stored names and words; the base class of their bodies."""
+
+import enum
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict
+
+from migration.metadata.event_kinds import Weight
+from orchestrator.output.json_value import JsonValue
+
+
+class EntryKind(enum.StrEnum):
+    """What an entry records: the stored name, how much it matters, and a sentence.
+
+    Words in braces are fields of the entry's body, as `EntryBody.words` returns them.
+    """
+
+    weight: Weight
+    sentence: str
+
+    def __new__(cls, value: str, weight: Weight = "notable", sentence: str = "") -> "EntryKind":
+        """Make a member whose value is `value`."""
+        kind = str.__new__(cls, value)
+        kind._value_ = value
+        kind.weight = weight
+        kind.sentence = sentence
+        return kind
+
+    FENCE = "fence", "plain"
+    WRONG_CONSOLE_TOKEN = "wrong_console_token", "bad"
+    # An execution: `orchestrator.audit.execution.entries`
+    WALK_BEGAN = "walk_began", "notable", "{by.who} began a walk through {runbook}: {reason}"
+    ORCHESTRATOR_STARTED = (
+        "orchestrator_started",
+        "plain",
+        "an orchestrator takes the walk up: {owner}",
+    )
+    ORCHESTRATOR_ENDED = "orchestrator_ended", "plain", "it ended: {reason}"
+    LOCK_LOST = "lock_lost", "bad", "the lock is lost: {reason}"
+    LOCK_HELD = "lock_held", "plain", "the lock is held"
+    CHECKPOINT_ENTERED = "checkpoint_entered", "notable", "the walk comes to {checkpoint}"
+    JUDGED = "judged", "notable", "{part} of {checkpoint} is {verdict}"
+    APPROVED = "approved", "notable", "{by.who} approved {checkpoint}: {reason}"
+    APPROVALS_EXPIRED = (
+        "approvals_expired",
+        "bad",
+        "the approval of {checkpoint} expires: {changed}",
+    )
+    STEP_SHOWN = "step_shown", "notable", "the step of {checkpoint} is shown, to be done by hand"
+    STEP_STARTED = (
+        "step_started",
+        "notable",
+        "the command of {checkpoint} is started, attempt {attempt}",
+    )
+    STEP_ENDED = "step_ended", "notable", "the command of {checkpoint} {how}"
+    STEP_NOT_STARTED = (
+        "step_not_started",
+        "notable",
+        "the command of {checkpoint} was not started after all",
+    )
+    STEP_UNKNOWN = (
+        "step_unknown",
+        "bad",
+        "how the command of {checkpoint} ended is not known: {why}",
+    )
+    STEP_DECIDED = (
+        "step_decided",
+        "notable",
+        "{by.who} said that {checkpoint} is {decided}: {reason}",
+    )
+    STEP_ELSEWHERE = (
+        "step_elsewhere",
+        "bad",
+        "{step}, is another orchestrator's: no step is begun",
+    )
+    STEP_ELSEWHERE_ENDED = "step_elsewhere_ended", "notable", "{decided}{step}, has ended: {reason}"
+    CHECKPOINT_PASSED = "checkpoint_passed", "notable", "the walk passes {checkpoint}{already}"
+    CHECKPOINT_SKIPPED = "checkpoint_skipped", "notable", "{by.who} skipped {checkpoint}: {reason}"
+    UNEXPECTED = "unexpected", "bad", "{text}"
+    PAUSED = "paused", "notable", "{by.who} paused the walk: {reason}"
+    RESUMED = "resumed", "notable", "{by.who} resumed the walk: {reason}"
+    ROLLBACK_BEGAN = (
+        "rollback_began",
+        "notable",
+        "{by.who} turned back at {at}, by {path}: {reason}",
+    )
+    ABORTED = "aborted", "notable", "{by.who} ended the walk: {reason}"
+    WALK_ENDED = "walk_ended", "notable", "the walk is {outcome}"
+    # A `kraftgate run`: `orchestrator.audit.run_entries`
+    FOLLOW_BEGAN = "follow_began", "notable", "kraftgate {version} follows: {owner}"
+    FOLLOW_ENDED = "follow_ended", "notable", "kraftgate run ended"
+    SOURCE_SEEN = "source_seen", "notable", "{source} current"
+    SOURCE_LOST = "source_lost", "bad", "{source} not current: {why}"
+    HAZARD_BEGAN = "hazard_began", "bad", "hazard {hazard}: {text}"
+    HAZARD_CHANGED = "hazard_changed", "bad", "hazard {hazard} is {severity}{forbids}"
+    HAZARD_ENDED = "hazard_ended", "notable", "hazard {hazard} is over"
+    ALERT_BEGAN = "alert_began", "bad", "alert {alert}: {description}"
+    ALERT_ENDED = "alert_ended", "notable", "alert {alert} is over"
+
+
+class EntryBody(BaseModel):
+    """The typed body of an entry; the trail stores its fields, except the kind."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: EntryKind
+
+    @property
+    def weight(self) -> Weight:
+        """How much the entry matters to a reader of the report."""
+        return self.kind.weight
+
+    def words(self) -> Mapping[str, object]:
+        """Return the fields of the sentence that are not fields of the body."""
+        return {}
+
+    def sentence(self) -> str:
+        """Return the entry as a sentence."""
+        return self.kind.sentence.format_map({**dict(self), **self.words()})
+
+    def as_json(self) -> dict[str, JsonValue]:
+        """Return the body as the audit trail stores it."""
+        return self.model_dump(mode="json", exclude={"kind"})
