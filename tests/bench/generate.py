@@ -29,7 +29,7 @@ from kio.static.primitive import i8, i16, i32, i64, u16
 from migration.metadata.directory_ids import MIGRATING, to_text
 from streams.wire import schema
 from streams.wire.build import write_batch, write_leader_change
-from streams.wire.schema.register_broker_record import BrokerEndpointV3, BrokerFeatureV3
+from streams.wire.schema import BrokerEndpointV3, BrokerFeatureV3
 from streams.wire.values import write_value
 from tests.bench.oracle import ExpectedBroker, Oracle
 from tests.bench.values import REPLICAS, assignment_v1, leadership_v1, partition_v0

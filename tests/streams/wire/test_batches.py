@@ -34,7 +34,7 @@ from streams.wire.errors import (
     WireError,
 )
 from streams.wire.records import read_records
-from streams.wire.schema.begin_transaction_record import BeginTransactionRecordV0
+from streams.wire.schema import BeginTransactionRecordV0
 from streams.wire.structure import write_uvarint
 from streams.wire.values import write_value
 from tests.streams.wire.strategies import entities

@@ -15,12 +15,18 @@ from streams.wire.errors import UnsupportedRecordVersion, WireError
 from streams.wire.fast import FAST_READERS
 from streams.wire.project import PROJECTED, project, read_in_full
 from streams.wire.records import read_record
-from streams.wire.schema import RECORDS, MetadataRecord
-from streams.wire.schema.broker_registration_change_record import BrokerRegistrationChangeRecordV0
-from streams.wire.schema.client_quota_record import ClientQuotaRecordV0, EntityDataV0
-from streams.wire.schema.partition_change_record import PartitionChangeRecordV1
-from streams.wire.schema.partition_record import PartitionRecordV0, PartitionRecordV1
-from streams.wire.schema.register_broker_record import BrokerFeatureV0, RegisterBrokerRecordV0
+from streams.wire.schema import (
+    RECORDS,
+    BrokerFeatureV0,
+    BrokerRegistrationChangeRecordV0,
+    ClientQuotaRecordV0,
+    EntityDataV0,
+    MetadataRecord,
+    PartitionChangeRecordV1,
+    PartitionRecordV0,
+    PartitionRecordV1,
+    RegisterBrokerRecordV0,
+)
 from streams.wire.values import write_value
 from tests.streams.wire.strategies import records
 from tests.streams.wire.test_values import with_tag_of_the_future

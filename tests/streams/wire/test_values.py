@@ -20,10 +20,13 @@ from streams.wire.errors import (
 )
 from streams.wire.project import read_in_full
 from streams.wire.records import read_record
-from streams.wire.schema import RECORDS, MetadataRecord
-from streams.wire.schema.begin_transaction_record import BeginTransactionRecordV0
-from streams.wire.schema.broker_registration_change_record import BrokerRegistrationChangeRecordV2
-from streams.wire.schema.config_record import ConfigRecordV0
+from streams.wire.schema import (
+    RECORDS,
+    BeginTransactionRecordV0,
+    BrokerRegistrationChangeRecordV2,
+    ConfigRecordV0,
+    MetadataRecord,
+)
 from streams.wire.values import API_KEYS, read_value, write_value
 from tests.streams.wire.strategies import entities, records
 from tests.support.examples import examples
