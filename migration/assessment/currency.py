@@ -8,12 +8,11 @@ from typing import Final
 from migration.assessment.data_source import DataSource
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.source_status import (
-    BEHIND_RECORDS,
     NO_STATUS,
     SourceStatus,
-    behind,
     is_current,
     is_silent,
+    meaningful_end,
 )
 
 UNREAD_RECORDS: Final = "committed records have not been read yet"
@@ -84,7 +83,7 @@ def log_currency(
 ) -> SourceCurrency:
     """Return the currency of the metadata log.
 
-    `unread`: why the store does not include all of its data; None: it does, as far as is known.
+    `unread`: why the store does not include all of its data, apart from unread records.
     """
     state, why = reported(status, now_ms, "controllers", configured=configured)
     if state is SourceState.UNANSWERED and is_log_over(summary):
@@ -93,7 +92,7 @@ def log_currency(
         if status.log != summary.metadata_log:
             why = "another metadata log has begun, and is yet to be read"
         else:
-            why = unread
+            why = unread or _unread_records(status, summary.metadata_offset)
         state = SourceState.CURRENT if why is None else SourceState.BEHIND
     return SourceCurrency(state=state, status=status, why=why)
 
@@ -105,15 +104,17 @@ def is_log_over(summary: ClusterSummary) -> bool:
     return shown and summary.phase is Phase.ROLLED_BACK
 
 
-def unread_records(status: SourceStatus, metadata_offset: int | None) -> str | None:
-    """Return that too many records of the metadata log are unread; None: they are not.
+def _unread_records(status: SourceStatus, metadata_offset: int | None) -> str | None:
+    """Return that records are unread for too long; None: they are not.
 
-    For a process without history: a followed store is always some records behind. The end of the
-    log must be known, unless the log was read to its end.
+    A batch takes time, so the store is always some records behind the log. A status without
+    `due_offset` is that of an older version: then no record may be unread.
     """
-    known = status.high_watermark is not None or status.finished
-    read = known and behind(status, metadata_offset) <= BEHIND_RECORDS
-    return None if read else UNREAD_RECORDS
+    if status.finished:
+        return None
+    due = meaningful_end(status) if status.due_offset is None else status.due_offset
+    read = 0 if metadata_offset is None else metadata_offset + 1
+    return None if due is not None and read >= due else UNREAD_RECORDS
 
 
 def reported(

@@ -46,9 +46,8 @@ class Snapshot:
         configured: the followed sources in the configuration.
         sources: each source's own report; absent: none.
         journals: of the sources that have one.
-        unread: sources whose data the store does not include yet, with the reason, from the history
-            of this process; None: it has no history (a command that reads once), so that the number
-            of unread records decides.
+        not_followed: why no process updates the store, whatever the sources' reports say; None: one
+            does, or that is unknown.
         resuming: sources whose last report an earlier process received.
         phase_began_ms: None: unknown.
         execution: None: no runbook is executed.
@@ -61,7 +60,7 @@ class Snapshot:
     configured: frozenset[DataSource]
     sources: Mapping[DataSource, SourceStatus] = field(default_factory=dict)
     journals: Mapping[DataSource, Journal] = field(default_factory=dict)
-    unread: Mapping[DataSource, str] | None = None
+    not_followed: str | None = None
     resuming: frozenset[DataSource] = frozenset()
     polled: Polled = NOT_POLLED
     phase_began_ms: int | None = None

@@ -10,7 +10,6 @@ from migration.assessment.currency import (
     SourceState,
     log_currency,
     reported,
-    unread_records,
 )
 from migration.assessment.data_source import DataSource
 from migration.assessment.snapshot import FOLLOWED, Snapshot
@@ -55,15 +54,13 @@ def currency_of(snapshot: Snapshot, sources: Mapping[DataSource, SourceCurrency]
 def _currency_of(snapshot: Snapshot, source: DataSource) -> SourceCurrency:
     status, now_ms = snapshot.status(source), snapshot.now_ms
     configured = source in snapshot.configured
-    unread = None if snapshot.unread is None else snapshot.unread.get(source)
+    unread = snapshot.not_followed
     if source in snapshot.resuming and not status.finished:
         unread = unread or _RESUMING
     if source is DataSource.METADATA_LOG:
-        if snapshot.unread is None:
-            unread = unread_records(status, snapshot.summary.metadata_offset)
         return log_currency(snapshot.summary, status, now_ms, unread, configured=configured)
     state, why = reported(status, now_ms, _KEYS[source], configured=configured)
-    if state is SourceState.CURRENT and (unread := _unprocessed(snapshot, source) or unread):
+    if state is SourceState.CURRENT and (unread := unread or _unprocessed(snapshot, source)):
         state, why = SourceState.BEHIND, unread
     if state is SourceState.CURRENT and source is DataSource.ZOOKEEPER:
         why = _not_seen(snapshot.summary, status)

@@ -12,9 +12,6 @@ from typing import Final
 STALE_AFTER_MS: Final = 15_000
 """Older data does not show the present: an idle controller writes a no-op every 500 ms."""
 
-BEHIND_RECORDS: Final = 100
-"""With more unread records than this, the source reads history: 50 s of an idle log."""
-
 
 class SourceStatusError(ValueError):
     """The value is not a SourceStatus."""
@@ -32,6 +29,8 @@ class SourceStatus:
         busy_until: only no-op records follow from here up to `next_offset`; the job makes no batch
             for them until there are many. None: unknown.
         high_watermark: the first uncommitted offset, from the last reply.
+        due_offset: the store must include all records below it: they have been available for
+            `STALE_AFTER_MS`, or since this process began to follow. None: unknown.
         active_controller: the node id that leads the metadata quorum.
         leader_epoch: that leader's epoch.
         endpoint: host:port of the last reply.
@@ -50,6 +49,7 @@ class SourceStatus:
     next_offset: int | None = None
     busy_until: int | None = None
     high_watermark: int | None = None
+    due_offset: int | None = None
     active_controller: int | None = None
     leader_epoch: int | None = None
     endpoint: str | None = None
@@ -70,6 +70,7 @@ _NUMBERS: Final = (
     "next_offset",
     "busy_until",
     "high_watermark",
+    "due_offset",
     "active_controller",
     "leader_epoch",
     "whole_since_ms",
@@ -108,6 +109,7 @@ def from_json(value: object) -> SourceStatus:
         next_offset=numbers["next_offset"],
         busy_until=numbers["busy_until"],
         high_watermark=numbers["high_watermark"],
+        due_offset=numbers["due_offset"],
         active_controller=numbers["active_controller"],
         leader_epoch=numbers["leader_epoch"],
         endpoint=texts["endpoint"],

@@ -76,7 +76,7 @@ def hazards(config_path: Path, step: str | None, broker: int | None, *, as_json:
 
 
 def _views(config: Config) -> Mapping[str, View]:
-    assessor = Assessor(config, Reader(config, newest=1), once=True)
+    assessor = Assessor(config, Reader(config, newest=1))
     tick = assessor.tick(time.time_ns() // 1_000_000)
     return {one.entry.name: one.assessment.view for one in tick.clusters}
 

@@ -39,7 +39,7 @@ def status(config_path: Path, *, as_json: bool) -> None:
     """
     config = load_config(config_path)
     reader = Reader(config, newest=_EVENTS_JSON if as_json else _EVENTS_SHOWN)
-    tick = Assessor(config, reader, once=True).tick(time.time_ns() // 1_000_000)
+    tick = Assessor(config, reader).tick(time.time_ns() // 1_000_000)
     if as_json:
         found = [status_json(one, config.alerts.runbook_url) for one in tick.clusters]
         echo_json(several_json(found) if config.many else found[0])

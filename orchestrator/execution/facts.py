@@ -10,7 +10,6 @@ from typing import Final
 
 from migration.assessment.conditions import Condition, DataSource
 from migration.assessment.polled import Polled
-from migration.observed.source_status import meaningful_end
 from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.probes.background import Asking
 
@@ -81,27 +80,16 @@ class FactFinder:
             return True  # polled at its own pace; it only ever adds a hazard
         if self._seen is None:
             return False
-        there, read, answered_ms = _progress(self._seen, source)
+        end, read = self._seen.position(source)
+        answered_ms = self._seen.sources[source].last_reply_ms
         mark = self._marks.get((source, since_ms))
         if mark is None:
-            if there is None or answered_ms is None or answered_ms < since_ms:
+            if end is None or answered_ms is None or answered_ms < since_ms:
                 return False
-            mark = self._marks[source, since_ms] = there
+            mark = self._marks[source, since_ms] = end
             while len(self._marks) > _MARKS_MAX:
                 del self._marks[next(iter(self._marks))]
         return read >= mark
-
-
-def _progress(one: ClusterRead, source: DataSource) -> tuple[int | None, int, int | None]:
-    """Return the end of the source, the position read, and when the source last answered."""
-    if source is DataSource.METADATA_LOG:
-        offset = one.summary.metadata_offset
-        read = 0 if offset is None else offset + 1
-        return meaningful_end(one.status), read, one.status.last_reply_ms
-    journal = one.journals.get("zookeeper")
-    if journal is None or journal.last is None:
-        return None, 0, None
-    return journal.last, journal.read, one.zookeeper.last_reply_ms
 
 
 def _names(conditions: Sequence[Condition]) -> Iterator[tuple[DataSource, str]]:

@@ -15,7 +15,6 @@ from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run import alert_file
 from orchestrator.run.assessed import Assessed, Tick
-from orchestrator.run.backlog import Backlogs
 from orchestrator.run.cluster_read import ClusterRead, Tally, read_status
 from orchestrator.run.execution_status import WalkTold
 from orchestrator.run.reader import Reader
@@ -36,20 +35,13 @@ class Assessor:
         execution: returns the execution of a cluster's runbook in this process. None: the status
             that another process recorded is used.
         not_followed: returns why no source is current although its status reports that it is (no
-            `kraftgate run` is running); None: one is running.
+            `kraftgate run` is running); None: one is running, or that is unknown.
     """
 
-    def __init__(self, config: Config, reader: Reader, *, once: bool = False) -> None:
-        """Read the stored alert states of every cluster.
-
-        Args:
-            config: The configuration with the clusters.
-            reader: Reads the store and the statuses of the sources.
-            once: Only one tick is assessed, so there is no history of unread records.
-        """
+    def __init__(self, config: Config, reader: Reader) -> None:
+        """Read the stored alert states of every cluster."""
         self._config = config
         self._reader = reader
-        self._backlogs = None if once else {each.name: Backlogs() for each in config.clusters}
         self._alerts = {
             each.name: alert_file.read(
                 config.state_dir / "clusters" / each.name / alert_file.ALERTS_FILE
@@ -79,24 +71,26 @@ class Assessor:
         """
         found = self._reader.look(now_ms)
         tallies = self._reader.tallies()
-        why = self.not_followed()
+        not_followed = self.not_followed()
         return Tick(
             at_ms=now_ms,
             clusters=tuple(
-                self._assessed(entry, one, tallies.get(entry.name, Tally()), now_ms, why)
+                self._assessed(entry, one, tallies.get(entry.name, Tally()), now_ms, not_followed)
                 for entry, one in zip(self._config.clusters, found, strict=True)
             ),
         )
 
     def _assessed(
-        self, entry: ClusterEntry, one: ClusterRead, tally: Tally, now_ms: int, why: str | None
+        self,
+        entry: ClusterEntry,
+        one: ClusterRead,
+        tally: Tally,
+        now_ms: int,
+        not_followed: str | None,
     ) -> Assessed:
         name = entry.name
         if self.execution is not None:
             one = replace(one, walk=self.execution(name))
-        unread = None if self._backlogs is None else self._backlogs[name].unread(one, now_ms)
-        if why is not None:
-            unread = dict.fromkeys(_STATUS_FILES, why)
         before = self._reported_before.get(name, {})
         snapshot = snapshot_of(
             entry,
@@ -104,7 +98,7 @@ class Assessor:
             now_ms,
             stall_after_ms=self._config.stall_after_ms,
             tally=tally,
-            unread=unread,
+            not_followed=not_followed,
             resuming=frozenset(
                 source
                 for source, status in one.sources.items()
@@ -125,7 +119,7 @@ def snapshot_of(
     *,
     stall_after_ms: int,
     tally: Tally | None = None,
-    unread: Mapping[DataSource, str] | None = None,
+    not_followed: str | None = None,
     resuming: frozenset[DataSource] = frozenset(),
     polled: Polled = NOT_POLLED,
     alerts: AlertStates = NO_ALERTS,
@@ -138,7 +132,7 @@ def snapshot_of(
         configured=configured_sources(entry),
         sources=one.sources,
         journals={DataSource(name): each for name, each in one.journals.items()},
-        unread=unread,
+        not_followed=not_followed,
         resuming=resuming,
         polled=polled,
         phase_began_ms=None if tally is None else tally.phase_began_ms(one.summary.phase),

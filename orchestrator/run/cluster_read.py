@@ -16,7 +16,13 @@ from migration.assessment.snapshot import Journal
 from migration.assessment.waits.cluster import nothing_seen
 from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.events import Event
-from migration.observed.source_status import NO_STATUS, SourceStatus, SourceStatusError, from_json
+from migration.observed.source_status import (
+    NO_STATUS,
+    SourceStatus,
+    SourceStatusError,
+    from_json,
+    meaningful_end,
+)
 from migration.values.foreign import load
 from orchestrator.run import execution_status
 from orchestrator.run.execution_status import WalkTold
@@ -132,6 +138,17 @@ class ClusterRead:
     def limits(self) -> tuple[str, ...]:
         """What the sources cannot observe in this cluster, in the sources' own words."""
         return (*self.status.limits, *self.zookeeper.limits, *self.log_dirs.limits)
+
+    def position(self, source: DataSource) -> tuple[int | None, int]:
+        """Return the end of a source's data, and the position up to which the store includes it.
+
+        The end is None if it is not known.
+        """
+        if source is DataSource.METADATA_LOG:
+            offset = self.summary.metadata_offset
+            return meaningful_end(self.status), 0 if offset is None else offset + 1
+        journal = self.journals.get(source)
+        return (None, 0) if journal is None else (journal.last, journal.read)
 
 
 def read_status(state_dir: Path, cluster: str, file: str = "source.json") -> SourceStatus:

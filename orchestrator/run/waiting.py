@@ -2,18 +2,22 @@
 
 Polled sources are polled again before a condition counts as satisfied. The first assessment polls
 them too: a condition that already holds is reported within seconds, and a reason never says that a
-source has not been polled.
+source has not been polled. The store must include everything that the followed sources had at the
+first assessment: an operator waits for the effect of what was done before.
 """
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from migration.assessment.conditions import Condition, DataSource, Finding, Verdict, verdict_of
+from migration.assessment.currency import UNREAD_FACTS, UNREAD_RECORDS
+from migration.assessment.snapshot import FOLLOWED
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run.absent_nodes import refuse_absent
 from orchestrator.run.assessed import Assessed, Tick
+from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.probes.probes import needs_of
 from orchestrator.run.soak import Together
 
@@ -65,8 +69,24 @@ class World:
 
 @dataclass(slots=True)
 class _Cluster:
+    """A cluster, with the number of its metadata log and its sources' ends at the beginning."""
+
     entry: ClusterEntry
     together: Together
+    log: int | None = None
+    ends: Mapping[DataSource, int] = field(default_factory=dict)
+
+    def unread(self, one: ClusterRead) -> Mapping[DataSource, str]:
+        """Return the sources with data from the beginning that the store lacks, with the reason."""
+        if self.log != one.status.log:
+            ends = {source: one.position(source)[0] for source in FOLLOWED}
+            self.ends = {source: end for source, end in ends.items() if end is not None}
+            self.log = one.status.log
+        return {
+            source: UNREAD_RECORDS if source is DataSource.METADATA_LOG else UNREAD_FACTS
+            for source, end in self.ends.items()
+            if one.position(source)[1] < end
+        }
 
 
 class Waiting:
@@ -117,7 +137,8 @@ class Waiting:
     def _judge(self, cluster: _Cluster, one: Assessed) -> tuple[Finding, ...]:
         view = one.assessment.view
         refuse_absent(self._conditions, view)
-        return cluster.together.judge(view)
+        not_current = {**cluster.unread(one.read), **view.not_current}
+        return cluster.together.judge(replace(view, not_current=not_current))
 
     def _confirmed(self, timeout_s: float) -> Found:
         """Poll again and evaluate; conditions on a source that did not answer are unknown."""

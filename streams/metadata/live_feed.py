@@ -4,10 +4,13 @@ Spark is offered only data that is durable in the spool.
 """
 
 import threading
+import time
+from collections import deque
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from migration.observed.source_status import SourceStatus
+from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, meaningful_end
 from streams.metadata.feed import Damage, Reach
 from streams.metadata.follower import Follower
 from streams.metadata.spool import Spool
@@ -19,6 +22,27 @@ from streams.state.source_status import STATUS_FILE, StatusTeller, now_ms
 _LOOK_EVERY_S: Final = 1.0
 
 
+class DueOffset:
+    """Remembers the end of the metadata log, to report which records the store must include."""
+
+    def __init__(self) -> None:
+        self._log: int | None = None
+        self._ends: deque[tuple[float, int]] = deque()
+
+    def of(self, status: SourceStatus, now_s: float) -> int | None:
+        """Return the `due_offset` of a status, at a time by the monotonic clock."""
+        end = meaningful_end(status)
+        if status.log != self._log:
+            self._log = status.log
+            self._ends.clear()
+        if end is None:
+            return None
+        self._ends.append((now_s, end))
+        while len(self._ends) > 1 and (now_s - self._ends[1][0]) * 1000 >= STALE_AFTER_MS:
+            self._ends.popleft()
+        return min(end, self._ends[0][1])
+
+
 class LiveFeed:
     """The follower of one cluster, its spool and its status file.
 
@@ -27,6 +51,7 @@ class LiveFeed:
 
     def __init__(self, controllers: str, spool: Path, state: Path, bell: Path | None) -> None:
         self._damage: str | None = None
+        self._due = DueOffset()
         asked = parse_listener(controllers)
         config = FollowerConfig(
             controllers=asked.endpoints, cluster_id=asked.cluster_id, security=asked.security
@@ -80,7 +105,7 @@ class LiveFeed:
                 bell.ring()
 
     def _status(self, said: FollowerStatus) -> SourceStatus:
-        return SourceStatus(
+        status = SourceStatus(
             observed_ms=now_ms(),
             last_reply_ms=said.last_reply_ms,
             log=said.log,
@@ -94,6 +119,7 @@ class LiveFeed:
             waiting=_words(said.waiting),
             error=self._damage or _words(said.error),
         )
+        return replace(status, due_offset=self._due.of(status, time.monotonic()))
 
 
 def _words(reason: Reason | None) -> str | None:

@@ -1,7 +1,7 @@
 """The consumers of one assessment report the same facts, scene by scene.
 
 The outputs are the expected files, which `test_golden` holds against what the consumers show now.
-`status`, `hazards` and the report are commands that read once; the others ran through the ticks.
+`status`, `hazards` and the report read once; the others followed the scene through all ticks.
 """
 
 import json
@@ -16,8 +16,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.golden.test_golden import EXPECTED
 
 SCENES: Final = sorted(each.name for each in EXPECTED.iterdir())
-ONLY_RUN_KNOWS: Final = frozenset({"stale_log_behind"})
-"""A command that reads once counts unread records; `run` knows since when they are unread."""
 
 Labels = Mapping[str, str]
 
@@ -112,14 +110,13 @@ def test_the_waits(of: Cluster) -> None:
     shown = [each["name"] for each in of.console["waits"]]
     counted = {at["wait"]: int(value) for at, value in of.metric("kraftgate_waits") if value}
     assert counted == {name: shown.count(name) for name in shown}
-    if of.scene not in ONLY_RUN_KNOWS:
-        assert [each["name"] for each in of.status["waits"]] == shown
+    assert [each["name"] for each in of.status["waits"]] == shown
 
 
 def test_the_one_line_that_says_what_is_waited_for(of: Cluster) -> None:
     text = of.console["head"]["waiting"]["text"]
     assert f"waiting for: {' '.join(text.split())}" in of.terminal
-    if of.status["waiting_for"] and of.scene not in ONLY_RUN_KNOWS:
+    if of.status["waiting_for"]:
         assert of.status["waiting_for"][0] == text
 
 
@@ -139,8 +136,6 @@ def test_the_alerts_that_are_active(of: Cluster) -> None:
         value for at, value in of.metric("kraftgate_alerts") if at.get("state") == "active"
     )
     assert counted in (len(active), 0)
-    if of.scene in ONLY_RUN_KNOWS:
-        return
     by_status = [
         json.dumps({"alertname": each["name"], **each["labels"]}, sort_keys=True)
         for each in of.status["alerts"]
@@ -153,13 +148,10 @@ def test_whether_each_source_is_current(of: Cluster) -> None:
     shown = {each["name"]: each["current"] for each in of.console["sources"] if each["in_use"]}
     assert by_metric == shown
     known = [bool(value) for _, value in of.metric("kraftgate_hazards_known")]
-    if of.scene not in ONLY_RUN_KNOWS:
-        assert known == [not of.hazards["unknown"]]
+    assert known == [not of.hazards["unknown"]]
 
 
 def test_the_estimate(of: Cluster) -> None:
-    if of.scene in ONLY_RUN_KNOWS:
-        return
     seconds, shown = of.status["eta_seconds"], of.console["head"]["eta"]
     assert (seconds is None) is (shown is None)
     if seconds is not None:

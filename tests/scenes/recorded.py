@@ -275,7 +275,7 @@ _SCENES: Final[Mapping[str, Callable[[], Scene]]] = {
     "stale_log_behind": lambda: one(
         HELD,
         watched_ms=5 * MINUTE_MS,
-        statuses=_statuses(source=replace(FRESH, high_watermark=1_500)),
+        statuses=_statuses(source=replace(FRESH, high_watermark=1_500, due_offset=1_500)),
     ),
     "rollback_hybrid": lambda: one(REVERTED),
     "rollback_executed": lambda: one(

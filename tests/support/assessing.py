@@ -1,14 +1,13 @@
 """A cluster as it was read becomes one that was assessed, as the run loop does it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from migration.assessment.alerts import NO_ALERTS
 from migration.assessment.assess import assess
-from migration.assessment.currency import log_currency, unread_records
-from migration.assessment.data_source import DataSource
+from migration.assessment.currency import log_currency
 from migration.assessment.eta.rates import Eta
 from migration.assessment.eta.rates import etas as etas_by_currency
 from migration.assessment.polled import NOT_POLLED, Polled
@@ -47,7 +46,7 @@ def assessed(
     *,
     of: ClusterEntry | None = None,
     stall_after_ms: int = STALL_AFTER_MS,
-    unread: Mapping[DataSource, str] | None = None,
+    not_followed: str | None = None,
     polled: Polled = NOT_POLLED,
     tally: Tally | None = None,
 ) -> Assessed:
@@ -64,7 +63,7 @@ def assessed(
         now_ms,
         stall_after_ms=stall_after_ms,
         tally=tally,
-        unread=unread,
+        not_followed=not_followed,
         polled=polled,
         alerts=NO_ALERTS,
     )
@@ -85,8 +84,7 @@ def waits(
     summary: ClusterSummary, status: SourceStatus, now_ms: int, stall_after_ms: int
 ) -> tuple[Wait, ...]:
     """The waits by what the metadata log's source reports."""
-    unread = unread_records(status, summary.metadata_offset)
-    log = log_currency(summary, status, now_ms, unread)
+    log = log_currency(summary, status, now_ms)
     return waits_by_currency(summary, log, now_ms, stall_after_ms)
 
 
@@ -94,6 +92,5 @@ def etas(
     summary: ClusterSummary, status: SourceStatus, now_ms: int, stall_after_ms: int
 ) -> dict[int, Eta]:
     """The estimates by what the metadata log's source reports."""
-    unread = unread_records(status, summary.metadata_offset)
-    log = log_currency(summary, status, now_ms, unread)
+    log = log_currency(summary, status, now_ms)
     return etas_by_currency(summary, log, now_ms, stall_after_ms)

@@ -97,7 +97,7 @@ def _confirmed(at: Opened, said: Said, checkpoint: Checkpoint, id_: str) -> str 
 
 
 def _basis(at: Opened, sha256: str) -> dict[str, str]:
-    assessor = Assessor(at.config, Reader(at.config, newest=1), once=True)
+    assessor = Assessor(at.config, Reader(at.config, newest=1))
     view = assessor.tick(at.now_ms).cluster(at.entry.name).assessment.view
     unseen = brokers_not_known(view)
     if unseen is None and at.entry.brokers is not None:

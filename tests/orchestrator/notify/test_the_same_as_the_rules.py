@@ -47,7 +47,6 @@ def look(before: AlertStates, read: ClusterRead, tally: Tally, now_ms: int) -> A
         now_ms,
         stall_after_ms=FIVE_MINUTES_MS,
         tally=tally,
-        unread={},
         alerts=before,
     )
     return Assessed(entry=ENTRY, read=read, assessment=assess(snapshot), tally=tally)

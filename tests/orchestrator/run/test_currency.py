@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,15 +128,14 @@ def test_zookeeper_must_have_been_read_and_be_seen() -> None:
 
 
 def test_what_is_yet_to_be_read_is_not_current_and_a_worse_reason_stands() -> None:
-    unread = {LOG: "committed records have not been read yet"}
-    assert seen(unread=unread).not_current[LOG] == "committed records have not been read yet"
-    broken = replace(NOW, status=replace(FRESH, error="another cluster"))
-    assert seen(broken, unread=unread).not_current[LOG] == "another cluster"
+    unread = "committed records have not been read yet"
+    late = replace(NOW, status=replace(FRESH, high_watermark=1500))
+    assert seen(late).not_current[LOG] == unread
+    broken = replace(NOW, status=replace(late.status, error="another cluster"))
+    assert seen(broken).not_current[LOG] == "another cluster"
 
 
 def test_what_the_store_did_not_take_in_for_long_is_not_current() -> None:
-    """Also to a command that looks once, and has not seen since when it is so."""
-
     def behind(for_ms: int) -> ClusterRead:
         unread = Journal(last=12, read=10, unread_ms=NOW_MS - for_ms)
         return replace(NOW, journals={"zookeeper": unread})
@@ -158,10 +158,39 @@ def test_a_journal_that_cannot_be_read_is_not_current() -> None:
     assert not_followed(unreadable) == {ZOOKEEPER: "journaled facts have not been processed yet"}
 
 
-def test_many_unread_records_are_not_current_to_a_command_that_reads_once() -> None:
-    many = replace(NOW, status=replace(FRESH, high_watermark=1541))
-    assert not_followed(many) == {LOG: "committed records have not been read yet"}
-    assert not_followed(replace(NOW, status=replace(FRESH, high_watermark=1540))) == {}
+UNREAD = {LOG: "committed records have not been read yet"}
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({"high_watermark": 9_000, "due_offset": 1_440}, {}),
+        ({"high_watermark": 9_000, "due_offset": 1_441}, UNREAD),
+        ({"high_watermark": 1_440}, {}),
+        ({"high_watermark": 1_441}, UNREAD),
+        ({"high_watermark": 1_460, "next_offset": 1_460, "busy_until": 1_440}, {}),
+        ({"high_watermark": 1_460, "next_offset": 1_460, "busy_until": 1_441}, UNREAD),
+        ({"high_watermark": 1_460, "next_offset": 1_459, "busy_until": 1_440}, UNREAD),
+        ({"high_watermark": None}, UNREAD),
+        ({"high_watermark": None, "finished": True}, {}),
+    ],
+    ids=[
+        "unread for a moment",
+        "unread for long",
+        "all read, by an older version",
+        "one unread, by an older version",
+        "only no-op records",
+        "more than no-op records",
+        "not all fetched",
+        "no end known",
+        "files read to their end",
+    ],
+)
+def test_records_may_be_unread_for_as_long_as_data_may_be_stale(
+    status: Mapping[str, Any], expected: Mapping[DataSource, str]
+) -> None:
+    """The store includes offset 1439."""
+    assert not_followed(replace(NOW, status=replace(FRESH, **status))) == expected
 
 
 def test_what_was_not_polled_yet_is_not_blamed_on_an_operator() -> None:

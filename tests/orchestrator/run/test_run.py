@@ -20,7 +20,6 @@ from orchestrator.cli.run import follow_and_show
 from orchestrator.config.load import load_config, parse_config
 from orchestrator.errors import AuditError, ConfigError, FollowingError, GateNotMetError
 from orchestrator.run import job
-from orchestrator.run.backlog import Backlogs
 from orchestrator.run.reader import Reader
 from orchestrator.run.until import Gate
 from orchestrator.views.terminal.live import Stop, TableView, drive
@@ -99,9 +98,9 @@ def test_a_gate_that_is_not_met_in_time_says_why(config_file: Path, store: FakeS
 def test_a_gate_does_not_open_on_records_that_were_overtaken() -> None:
     early = replace(HYBRID, summary=cluster(Phase.FINALIZED, kraft(1), offset=100))
     done = replace(early, summary=cluster(Phase.FINALIZED, kraft(1)))
-    judged, backlogs = gate("finalized"), Backlogs()
-    assert not judged.is_met(tick([early], NOW_MS, unread=backlogs.unread(early, NOW_MS)))
-    assert judged.is_met(tick([done], NOW_MS, unread=backlogs.unread(done, NOW_MS)))
+    judged = gate("finalized")
+    assert not judged.is_met(tick([early], NOW_MS))
+    assert judged.is_met(tick([done], NOW_MS))
 
 
 def test_a_gate_needs_every_cluster() -> None:

@@ -56,7 +56,7 @@ class Restarted:
         self._store.summaries["prod"] = dual_write(seen)
         self.log = AuditLog.open(self.config.state_dir / "audit.db")
         reader = Reader(self.config, newest=1, opener=lambda _: self._store)
-        self._assessor = Assessor(self.config, reader, once=True)
+        self._assessor = Assessor(self.config, reader)
         self.chronicle = Chronicle(self.config, self.log, self._assessor.reported_before_ms)
 
     def look(self, zookeeper: SourceStatus, at_ms: int = NOW_MS) -> Assessed:

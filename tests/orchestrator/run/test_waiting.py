@@ -3,7 +3,7 @@
 The outside is faked, with its clock, because when it is asked is what is under test.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,13 +18,14 @@ from migration.assessment.conditions import (
     parse,
 )
 from migration.assessment.polled import Polled
+from migration.assessment.snapshot import Journal
 from migration.image.summary import ClusterSummary, Phase
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.probed import Unknown
+from migration.observed.source_status import SourceStatus
 from orchestrator.config.load import parse_config
 from orchestrator.run.assessed import Tick
-from orchestrator.run.backlog import Backlogs
 from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.probes.background import EVERY_S, Asking
 from orchestrator.run.waiting import Found, Outcome, Waiting, World
@@ -58,18 +59,19 @@ class Outside:
     at_a_look_of_the_disks: ClusterSummary | None = None
     not_followed: str | None = None
     polled: int = 0
-    backlogs: Backlogs = field(default_factory=Backlogs)
+    status: SourceStatus = FRESH
+    journals: Mapping[str, Journal] = field(default_factory=dict)
     _count: int = 0
 
     def tick(self, now_ms: int) -> Tick:
         summary = self.summaries[min(self._count, len(self.summaries) - 1)]
         self._count += 1
-        live = replace(FRESH, observed_ms=now_ms, last_reply_ms=now_ms)
-        one = ClusterRead(summary=summary, events=(), status=live, log_dirs=live)
-        unread = self.backlogs.unread(one, now_ms)
-        if self.not_followed is not None:
-            unread = dict.fromkeys(DataSource, self.not_followed)
-        return tick([one], now_ms, unread=unread, polled=self.answers(self.now_s))
+        live = replace(self.status, observed_ms=now_ms, last_reply_ms=now_ms)
+        one = ClusterRead(
+            summary=summary, events=(), status=live, log_dirs=live, journals=self.journals
+        )
+        polled = self.answers(self.now_s)
+        return tick([one], now_ms, not_followed=self.not_followed, polled=polled)
 
     def look_at_disks(self, name: str, broker: int | None, timeout_s: float) -> bool:
         self.looked.append((name, broker, timeout_s))
@@ -123,6 +125,38 @@ def test_it_says_what_it_waits_for_when_that_changes_and_only_then() -> None:
         "the phase is dual-write",
         "the phase is finalized",
     ]
+
+
+def test_records_that_were_committed_before_the_wait_must_be_read() -> None:
+    """The store trails the log by little, and an operator waits for the effect of a command."""
+    trailing = replace(FRESH, high_watermark=1450, due_offset=1430)
+    read = replace(DONE, metadata_offset=1449)
+    outside = Outside([DONE, DONE, read], status=trailing)
+    outcome = outside.wait("finalized")
+    assert (outcome.verdict, outcome.waited_s) == (Verdict.SATISFIED, 1.0)
+    assert outside.said[0]["prod"][0].verdict is Verdict.UNKNOWN
+    assert "committed records have not been read yet" in outside.said[0]["prod"][0].reason
+
+
+def test_another_metadata_log_has_its_own_end() -> None:
+    outside = Outside([DONE], status=replace(FRESH, high_watermark=1450, due_offset=1430))
+    another = replace(DONE, metadata_log=2, metadata_offset=9)
+
+    def sleep(seconds: float) -> None:
+        outside.now_s += seconds
+        outside.summaries = [another]
+        outside.status = replace(FRESH, log=2, next_offset=10, high_watermark=10)
+
+    outside.sleep = sleep  # type: ignore[method-assign]
+    assert outside.wait("finalized").verdict is Verdict.SATISFIED
+
+
+def test_facts_that_were_journaled_before_the_wait_must_be_processed() -> None:
+    recent = {"log_dirs": Journal(last=12, read=10, unread_ms=NOW_MS - 1_000)}
+    outside = Outside([with_disks(DONE)], journals=recent)
+    outcome = outside.wait("log_dirs_online(3)", timeout_s=1.0)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert "journaled facts have not been processed yet" in reasons(outcome)[0]
 
 
 @pytest.mark.parametrize(

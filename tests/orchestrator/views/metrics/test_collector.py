@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from migration.assessment.conditions import DataSource, View
-from migration.assessment.currency import UNREAD_FACTS
+from migration.assessment.conditions import View
 from migration.assessment.hazards import HazardKind
 from migration.assessment.snapshot import Journal
 from migration.assessment.waits.cluster import nothing_seen
@@ -245,11 +244,12 @@ def test_waits_are_counted_by_name_and_only_the_sources_while_it_is_blind() -> N
 
 def test_sources_are_those_that_are_configured_and_in_use() -> None:
     journals = {
-        "zookeeper": Journal(last=12, read=10),
+        "zookeeper": Journal(last=12, read=10, unread_ms=NOW_MS - 15_001),
         "log_dirs": Journal(last=None, read=3),
     }
-    one = replace(ALL_SEEN, journals=journals, status=replace(FRESH, high_watermark=1500))
-    found = scraped(one, unread={DataSource.ZOOKEEPER: UNREAD_FACTS})
+    status = replace(FRESH, high_watermark=1500, due_offset=1440)
+    one = replace(ALL_SEEN, journals=journals, status=status)
+    found = scraped(one)
     assert found["kraftgate_source_current"] == {
         ("metadata_log",): 1,
         ("zookeeper",): 0,
