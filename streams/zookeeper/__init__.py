@@ -12,7 +12,9 @@ order in which they were learned. Modules by task:
   to names and counts;
 - every other znode: `tree.py`;
 - the configuration of an ensemble: `ensemble.py`; its clients: `client.py`, with their connections
-  in `dialing.py`; requests of a client: `link.py`, `session.py`, `pipeline.py`;
+  in `dialing.py`; the errors of requests: `errors.py`;
+- requests that end within a time limit, for the checks, the lock and the lab: `calls.py`; the
+  watcher's requests: `session.py`, `pipeline.py`;
 - the state from which a watcher resumes: `known.py`;
 - the reading of content, for a comparison with the metadata log: `content/reader.py`; when a
   comparison is possible: `content/when.py`; the topics to read soon: `dirty.py`; one reading:

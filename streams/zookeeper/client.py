@@ -1,10 +1,15 @@
-"""Creates every client of ZooKeeper: kazoo's, with two features that kazoo lacks.
+"""The client of ZooKeeper: kazoo's, with two features that kazoo lacks.
 
 They are a user whose password is read again at each connection, and a watch on a path and
 everything below it. ZooKeeper has such watches since 3.6 (ZOOKEEPER-1416: AddWatchRequest,
 PERSISTENT_RECURSIVE); kazoo 2.11 does not: python-zk/kazoo pull request 715 is open since 2023. The
 watches last until their connection is lost. Neither kazoo nor this client sets them again: the
 caller does, and reads everything.
+
+kazoo reconnects by itself, with back-off, within one session and from an expired one to the next.
+It has one limit: it sends every server the last transaction that it received, and a ZooKeeper that
+lost its data rejects such a client for ever (python-zk/kazoo issue 42). So the user of a client
+closes it after a while and creates a new one.
 """
 
 import logging
@@ -15,7 +20,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import ConnectionDropped, UnimplementedError
+from kazoo.exceptions import ConnectionDropped, KazooException, UnimplementedError
 from kazoo.interfaces import IAsyncResult
 from kazoo.protocol.connection import ConnectionHandler
 from kazoo.protocol.serialization import Connect, Watch, int_struct, write_string
@@ -29,8 +34,9 @@ from streams.zookeeper.ensemble import Ensemble
 
 # Lost connections are expected, and the caller reports those that matter. On the level DEBUG kazoo
 # would print requests, and so passwords.
-_LOG: Final = logging.getLogger("kraftgate.zookeeper.kazoo")
-_LOG.setLevel(logging.CRITICAL)
+_KAZOO_LOG: Final = logging.getLogger("kraftgate.zookeeper.kazoo")
+_KAZOO_LOG.setLevel(logging.CRITICAL)
+_log: Final = logging.getLogger(__name__)
 
 _BACKOFF_S_MAX: Final = 2.0
 
@@ -90,12 +96,8 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
     """kazoo's client with `Security`, and with watches on whole branches.
 
     Attributes:
-        security: how to connect to servers, and the user.
-        handler: the results of the attempts to connect.
         heard_at: when the connection received its last event, of any watch; monotonic.
         has_branches: whether the server supports recursive watches; None: not yet asked.
-        session_timeout_s: as the server last granted it, which may differ from the requested one;
-            None: no server has granted a session yet. kazoo stores only the requested one.
     """
 
     handler: Handler
@@ -103,23 +105,23 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
     def __init__(
         self,
         ensemble: Ensemble,
-        *,
-        retry: KazooRetry | None = None,
+        on_state: Callable[["Client", str, str], None] = lambda _client, _state, _server: None,
     ) -> None:
-        """Prepare the client; kazoo's `start` opens the first connection.
+        """Prepare the client; `open` begins to connect, and retries until `end`.
 
         Args:
             ensemble: The ZooKeeper; paths are relative to its chroot.
-            retry: How long to retry to connect; None: for ever, at least every two seconds: with
-                kazoo's default the time between two attempts grows to a minute.
+            on_state: Called by kazoo's thread with the client, each new KazooState, and the server
+                (host:port); must not block.
         """
         self.security = ensemble.security
         super().__init__(
             hosts=ensemble.hosts + ensemble.chroot,
             timeout=ensemble.session_timeout_ms / 1000,
             handler=Handler(ensemble.security),
-            connection_retry=retry or KazooRetry(max_tries=-1, delay=0.1, max_delay=_BACKOFF_S_MAX),
-            logger=_LOG,
+            # With kazoo's default the time between two attempts grows to a minute.
+            connection_retry=KazooRetry(max_tries=-1, delay=0.1, max_delay=_BACKOFF_S_MAX),
+            logger=_KAZOO_LOG,
         )
         made: ConnectionHandler = self._connection
         self._connection: ConnectionHandler = _Connection(
@@ -128,7 +130,43 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
         self._branches: dict[str, Heard] = {}
         self.heard_at = -math.inf
         self.has_branches: bool | None = None
-        self.session_timeout_s: float | None = None
+        self.session_timeout_s = ensemble.session_timeout_ms / 1000
+        """As the server last granted it, before that as requested; kazoo stores only the latter."""
+        self._hosts = ensemble.hosts
+        # The server now: when the receiver processes this, kazoo may already try the next one.
+        self.add_listener(lambda state: on_state(self, state, self.server or ensemble.hosts))
+
+    def open(self) -> None:
+        """Begin to connect; `on_state` reports success."""
+        self.start_async()
+
+    def end(self) -> None:
+        """End the session and the threads; takes up to a session timeout if a server hangs."""
+        try:
+            self.stop()
+            self.close()
+        except (KazooException, OSError) as error:
+            # The client is discarded; its session expires by itself.
+            _log.debug("kazoo did not stop in order: %r", error)
+
+    @property
+    def server(self) -> str | None:
+        """host:port of the last connection or attempt; None before the first."""
+        return self.handler.server
+
+    @property
+    def session_id(self) -> int | None:
+        """None while there is no connection."""
+        identity = self.client_id
+        return None if identity is None else int(identity[0])
+
+    def why_not(self) -> str:
+        """Return why there is no connection."""
+        tried = dict(self.handler.tried)
+        if not tried:
+            return f"no ZooKeeper reachable: {self._hosts} not connected yet"
+        words = ", ".join(f"{server}: {why}" for server, why in sorted(tried.items()))
+        return f"no ZooKeeper reachable: {words}"
 
     def watch_below_async(self, path: str, heard: Heard) -> IAsyncResult:
         """Set a watch that reports each creation, deletion and change of data at or below `path`.

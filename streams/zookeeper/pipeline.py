@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from kazoo.interfaces import IAsyncResult
 
+from streams.zookeeper.errors import ZooKeeperError
 from streams.zookeeper.session import Session
 
 
@@ -15,7 +16,7 @@ class Request(NamedTuple):
     request: Callable[..., IAsyncResult]
     path: str
     answered: Callable[[Any], None]
-    refused: Callable[[BaseException], bool] = lambda _: False
+    refused: Callable[[ZooKeeperError], bool] = lambda _: False
 
 
 class Pipeline:
@@ -60,7 +61,7 @@ class Pipeline:
         answered(value)
         self._send()
 
-    def _refused(self, refused: Callable[[BaseException], bool], why: BaseException) -> bool:
+    def _refused(self, refused: Callable[[ZooKeeperError], bool], why: ZooKeeperError) -> bool:
         self._in_flight -= 1
         provided = refused(why)
         self._send()

@@ -1,26 +1,22 @@
 """Reads Kafka's znodes in one session: get, children, ACLs. No watch, no write."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Final
-
-from kazoo.exceptions import KazooException, NoAuthError, NoNodeError
-from kazoo.handlers.threading import KazooTimeoutError
-from kazoo.retry import KazooRetry
+from typing import Any, Final, TypeVar
 
 from migration.observed.probed import Maybe, Unknown, ZooKeeper
 from migration.observed.znode_codec import broker_id_of, fields_of, replicas_of
 from migration.values.foreign import Unreadable
-from streams.zookeeper.client import Client
+from streams.zookeeper.calls import Pending, ZooKeeperCalls
 from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.errors import NoAuth, NoNode, ZooKeeperError
 
 _CONNECT_S_MAX: Final = 5.0
 _ALL_S_MAX: Final = 30.0
 """For everything together: a cluster of 50,000 topics is read in a few seconds."""
 _IN_FLIGHT_MAX: Final = 500
-_WRITE_AND_CREATE: Final = 0b110
 _OWN_PATHS: Final = (
     "/",
     "/controller",
@@ -38,39 +34,26 @@ _BROKER_CONFIGS: Final = "/config/brokers"
 _TOPIC_CONFIGS: Final = "/config/topics"
 _REFUSED: Final = "reading it is refused (NoAuth)"
 
+T = TypeVar("T")
+
 
 def ask_zookeeper(ensemble: Ensemble) -> Maybe[ZooKeeper]:
     """Return the content of Kafka's znodes."""
-    connect = ensemble.connect
-    client = Client(ensemble, retry=KazooRetry(max_tries=-1, deadline=_CONNECT_S_MAX))
+    calls = ZooKeeperCalls(ensemble)
     try:
-        client.start(timeout=_CONNECT_S_MAX)
-        return _Reading(client, time.monotonic() + _ALL_S_MAX).all()
-    except KazooTimeoutError:
-        tried = "; ".join(f"{each}: {why}" for each, why in sorted(client.handler.tried.items()))
-        return Unknown(f"ZooKeeper at {connect} does not answer{f' ({tried})' if tried else ''}")
-    except _Refused as error:
-        return Unknown(f"ZooKeeper at {connect}: {error.path}: {_REFUSED}")
-    except (KazooException, OSError) as error:
-        return Unknown(f"ZooKeeper at {connect}: {str(error) or type(error).__name__}")
+        calls.connect(_CONNECT_S_MAX)
+        return _Reading(calls, time.monotonic() + _ALL_S_MAX).all()
+    except ZooKeeperError as error:
+        return Unknown(str(error))
     finally:
-        client.stop()
-        client.close()
-
-
-class _Refused(Exception):
-    """A znode that the checks require may not be read."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.path = path
+        calls.close()
 
 
 @dataclass(slots=True)
 class _Reading:
     """One pass over the tree: sends requests in parallel, and waits until `deadline_s`."""
 
-    client: Any
+    calls: ZooKeeperCalls
     deadline_s: float
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     closed: list[tuple[str, str]] = field(default_factory=list)
@@ -79,8 +62,7 @@ class _Reading:
         """Read everything.
 
         Raises:
-            _Refused: an essential znode may not be read.
-            KazooTimeoutError: no answer in time.
+            ZooKeeperError: an essential znode may not be read, or no answer in time.
         """
         topics = sorted(self.children(_TOPICS))
         ids = self.children(_IDS)
@@ -105,45 +87,43 @@ class _Reading:
 
     def data(self, path: str) -> bytes | None:
         """Return a znode's data: b"" when it has none, None when the znode does not exist."""
-        ((_, found),) = self._results([path], self.client.get_async)
-        if isinstance(found, NoNodeError):
-            return None
-        if isinstance(found, NoAuthError):
-            raise _Refused(path)
-        return found[0] or b""
+        found = self._one(path, self.calls.begin_get)
+        return None if found is None else found.data
 
     def children(self, path: str) -> Sequence[str]:
         """Return the names below a znode; none when the znode does not exist."""
-        ((_, found),) = self._results([path], self.client.get_children_async)
-        if isinstance(found, NoNodeError):
-            return ()
-        if isinstance(found, NoAuthError):
-            raise _Refused(path)
-        return list(found)
+        return self._one(path, self.calls.begin_children) or ()
 
-    def _results(self, paths: Iterable[str], ask: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
-        """Request many znodes, a bounded number at a time; NoNode and NoAuth errors are results."""
+    def _one(self, path: str, begin: Callable[[str], Pending[T]]) -> T | None:
+        ((_, found),) = self._results([path], begin)
+        if isinstance(found, NoAuth):
+            raise NoAuth(f"{self.calls.place}: {path}: {_REFUSED}")
+        return None if isinstance(found, NoNode) else found
+
+    def _results(
+        self, paths: Iterable[str], begin: Callable[[str], Pending[T]]
+    ) -> Iterator[tuple[str, T | NoNode | NoAuth]]:
+        """Request many znodes, a bounded number at a time."""
         wanted = list(paths)
         for start in range(0, len(wanted), _IN_FLIGHT_MAX):
-            asked = [(path, ask(path)) for path in wanted[start : start + _IN_FLIGHT_MAX]]
-            for path, answer in asked:
+            asked = [(path, begin(path)) for path in wanted[start : start + _IN_FLIGHT_MAX]]
+            for path, pending in asked:
                 try:
-                    left_s = max(0.001, self.deadline_s - time.monotonic())
-                    yield path, answer.get(timeout=left_s)
-                except (NoNodeError, NoAuthError) as error:
+                    yield path, pending.result(max(0.001, self.deadline_s - time.monotonic()))
+                except (NoNode, NoAuth) as error:
                     yield path, error
 
     def _json(self, paths: Iterable[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield each JSON object; other content goes to `unreadable`."""
-        for path, found in self._results(paths, self.client.get_async):
-            if isinstance(found, NoNodeError):
+        for path, found in self._results(paths, self.calls.begin_get):
+            if isinstance(found, NoNode):
                 continue  # it was deleted meanwhile
-            if isinstance(found, NoAuthError):
+            if isinstance(found, NoAuth):
                 closed = path.startswith(_BROKER_CONFIGS)
                 (self.closed if closed else self.unreadable).append((path, _REFUSED))
                 continue
             try:
-                yield path, fields_of(found[0])
+                yield path, fields_of(found.data)
             except Unreadable as error:
                 self.unreadable.append((path, str(error)))
 
@@ -178,8 +158,8 @@ class _Reading:
         """
         try:
             names = self.children(_BROKER_CONFIGS)
-        except _Refused as error:
-            self.closed.append((error.path, _REFUSED))
+        except NoAuth:
+            self.closed.append((_BROKER_CONFIGS, _REFUSED))
             return
         for path, value in self._json(f"{_BROKER_CONFIGS}/{name}" for name in names):
             config = value.get("config")
@@ -189,11 +169,6 @@ class _Reading:
                 self.unreadable.append((path, "JSON, but without config"))
 
     def _restricted(self) -> Iterator[str]:
-        for path, found in self._results(_OWN_PATHS, self.client.get_acls_async):
-            if isinstance(found, NoNodeError):
-                continue
-            if isinstance(found, NoAuthError) or not any(
-                acl.id.scheme == "world" and acl.perms & _WRITE_AND_CREATE == _WRITE_AND_CREATE
-                for acl in found[0]
-            ):
+        for path, is_open in self._results(_OWN_PATHS, self.calls.begin_is_open):
+            if isinstance(is_open, NoAuth) or is_open is False:
                 yield path

@@ -10,27 +10,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from kazoo.exceptions import (
-    AuthFailedError,
-    ConnectionLoss,
-    NoNodeError,
-    OperationTimeoutError,
-    SessionExpiredError,
-    SessionMovedError,
-    ZookeeperError,
-)
 from kazoo.interfaces import IAsyncResult
 from kazoo.protocol.states import EventType, WatchedEvent
 
 from streams.zookeeper.client import Client
-
-_CONNECTION_ERRORS: Final = (
-    AuthFailedError,
-    ConnectionLoss,
-    OperationTimeoutError,
-    SessionExpiredError,
-    SessionMovedError,
-)
+from streams.zookeeper.errors import NoAnswer, NoNode, ZooKeeperError, error_of
 
 IN_FLIGHT_MAX: Final = 100
 """The maximum number of open requests.
@@ -95,7 +79,7 @@ class Session:
         request: Callable[..., IAsyncResult],
         path: str,
         answered: Callable[[Any], None],
-        refused: Callable[[BaseException], bool] = lambda _: False,
+        refused: Callable[[ZooKeeperError], bool] = lambda _: False,
         **options: Any,  # noqa: ANN401 each of kazoo's requests has its own
     ) -> None:
         """Send a request as soon as fewer than `IN_FLIGHT_MAX` are open.
@@ -156,21 +140,21 @@ class Session:
         path: str,
         result: IAsyncResult,
         answered: Callable[[Any], None],
-        refused: Callable[[BaseException], bool],
+        refused: Callable[[ZooKeeperError], bool],
     ) -> None:
         del self._asked_at[number]
-        error = result.exception
-        if isinstance(error, _CONNECTION_ERRORS):
-            self._on_broken(type(error).__name__)
+        error = None if result.exception is None else error_of(result.exception)
+        if isinstance(error, NoAnswer):
+            self._on_broken(str(error))
             return
         self.heard_at = time.monotonic()
         self._reading = number in self._unread
         try:
-            if error is None or isinstance(error, NoNodeError):
+            if error is None or isinstance(error, NoNode):
                 self.refusals.pop(path, None)
                 answered(None if error else result.value)
             elif not refused(error):
-                self.refusals[path] = _words(error)
+                self.refusals[path] = str(error)
         finally:
             self._reading = False
             self._unread.discard(number)
@@ -178,9 +162,3 @@ class Session:
         if not self._unread and not self.complete:
             self.complete = True
             self._on_complete(self)
-
-
-def _words(error: BaseException) -> str:
-    if isinstance(error, ZookeeperError):
-        return type(error).__name__
-    return f"an answer that cannot be read: {error!r}"

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
-from kazoo.exceptions import UnimplementedError
 from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.topic_facts import ZkStatesChanged, ZkTopicsFound
 from migration.observed.znode_codec import topic_of
 from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
 from migration.values.foreign import Unreadable
+from streams.zookeeper.errors import Unimplemented, ZooKeeperError
 from streams.zookeeper.ledger import Ledger
 from streams.zookeeper.marks import NAMES_MAX, NONE, Marks, Names
 from streams.zookeeper.pipeline import Pipeline, Request
@@ -69,8 +69,8 @@ class Topics:
             heard=self._marks.hear,
         )
 
-    def _is_unknown(self, then: Action, why: BaseException) -> bool:
-        if not isinstance(why, UnimplementedError):
+    def _is_unknown(self, then: Action, why: ZooKeeperError) -> bool:
+        if not isinstance(why, Unimplemented):
             return False
         then()  # the server closes the connection: `then` fails, and begins again in the next one
         return True

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from migration.observed import znodes
 from migration.observed.facts import ZooKeeperSeen
 from streams.zookeeper.ledger import Ledger
-from streams.zookeeper.link import Link
 from streams.zookeeper.marks import Marks
 from streams.zookeeper.notifications import Notifications
 from streams.zookeeper.session import Session
@@ -54,14 +53,14 @@ class Everything:
         self._look_for_chroot()
         self.topics.read()
 
-    def complete(self, link: Link, server: str) -> bool:
+    def complete(self, server: str) -> bool:
         """Emit that everything was read; False: the connection was lost just now.
 
         Args:
-            link: The session's link.
             server: The server's name for the fact.
         """
-        identity, known = link.session, self._ledger.known
+        client, known = self.session.client, self._ledger.known
+        identity = client.session_id
         if identity is None:
             return False
         self._ledger.flush()
@@ -73,7 +72,7 @@ class Everything:
                     server=server,
                     session=identity,
                     blind_since_ms=known.blind_since_ms,
-                    zxid=link.zxid,
+                    zxid=int(client.last_zxid),
                 )
             )
         return True

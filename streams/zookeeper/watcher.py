@@ -20,10 +20,10 @@ from kazoo.client import KazooState
 
 from migration.observed.facts import ZooKeeperBlind, ZooKeeperFact
 from streams.process.background import Running
+from streams.zookeeper.client import Client
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
 from streams.zookeeper.ledger import Clock, Ledger
-from streams.zookeeper.link import Link
 from streams.zookeeper.marks import Marks
 from streams.zookeeper.outbox import Outbox
 from streams.zookeeper.session import Action, Session
@@ -73,7 +73,7 @@ class ZooKeeperWatcher(Running):
         self._work: queue.SimpleQueue[tuple[object, Action]] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._link: Link | None = None
+        self._client: Client | None = None
         self._everything: Everything | None = None
         self._marks = Marks(clock)
         self._touched = touched
@@ -130,19 +130,19 @@ class ZooKeeperWatcher(Running):
             self._ledger.say(ZooKeeperBlind(known.latest_ms, why))
 
     def _follow(self) -> None:
-        """Use one link, until it is hopeless or the watcher is stopped."""
-        link = Link(self._config, self._state_changed)
-        self._link = link
+        """Use one client, until it is hopeless or the watcher is stopped."""
+        client = Client(self._config, self._state_changed)
+        self._client = client
         self._heard_at = time.monotonic()
         try:
-            link.open()
+            client.open()
             while not self._stopping.is_set() and not self._is_hopeless():
                 self._turn()
         finally:
             if self._stopping.is_set():
                 self._lose("Kraftgate was stopped")
-            self._link = None
-            link.close()
+            self._client = None
+            client.end()
 
     def _turn(self) -> None:
         try:
@@ -150,8 +150,8 @@ class ZooKeeperWatcher(Running):
         except queue.Empty:
             pass  # no event: only time passed
         else:
-            # Actions of a discarded link or session are ignored.
-            if owner is not None and owner in {self._link, self._session}:
+            # Actions of a discarded client or session are ignored.
+            if owner is not None and owner in {self._client, self._session}:
                 action()
         self._tick()
 
@@ -159,8 +159,8 @@ class ZooKeeperWatcher(Running):
         self._ledger.tick()
         everything = self._everything
         if everything is None:
-            if self._link is not None:
-                self._tell(waiting=("no_zookeeper_reachable", self._link.why_not()))
+            if self._client is not None:
+                self._tell(waiting=("no_zookeeper_reachable", self._client.why_not()))
             return
         session = everything.session
         heard_at = max(session.heard_at, session.client.heard_at)
@@ -193,8 +193,10 @@ class ZooKeeperWatcher(Running):
 
     @property
     def _timeout_s(self) -> float:
-        link = self._link
-        return self._config.session_timeout_ms / 1000 if link is None else link.session_timeout_s
+        client = self._client
+        return (
+            self._config.session_timeout_ms / 1000 if client is None else client.session_timeout_s
+        )
 
     def _is_hopeless(self) -> bool:
         """Return whether the server was silent for two session timeouts: no session can remain."""
@@ -202,8 +204,8 @@ class ZooKeeperWatcher(Running):
 
     # Events of kazoo
 
-    def _state_changed(self, link: Link, state: str, server: str) -> None:
-        self._work.put((link, lambda: self._take_state(state, server)))
+    def _state_changed(self, client: Client, state: str, server: str) -> None:
+        self._work.put((client, lambda: self._take_state(state, server)))
 
     def _take_state(self, state: str, server: str) -> None:
         self._server = server
@@ -218,11 +220,11 @@ class ZooKeeperWatcher(Running):
 
     def _begin(self) -> None:
         """Read everything, in a new session object; answers of the old one no longer count."""
-        link = self._link
-        if link is None:
+        client = self._client
+        if client is None:
             return
         session = Session(
-            link.client,
+            client,
             post=lambda session, action: self._work.put((session, action)),
             on_complete=self._completed,
             on_broken=lambda why: self._lose(f"{self._server}: {why}"),
@@ -239,10 +241,10 @@ class ZooKeeperWatcher(Running):
         self._everything.begin()
 
     def _completed(self, session: Session) -> None:
-        if session.refusals or self._everything is None or self._link is None:
+        if session.refusals or self._everything is None:
             return  # not everything was read: `_tick` reports it, and retries
         self._touched(None)  # there may have been changes while the view was lost
-        if self._everything.complete(self._link, self._server):
+        if self._everything.complete(self._server):
             self._settle(session)
 
     def _settle(self, session: Session) -> None:
@@ -274,17 +276,17 @@ class ZooKeeperWatcher(Running):
         waiting: tuple[str, str] | None = None,
         error: tuple[str, str] | None = None,
     ) -> None:
-        ledger, link = self._ledger, self._link if self._session else None
+        ledger, client = self._ledger, self._client if self._session else None
         self._board.tell(
             answered=answered,
             waiting=waiting,
             error=error,
-            server=link and self._server,
-            session=link and link.session,
+            server=client and self._server,
+            session=client and client.session_id,
             sees=ledger.known.sees,
             sees_since_ms=ledger.known.sees_since_ms,
             blind_since_ms=ledger.known.blind_since_ms,
             notifications_seen=ledger.notifications_seen,
             notifications_missed=ledger.notifications_missed,
-            limits=(_POLLED,) if link is not None and link.client.has_branches is False else (),
+            limits=(_POLLED,) if client is not None and client.has_branches is False else (),
         )

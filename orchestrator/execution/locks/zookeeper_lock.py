@@ -23,26 +23,28 @@ them.
 import json
 import time
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
-from kazoo.client import TransactionRequest
-
 from migration.values.foreign import Unreadable, load_object
 from orchestrator.audit.execution.running_step import RunningStep
-from orchestrator.errors import LockError, LockHeld
+from orchestrator.errors import LockError, LockHeld, LockUnreachable
 from orchestrator.execution.locks.store_lock import Acquired, Held, NotHeld
-from orchestrator.execution.locks.zookeeper_calls import HOME, Unanswered, Znode, ZooKeeperCalls
 from orchestrator.process.boot_clock import boot_clock_s
 from orchestrator.process.owner import Owner
+from streams.zookeeper.calls import Pending, Transaction, Znode, ZooKeeperCalls
 from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.errors import InvalidAcl, NoAnswer, NoAuth, NoNode, ZooKeeperError
 
+HOME: Final = "/kraftgate"
+"""The parent of everything that Kraftgate writes to ZooKeeper."""
 FENCE: Final = f"{HOME}/fence"
 LOCK: Final = f"{HOME}/lock"
 STEP: Final = f"{HOME}/step"
 _ATTEMPTS_MAX: Final = 20
+_CONNECT_S_MAX: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,27 @@ class _Grant:
 
     version: int
     token: int
+
+
+@contextmanager
+def _lock_errors() -> Iterator[None]:
+    """Raise a LockError, with the fix, for each ZooKeeperError."""
+    try:
+        yield
+    except NoAnswer as error:
+        raise LockUnreachable(str(error)) from error
+    except NoAuth as error:
+        raise LockError(
+            f"{error}: access to {HOME} is denied, it belongs to another identity. Configure the"
+            " user or the certificate that created it, or delete it while nothing uses it"
+        ) from error
+    except InvalidAcl as error:
+        raise LockError(
+            f"{error}: it does not know the identity that `zookeeper` configures. Check the user,"
+            " or whether the server asks for client certificates"
+        ) from error
+    except ZooKeeperError as error:
+        raise LockError(f"{error}: the lock cannot be used") from error
 
 
 class ZooKeeperLock:
@@ -63,14 +86,16 @@ class ZooKeeperLock:
     """
 
     def __init__(self, config: Ensemble, owner: Owner) -> None:
+        self._config = config
         self._zookeeper = ZooKeeperCalls(config)
         self._instance = uuid.uuid4().hex
         text = json.dumps({**json.loads(owner.to_json()), "instance": self._instance})
         self._data = text.encode()
         self._grant: _Grant | None = None
         self._running: RunningStep | None = None
-        self._reading: Callable[[], Znode | Unanswered | None] | None = None
+        self._reading: Pending[Znode] | None = None
 
+    @_lock_errors()
     def acquire(self, wait_s: float = 0.0) -> Acquired:
         """Take the lock; wait up to `wait_s` seconds while another process holds it.
 
@@ -81,14 +106,14 @@ class ZooKeeperLock:
             LockUnreachable: ZooKeeper does not answer.
             LockError: ZooKeeper rejects the request, or the chroot does not exist.
         """
-        self._zookeeper.connect()
+        self._zookeeper.connect(_CONNECT_S_MAX)
         if wait_s:
             wait_s = max(wait_s, 2 * self._zookeeper.session_timeout_s)
         deadline_s = time.monotonic() + wait_s
         attempts = 0
         while attempts < _ATTEMPTS_MAX:
-            self._zookeeper.connect()
-            found = self._zookeeper.read(LOCK)
+            self._zookeeper.connect(_CONNECT_S_MAX)
+            found = self._zookeeper.get(LOCK)
             if found is not None and not self._is_mine(found):
                 if time.monotonic() >= deadline_s:
                     self._running = self._read_step()
@@ -109,7 +134,7 @@ class ZooKeeperLock:
     def begin(self, step: RunningStep) -> Held | NotHeld:
         """Record that a step runs, in the transaction that checks the lock."""
 
-        def record(asked: TransactionRequest) -> None:
+        def record(asked: Transaction) -> None:
             asked.create(STEP, step.model_dump_json().encode(), acl=self._zookeeper.acl)
 
         # The step may be recorded even if the answer is lost.
@@ -119,7 +144,7 @@ class ZooKeeperLock:
             return found
         try:
             self._running = self._read_step()
-        except LockError:
+        except ZooKeeperError:
             return found
         if self._running in (None, step):
             return found
@@ -128,10 +153,11 @@ class ZooKeeperLock:
     def running(self) -> RunningStep | None:
         """Return the last observed recorded step; does not wait for ZooKeeper."""
         if self._running is not None:
-            with suppress(LockError):
+            with suppress(ZooKeeperError):
                 self._refresh()
         return self._running
 
+    @_lock_errors()
     def end(self, step: RunningStep) -> None:
         """Remove the record of a step that has ended, unless another step is recorded.
 
@@ -139,7 +165,7 @@ class ZooKeeperLock:
             LockUnreachable: no answer; retry later.
             LockError: ZooKeeper rejects the request.
         """
-        found = self._zookeeper.read(STEP)
+        found = self._zookeeper.get(STEP)
         if found is not None and RunningStep.from_json(found.text) == step:
             self._zookeeper.delete(STEP, found.version)
         self._running = self._reading = None
@@ -153,20 +179,22 @@ class ZooKeeperLock:
         """Store the answer about the recorded step, and send the next read."""
         reading, self._reading = self._reading, None
         if reading is not None:
-            found = reading()
-            if isinstance(found, Unanswered):
+            if not reading.done():
                 self._reading = reading
                 return
-            self._running = None if found is None else RunningStep.from_json(found.text)
+            try:
+                self._running = RunningStep.from_json(reading.result().text)
+            except NoNode:
+                self._running = None
         if self._zookeeper.connected:
-            self._reading = self._zookeeper.begin_read(STEP)
+            self._reading = self._zookeeper.begin_get(STEP)
 
     def _read_step(self) -> RunningStep | None:
         self._reading = None
-        found = self._zookeeper.read(STEP)
+        found = self._zookeeper.get(STEP)
         return None if found is None else RunningStep.from_json(found.text)
 
-    def _checked(self, change: Callable[[TransactionRequest], None]) -> Held | NotHeld:
+    def _checked(self, change: Callable[[Transaction], None]) -> Held | NotHeld:
         """Check that the lock is held, and make a change in the same transaction."""
         if self._grant is None:
             return NotHeld(why="it was not taken")
@@ -174,12 +202,13 @@ class ZooKeeperLock:
             return NotHeld(why=self._zookeeper.why_not())
         asked_s = boot_clock_s()
         try:
-            asked = self._zookeeper.transaction()
-            asked.check(FENCE, self._grant.version)
-            asked.check(LOCK, 0)
-            change(asked)
-            if self._zookeeper.commit(asked) is None:
-                return NotHeld(why=self._why_lost(self._grant))
+            with _lock_errors():
+                asked = self._zookeeper.transaction()
+                asked.check(FENCE, self._grant.version)
+                asked.check(LOCK, 0)
+                change(asked)
+                if self._zookeeper.commit(asked) is None:
+                    return NotHeld(why=self._why_lost(self._grant))
         except LockError as error:
             return NotHeld(why=str(error))
         # ZooKeeper received a request of the session after `asked_s`, so the session lives for the
@@ -215,7 +244,7 @@ class ZooKeeperLock:
         fence = self._fence()
         if not self._is_mine(fence):
             return None
-        if lock.session != self._zookeeper.session:
+        if lock.session != self._zookeeper.session_id:
             again = self._zookeeper.transaction()
             again.check(FENCE, fence.version)
             again.delete(LOCK, lock.version)
@@ -227,11 +256,17 @@ class ZooKeeperLock:
 
     def _fence(self) -> Znode:
         """Read the fence; create it if it does not exist, and protect it."""
-        found = self._zookeeper.read(FENCE)
+        found = self._zookeeper.get(FENCE)
         if found is None:
-            self._zookeeper.make(HOME)
-            self._zookeeper.make(FENCE)
-            found = self._zookeeper.read(FENCE)
+            try:
+                self._zookeeper.ensure(HOME)
+            except NoNode as error:
+                raise LockError(
+                    f"ZooKeeper at {self._config.hosts} has no {self._config.chroot or '/'}: is it"
+                    " the `zookeeper.connect` of this cluster's brokers?"
+                ) from error
+            self._zookeeper.ensure(FENCE)
+            found = self._zookeeper.get(FENCE)
         if found is None:
             raise LockError(f"{FENCE} of ZooKeeper was deleted by another client")
         self._zookeeper.protect(HOME)
@@ -245,7 +280,7 @@ class ZooKeeperLock:
             return False
 
     def _why_lost(self, grant: _Grant) -> str:
-        fence = self._zookeeper.read(FENCE)
+        fence = self._zookeeper.get(FENCE)
         if fence is None:
             return f"somebody removed {FENCE} of ZooKeeper"
         if fence.version != grant.version:

@@ -1,24 +1,21 @@
-"""The lab's operations in ZooKeeper, through one kazoo client with bounded calls."""
+"""The lab's operations in ZooKeeper."""
 
-import contextlib
 import json
-from collections.abc import Callable
-from typing import TypeVar
-
-from kazoo.exceptions import KazooException, NoNodeError
-from kazoo.handlers.threading import KazooTimeoutError
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from orchestrator.lab.errors import RequestRefusedError
-from streams.zookeeper.client import Client
+from streams.zookeeper.calls import ZooKeeperCalls
 from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.errors import NoNode, ZooKeeperError
 
 _CALL_S_MAX = 15.0
-
-T = TypeVar("T")
 
 
 class ZooKeeperShell:
     """Reads the progress of the migration; writes and deletes znodes as an operator does manually.
+
+    Each method raises RequestRefusedError if ZooKeeper does not answer or rejects the request.
 
     Args:
         connect: The connect string, with Kafka's chroot.
@@ -29,40 +26,29 @@ class ZooKeeperShell:
         address, slash, chroot = connect.partition("/")
         self._chroot = slash + chroot
         session_ms = round(_CALL_S_MAX * 1000)
-        self._client = Client(Ensemble(connect=address, session_timeout_ms=session_ms))
+        self._calls = ZooKeeperCalls(
+            Ensemble(connect=address, session_timeout_ms=session_ms), answer_s=_CALL_S_MAX
+        )
 
     def open(self) -> None:
-        """Connect, and create the chroot, as an operator does before the first broker.
-
-        Raises:
-            RequestRefusedError: No connection in time.
-        """
-        self._bounded("connect", lambda: self._client.start(timeout=_CALL_S_MAX))
-        if self._chroot:
-            self._bounded("make the chroot", lambda: self._client.ensure_path(self._chroot))
+        """Connect, and create the chroot, as an operator does before the first broker."""
+        with self._request("connect"):
+            self._calls.connect(_CALL_S_MAX)
+        path = ""
+        with self._request("create the chroot"):
+            for name in filter(None, self._chroot.split("/")):
+                path += f"/{name}"
+                self._calls.ensure(path)
 
     def close(self) -> None:
         """End the session."""
-        self._client.stop()
-        self._client.close()
+        self._calls.close()
 
     def get(self, path: str) -> bytes | None:
-        """Return a znode's data, or None when the znode does not exist.
-
-        Raises:
-            RequestRefusedError: ZooKeeper did not answer.
-        """
-
-        def read() -> bytes | None:
-            try:
-                data: bytes = self._client.get_async(self._chroot + path).get(timeout=_CALL_S_MAX)[
-                    0
-                ]
-            except NoNodeError:
-                return None
-            return data
-
-        return self._bounded(f"read {path}", read)
+        """Return a znode's data, or None when the znode does not exist."""
+        with self._request(f"read {path}"):
+            found = self._calls.get(self._chroot + path)
+        return None if found is None else found.data
 
     def cluster_id(self) -> str | None:
         """Return the id that the first broker gave the cluster, or None before it did."""
@@ -87,52 +73,30 @@ class ZooKeeperShell:
         return int(content["brokerid"]), int(content.get("kraftControllerEpoch", -1)) >= 0
 
     def delete(self, path: str) -> None:
-        """Delete a znode; one that does not exist counts as deleted.
-
-        Raises:
-            RequestRefusedError: ZooKeeper did not answer, or the znode has children.
-        """
-
-        def delete() -> None:
-            with contextlib.suppress(NoNodeError):
-                self._client.delete_async(self._chroot + path).get(timeout=_CALL_S_MAX)
-
-        self._bounded(f"delete {path}", delete)
+        """Delete a znode without children; one that does not exist counts as deleted."""
+        with self._request(f"delete {path}"):
+            self._calls.delete(self._chroot + path)
 
     def put(self, path: str, data: bytes) -> None:
-        """Write a znode, and create it if it does not exist; not safe while Kafka writes it.
-
-        Raises:
-            RequestRefusedError: ZooKeeper did not answer.
-        """
-
-        def put() -> None:
+        """Write a znode, and create it if it does not exist; not safe while Kafka writes it."""
+        with self._request(f"write {path}"):
             try:
-                self._client.set_async(self._chroot + path, data).get(timeout=_CALL_S_MAX)
-            except NoNodeError:
-                self._client.create_async(self._chroot + path, data).get(timeout=_CALL_S_MAX)
-
-        self._bounded(f"write {path}", put)
+                self._calls.set(self._chroot + path, data)
+            except NoNode:
+                self._calls.create(self._chroot + path, data)
 
     def children(self, path: str) -> list[str]:
-        """Return the names of a znode's children, in order.
+        """Return the names of a znode's children, in order; the znode must exist."""
+        with self._request(f"list {path}"):
+            return self._calls.children(self._chroot + path)
 
-        Raises:
-            RequestRefusedError: ZooKeeper did not answer, or the znode does not exist.
-        """
-
-        def read() -> list[str]:
-            asked = self._client.get_children_async(self._chroot + path)
-            return sorted(map(str, asked.get(timeout=_CALL_S_MAX)))
-
-        return self._bounded(f"list {path}", read)
-
-    def _bounded(self, what: str, call: Callable[[], T]) -> T:
+    @contextmanager
+    def _request(self, what: str) -> Iterator[None]:
         try:
-            return call()
-        except (KazooException, KazooTimeoutError) as error:
+            yield
+        except ZooKeeperError as error:
             raise RequestRefusedError(
-                f"ZooKeeper did not {what}: {str(error) or type(error).__name__}",
+                f"ZooKeeper did not {what}: {error}",
                 where=self._connect,
                 fix="Look at the log of zookeeper; is it frozen or dead?",
             ) from error

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
-from kazoo.exceptions import NoAuthError
 from kazoo.protocol.states import ZnodeStat
 
 from migration.comparison.quotas import entity_of_path
@@ -31,6 +30,7 @@ from migration.observed.znodes import (
 from migration.values.foreign import Unreadable
 from streams.zookeeper.config_digests import config_of, quotas_of
 from streams.zookeeper.content.facts import Content
+from streams.zookeeper.errors import NoAuth, ZooKeeperError
 from streams.zookeeper.pipeline import Pipeline, Request
 from streams.zookeeper.session import Session
 
@@ -135,12 +135,12 @@ class Gathering:
 
         return Request(self._client.get_async, path, answered, self._refused(path))
 
-    def _refused(self, path: str) -> Callable[[BaseException], bool]:
+    def _refused(self, path: str) -> Callable[[ZooKeeperError], bool]:
         """Return a function: whether a refusal only leaves out some settings."""
 
-        def refused(why: BaseException) -> bool:
+        def refused(why: ZooKeeperError) -> bool:
             whose = next((of for branch, of in _SENSITIVE.items() if path.startswith(branch)), None)
-            if whose is None or not isinstance(why, NoAuthError):
+            if whose is None or not isinstance(why, NoAuth):
                 return False
             self._closed.add(whose)
             return True

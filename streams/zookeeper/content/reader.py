@@ -19,9 +19,10 @@ from typing import Any, Final, Self, TypeAlias
 from migration.observed.facts import ZkContentRead, ZkContentSeen
 from streams.process.background import Running
 from streams.zookeeper.content.facts import Content, facts_of
-from streams.zookeeper.content.reading import Abandoned, ContentReading
+from streams.zookeeper.content.reading import ContentReading
 from streams.zookeeper.dirty import Dirty
 from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.errors import Abandoned
 from streams.zookeeper.ledger import Clock
 from streams.zookeeper.marks import Names
 from streams.zookeeper.status import Reason, dated

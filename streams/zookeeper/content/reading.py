@@ -10,28 +10,14 @@ from typing import Final, NoReturn
 
 from kazoo.client import KazooState
 
+from streams.zookeeper.client import Client
 from streams.zookeeper.content.facts import Content
 from streams.zookeeper.content.gathering import Gathering
 from streams.zookeeper.ensemble import Ensemble
-from streams.zookeeper.link import Link
+from streams.zookeeper.errors import Abandoned
 from streams.zookeeper.session import IN_FLIGHT_MAX, Action, Session
 
 _TICK_S: Final = 0.2
-
-
-class Abandoned(Exception):
-    """A reading was abandoned.
-
-    Attributes:
-        name: Stable: `no_zookeeper_reachable`, `connection_lost`, `no_answer`, `refused`,
-            `facts_not_kept`, `stopped`.
-        detail: The reason as a sentence.
-    """
-
-    def __init__(self, name: str, detail: str) -> None:
-        super().__init__(f"{name}: {detail}")
-        self.name = name
-        self.detail = detail
 
 
 class ContentReading:
@@ -54,8 +40,8 @@ class ContentReading:
         self._names = names
         self._in_flight_max = in_flight_max
         self._work: queue.SimpleQueue[Action] = queue.SimpleQueue()
-        # One link for each reading: it costs one session, and leaves no state of a lost one.
-        self.link = Link(config, lambda _link, *told: self._work.put(lambda: self._take(*told)))
+        # One client for each reading: it costs one session, and leaves no state of a lost one.
+        self.client = Client(config, lambda _, *event: self._work.put(lambda: self._take(*event)))
         self._server = config.hosts
         self._session: Session | None = None
         self._content: Content | None = None
@@ -68,7 +54,7 @@ class ContentReading:
         """
         began_at = time.monotonic()
         try:
-            self.link.open()
+            self.client.open()
             while self._content is None:
                 try:
                     self._work.get(timeout=_TICK_S)()
@@ -76,7 +62,7 @@ class ContentReading:
                     self._check(began_at)
             return self._content
         finally:
-            self.link.close()
+            self.client.end()
 
     def cancel(self) -> None:
         """Abandon `run`; any thread may call this at any time."""
@@ -87,10 +73,10 @@ class ContentReading:
 
     def _check(self, began_at: float) -> None:
         """Abandon the reading if ZooKeeper does not answer; kazoo would wait."""
-        timeout_s = self.link.session_timeout_s
+        timeout_s = self.client.session_timeout_s
         if self._session is None:
             if time.monotonic() - began_at > 2 * timeout_s:
-                self._abandon("no_zookeeper_reachable", self.link.why_not())
+                self._abandon("no_zookeeper_reachable", self.client.why_not())
         elif (silent_s := self._session.unanswered_s()) > timeout_s:
             self._abandon("no_answer", f"{self._server} has not answered for {silent_s:.1f} s")
 
@@ -105,7 +91,7 @@ class ContentReading:
 
     def _begin(self) -> None:
         session = Session(
-            self.link.client,
+            self.client,
             post=lambda _session, action: self._work.put(action),
             on_complete=lambda session: self._complete(session, gathering, zxid[0]),
             on_broken=lambda why: self._abandon("connection_lost", f"{self._server}: {why}"),
@@ -115,7 +101,7 @@ class ContentReading:
         self._session = session
         # The first reading runs after the answer to the sync alone: its zxid is that of this
         # answer.
-        session.begin(lambda: zxid.append(self.link.zxid), gathering.begin)
+        session.begin(lambda: zxid.append(int(self.client.last_zxid)), gathering.begin)
 
     def _complete(self, session: Session, gathering: Gathering, zxid: int) -> None:
         if session.refusals:

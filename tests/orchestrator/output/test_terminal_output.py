@@ -18,7 +18,6 @@ from rich.text import Text
 
 from orchestrator.cli.framework import Program
 from orchestrator.errors import HazardError, KraftgateError, LockHeld
-from orchestrator.execution.locks.zookeeper_calls import Znode
 from orchestrator.execution.locks.zookeeper_lock import _who
 from orchestrator.output.printing import (
     VisibleFormatter,
@@ -31,6 +30,7 @@ from orchestrator.output.printing import (
 )
 from orchestrator.output.rich_console import console
 from orchestrator.process.logs import log_to_stderr
+from streams.zookeeper.calls import Znode
 
 ROOT = Path(__file__).parents[3]
 PRINTERS = ("orchestrator/output/printing.py", "orchestrator/output/rich_console.py")
@@ -226,7 +226,7 @@ def test_the_owner_of_a_lock_is_shown_and_not_obeyed() -> None:
 
         @program.command()
         def run(text: str = text) -> None:
-            raise LockHeld(_who(Znode(text=text, version=0, zxid=1, session=1)))
+            raise LockHeld(_who(Znode(data=text.encode())))
 
         told = CliRunner().invoke(program, ["run"]).output
         assert "all is well" in told

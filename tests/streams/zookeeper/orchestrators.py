@@ -34,9 +34,9 @@ def orchestrating(
 
 def expire(lock: ZooKeeperLock, connect: str) -> None:
     """End its session: whoever knows a session's password may, and for its owner it expires."""
-    link = lock._zookeeper._link
-    assert link is not None
-    Writer(connect, client_id=link.client.client_id).close()
+    client = lock._zookeeper._client
+    assert client is not None
+    Writer(connect, client_id=client.client_id).close()
 
 
 _SCRIPT = """

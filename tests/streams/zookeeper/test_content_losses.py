@@ -109,7 +109,7 @@ def test_the_session_expired_in_the_middle(connect: str, monkeypatch: pytest.Mon
 
     def steal() -> None:
         # Whoever knows a session's password may end it: for its first owner it expires by that.
-        Writer(connect, client_id=readings[-1].link.client.client_id).close()
+        Writer(connect, client_id=readings[-1].client.client_id).close()
 
     with halfway(monkeypatch, steal), comparing(connect) as compared:
         compared.until_abandoned("connection_lost")
@@ -137,7 +137,7 @@ def test_a_refusal_abandons_it_and_names_the_path(kafka: Writer, connect: str) -
     with comparing(connect) as compared:
         said = compared.until_abandoned("refused")
         assert said.error is not None
-        assert said.error.detail == "ZooKeeper refused to show /config/topics/t: NoAuthError"
+        assert said.error.detail == "ZooKeeper refused to show /config/topics/t: NoAuth"
         assert compared.told() == []
     opened(kafka, "/config/topics/t")
 

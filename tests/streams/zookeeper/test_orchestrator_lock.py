@@ -7,22 +7,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from kazoo.client import TransactionRequest
 from kazoo.exceptions import NoAuthError
 from kazoo.security import Permissions
 
 from orchestrator.audit.execution.running_step import RunningStep
 from orchestrator.errors import LockError, LockHeld, LockUnreachable
-from orchestrator.execution.locks import zookeeper_calls
+from orchestrator.execution.locks import zookeeper_lock
 from orchestrator.execution.locks.store_lock import Held, NotHeld
-from orchestrator.execution.locks.zookeeper_calls import HOME, Znode
-from orchestrator.execution.locks.zookeeper_lock import FENCE, LOCK, STEP, ZooKeeperLock
+from orchestrator.execution.locks.zookeeper_lock import FENCE, HOME, LOCK, STEP, ZooKeeperLock
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.process.boot_clock import boot_clock_s
 from orchestrator.process.owner import Owner
 from streams.net.security import Security
+from streams.zookeeper.calls import Transaction, Znode
 from streams.zookeeper.client import Client
 from streams.zookeeper.ensemble import Ensemble
+from streams.zookeeper.errors import NoAnswer
 from tests.streams.zookeeper.orchestrators import SINCE_MS, another, expire, orchestrating
 from tests.streams.zookeeper.watching import SESSION_TIMEOUT_MS, Writer
 
@@ -206,7 +206,7 @@ def test_a_zookeeper_that_lost_its_data(
     lab: Lab, kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its client would be refused for ever; the lock is taken anew, by another one."""
-    monkeypatch.setattr(zookeeper_calls, "_CONNECT_S_MAX", 2.0)
+    monkeypatch.setattr(zookeeper_lock, "_CONNECT_S_MAX", 2.0)
     with orchestrating(connect) as lock:
         lock.acquire()
         kafka.close()
@@ -240,7 +240,7 @@ def test_an_unreachable_zookeeper_gives_no_lock(
     lab: Lab, kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that had it takes its own back, from a new session beside the old one."""
-    monkeypatch.setattr(zookeeper_calls, "_CONNECT_S_MAX", 0.5)
+    monkeypatch.setattr(zookeeper_lock, "_CONNECT_S_MAX", 0.5)
     with orchestrating(connect) as lock:
         token = lock.acquire().token
         lab.kill(ZOOKEEPER)
@@ -255,7 +255,7 @@ def test_an_unreachable_zookeeper_gives_no_lock(
         assert isinstance(found, Held)
         assert found.token == token
         data, stat = kafka.client.get(LOCK)
-        assert stat.ephemeralOwner == lock._zookeeper.session
+        assert stat.ephemeralOwner == lock._zookeeper.session_id
         assert b"anna" in data
 
 
@@ -334,9 +334,9 @@ def test_a_step_whose_record_was_not_answered_is_found(
         lock.acquire()
         commit = lock._zookeeper.commit
 
-        def lost(asked: TransactionRequest) -> None:
+        def lost(asked: Transaction) -> None:
             commit(asked)
-            raise LockUnreachable("the answer was lost")
+            raise NoAnswer("the answer was lost")
 
         monkeypatch.setattr(lock._zookeeper, "commit", lost)
         assert lock.begin(step_of("anna")) == NotHeld(why="the answer was lost")

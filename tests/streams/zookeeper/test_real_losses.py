@@ -145,9 +145,9 @@ def test_a_frozen_zookeeper_that_kazoo_does_not_notice(
     kafka.create(znodes.CONTROLLER, b"1")
     with watching(connect) as watched:
         watched.until_seen()
-        link = watched.watcher._link
-        assert link is not None
-        link.client._connection.ping_outstanding = Mock(is_set=lambda: False)
+        client = watched.watcher._client
+        assert client is not None
+        client._connection.ping_outstanding = Mock(is_set=lambda: False)
         lab.freeze(ZOOKEEPER)
         try:
             assert "has not answered for" in watched.until_blind().why
@@ -164,10 +164,10 @@ def test_a_session_that_expires_is_followed_by_another(kafka: Writer, connect: s
     with watching(connect) as watched:
         first = watched.until_seen()
         start = len(watched.told())
-        link = watched.watcher._link
-        assert link is not None
+        client = watched.watcher._client
+        assert client is not None
         # Whoever knows a session's password may end it: for its first owner it expires by that.
-        thief = Writer(connect, client_id=link.client.client_id)
+        thief = Writer(connect, client_id=client.client_id)
         thief.close()
         blind = watched.until_blind()
         seen = watched.until_seen(2)
@@ -252,7 +252,7 @@ def test_a_refusal_is_named_and_no_view_is_claimed(
         error = watched.until(lambda: watched.watcher.status().error)
         assert error is not None
         assert error.name == "refused"
-        assert "/controller: NoAuthError" in error.detail
+        assert "/controller: NoAuth" in error.detail
         assert ZooKeeperSeen not in watched.kinds()
         kafka.client.set_acls(znodes.CONTROLLER, [make_acl("world", "anyone", all=True)])
         watched.until_seen()

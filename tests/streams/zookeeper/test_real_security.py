@@ -178,7 +178,7 @@ def test_a_client_is_who_its_certificate_names(
     with watching(over_tls, security=secured.tls) as watched:
         error = watched.until(lambda: watched.watcher.status().error)
         assert error is not None
-        assert error.detail == f"ZooKeeper refused to show {CONTROLLER}: NoAuthError"
+        assert error.detail == f"ZooKeeper refused to show {CONTROLLER}: NoAuth"
     with watching(over_tls, security=secured.certified) as watched:
         watched.until_seen()
         assert data(watched.of(CONTROLLER)[0]) == b"1"
@@ -192,8 +192,8 @@ def test_a_user_and_its_password_open_what_is_closed_by_digest(
     with watching(plain, security=digest(password)) as watched:
         watched.until_seen()
         assert data(watched.of(CONTROLLER)[0]) == b"1"
-        link = watched.watcher._link
-        assert SECRET not in f"{watched.watcher.status()}{link!r}{vars(link)}"
+        client = watched.watcher._client
+        assert SECRET not in f"{watched.watcher.status()}{client!r}{vars(watched.watcher)}"
     assert SECRET not in caplog.text
 
 
@@ -212,7 +212,7 @@ def test_the_password_is_read_again_at_each_connection(
     with watching(plain, security=digest(password)) as watched:
         error = watched.until(lambda: watched.watcher.status().error)
         assert error is not None
-        assert error.detail == f"ZooKeeper refused to show {CONTROLLER}: NoAuthError"
+        assert error.detail == f"ZooKeeper refused to show {CONTROLLER}: NoAuth"
         password.write_text(SECRET, "utf-8")
         secured.lab.kill("zookeeper")
         secured.lab.start_zookeeper()

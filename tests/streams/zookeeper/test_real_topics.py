@@ -128,10 +128,10 @@ def test_what_happened_unseen_is_told_once_and_then_it_is_watched_again(
         after.until_seen()
         assert (len(changes(after)), set(what(after))) == (len(unseen), unseen)
         assert not any(isinstance(fact, ZkTopicsFound) for fact in after.told())
-        link = after.watcher._link
-        assert link is not None
+        client = after.watcher._client
+        assert client is not None
         # Whoever knows a session's password may end it: for its first owner it expires by that.
-        Writer(connect, client_id=link.client.client_id).close()
+        Writer(connect, client_id=client.client_id).close()
         after.until_blind()
         after.until_seen(2)
         kafka.delete(f"{TOPICS}/comes")
@@ -192,8 +192,8 @@ def test_a_burst_of_states_is_counted_and_nothing_grows_with_it(
     with watching(connect, touched=touched.append) as watched:
         watched.until_seen()
         facts = len(watched.told())
-        link = watched.watcher._link
-        assert link is not None
+        client = watched.watcher._client
+        assert client is not None
         commits = []
         for burst in range(ROUNDS):
             for number in range(TOUCHED):
@@ -202,7 +202,7 @@ def test_a_burst_of_states_is_counted_and_nothing_grows_with_it(
                     path = f"{TOPICS}/t{number}/partitions/{each}/state"
                     written.set_data(path, state_data(2, (2,)))
                 commits.append(written.commit_async())
-                queued.append(link.client.handler.callback_queue.qsize())
+                queued.append(client.handler.callback_queue.qsize())
             kafka.client.create_async(f"{CONTROLLER}{burst}")
         kafka.create(CONTROLLER)
         watched.until_of(CONTROLLER, 1)
@@ -291,9 +291,8 @@ def test_a_write_is_marked_before_it_is_answered_to_a_later_read(
     heard: list[tuple[str, str]] = []
     with watching(connect) as watched:
         watched.until_seen()
-        link = watched.watcher._link
-        assert link is not None
-        client = link.client
+        client = watched.watcher._client
+        assert client is not None
         client.watch_below_async(TOPICS, lambda kind, path: heard.append((kind, path))).get(10)
         for number in range(50):
             kafka.create(f"{TOPICS}/t{number}", b"{}")

@@ -1,0 +1,124 @@
+"""The errors of requests to ZooKeeper, with ZooKeeper's own names.
+
+ZooKeeperError           a request failed, or a reading was abandoned
+|- NoAnswer              no connection, or no answer in time: a write may have been done even so
+|- RequestFailed         ZooKeeper answered with an error, or its answer cannot be parsed
+|  |- NoNode             the znode, or the parent of a new one, does not exist
+|  |- NodeExists
+|  |- BadVersion         the znode was changed in the meantime
+|  |- NoAuth             the znode's ACL does not permit the request
+|  |- InvalidAcl         the server knows no identity of this client
+|  `- Unimplemented      the server is too old for the request
+`- Abandoned             a reading of the content ended without a result
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kazoo.exceptions import (
+    AuthFailedError,
+    BadVersionError,
+    CancelledError,
+    ConnectionDropped,
+    ConnectionLoss,
+    InvalidACLError,
+    NoAuthError,
+    NodeExistsError,
+    NoNodeError,
+    OperationTimeoutError,
+    SessionExpiredError,
+    SessionMovedError,
+    UnimplementedError,
+    ZookeeperError,
+)
+from kazoo.handlers.threading import KazooTimeoutError
+
+
+class ZooKeeperError(Exception):
+    """A request to ZooKeeper failed, or a reading was abandoned."""
+
+
+class NoAnswer(ZooKeeperError):
+    """No connection, or no answer in time: a write may have been done even so."""
+
+
+class RequestFailed(ZooKeeperError):
+    """ZooKeeper answered with an error, or its answer cannot be parsed."""
+
+
+class NoNode(RequestFailed):
+    """The znode, or the parent of a new one, does not exist."""
+
+
+class NodeExists(RequestFailed):
+    """The znode to create exists."""
+
+
+class BadVersion(RequestFailed):
+    """The znode was changed in the meantime."""
+
+
+class NoAuth(RequestFailed):
+    """The znode's ACL does not permit the request."""
+
+
+class InvalidAcl(RequestFailed):
+    """The ACL names this client's identity, and the server knows none."""
+
+
+class Unimplemented(RequestFailed):
+    """The server is too old for the request."""
+
+
+class Abandoned(ZooKeeperError):
+    """A reading of the content ended without a result.
+
+    Attributes:
+        name: Stable: `no_zookeeper_reachable`, `connection_lost`, `no_answer`, `refused`,
+            `facts_not_kept`, `stopped`.
+        detail: The reason as a sentence.
+    """
+
+    def __init__(self, name: str, detail: str) -> None:
+        super().__init__(f"{name}: {detail}")
+        self.name = name
+        self.detail = detail
+
+
+_NO_ANSWER: Final = (
+    AuthFailedError,
+    CancelledError,
+    ConnectionDropped,
+    ConnectionLoss,
+    KazooTimeoutError,
+    OperationTimeoutError,
+    SessionExpiredError,
+    SessionMovedError,
+)
+_FAILED: Final[Mapping[type[Exception], type[RequestFailed]]] = MappingProxyType(
+    {
+        BadVersionError: BadVersion,
+        InvalidACLError: InvalidAcl,
+        NoAuthError: NoAuth,
+        NoNodeError: NoNode,
+        NodeExistsError: NodeExists,
+        UnimplementedError: Unimplemented,
+    }
+)
+
+
+def error_of(error: BaseException, place: str = "") -> ZooKeeperError:
+    """Return the error of a request as this package's.
+
+    Args:
+        error: What kazoo raised.
+        place: What the message begins with, such as the connection string.
+    """
+    prefix = f"{place}: " if place else ""
+    name = type(error).__name__.removesuffix("Error")
+    if isinstance(error, _NO_ANSWER):
+        return NoAnswer(f"{place} does not answer ({name})" if place else name)
+    if isinstance(error, ZookeeperError):
+        return _FAILED.get(type(error), RequestFailed)(f"{prefix}{name}")
+    return RequestFailed(f"{prefix}an answer that cannot be parsed: {error!r}")
