@@ -31,7 +31,6 @@ class Http:
     """Sends requests; thread-safe."""
 
     def __init__(self, access: Access, deadline_s: float) -> None:
-        """Prepare; no connection or file is opened yet."""
         self._access = access
         self._deadline_s = deadline_s
         ca_file = None if access.ca_file is None else str(access.ca_file)
@@ -61,7 +60,6 @@ class Http:
         return b"".join(self._chunks(url, fields, "application/json", BODY_BYTES_MAX))
 
     def close(self) -> None:
-        """Close the open connections."""
         self._pool.clear()
 
     def _chunks(

@@ -11,7 +11,6 @@ class Endpoint:
     port: int
 
     def __str__(self) -> str:
-        """Return `host:port`, as in a bootstrap list; an IPv6 address is in brackets."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @staticmethod

@@ -67,7 +67,6 @@ class Security:
 
     @property
     def sasl(self) -> bool:
-        """Whether the listener authenticates clients by SASL."""
         return self.protocol.startswith("SASL_")
 
     @property
@@ -77,7 +76,6 @@ class Security:
 
     @property
     def tls(self) -> bool:
-        """Whether the listener uses TLS."""
         return self.protocol.endswith("SSL")
 
     def password(self) -> str | None:

@@ -1,60 +1,63 @@
 """Queries the brokers: first one for the cluster's metadata, then all of them in parallel."""
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from pathlib import Path
+from typing import Final
 
 from migration.assessment.checks.brokers import SETTINGS
 from migration.observed.probed import (
     Broker,
     LogDir,
     Maybe,
+    MetaProperties,
     Partition,
     TopicPartition,
     Topics,
     Unknown,
 )
+from migration.values.foreign import INT32_MAX, Unreadable, whole
 from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer
 from streams.kafka.node import Node
+from streams.log_dirs.local_host import META, is_own_host, properties
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
-from streams.probe.local import meta_properties
+from streams.probe.asking import in_parallel, maybe, query_node
 
-_AT_ONCE_MAX = 32
-
-T = TypeVar("T")
+_READ_S_MAX: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """The result of querying the brokers; brokers that only ZooKeeper knows are added later."""
+class BrokerAnswers:
+    """The answers of all brokers; brokers that only ZooKeeper knows are added later."""
 
     topics: Maybe[Topics]
     brokers: tuple[Broker, ...]
 
 
-def ask_brokers(bootstrap: Sequence[Endpoint], security: Security) -> Told:
+def ask_brokers(bootstrap: Sequence[Endpoint], security: Security) -> BrokerAnswers:
     """Query the cluster, then every broker that it names. Takes at most about 30 s."""
     view = first_view(bootstrap, security)
     if isinstance(view, Unknown):
-        return Told(topics=view, brokers=())
+        return BrokerAnswers(topics=view, brokers=())
     addresses = sorted(view.brokers.values())
-    with ThreadPoolExecutor(max(1, min(_AT_ONCE_MAX, len(addresses) + 1))) as pool:
+    with ThreadPoolExecutor(1) as pool:
         min_isr = pool.submit(_min_isr, view, addresses, security)
-        each = list(pool.map(lambda one: _ask(one, view.cluster_id, security), addresses))
+        each = in_parallel(lambda one: _ask(one, view.cluster_id, security), addresses)
         topics = _topics(view, min_isr.result(), _reassignments([moves for _, moves in each]))
     brokers = [replace(broker, rack=view.racks.get(broker.id)) for broker, _ in each]
     silent = {id_ for part in topics.partitions for id_ in part.replicas} - view.brokers.keys()
-    return Told(topics=topics, brokers=tuple(with_absent(brokers, silent)))
+    return BrokerAnswers(topics=topics, brokers=tuple(with_absent(brokers, silent)))
 
 
-def with_absent(brokers: Sequence[Broker], ids: set[int] | frozenset[int]) -> list[Broker]:
+def with_absent(brokers: Sequence[Broker], ids: Collection[int]) -> list[Broker]:
     """Add the brokers that could not be queried, in order of id."""
     why = Unknown("no broker names it alive: it is down, or has no listener of this name")
     known = {broker.id for broker in brokers}
-    absent = [Broker(id=id_, release=why, settings=why, log_dirs=why) for id_ in ids - known]
+    absent = [Broker(id=id_, release=why, settings=why, log_dirs=why) for id_ in {*ids} - known]
     return sorted([*brokers, *absent], key=lambda broker: broker.id)
 
 
@@ -105,26 +108,21 @@ def _min_isr(
     topics = {topic for topic, _ in view.partitions}
     found: Maybe[Mapping[str, int]] = Unknown("no broker answers")
     for one in addresses:
-        found = asked(one, security, lambda node: node.min_isr(topics))
+        found = query_node(_endpoint(one), security, lambda node: node.min_isr(topics))
         if not isinstance(found, Unknown):
             return found
     return found
 
 
-def asked(one: BrokerAddress, security: Security, call: Callable[[Node], T]) -> Maybe[T]:
-    """Connect to a broker and return the result of one query."""
-    try:
-        with Node(Endpoint(one.host, one.port), security) as node:
-            return call(node)
-    except LiveError as error:
-        return Unknown(str(error))
+def _endpoint(broker: BrokerAddress) -> Endpoint:
+    return Endpoint(broker.host, broker.port)
 
 
 def _ask(
     one: BrokerAddress, cluster_id: str | None, security: Security
 ) -> tuple[Broker, Maybe[tuple[str, ...] | None]]:
     """Return the data of one broker, and its answer about ongoing reassignments."""
-    endpoint = Endpoint(one.host, one.port)
+    endpoint = _endpoint(one)
     try:
         node = Node(endpoint, security)
     except LiveError as error:
@@ -133,11 +131,11 @@ def _ask(
         return silent, why
     with node:
         release = node.release
-        settings = _or_unknown(lambda: node.settings(one.id, SETTINGS))
+        settings = maybe(lambda: node.settings(one.id, SETTINGS))
     # A broker in migration mode closes the connection on the request for reassignments: that
     # leaves nothing else unknown.
-    moves = asked(one, security, lambda node: node.reassignments())
-    log_dirs = asked(one, security, lambda node: tuple(map(_log_dir, node.log_dirs())))
+    moves = query_node(endpoint, security, lambda node: node.reassignments())
+    log_dirs = query_node(endpoint, security, lambda node: tuple(map(_log_dir, node.log_dirs())))
     broker = Broker(
         id=one.id,
         endpoint=str(endpoint),
@@ -146,16 +144,53 @@ def _ask(
         log_dirs=log_dirs,
         meta=None
         if isinstance(log_dirs, Unknown)
-        else meta_properties(one, [each.path for each in log_dirs if not each.error], cluster_id),
+        else _meta_properties(one, [each.path for each in log_dirs if not each.error], cluster_id),
     )
     return broker, moves
 
 
-def _or_unknown(call: Callable[[], T]) -> Maybe[T]:
+def _meta_properties(
+    broker: BrokerAddress, paths: Sequence[str], cluster_id: str | None
+) -> tuple[MetaProperties, ...] | None:
+    """Return the files of a broker's log directories; None when it runs on another host.
+
+    An address of this host may be the local end of a tunnel: unless one of the files names both the
+    broker and its cluster, no file is attributed to the broker. A dead disk blocks its reader for
+    ever, so a thread that may be abandoned reads the files.
+    """
+    found: list[MetaProperties] = []
+
+    def read() -> None:
+        if is_own_host(broker.host):
+            found.extend(one for path in paths if (one := _read_meta(path)) is not None)
+
+    thread = threading.Thread(target=read, name="meta.properties", daemon=True)
+    thread.start()
+    thread.join(_READ_S_MAX)
+    files = tuple(found)
+    own = any(one.node_id == broker.id and one.cluster_id == cluster_id for one in files)
+    return files if own else None
+
+
+def _read_meta(path: str) -> MetaProperties | None:
     try:
-        return call()
-    except LiveError as error:
-        return Unknown(str(error))
+        found = properties((Path(path) / META).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return None
+    return MetaProperties(
+        path=path,
+        node_id=_id(found.get("broker.id", found.get("node.id"))),
+        cluster_id=found.get("cluster.id"),
+        directory_id=found.get("directory.id"),
+        old_ids="directory.ids" in found,
+    )
+
+
+def _id(text: str | None) -> int | None:
+    try:
+        return whole(text, "node.id", 0, INT32_MAX)
+    except Unreadable:
+        return None
 
 
 def _log_dir(answer: LogDirAnswer) -> LogDir:
@@ -176,10 +211,10 @@ def _log_dir(answer: LogDirAnswer) -> LogDir:
     )
 
 
-def _reassignments(told: Sequence[Maybe[tuple[str, ...] | None]]) -> Maybe[tuple[str, ...]]:
+def _reassignments(answers: Sequence[Maybe[tuple[str, ...] | None]]) -> Maybe[tuple[str, ...]]:
     """Return the controller's answer; the other brokers have none."""
-    for one in told:
+    for one in answers:
         if one is not None and not isinstance(one, Unknown):
             return one
-    why = [one.why for one in told if isinstance(one, Unknown)]
+    why = [one.why for one in answers if isinstance(one, Unknown)]
     return Unknown("; ".join(why) or "no broker that answers is the controller")

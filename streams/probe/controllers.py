@@ -7,10 +7,9 @@ cluster id, and a controller of another cluster rejects it (INCONSISTENT_CLUSTER
 no further permission.
 """
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from migration.assessment.checks.brokers import SETTINGS
 from migration.metadata.versions import release_of_level
@@ -23,69 +22,62 @@ from streams.kafka.node import Features, Node
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
+from streams.probe.asking import in_parallel, maybe
 
-_AT_ONCE_MAX: Final = 8
-_UNKNOWN_ID: Final = Unknown("it does not tell: CLUSTER_ACTION or ALTER on CLUSTER is needed")
-
-T = TypeVar("T")
+_UNKNOWN_ID: Final = Unknown("it does not report it: CLUSTER_ACTION or ALTER on CLUSTER is needed")
 
 
 def ask_controllers(
     bootstrap: Sequence[Endpoint], security: Security, cluster_id: str | None
 ) -> tuple[Controller, ...]:
     """Query every controller. `cluster_id`: the one that they should belong to, when known."""
-    if not bootstrap:
-        return ()
-    with ThreadPoolExecutor(min(_AT_ONCE_MAX, len(bootstrap))) as pool:
-        told = list(pool.map(lambda one: _ask(one, security, cluster_id), bootstrap))
-        ids = sorted({id_ for each in told for id_ in each.ids})
-        known = pool.map(lambda one, each: _identified(one, each, ids, security), bootstrap, told)
-        return tuple(known)
+    answers = in_parallel(lambda one: _ask(one, security, cluster_id), bootstrap)
+    ids = sorted({id_ for each in answers for id_ in each.ids})
+    return tuple(in_parallel(lambda each: _identified(each, ids, security), answers))
 
 
-class _Told(NamedTuple):
-    """The result of querying one controller; `ids` are those of all controllers that it knows."""
+class _Answer(NamedTuple):
+    """The answers of one controller; `ids` are those of all controllers that it knows."""
 
+    endpoint: Endpoint
     controller: Controller
     ids: frozenset[int] = frozenset()
 
 
-def _ask(endpoint: Endpoint, security: Security, cluster_id: str | None) -> _Told:
+def _ask(endpoint: Endpoint, security: Security, cluster_id: str | None) -> _Answer:
     try:
         node = Node(endpoint, security)
     except LiveError as error:
-        return _Told(Controller(endpoint=str(endpoint), unreachable=str(error)))
+        return _Answer(endpoint, Controller(endpoint=str(endpoint), unreachable=str(error)))
     with node:
-        return _told(node, endpoint, cluster_id)
+        return _query(node, endpoint, cluster_id)
 
 
-def _identified(
-    endpoint: Endpoint, told: _Told, ids: Sequence[int], security: Security
-) -> Controller:
+def _identified(answer: _Answer, ids: Sequence[int], security: Security) -> Controller:
     """Determine the controller's id, if it did not report it, by requesting its settings.
 
     A controller describes its own configuration and rejects any other id.
     """
-    controller = told.controller
+    controller = answer.controller
     if controller.unreachable is not None or isinstance(controller.node_id, int) or not ids:
         return controller
     try:
-        node = Node(endpoint, security)
+        node = Node(answer.endpoint, security)
     except LiveError:
         return controller
     with node:
         for id_ in ids:
-            settings = _maybe(lambda id_=id_: node.settings(id_, SETTINGS))  # type: ignore[misc]
+            settings = maybe(lambda id_=id_: node.settings(id_, SETTINGS))  # type: ignore[misc]
             if not isinstance(settings, Unknown):
                 return replace(controller, node_id=id_, settings=settings)
     return controller
 
 
-def _told(node: Node, endpoint: Endpoint, cluster_id: str | None) -> _Told:
-    features = _maybe(node.features)
+def _query(node: Node, endpoint: Endpoint, cluster_id: str | None) -> _Answer:
+    features = maybe(node.features)
     may_describe, quorum = _quorum(node)
     may_fetch, agrees = _fetch(node, cluster_id, quorum)
-    described = _maybe(lambda: _cluster(node))
+    described = maybe(lambda: _cluster(node))
     node_id = _node_id(described, endpoint, quorum)
     controller = Controller(
         endpoint=str(endpoint),
@@ -99,19 +91,12 @@ def _told(node: Node, endpoint: Endpoint, cluster_id: str | None) -> _Told:
         quorum=quorum,
         settings=node_id
         if isinstance(node_id, Unknown)
-        else _maybe(lambda: node.settings(node_id, SETTINGS)),
+        else maybe(lambda: node.settings(node_id, SETTINGS)),
     )
     ids = set() if quorum is None else set(quorum.voters)
     if not isinstance(described, Unknown):
         ids.update(described.endpoints)
-    return _Told(controller, frozenset(ids))
-
-
-def _maybe(call: Callable[[], T]) -> Maybe[T]:
-    try:
-        return call()
-    except LiveError as error:
-        return Unknown(str(error))
+    return _Answer(endpoint, controller, frozenset(ids))
 
 
 def _release(features: Maybe[Features]) -> Maybe[tuple[int, ...]]:
@@ -181,4 +166,4 @@ def _cluster_id(
         return described.cluster_id
     if agrees is None or expected is None:
         return _UNKNOWN_ID
-    return expected if agrees else "another one, which it does not tell"
+    return expected if agrees else "another one, which it does not report"

@@ -4,16 +4,19 @@ Input: the addresses. Output: `Facts`, always; data that could not be read is un
 its reason. Nothing is written anywhere, no znode is created, no watch remains.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
+from migration.assessment.checks.run import judge
+from migration.assessment.conditions import BlockingCheck, PreflightSeen
 from migration.observed.probed import Facts, Maybe, Topics, Unknown, ZooKeeper, ZooKeeperServer
 from migration.observed.znode_codec import cluster_id_of
+from streams.kafka.broker_values import ClusterView
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
-from streams.probe.brokers import Told, ask_brokers, with_absent
+from streams.probe.brokers import BrokerAnswers, ask_brokers, first_view, with_absent
 from streams.probe.controllers import ask_controllers
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.probe import ask_zookeeper
@@ -46,8 +49,8 @@ def gather(target: Target) -> Facts:
         asked = pool.submit(ask_brokers, target.brokers, target.brokers_security)
         znodes = pool.submit(_zookeeper, target.zookeeper)
         servers = pool.submit(_ensemble, target.zookeeper)
-        told, zookeeper, ensemble = asked.result(), znodes.result(), servers.result()
-    id_ = target.cluster_id or _cluster_id(told, zookeeper)
+        answers, zookeeper, ensemble = asked.result(), znodes.result(), servers.result()
+    id_ = target.cluster_id or _cluster_id(answers, zookeeper)
     controllers = ask_controllers(target.controllers, target.controllers_security, id_)
     return Facts(
         cluster=target.cluster,
@@ -58,10 +61,20 @@ def gather(target: Target) -> Facts:
         ),
         zookeeper=zookeeper,
         ensemble=ensemble,
-        topics=told.topics,
-        brokers=tuple(with_absent(told.brokers, _ids(zookeeper))),
+        topics=answers.topics,
+        brokers=tuple(with_absent(answers.brokers, _ids(zookeeper))),
         controllers=controllers,
     )
+
+
+def cluster_view(target: Target) -> Maybe[ClusterView]:
+    """Return the brokers of the cluster, if they belong to the configured one; without topics."""
+    view = first_view(target.brokers, target.brokers_security, topics=False)
+    if isinstance(view, Unknown) or None in (view.cluster_id, target.cluster_id):
+        return view
+    if view.cluster_id == target.cluster_id:
+        return view
+    return Unknown(f"the brokers belong to cluster {view.cluster_id}, not {target.cluster_id}")
 
 
 def _zookeeper(ensemble: Ensemble | None) -> Maybe[ZooKeeper]:
@@ -80,7 +93,22 @@ def _ids(zookeeper: Maybe[ZooKeeper]) -> frozenset[int]:
     return zookeeper.broker_ids.union(*zookeeper.assignments.values())
 
 
-def _cluster_id(told: Told, zookeeper: Maybe[ZooKeeper]) -> str | None:
-    if isinstance(told.topics, Topics) and told.topics.cluster_id:
-        return told.topics.cluster_id
+def _cluster_id(answers: BrokerAnswers, zookeeper: Maybe[ZooKeeper]) -> str | None:
+    if isinstance(answers.topics, Topics) and answers.topics.cluster_id:
+        return answers.topics.cluster_id
     return None if isinstance(zookeeper, Unknown) else cluster_id_of(zookeeper.cluster_id)
+
+
+def ask_checks(target: Target, clock_ms: Callable[[], int]) -> Maybe[PreflightSeen]:
+    """Gather all facts and run every check; takes seconds, at most about a minute."""
+    at_ms = clock_ms()
+    facts = gather(target)
+    if facts.nothing_reached:
+        return Unknown("neither ZooKeeper nor a broker or controller answers")
+    results = judge(facts)
+    blocking = tuple(
+        BlockingCheck(id=each.check.id, text=each.finding.reason)
+        for each in results
+        if each.is_blocking
+    )
+    return PreflightSeen(at_ms=at_ms, checks=len(results), blocking=blocking)

@@ -2,7 +2,6 @@
 
 import socket
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
 
 from migration.assessment.conditions import QuorumSeen
@@ -12,13 +11,13 @@ from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
+from streams.probe.asking import in_parallel
 from streams.probe.gather import Target
 
-_AT_ONCE_MAX: Final = 8
 _CONNECT_S_MAX: Final = 3.0
 
 
-class _Told(NamedTuple):
+class _Answer(NamedTuple):
     """The result of querying one controller.
 
     Attributes:
@@ -40,20 +39,19 @@ def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]
     if not target.controllers:
         return Unknown("the configuration names no controllers")
     endpoints = target.controllers
-    with ThreadPoolExecutor(min(_AT_ONCE_MAX, len(endpoints))) as pool:
-        told = list(pool.map(lambda one: _ask(one, target.controllers_security), endpoints))
-    denied = next((each.denied for each in told if each.denied is not None), None)
-    quorums = [each.quorum for each in told if each.quorum is not None]
+    answers = in_parallel(lambda one: _ask(one, target.controllers_security), endpoints)
+    denied = next((each.denied for each in answers if each.denied is not None), None)
+    quorums = [each.quorum for each in answers if each.quorum is not None]
     if denied is not None and not quorums:
         return Unknown(denied)
     latest = max(quorums, key=lambda each: each.epoch, default=None)
-    return _seen(latest, endpoints, told, at_ms)
+    return _seen(latest, endpoints, answers, at_ms)
 
 
 def _seen(
-    latest: Quorum | None, endpoints: Sequence[Endpoint], told: Sequence[_Told], at_ms: int
+    latest: Quorum | None, endpoints: Sequence[Endpoint], answers: Sequence[_Answer], at_ms: int
 ) -> QuorumSeen:
-    pairs = list(zip(map(str, endpoints), told, strict=True))
+    pairs = list(zip(map(str, endpoints), answers, strict=True))
     return QuorumSeen(
         at_ms=at_ms,
         leader=None if latest is None else latest.leader,
@@ -66,22 +64,22 @@ def _seen(
             for endpoint, each in pairs
             if each.why is not None and not each.refused
         },
-        answering=sum(each.why is None for each in told),
+        answering=sum(each.why is None for each in answers),
     )
 
 
-def _ask(endpoint: Endpoint, security: Security) -> _Told:
+def _ask(endpoint: Endpoint, security: Security) -> _Answer:
     try:
         node = Node(endpoint, security)
     except LiveError as error:
-        return _Told(why=str(error), refused=_refuses(endpoint))
+        return _Answer(why=str(error), refused=_refuses(endpoint))
     try:
         with node:
-            return _Told(quorum=node.quorum())
+            return _Answer(quorum=node.quorum())
     except NotAuthorized as error:
-        return _Told(denied=str(error))
+        return _Answer(denied=str(error))
     except LiveError as error:
-        return _Told(why=str(error))
+        return _Answer(why=str(error))
 
 
 def _refuses(endpoint: Endpoint) -> bool:

@@ -6,11 +6,11 @@ from typing import Final
 
 from migration.assessment.conditions import TopicsSeen
 from migration.observed.probed import Maybe, Unknown
-from streams.kafka.broker_values import BrokerAddress, ClusterView, PartitionView
+from streams.kafka.broker_values import ClusterView, PartitionView
 from streams.net.endpoint import Endpoint
-from streams.probe.brokers import asked, first_view
-from streams.probe.cluster import wrong_cluster
-from streams.probe.gather import Target
+from streams.probe.asking import query_node
+from streams.probe.brokers import first_view
+from streams.probe.gather import Target, cluster_view
 
 _NAMED_MAX: Final = 20
 
@@ -21,43 +21,40 @@ def ask_topics(target: Target, clock_ms: Callable[[], int]) -> Maybe[TopicsSeen]
     Under a KRaft controller Kafka names any broker as the controller, so then it is any broker.
     """
     at_ms = clock_ms()
-    known = first_view(target.brokers, target.brokers_security, topics=False)
+    known = cluster_view(target)
     if isinstance(known, Unknown):
         return known
-    if (other := wrong_cluster(known, target)) is not None:
-        return other
-    controller = known.brokers.get(-1 if known.controller is None else known.controller)
-    view = first_view(_first(controller, target), target.brokers_security)
+    address = known.brokers.get(-1 if known.controller is None else known.controller)
+    controller = None if address is None else Endpoint(address.host, address.port)
+    first = target.brokers if controller is None else [controller, *target.brokers]
+    view = first_view(first, target.brokers_security)
     if isinstance(view, Unknown):
         return view
     if view.errors:
         named = sorted(view.errors.items())[:_NAMED_MAX]
-        told = ", ".join(f"{topic} (error code {code})" for topic, code in named)
-        return Unknown(f"topics are listed with an error: {told}")
+        errors = ", ".join(f"{topic} (error code {code})" for topic, code in named)
+        return Unknown(f"topics are listed with an error: {errors}")
     return _seen(view, _reassigning(controller, target), at_ms)
 
 
-def _first(controller: BrokerAddress | None, target: Target) -> list[Endpoint]:
-    own = [] if controller is None else [Endpoint(controller.host, controller.port)]
-    return [*own, *target.brokers]
-
-
-def _reassigning(controller: BrokerAddress | None, target: Target) -> int | None:
+def _reassigning(controller: Endpoint | None, target: Target) -> int | None:
     """Return the number of reassignments; only the controller knows it.
 
     A broker in KRaft mode forwards the request to it.
     """
     if controller is None:
         return None
-    found = asked(controller, target.brokers_security, lambda node: node.reassignments())
-    return None if found is None or isinstance(found, Unknown) else len(found)
+    moves = query_node(controller, target.brokers_security, lambda node: node.reassignments())
+    return None if moves is None or isinstance(moves, Unknown) else len(moves)
 
 
 def _seen(view: ClusterView, reassigning: int | None, at_ms: int) -> TopicsSeen:
     out = [(each, gone) for each in view.partitions.values() if (gone := _out_of_isr(each))]
     missing = Counter(broker for _, gone in out for broker in gone)
     leaderless = [each for each in view.partitions.values() if each.leader is None]
-    odd = sorted({(each.topic, each.partition) for each in (*leaderless, *(one for one, _ in out))})
+    unhealthy = sorted(
+        {(each.topic, each.partition) for each in (*leaderless, *(one for one, _ in out))}
+    )
     return TopicsSeen(
         at_ms=at_ms,
         partitions=len(view.partitions),
@@ -65,8 +62,8 @@ def _seen(view: ClusterView, reassigning: int | None, at_ms: int) -> TopicsSeen:
         missing=dict(missing),
         leaderless=len(leaderless),
         reassigning=reassigning,
-        odd=len(odd),
-        named=tuple(_named(view.partitions[each]) for each in odd[:_NAMED_MAX]),
+        odd=len(unhealthy),
+        named=tuple(_named(view.partitions[each]) for each in unhealthy[:_NAMED_MAX]),
     )
 
 

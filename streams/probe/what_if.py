@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from migration.observed.probed import Broker, Maybe, Topics, Unknown
 from migration.what_if.situation import SETTINGS
-from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
-from streams.net.errors import LiveError
 from streams.net.security import Security
+from streams.probe.asking import query_node
 from streams.probe.brokers import ask_brokers
 
 
@@ -28,11 +27,11 @@ class Gathered:
 
 def gather(bootstrap: Sequence[Endpoint], security: Security, broker: int) -> Gathered:
     """Query all brokers, then this one for its settings. Takes at most about 45 s."""
-    told = ask_brokers(bootstrap, security)
-    alive = set() if isinstance(told.topics, Unknown) else told.topics.broker_ids
-    brokers = {each.id: each for each in told.brokers if each.id in alive}
+    answers = ask_brokers(bootstrap, security)
+    alive = set() if isinstance(answers.topics, Unknown) else answers.topics.broker_ids
+    brokers = {each.id: each for each in answers.brokers if each.id in alive}
     return Gathered(
-        topics=told.topics,
+        topics=answers.topics,
         brokers=brokers,
         settings=_settings(brokers.get(broker), security),
     )
@@ -44,8 +43,5 @@ def _settings(broker: Broker | None, security: Security) -> Maybe[Mapping[str, s
     if isinstance(broker.release, Unknown):
         return broker.release
     host, _, port = broker.endpoint.rpartition(":")
-    try:
-        with Node(Endpoint(host.strip("[]"), int(port)), security) as node:
-            return node.settings(broker.id, SETTINGS)
-    except LiveError as error:
-        return Unknown(str(error))
+    endpoint = Endpoint(host.strip("[]"), int(port))
+    return query_node(endpoint, security, lambda node: node.settings(broker.id, SETTINGS))

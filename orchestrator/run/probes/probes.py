@@ -33,7 +33,7 @@ def asking_for(
 def askers_of(entry: ClusterEntry, needs: Collection[DataSource]) -> Mapping[DataSource, Asker]:
     """Return a polling function for each source that is needed and not followed."""
     from orchestrator.config.targets import target_of
-    from streams.probe.checks import ask_checks
+    from streams.probe.gather import ask_checks
     from streams.probe.quorum import ask_quorum
     from streams.probe.settings import ask_settings
     from streams.probe.topics import ask_topics

@@ -36,7 +36,7 @@ from streams.jmx.prometheus import answer, read_prometheus
 from streams.log_dirs.local_host import META, look_at
 from streams.metadata import spool_files, spool_info
 from streams.net.errors import LiveError
-from streams.probe.local import _read as read_meta
+from streams.probe.brokers import _read_meta as read_meta
 from streams.state.fact_codec import pack, unpack
 from streams.state.image_codec import pack_image, summary_json, unpack_image
 from streams.zookeeper.config_digests import config_of, quotas_of

@@ -7,14 +7,14 @@ import pytest
 from streams.kafka.errors import ReplyDamaged
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
-from streams.probe.local import _read
+from streams.probe.brokers import _read_meta
 
 
 @pytest.mark.parametrize("text", ["9" * 5000, "2147483648", "-1", "٣", "²", "+1", "1.0", ""])
 def test_a_node_id_that_is_none_is_not_known(text: str, tmp_path: Path) -> None:
     """int() refuses more than 4300 digits with a ValueError, and reads digits of any script."""
     (tmp_path / "meta.properties").write_text(f"cluster.id=C\nnode.id={text}\n", "utf-8")
-    found = _read(str(tmp_path))
+    found = _read_meta(str(tmp_path))
     assert found is not None
     assert (found.node_id, found.cluster_id) == (None, "C")
 

@@ -20,8 +20,7 @@ from orchestrator.config.load import load_config
 from orchestrator.config.targets import target_of
 from orchestrator.errors import ExitCode
 from orchestrator.lab import Lab, LabSpec
-from streams.probe.checks import ask_checks
-from streams.probe.gather import Target
+from streams.probe.gather import Target, ask_checks
 from streams.probe.quorum import ask_quorum
 from streams.probe.settings import ask_settings
 from streams.probe.topics import ask_topics

@@ -1,0 +1,40 @@
+"""Queries of many nodes in parallel: an error is an `Unknown` with its reason."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+from migration.observed.probed import Maybe, Unknown
+from streams.kafka.node import Node
+from streams.net.endpoint import Endpoint
+from streams.net.errors import LiveError
+from streams.net.security import Security
+
+_PARALLEL_MAX: Final = 32
+
+T = TypeVar("T")
+N = TypeVar("N")
+
+
+def in_parallel(query: Callable[[N], T], nodes: Sequence[N]) -> list[T]:
+    """Return the answer of every node, in their order."""
+    with ThreadPoolExecutor(max(1, min(_PARALLEL_MAX, len(nodes)))) as pool:
+        return list(pool.map(query, nodes))
+
+
+def maybe(query: Callable[[], T]) -> Maybe[T]:
+    """Return the answer, or why there is none."""
+    try:
+        return query()
+    except LiveError as error:
+        return Unknown(str(error))
+
+
+def query_node(endpoint: Endpoint, security: Security, query: Callable[[Node], T]) -> Maybe[T]:
+    """Connect to a node and return its answer."""
+
+    def connected() -> T:
+        with Node(endpoint, security) as node:
+            return query(node)
+
+    return maybe(connected)
