@@ -1,23 +1,31 @@
-"""The reasons that held a checkpoint, with durations: from verdicts and decisions in the trail.
+"""The reasons that held a checkpoint, with durations: from the execution's state after each entry.
 
 Several conditions can hold a checkpoint at the same time, so these durations must not be added.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from migration.assessment.conditions import Verdict
 from orchestrator.api.report.execution import Hold
 from orchestrator.audit.execution import entries
-from orchestrator.audit.execution.entries import Body
+from orchestrator.audit.execution.entries import Body, Evaluated
+from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 
 Kind: TypeAlias = Literal[
     "guard", "gate", "look", "step", "decision", "approval", "pause", "lock", "not_running"
 ]
 Key: TypeAlias = tuple[Kind, str]
 _GRAVEST: Final = (Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.WAITING)
-_PARTS: Final[dict[str, Kind]] = {"needs": "guard", "opens_when": "gate"}
+_PARTS: Final[Mapping[str, Kind]] = {"needs": "guard", "opens_when": "gate"}
+
+
+class Reason(NamedTuple):
+    """Why something holds a checkpoint; `verdict`: of a condition."""
+
+    text: str
+    verdict: Verdict | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,18 +34,17 @@ class _Held:
 
     began_ms: int
     reason: str
-    last_reason: str
+    last_reason: str = ""
     verdict: Verdict | None = None
     open_ms: int | None = None
     ended_ms: int | None = None
     spent_ms: int = 0
     times: int = 0
 
-    def begin(self, at_ms: int, reason: str, verdict: Verdict | None) -> None:
-        self.last_reason = reason
-        if verdict is not None:
-            known = [each for each in (self.verdict, verdict) if each is not None]
-            self.verdict = min(known, key=_GRAVEST.index)
+    def begin(self, at_ms: int, reason: Reason) -> None:
+        self.last_reason = reason.text
+        known = [each for each in (self.verdict, reason.verdict) if each is not None]
+        self.verdict = min(known, key=_GRAVEST.index, default=None)
         if self.open_ms is None:
             self.open_ms, self.times = at_ms, self.times + 1
 
@@ -49,103 +56,56 @@ class _Held:
 
 @dataclass(slots=True, kw_only=True)
 class Holding:
-    """Collects what holds one checkpoint, entry by entry.
+    """Records what holds one checkpoint, entry by entry.
 
     Attributes:
         people: how many people must approve its step; 0: no approval is required.
         has_step: whether it has a step; None: unknown.
-        doing: its stage: before its step, in it, waiting for a decision, or at its gate.
-        confirming: the part that holds by the last data, guard or gate; its sources are polled once
-            more, which holds the checkpoint only while no other reason does.
+        is_away: whether no orchestrator runs.
+        approval: why its step must be approved; None: it need not, or is.
+        evaluated: the evaluations since the last change of its stage, the latest last.
     """
 
     people: int
     has_step: bool | None
-    doing: Literal["before", "step", "asks", "gate"] = "before"
-    already: bool = False
-    approved: list[entries.Person] = field(default_factory=list)
+    is_away: bool = False
+    approval: str | None = field(init=False)
+    evaluated: dict[str, Evaluated] = field(default_factory=dict)
     held: dict[Key, _Held] = field(default_factory=dict)
-    confirming: Kind | None = None
 
-    @classmethod
-    def entered(cls, at_ms: int, *, people: int, has_step: bool | None) -> "Holding":
-        """Return the state of a checkpoint that the execution has just entered."""
-        made = cls(people=people, has_step=has_step)
-        if people:
-            made._begin("approval", made._wanted(), at_ms, "its step must be approved")
-        return made
+    def __post_init__(self) -> None:
+        """Begin with the approval, if one is required."""
+        self.approval = "its step must be approved" if self.people else None
 
-    def take(self, at_ms: int, body: Body) -> None:
-        """Process an entry of this checkpoint."""
-        self._take(at_ms, body)
-        self._confirm(at_ms)
-
-    def _take(self, at_ms: int, body: Body) -> None:  # noqa: C901  # a case an entry
+    def take(self, now: CheckpointState, body: Body) -> None:
+        """Process an entry of this checkpoint, which has this state after it."""
         match body:
-            case entries.Evaluated():
-                self._judged(at_ms, body)
+            case Evaluated():
+                self.evaluated.pop(body.part, None)
+                self.evaluated[body.part] = body
             case entries.Approved():
-                self.approved = [e for e in self.approved if not e.same_login(body.by)]
-                self.approved.append(body.by)
-                if len(self.approved) >= self.people:
-                    self._end("approval", at_ms)
+                if len(now.approvals) >= self.people:
+                    self.approval = None
             case entries.ApprovalsExpired():
-                self.approved.clear()
                 if self.people:
-                    why = f"the one given has expired: {'; '.join(body.changed)}"
-                    self._begin("approval", self._wanted(), at_ms, why)
-            case entries.StepStarted():
-                self._turn("step", at_ms)
-                self._begin("step", "its command", at_ms, "the command runs")
-            case entries.StepShown():
-                self._turn("step", at_ms)
-                self._begin("step", "its step, by hand", at_ms, "a person does it")
-            case entries.StepEnded() if body.succeeded:
-                self._turn("gate", at_ms)
-            case entries.StepEnded():
-                self._asks(at_ms, f"its command {body.how}")
-            case entries.StepUnknown():
-                self._asks(at_ms, body.why)
-            case entries.StepNotStarted():
-                self._turn("before", at_ms)
-            case entries.StepDecided():
-                self._turn("gate" if body.decision == "done" else "before", at_ms)
+                    self.approval = f"the one given has expired: {'; '.join(body.changed)}"
+            case entries.StepStarted() | entries.StepShown():
+                self.approval = None  # it was approved, perhaps by the rules of an older version
+                self.evaluated.clear()
+            case _:
+                self.evaluated.clear()
 
-    def pause(self, at_ms: int, reason: str) -> None:
-        """Record that from now on no step starts."""
-        if self.doing == "before":
-            self._begin("pause", "a pause", at_ms, reason)
-            self._confirm(at_ms)
+    def update(self, at_ms: int, execution: ExecutionState, now: CheckpointState) -> None:
+        """Begin and end reasons, as the state is from this time on."""
+        reasons = {} if now.is_behind or execution.outcome else self._reasons(execution, now)
+        for key, each in self.held.items():
+            if key not in reasons:
+                each.end(at_ms)
+        for key, reason in reasons.items():
+            held = self.held.setdefault(key, _Held(began_ms=at_ms, reason=reason.text))
+            held.begin(at_ms, reason)
 
-    def resume(self, at_ms: int) -> None:
-        """Record that steps start again."""
-        self._end("pause", at_ms)
-        self._confirm(at_ms)
-
-    def lock(self, at_ms: int, lost: str | None) -> None:
-        """Record that the lock was lost, or (None) is held again."""
-        if lost is None:
-            self._end("lock", at_ms)
-        else:
-            self._begin("lock", "the orchestrator's lock", at_ms, lost)
-        self._confirm(at_ms)
-
-    def away(self, at_ms: int) -> None:
-        """Record that from now on no orchestrator runs."""
-        self._begin("not_running", "kraftgate run", at_ms, "no orchestrator ran")
-        self._confirm(at_ms)
-
-    def back(self, at_ms: int) -> None:
-        """Record that an orchestrator runs again."""
-        self._end("not_running", at_ms)
-        self._confirm(at_ms)
-
-    def close(self, at_ms: int) -> None:
-        """Record that the execution has left the checkpoint."""
-        for each in self.held.values():
-            each.end(at_ms)
-
-    def told(self, as_of_ms: int) -> tuple[Hold, ...]:
+    def holds(self, as_of_ms: int) -> tuple[Hold, ...]:
         """Return the reasons, the longest first; one that ended at once is left out."""
         found = []
         for (kind, what), each in self.held.items():
@@ -167,54 +127,39 @@ class Holding:
             found.append(hold)
         return tuple(sorted(found, key=lambda each: (-each.duration_ms, each.kind, each.what)))
 
-    def _judged(self, at_ms: int, body: entries.Evaluated) -> None:
-        if body.part == "already":
-            self.already = body.verdict is Verdict.SATISFIED
-            return
-        kind = _PARTS[body.part]
-        # Before the step, the gate decides only whether the step can be omitted: it holds nothing.
-        if kind == "gate" and self.doing == "before" and self.has_step and not self.already:
-            return
-        unmet = [each for each in body.findings if each.verdict is not Verdict.SATISFIED]
-        for key in [each for each in self.held if each[0] == kind]:
-            if key[1] not in {each.condition for each in unmet}:
-                self.held[key].end(at_ms)
-        self.confirming = None if unmet else kind
-        for each in unmet:
-            self._begin(kind, each.condition, at_ms, each.reason, each.verdict)
+    def _reasons(self, execution: ExecutionState, now: CheckpointState) -> dict[Key, Reason]:
+        pause = None
+        if execution.paused is not None and now.stage is Stage.ENTERED:
+            pause = f"{execution.paused.by.who}: {execution.paused.reason}"
+        whose = "a person" if self.people == 1 else f"{self.people} people"
+        texts: dict[Key, str | None] = {
+            ("approval", f"approval by {whose}"): self.approval,
+            ("step", "its command"): "the command runs" if now.stage is Stage.RUNNING else None,
+            ("step", "its step, by hand"): "a person does it" if now.stage is Stage.SHOWN else None,
+            ("decision", "a person's decision"): now.asks,
+            ("pause", "a pause"): pause,
+            ("lock", "the orchestrator's lock"): execution.lock_lost,
+            ("not_running", "kraftgate run"): "no orchestrator ran" if self.is_away else None,
+        }
+        found = {key: Reason(text) for key, text in texts.items() if text is not None}
+        parts = [each for each in self.evaluated.values() if self._counts(each, now)]
+        for part in parts:
+            for each in part.findings:
+                if each.verdict is not Verdict.SATISFIED:
+                    found[_PARTS[part.part], each.condition] = Reason(each.reason, each.verdict)
+        if parts and not found:  # its sources are polled again, unless there is another reason
+            what = f"confirmation of its {_PARTS[parts[-1].part]}"
+            found["look", what] = Reason(
+                "it holds by the last data, and its sources are polled once more"
+            )
+        return found
 
-    def _asks(self, at_ms: int, why: str) -> None:
-        self._turn("asks", at_ms)
-        self._begin("decision", "a person's decision", at_ms, why)
+    def _counts(self, each: Evaluated, now: CheckpointState) -> bool:
+        """Return whether unmet conditions of this part hold the checkpoint.
 
-    def _turn(self, doing: Literal["before", "step", "asks", "gate"], at_ms: int) -> None:
-        self.doing, self.confirming = doing, None
-        for kind in ("guard", "gate", "step", "decision", "pause"):
-            self._end(kind, at_ms)
-        if doing == "step":  # it was approved, perhaps by the rules of an older version
-            self._end("approval", at_ms)
-
-    def _confirm(self, at_ms: int) -> None:
-        """Begin or end the confirmation, which any other reason replaces."""
-        open_ = {kind for (kind, _), each in self.held.items() if each.open_ms is not None}
-        if self.confirming is None or open_ - {"look"}:
-            self._end("look", at_ms)
-        else:
-            why = "it holds by the last data, and its sources are polled once more"
-            self._begin("look", f"confirmation of its {self.confirming}", at_ms, why)
-
-    def _wanted(self) -> str:
-        return "approval by a person" if self.people == 1 else f"approval by {self.people} people"
-
-    def _begin(
-        self, kind: Kind, what: str, at_ms: int, reason: str, verdict: Verdict | None = None
-    ) -> None:
-        key = (kind, what)
-        if key not in self.held:
-            self.held[key] = _Held(began_ms=at_ms, reason=reason, last_reason=reason)
-        self.held[key].begin(at_ms, reason, verdict)
-
-    def _end(self, kind: str, at_ms: int) -> None:
-        ending: Iterable[_Held] = (each for (of, _), each in self.held.items() if of == kind)
-        for each in ending:
-            each.end(at_ms)
+        Before the step, the gate decides only whether the step can be omitted.
+        """
+        if each.part == "opens_when" and now.stage is Stage.ENTERED and self.has_step:
+            already = now.evaluated.get("already")
+            return already is not None and already.verdict is Verdict.SATISFIED
+        return each.part in _PARTS

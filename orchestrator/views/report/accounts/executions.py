@@ -4,16 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from orchestrator.api.report.execution import CheckpointAccount, Noticed, Orchestrator, WalkAccount
+from orchestrator.api.report.execution import Noticed, Orchestrator, WalkAccount
 from orchestrator.audit import Entry
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import KINDS, Body, body_of
+from orchestrator.audit.execution.state import fold
 from orchestrator.audit.run_spans import Run
 from orchestrator.execution.route import checkpoints
 from orchestrator.run.execution_status import WalkTold
 from orchestrator.runbook.loaded import Loaded
-from orchestrator.runbook.model import Approval, Checkpoint
-from orchestrator.views.report.accounts.checkpoints import Passing
+from orchestrator.runbook.model import Checkpoint
+from orchestrator.views.report.accounts.checkpoint_holds import Holding
+from orchestrator.views.report.accounts.checkpoints import CheckpointRecord
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,12 +63,10 @@ def account(
     as_of_ms: int,
 ) -> WalkAccount:
     """Return the account of one execution; `now`: the last one's reported state, else None."""
-    fold = _Fold(walked, runbooks.get(walked.began.sha256), _marks(runs, as_of_ms))
-    if walked.taken_up is not None:
-        fold.take(*walked.taken_up)
-    for entry, body in walked.entries:
-        fold.take(entry, body)
-    return fold.account(now, as_of_ms)
+    course = _Course(walked, runbooks.get(walked.began.sha256), _marks(runs, as_of_ms))
+    for entry, body in walked.entries[1:]:
+        course.take(entry, body)
+    return course.account(now, as_of_ms)
 
 
 class _Mark(NamedTuple):
@@ -76,142 +76,79 @@ class _Mark(NamedTuple):
     runs: bool
 
 
-class _Fold:
-    """The state of the fold over one execution's entries."""
+class _Course:
+    """The checkpoints of one execution, entry by entry."""
 
     def __init__(self, walked: Walked, loaded: Loaded | None, marks: list[_Mark]) -> None:
+        (began, body), *_ = walked.entries
+        state = fold(None, [(began.sequence, began.at_ms, body)])
+        if state is None:
+            raise ValueError(f"audit entry {began.sequence} begins no execution")
         self._walked = walked
-        self._marks = marks
         self._loaded = loaded
-        self._known = self._on_way(None)
-        self._path: str | None = None
-        self._turned_at: str | None = None
-        self._passing: dict[str, Passing] = {}
+        self._marks = marks
+        self._state = state
+        self._records: dict[str, CheckpointRecord] = {}
         self._begun: set[str] = set()
-        self._orchestrators: list[Orchestrator] = []
-        self._unexpected: list[Noticed] = []
-        self._paused: str | None = None
-        self._ended_ms: int | None = None
-        self._outcome: str | None = None
 
     def take(self, entry: Entry, body: Body) -> None:
-        self._pass_marks(entry.at_ms)
-        self._take(entry.at_ms, body)
+        at_ms = entry.at_ms
+        self._pass_marks(at_ms)
+        self._state = fold(self._state, [(entry.sequence, at_ms, body)]) or self._state
+        if isinstance(body, entries.CheckpointEntered):
+            self._records[body.checkpoint] = self._entered(at_ms, body.checkpoint)
+        if isinstance(body, entries.StepStarted | entries.StepShown):
+            self._begun.add(_name(body.checkpoint))
+        record = self._records.get(getattr(body, "checkpoint", ""))
+        if record is not None and record.ended_ms is None:
+            record.take(at_ms, self._state.checkpoint(record.id), body)
+        self._update(at_ms)
+
+    def _update(self, at_ms: int) -> None:
+        for each in self._open():
+            each.update(at_ms, self._state)
 
     def _pass_marks(self, until_ms: int) -> None:
         """Process the times without a running `kraftgate run`: they hold the open checkpoint."""
         while self._marks and self._marks[0].at_ms <= until_ms:
             mark = self._marks.pop(0)
             for each in self._open():
-                if mark.runs:
-                    each.holding.back(mark.at_ms)
-                elif each.entered_ms < mark.at_ms:
-                    each.holding.away(mark.at_ms)
+                each.holding.is_away = not mark.runs and each.entered_ms < mark.at_ms
+            self._update(mark.at_ms)
 
-    def _take(self, at_ms: int, body: Body) -> None:  # noqa: C901  # a case an entry
-        match body:
-            case entries.ExecutionBegan():
-                pass
-            case entries.OrchestratorStarted():
-                self._orchestrators.append(
-                    Orchestrator(
-                        owner=body.owner,
-                        version=body.version,
-                        execute=body.execute,
-                        hooks_sha256=body.hooks_sha256,
-                        began_at=at_ms,
-                        ended_at=None,
-                    )
-                )
-                self._locks(at_ms, None)
-            case entries.OrchestratorEnded():
-                last = [o.model_copy(update={"ended_at": at_ms}) for o in self._orchestrators[-1:]]
-                self._orchestrators[-1:] = last
-            case entries.LockLost():
-                self._locks(at_ms, body.reason)
-            case entries.LockAcquired():
-                self._locks(at_ms, None)
-            case entries.Paused():
-                self._paused = f"{body.by.who}: {body.reason}"
-                for each in self._open():
-                    each.holding.pause(at_ms, self._paused)
-            case entries.Resumed():
-                self._paused = None
-                for each in self._open():
-                    each.holding.resume(at_ms)
-            case entries.RollbackBegan():
-                self._turn(at_ms, body)
-            case entries.Aborted():
-                self._end(at_ms, "aborted")
-            case entries.ExecutionEnded():
-                self._end(at_ms, body.outcome)
-            case entries.UnexpectedChange():
-                self._unexpected.append(Noticed(at=at_ms, text=body.text, broker=body.broker))
-            case entries.CheckpointEntered():
-                self._enter(at_ms, body.checkpoint)
-            case _:
-                self._at(at_ms, body)
-
-    def _at(self, at_ms: int, body: Body) -> None:
-        passing = self._passing.get(getattr(body, "checkpoint", ""))
-        if isinstance(body, entries.ApprovalsExpired) and passing is not None and passing.ended_ms:
-            return  # of a checkpoint that is passed: the approval only stops covering a later one
-        if passing is None:
-            return  # all instances of a checkpoint passed: each has its own entry
-        if isinstance(body, entries.StepStarted | entries.StepShown):
-            self._begun.add(_name(passing.id))
-        passing.take(at_ms, body)
-        if self._paused is not None and passing.ended_ms is None:
-            passing.holding.pause(at_ms, self._paused)
-
-    def _enter(self, at_ms: int, id_: str) -> None:
-        known = self._known.get(_name(id_))
+    def _entered(self, at_ms: int, id_: str) -> CheckpointRecord:
+        known = self._known().get(_name(id_))
         people = 0
         if known is not None and known.approval is not None and known.id not in self._begun:
-            people = 0 if self._covers(known.approval) else known.approval.people
-        passing = Passing.entered(id_, known, self._path, at_ms, people)
-        if self._paused is not None:
-            passing.holding.pause(at_ms, self._paused)
-        self._passing[id_] = passing
+            given_at = self._state.checkpoint(known.approval.given_at or "")
+            if len(given_at.approvals) < known.approval.people:
+                people = known.approval.people
+        has_step = None if known is None else known.step is not None
+        return CheckpointRecord(
+            id=id_,
+            title=None if known is None else known.title,
+            path=self._state.path,
+            entered_ms=at_ms,
+            holding=Holding(people=people, has_step=has_step),
+        )
 
-    def _covers(self, approval: Approval) -> bool:
-        """Return whether the approvals of an earlier checkpoint are enough for this one, too."""
-        given_at = self._passing.get(approval.given_at or "")
-        return given_at is not None and len(given_at.holding.approved) >= approval.people
+    def _open(self) -> list[CheckpointRecord]:
+        return [each for each in self._records.values() if each.ended_ms is None]
 
-    def _open(self) -> Iterable[Passing]:
-        return (each for each in self._passing.values() if each.ended_ms is None)
-
-    def _locks(self, at_ms: int, lost: str | None) -> None:
-        for each in self._open():
-            each.holding.lock(at_ms, lost)
-
-    def _turn(self, at_ms: int, body: entries.RollbackBegan) -> None:
-        for each in self._open():
-            each.end(at_ms, "turned back")
-        self._path, self._turned_at, self._paused = body.path, body.at, None
-        self._known = self._on_way(body.path)
-
-    def _end(self, at_ms: int, outcome: str) -> None:
-        for each in self._open():
-            each.end(at_ms, "aborted")
-        self._ended_ms, self._outcome = at_ms, outcome
-
-    def _on_way(self, path: str | None) -> dict[str, Checkpoint]:
-        """Return the checkpoints of a path by id; empty if the runbook's text is not available."""
+    def _known(self) -> dict[str, Checkpoint]:
+        """Return the path's checkpoints by id; empty if the runbook's text is not available."""
         if self._loaded is None:
             return {}
         try:
-            found = checkpoints(self._loaded.runbook, path)
+            found = checkpoints(self._loaded.runbook, self._state.path)
         except KeyError:  # only a trail that was tampered with names an unknown path
             return {}
         return {each.id: each for each in found}
 
     def account(self, now: WalkTold | None, as_of_ms: int) -> WalkAccount:
         self._pass_marks(as_of_ms)
-        began, began_ms = self._walked.began, self._walked.entries[0][0].at_ms
-        until_ms = as_of_ms if self._ended_ms is None else self._ended_ms
-        told: list[CheckpointAccount] = [e.account(until_ms) for e in self._passing.values()]
+        state, began = self._state, self._walked.began
+        until_ms = as_of_ms if state.ended_ms is None else state.ended_ms
         stands = next((each.id for each in self._open()), None)
         return WalkAccount.model_validate(
             {
@@ -219,19 +156,42 @@ class _Fold:
                 "runbook": began.runbook,
                 "runbook_sha256": began.sha256,
                 "runbook_kept": self._loaded is not None,
-                "began_at": began_ms,
-                "ended_at": self._ended_ms,
-                "duration_ms": max(0, until_ms - began_ms),
-                "outcome": self._outcome,
-                "way_back": self._path,
-                "turned_at": self._turned_at,
+                "began_at": state.began_ms,
+                "ended_at": state.ended_ms,
+                "duration_ms": max(0, until_ms - state.began_ms),
+                "outcome": state.outcome,
+                "way_back": state.path,
+                "turned_at": state.turned_at,
                 "stands_at": stands,
                 "waiting_for": () if now is None or now.checkpoint != stands else now.holds,
-                "checkpoints": told,
-                "orchestrators": self._orchestrators,
-                "unexpected": self._unexpected,
+                "checkpoints": [e.account(state, until_ms) for e in self._records.values()],
+                "orchestrators": _orchestrators(self._walked),
+                "unexpected": [
+                    Noticed(at=entry.at_ms, text=body.text, broker=body.broker)
+                    for entry, body in self._walked.entries
+                    if isinstance(body, entries.UnexpectedChange)
+                ],
             }
         )
+
+
+def _orchestrators(walked: Walked) -> list[Orchestrator]:
+    found: list[Orchestrator] = []
+    for entry, body in (*filter(None, [walked.taken_up]), *walked.entries):
+        if isinstance(body, entries.OrchestratorStarted):
+            found.append(
+                Orchestrator(
+                    owner=body.owner,
+                    version=body.version,
+                    execute=body.execute,
+                    hooks_sha256=body.hooks_sha256,
+                    began_at=entry.at_ms,
+                    ended_at=None,
+                )
+            )
+        elif isinstance(body, entries.OrchestratorEnded) and found:
+            found[-1] = found[-1].model_copy(update={"ended_at": entry.at_ms})
+    return found
 
 
 def _marks(runs: Sequence[Run], as_of_ms: int) -> list[_Mark]:

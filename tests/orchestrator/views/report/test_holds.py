@@ -6,23 +6,59 @@ from migration.assessment.conditions import Verdict
 from orchestrator.api.report.execution import Hold
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Body, RecordedFinding
+from orchestrator.audit.execution.state import Stage, fold
 from orchestrator.views.report.accounts.checkpoint_holds import Holding
 from tests.orchestrator.views.report.making import ANNA, BORIS
-from tests.orchestrator.views.report.said import ended, judged, shown, started
+from tests.orchestrator.views.report.said import ended, entered, judged, passed, shown, started
 
 AS_OF = 100_000
 ID = "brokers-kraft[3]"
 
 
-def held(*said: tuple[int, Body], people: int = 0, has_step: bool | None = True) -> Holding:
-    holding = Holding.entered(0, people=people, has_step=has_step)
+class Held:
+    """One checkpoint of an execution that entered it at 0, and what holds it."""
+
+    def __init__(self, *, people: int = 0, has_step: bool | None = True) -> None:
+        began = entries.ExecutionBegan(runbook="small", sha256="ab", by=ANNA, reason="CHG-1")
+        state = fold(None, [(1, 0, began), (2, 0, entered(ID))])
+        assert state is not None
+        self.state = state
+        self.holding = Holding(people=people, has_step=has_step)
+        self._update(0)
+
+    def take(self, at_ms: int, body: Body) -> None:
+        state = fold(self.state, [(3, at_ms, body)])
+        assert state is not None
+        self.state = state
+        if getattr(body, "checkpoint", None) == ID:
+            self.holding.take(state.checkpoint(ID), body)
+        self._update(at_ms)
+
+    def runs(self, at_ms: int, *, runs: bool) -> None:
+        """An orchestrator runs from now on, or none does."""
+        self.holding.is_away = not runs
+        self._update(at_ms)
+
+    def close(self, at_ms: int) -> None:
+        self.take(at_ms, passed(ID))
+
+    def _update(self, at_ms: int) -> None:
+        self.holding.update(at_ms, self.state, self.state.checkpoint(ID))
+
+
+def held(*said: tuple[int, Body], people: int = 0, has_step: bool | None = True) -> Held:
+    holding = Held(people=people, has_step=has_step)
     for at_ms, body in said:
         holding.take(at_ms, body)
     return holding
 
 
-def told(holding: Holding) -> dict[str, Hold]:
-    return {each.what: each for each in holding.told(AS_OF)}
+def told(held: Held) -> dict[str, Hold]:
+    return {each.what: each for each in held.holding.holds(AS_OF)}
+
+
+PAUSED = entries.Paused(by=ANNA, reason="lunch")
+RESUMED = entries.Resumed(by=ANNA, reason="back")
 
 
 def test_a_guard_holds_until_it_is_judged_to_hold_no_more() -> None:
@@ -77,12 +113,12 @@ def test_the_confirmation_holds_too() -> None:
     assert found["confirmation of its gate"].duration_ms == 9_000
     assert found["isr_full"].kind == "gate"
     assert found["its command"].duration_ms == 10_500
-    assert holding.told(AS_OF)[0].what == "its command"  # the longest first
+    assert holding.holding.holds(AS_OF)[0].what == "its command"  # the longest first
 
 
 def test_the_wait_for_an_approver_is_not_the_confirmation_of_the_guards() -> None:
     """The guards hold all the while; the confirmation holds from the last approval to the step."""
-    holding = Holding.entered(0, people=1, has_step=True)
+    holding = Held(people=1)
     holding.take(1_000, judged(ID, "needs"))
     holding.take(600_000, entries.Approved(checkpoint=ID, by=ANNA, reason="soaked", basis={}))
     holding.take(640_000, started(ID))
@@ -90,16 +126,16 @@ def test_the_wait_for_an_approver_is_not_the_confirmation_of_the_guards() -> Non
     found = told(holding)
     assert found["approval by a person"].duration_ms == 600_000
     assert found["confirmation of its guard"].duration_ms == 40_000
-    assert holding.told(AS_OF)[0].kind == "approval"
+    assert holding.holding.holds(AS_OF)[0].kind == "approval"
 
 
 def test_a_pause_and_a_time_without_an_orchestrator_are_not_the_confirmation() -> None:
-    holding = Holding.entered(0, people=0, has_step=True)
+    holding = Held()
     holding.take(1_000, judged(ID, "needs"))
-    holding.pause(2_000, "anna: lunch")
-    holding.away(5_000)
-    holding.resume(6_000)
-    holding.back(9_000)
+    holding.take(2_000, PAUSED)
+    holding.runs(5_000, runs=False)
+    holding.take(6_000, RESUMED)
+    holding.runs(9_000, runs=True)
     holding.take(11_000, started(ID))
     found = told(holding)
     assert found["a pause"].duration_ms == 4_000
@@ -162,7 +198,7 @@ def test_a_step_that_was_not_started_after_all_is_before_itself_again() -> None:
         (2_000, entries.StepNotStarted(checkpoint=ID, run="r")),
         (2_500, judged(ID, "needs", ("isr_full", "waiting", "a"))),
     )
-    assert holding.doing == "before"
+    assert holding.state.checkpoint(ID).stage is Stage.ENTERED
     assert told(holding)["isr_full"].kind == "guard"
 
 
@@ -192,24 +228,24 @@ def test_an_approval_holds_until_enough_people_gave_it_and_again_when_it_expires
 
 def test_a_pause_holds_what_has_not_begun() -> None:
     holding = held()
-    holding.pause(1_000, "anna: lunch")
-    holding.resume(5_000)
+    holding.take(1_000, PAUSED)
+    holding.take(5_000, RESUMED)
     assert (told(holding)["a pause"].duration_ms, told(holding)["a pause"].reason) == (
         4_000,
         "anna: lunch",
     )
     under_way = held((1_000, started(ID)))
-    under_way.pause(2_000, "anna: lunch")
+    under_way.take(2_000, PAUSED)
     assert "a pause" not in told(under_way)
 
 
 def test_a_lost_lock_and_an_orchestrator_that_is_away_hold() -> None:
     holding = held()
-    holding.lock(1_000, "the session expired")
-    holding.lock(4_000, None)
-    holding.away(5_000)
-    holding.back(9_000)
-    holding.away(20_000)
+    holding.take(1_000, entries.LockLost(reason="the session expired"))
+    holding.take(4_000, entries.LockAcquired(token=2))
+    holding.runs(5_000, runs=False)
+    holding.runs(9_000, runs=True)
+    holding.runs(20_000, runs=False)
     found = told(holding)
     assert found["the orchestrator's lock"].duration_ms == 3_000
     assert found["kraftgate run"].duration_ms == 4_000 + AS_OF - 20_000
