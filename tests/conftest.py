@@ -4,9 +4,11 @@
 at a time end at about the same moment.
 """
 
+import importlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from types import ModuleType
 
 import hypothesis
 import pytest
@@ -43,6 +45,28 @@ def umask() -> Iterator[None]:
     """Give the umask back: a test that prepares a state directory in this process changes it."""
     yield
     os.umask(_UMASK)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("lab"):
+        _lab_logs().watch()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the errors that the lab's nodes logged to the report of a failed test."""
+    report = yield
+    if report.failed and item.get_closest_marker("lab"):
+        report.sections += _lab_logs().sections()
+    return report
+
+
+def _lab_logs() -> ModuleType:
+    """Return the module; only the tests with a lab import the lab."""
+    return importlib.import_module("tests.support.lab_logs")
 
 
 @pytest.hookimpl(trylast=True)
