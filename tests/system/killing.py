@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -92,14 +92,12 @@ class Killed:
         self, holds: Callable[[ClusterSummary], bool], timeout_s: float = 180.0
     ) -> ClusterSummary:
         """Wait until the store holds a summary of which that is true."""
-        deadline = time.monotonic() + timeout_s
-        while time.monotonic() < deadline:
+        for _ in polls(timeout_s):
             assert self._process is not None
             assert self._process.poll() is None, self._output.read_text("utf-8")[-3000:]
             summary = self.summary()
             if summary is not None and holds(summary):
                 return summary
-            time.sleep(0.1)
         raise AssertionError(
             f"not within {timeout_s} s: {self.summary()}\n{self._output.read_text('utf-8')[-3000:]}"
         )
@@ -122,6 +120,19 @@ class Killed:
             for each in psutil.process_iter()
             if each.pid != os.getpid() and _mentions(each, str(self.state))
         ]
+
+
+def polls(timeout_s: float) -> Iterator[None]:
+    """Yield at once, then again and again until the time is up.
+
+    A pause is five times as long as the poll took: polls leave the processor to what they wait for.
+    """
+    deadline_s = time.monotonic() + timeout_s
+    began_s = time.monotonic()
+    while began_s < deadline_s:
+        yield
+        time.sleep(max(0.1, 5 * (time.monotonic() - began_s)))
+        began_s = time.monotonic()
 
 
 def _mentions(process: psutil.Process, text: str) -> bool:

@@ -1,6 +1,6 @@
 """A whole window on a real cluster: everything goes wrong, back to ZooKeeper, then on to KRaft.
 
-Four brokers with three directories each, three controllers, a producer and a consumer all the
+Three brokers with three directories each, three controllers, a producer and a consumer all the
 while. The first walk meets every fault and is rolled back from its last reversible checkpoint; the
 second takes the same cluster to finalized KRaft, hands off but for the two approvals.
 """
@@ -42,7 +42,7 @@ ZOOKEEPER_DOWN_S = 60.0
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
-    with Lab(LabSpec(brokers=4, directories=3, controllers=3)) as lab:
+    with Lab(LabSpec(brokers=3, directories=3, controllers=3)) as lab:
         lab.start_zookeeper()
         lab.start_brokers()
         lab.create_topic("orders", PARTITIONS, 3, config={"min.insync.replicas": "2"})

@@ -6,7 +6,7 @@ from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
-_EVERY_S: Final = 0.02
+_EVERY_S: Final = 0.1
 _POLL_S: Final = 0.2
 _ARRIVE_S_MAX: Final = 120.0
 
@@ -34,6 +34,7 @@ class Traffic:
                 "group.id": f"{topic}-reader",
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
+                "fetch.min.bytes": 10_000,  # as long as it may: half a second a fetch
             }
         )
         self._consumer.assign([TopicPartition(topic, each, 0) for each in range(partitions)])

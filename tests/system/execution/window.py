@@ -3,7 +3,6 @@
 import json
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from orchestrator.runbook.load import load
 from tests.support.approving import by_login, by_token
 from tests.support.cli import Done, kraftgate
 from tests.support.soaks import short
-from tests.system.killing import CLUSTER, Killed
+from tests.system.killing import CLUSTER, Killed, polls
 
 HOOK = Path(__file__).with_name("lab_hook.py")
 
@@ -157,16 +156,15 @@ class Window(Killed):
 
     def wait_true(self, holds: Callable[[], bool], what: str, timeout_s: float = 300.0) -> None:
         """Wait for something, while kraftgate runs."""
-        deadline = time.monotonic() + timeout_s
-        while not holds():
+        for _ in polls(timeout_s):
+            if holds():
+                return
             assert self._process is not None
             assert self._process.poll() is None, self._output.read_text("utf-8")[-3000:]
-            if time.monotonic() > deadline:
-                raise AssertionError(
-                    f"not within {timeout_s} s: {what}; {self._where()}\n"
-                    f"{self._output.read_text('utf-8')[-3000:]}"
-                )
-            time.sleep(0.1)
+        raise AssertionError(
+            f"not within {timeout_s} s: {what}; {self._where()}\n"
+            f"{self._output.read_text('utf-8')[-3000:]}"
+        )
 
     def _where(self) -> str:
         file = self.state / "clusters" / CLUSTER / "walk.json"
