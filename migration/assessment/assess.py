@@ -6,17 +6,16 @@ from typing import Final, TypeVar
 
 from migration.assessment.alerts import AlertFacts, AlertStates, advance
 from migration.assessment.conditions import View
-from migration.assessment.conditions.authority import is_seen_now, knows_partitions
+from migration.assessment.conditions.authority import is_source_current, knows_partitions
 from migration.assessment.currency import Currency, SourceCurrency
-from migration.assessment.data_source import DataSource
+from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.eta.rates import Eta, cluster_eta, etas
 from migration.assessment.execution import Execution
 from migration.assessment.hazards import Hazard, hazards
-from migration.assessment.snapshot import FOLLOWED, Snapshot
+from migration.assessment.snapshot import Snapshot
 from migration.assessment.source_currency import currency_of, source_currencies
 from migration.assessment.waits.cluster import headline, waits
 from migration.assessment.waits.wait import Wait, WaitKind
-from migration.image.holds import is_stalled
 from migration.image.summary import ClusterSummary
 from migration.observed.probed import Maybe, Unknown
 
@@ -45,24 +44,24 @@ class Assessment:
     Attributes:
         sources: each followed source, including those that are not configured.
         currency: of the followed and the polled sources.
+        current: whether a followed source is current; None: the cluster does not have it now.
         view: the input of the conditions.
         waits: what the migration waits for, except the runbook's checkpoint; most important first.
         etas: of each held broker.
         eta: until no broker is held; None: no broker is.
         alerts: those that are pending or active.
-        stalled: brokers that are held and make no progress.
         knows_partitions: whether the metadata log is authoritative for topics and replicas.
     """
 
     snapshot: Snapshot
     sources: Mapping[DataSource, SourceCurrency]
     currency: Currency
+    current: Mapping[DataSource, bool | None]
     view: View
     waits: tuple[Wait, ...]
     etas: Mapping[int, Eta]
     eta: Eta | None
     alerts: AlertStates
-    stalled: frozenset[int]
     knows_partitions: bool
 
     @property
@@ -93,9 +92,10 @@ class Assessment:
             return "nothing beside the runbook's checkpoint"
         return headline(self.summary, self.waits)
 
-    def is_source_current(self, source: DataSource) -> bool | None:
-        """Return whether a followed source is current; None: the cluster does not have it now."""
-        return is_seen_now(self.view, source) if source in self.snapshot.configured else None
+    @property
+    def stalled(self) -> frozenset[int]:
+        """The brokers that are held and make no progress."""
+        return self.view.stalled
 
 
 def assess(snapshot: Snapshot) -> Assessment:
@@ -105,23 +105,21 @@ def assess(snapshot: Snapshot) -> Assessment:
     currency = currency_of(snapshot, sources)
     view = _view(snapshot, currency)
     log = sources[DataSource.METADATA_LOG]
-    found = etas(summary, log, now_ms, snapshot.stall_after_ms)
+    found = etas(summary, log, now_ms, view.stalled)
+    current = {
+        source: is_source_current(view, source) if source in snapshot.configured else None
+        for source in FOLLOWED
+    }
     return Assessment(
         snapshot=snapshot,
         sources=sources,
         currency=currency,
+        current=current,
         view=view,
-        waits=tuple(
-            _beside(snapshot.execution, waits(summary, log, now_ms, snapshot.stall_after_ms))
-        ),
+        waits=tuple(_beside(snapshot.execution, waits(summary, log, now_ms, view.stalled))),
         etas=found,
         eta=cluster_eta(summary, found),
-        alerts=advance(snapshot.alerts, _alert_facts(snapshot, view)),
-        stalled=frozenset(
-            broker.id
-            for broker in summary.brokers
-            if is_stalled(broker, now_ms, snapshot.stall_after_ms)
-        ),
+        alerts=advance(snapshot.alerts, _alert_facts(snapshot, view, current)),
         knows_partitions=knows_partitions(view),
     )
 
@@ -154,12 +152,13 @@ def _beside(execution: Execution | None, found: Iterable[Wait]) -> Iterable[Wait
     return (each for each in found if each.kind not in hidden)
 
 
-def _alert_facts(snapshot: Snapshot, view: View) -> AlertFacts:
+def _alert_facts(
+    snapshot: Snapshot, view: View, current: Mapping[DataSource, bool | None]
+) -> AlertFacts:
     return AlertFacts(
         view=view,
-        sources={
-            source: snapshot.status(source) for source in FOLLOWED if source in snapshot.configured
-        },
+        sources=snapshot.sources,
+        current=current,
         phase_began_ms=snapshot.phase_began_ms,
         execution=snapshot.execution,
     )

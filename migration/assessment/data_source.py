@@ -8,9 +8,8 @@ from typing import Final
 class DataSource(enum.StrEnum):
     """The source of a condition's or a hazard's facts.
 
-    The first three are followed all the time, and JMX if it is configured. TOPICS (the brokers'
-    answers to Metadata), SETTINGS (their server properties), QUORUM (DescribeQuorum) and PREFLIGHT
-    are polled when a condition needs them.
+    TOPICS: the brokers' answers to Metadata; SETTINGS: their server properties; QUORUM:
+    DescribeQuorum; EXTERNAL: the users' own conditions.
     """
 
     METADATA_LOG = "metadata_log"
@@ -23,6 +22,23 @@ class DataSource(enum.StrEnum):
     PREFLIGHT = "preflight"
     EXTERNAL = "external"
 
+
+FOLLOWED: Final = (
+    DataSource.METADATA_LOG,
+    DataSource.ZOOKEEPER,
+    DataSource.LOG_DIRS,
+    DataSource.JMX,
+)
+"""The sources that the job follows all the time, if they are configured."""
+JOURNALED: Final = FOLLOWED[1:]
+"""The followed sources with a journal; the metadata log has the spool."""
+POLLED: Final = (
+    DataSource.TOPICS,
+    DataSource.SETTINGS,
+    DataSource.QUORUM,
+    DataSource.PREFLIGHT,
+)
+"""The sources that are polled when a condition needs them."""
 
 SOURCE_WORDS: Final[Mapping[DataSource, str]] = {
     DataSource.METADATA_LOG: "the metadata log",

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from migration.assessment.alerts import NO_ALERTS, AlertStates
 from migration.assessment.data_source import DataSource
@@ -10,14 +9,6 @@ from migration.assessment.execution import Execution
 from migration.assessment.polled import NOT_POLLED, Polled
 from migration.image.summary import ClusterSummary
 from migration.observed.source_status import NO_STATUS, SourceStatus
-
-FOLLOWED: Final = (
-    DataSource.METADATA_LOG,
-    DataSource.ZOOKEEPER,
-    DataSource.LOG_DIRS,
-    DataSource.JMX,
-)
-"""The sources that the job follows all the time, if they are configured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from migration.assessment.currency import (
     log_currency,
     reported,
 )
-from migration.assessment.data_source import DataSource
-from migration.assessment.snapshot import FOLLOWED, Snapshot
+from migration.assessment.data_source import FOLLOWED, DataSource
+from migration.assessment.snapshot import Snapshot
 from migration.image.summary import ClusterSummary
 from migration.observed.probed import Unknown
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus

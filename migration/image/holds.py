@@ -1,6 +1,11 @@
-"""Conditions of a held broker: stalled, or unfenced early by Kafka."""
+"""Decides whether a held broker is stalled, or was unfenced early; no other module does."""
 
-from migration.image.summary import BrokerSummary
+from migration.image.summary import BrokerSummary, ClusterSummary
+
+
+def stalled(summary: ClusterSummary, now_ms: int, stall_after_ms: int) -> frozenset[int]:
+    """Return the ids of the stalled brokers."""
+    return frozenset(e.id for e in summary.brokers if is_stalled(e, now_ms, stall_after_ms))
 
 
 def is_stalled(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> bool:
@@ -12,7 +17,7 @@ def is_stalled(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> bool:
     return broker.held and since is not None and now_ms - since > stall_after_ms
 
 
-def serves_early(broker: BrokerSummary) -> bool:
+def is_unfenced_early(broker: BrokerSummary) -> bool:
     """Return whether a broker is held and unfenced."""
     return broker.held and broker.unfenced_early is not None and not broker.fenced
 

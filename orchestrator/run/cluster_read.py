@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from migration.assessment.data_source import DataSource
+from migration.assessment.data_source import JOURNALED, DataSource
 from migration.assessment.snapshot import Journal
 from migration.assessment.waits.cluster import nothing_seen
 from migration.image.summary import ClusterSummary, Phase
@@ -27,7 +27,6 @@ from migration.values.foreign import load
 from orchestrator.run import execution_status
 from orchestrator.run.execution_status import WalkTold
 
-JOURNALS: Final = ("zookeeper", "log_dirs", "jmx")
 PHASE_CHANGED: Final = "phase_changed"
 _LOG = logging.getLogger(__name__)
 
@@ -204,7 +203,7 @@ def tally(store: Store, cluster: str, before: Tally) -> Tally:
 def _journals(store: Store | None, state_dir: Path, cluster: str) -> Iterator[tuple[str, Journal]]:
     from streams.state.journal import JournalError, first_behind, last_sequence
 
-    for name in JOURNALS:
+    for name in map(str, JOURNALED):
         path = state_dir / "clusters" / cluster / f"{name}.db"
         if not path.is_file():
             continue

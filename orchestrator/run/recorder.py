@@ -10,8 +10,8 @@ from importlib.metadata import version
 from typing import Final
 
 from migration.assessment.alerts import AlertStates
-from migration.assessment.conditions import DataSource
 from migration.assessment.currency import Currency
+from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.hazards import Hazard, is_end_known
 from orchestrator.audit import AuditLog, run_entries
 from orchestrator.audit.run_entries import Body, HazardBegan, HazardChanged
@@ -25,7 +25,6 @@ from streams.state.source_status import now_ms as wall_clock_ms
 SETTLE_MS: Final = 60_000
 """The store's first data is that of the previous process. It is evaluated once every source that
 was current then is current again, or after this time."""
-_FOLLOWED: Final = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS)
 
 
 class Chronicle:
@@ -129,7 +128,9 @@ class _Kept:
             self._tell(run_entries.FollowEnded(owner=self._owner), now_ms)
 
     def _look_at_sources(self, currency: Currency, now_ms: int) -> None:
-        for source in _FOLLOWED if self._entry.jmx is None else (*_FOLLOWED, DataSource.JMX):
+        for source in FOLLOWED:
+            if source is DataSource.JMX and self._entry.jmx is None:
+                continue
             name, why = str(source), currency.not_current.get(source)
             if why is None:
                 self._away.discard(name)

@@ -13,7 +13,7 @@ from typing import Final
 
 from migration.assessment.conditions import Condition, DataSource, Finding, Verdict, verdict_of
 from migration.assessment.currency import UNREAD_FACTS, UNREAD_RECORDS
-from migration.assessment.snapshot import FOLLOWED
+from migration.assessment.data_source import FOLLOWED, POLLED
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run.absent_nodes import refuse_absent
 from orchestrator.run.assessed import Assessed, Tick
@@ -187,15 +187,7 @@ class Waiting:
             self._world.say(found)
 
 
-_ASKED_FOR: Final = frozenset(
-    {
-        DataSource.TOPICS,
-        DataSource.SETTINGS,
-        DataSource.QUORUM,
-        DataSource.PREFLIGHT,
-        DataSource.EXTERNAL,
-    }
-)
+_ASKED_FOR: Final = frozenset({*POLLED, DataSource.EXTERNAL})
 
 
 def _verdict(found: Found) -> Verdict:

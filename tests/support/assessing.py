@@ -13,6 +13,7 @@ from migration.assessment.eta.rates import etas as etas_by_currency
 from migration.assessment.polled import NOT_POLLED, Polled
 from migration.assessment.waits.cluster import waits as waits_by_currency
 from migration.assessment.waits.wait import Wait
+from migration.image.holds import stalled
 from migration.image.summary import ClusterSummary
 from migration.observed.source_status import SourceStatus
 from orchestrator.config.load import parse_config
@@ -85,7 +86,7 @@ def waits(
 ) -> tuple[Wait, ...]:
     """The waits by what the metadata log's source reports."""
     log = log_currency(summary, status, now_ms)
-    return waits_by_currency(summary, log, now_ms, stall_after_ms)
+    return waits_by_currency(summary, log, now_ms, stalled(summary, now_ms, stall_after_ms))
 
 
 def etas(
@@ -93,4 +94,4 @@ def etas(
 ) -> dict[int, Eta]:
     """The estimates by what the metadata log's source reports."""
     log = log_currency(summary, status, now_ms)
-    return etas_by_currency(summary, log, now_ms, stall_after_ms)
+    return etas_by_currency(summary, log, now_ms, stalled(summary, now_ms, stall_after_ms))

@@ -7,7 +7,7 @@ from migration.assessment.alerts.alert import Alert, Rule
 from migration.assessment.alerts.facts import AlertFacts
 from migration.assessment.conditions.authority import knows_partitions
 from migration.assessment.waits.brokers import broker_waits
-from migration.image.holds import is_stalled, last_progress_ms, serves_early
+from migration.image.holds import is_unfenced_early, last_progress_ms
 from migration.image.summary import BrokerSummary
 from migration.values.durations import counted_text
 from migration.values.severity import Severity
@@ -30,7 +30,9 @@ def _stalled(times: int) -> Callable[[Rule, AlertFacts], Iterator[Alert]]:
         limit_ms = times * facts.view.stall_after_ms
         for broker in _held(facts):
             since_ms = last_progress_ms(broker)
-            if since_ms is not None and not is_stalled(broker, facts.now_ms, limit_ms):
+            if since_ms is not None and (
+                broker.id not in facts.view.stalled or facts.now_ms - since_ms <= limit_ms
+            ):
                 continue
             # A broker that is known only from a metadata snapshot has no timestamps: it is stalled
             # if it was held for the limit, at every tick.
@@ -69,7 +71,7 @@ def _held_too_long(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
 
 
 def _unfenced_early(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
-    for broker in filter(serves_early, _held(facts)):
+    for broker in filter(is_unfenced_early, _held(facts)):
         yield rule.alert(
             facts,
             labels=_labels(broker),
@@ -87,7 +89,7 @@ def _labels(broker: BrokerSummary) -> Mapping[str, str]:
 
 
 def _details(broker: BrokerSummary, facts: AlertFacts) -> tuple[str, ...]:
-    found = broker_waits(broker, facts.now_ms, facts.view.stall_after_ms)
+    found = broker_waits(broker, facts.now_ms, facts.view.stalled)
     return tuple(each.text for each in found)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from migration.assessment.conditions import DataSource, View
-from migration.assessment.conditions.authority import is_seen_now, zookeeper_rules
+from migration.assessment.conditions.authority import zookeeper_rules
 from migration.assessment.execution import Execution
 from migration.image.summary import ClusterSummary
-from migration.observed.source_status import STALE_AFTER_MS, SourceStatus
+from migration.observed.source_status import NO_STATUS, STALE_AFTER_MS, SourceStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,13 +16,15 @@ class AlertFacts:
 
     Attributes:
         view: of the cluster.
-        sources: each configured source's own report.
+        sources: the followed sources' own reports.
+        current: of `Assessment`; the values of `kraftgate_source_current`.
         phase_began_ms: when its phase began; None: unknown.
         execution: None: no runbook is executed.
     """
 
     view: View
     sources: Mapping[DataSource, SourceStatus] = field(default_factory=dict)
+    current: Mapping[DataSource, bool | None] = field(default_factory=dict)
     phase_began_ms: int | None = None
     execution: Execution | None = None
 
@@ -41,12 +43,13 @@ class AlertFacts:
         """The time of the snapshot, by the wall clock."""
         return self.view.now_ms
 
-    def is_current(self, source: DataSource) -> bool | None:
-        """Return whether a source is current; None: not configured, or no longer in use.
+    def status(self, source: DataSource) -> SourceStatus:
+        """Return a source's own report."""
+        return self.sources.get(source, NO_STATUS)
 
-        The value of `kraftgate_source_current`.
-        """
-        return is_seen_now(self.view, source) if source in self.sources else None
+    def is_current(self, source: DataSource) -> bool | None:
+        """Return whether a source is current; None: not configured, or no longer in use."""
+        return self.current.get(source)
 
     @property
     def log_is_current(self) -> bool:

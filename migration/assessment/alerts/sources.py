@@ -27,8 +27,8 @@ def _answered_once(status: SourceStatus) -> bool:
 
 
 def _stale(facts: AlertFacts) -> Iterator[DataSource]:
-    for source, status in facts.sources.items():
-        if facts.is_current(source) is False and _answered_once(status):
+    for source, is_current in facts.current.items():
+        if is_current is False and _answered_once(facts.status(source)):
             yield source
 
 
@@ -63,7 +63,7 @@ def _stale_alert(rule: Rule, facts: AlertFacts, source: DataSource, description:
         description,
         labels={"source": str(source)},
         details=(facts.view.not_current[source],),
-        since_ms=facts.sources[source].last_reply_ms,
+        since_ms=facts.status(source).last_reply_ms,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from migration.assessment.conditions.view import View
-from migration.assessment.data_source import SOURCE_WORDS, DataSource
+from migration.assessment.data_source import FOLLOWED, SOURCE_WORDS, DataSource
 from migration.assessment.finding import Finding, unknown
 from migration.assessment.hazards.dual_write import unheard
 from migration.assessment.hazards.hazard import Action, HazardKind
@@ -18,8 +18,6 @@ from migration.image.summary import WITHOUT_ZOOKEEPER, BrokerSummary, Phase
 from migration.observed.zookeeper import ZooKeeperImage
 from migration.values.evidence import bounded
 
-FOLLOWED: Final = (DataSource.METADATA_LOG, DataSource.ZOOKEEPER, DataSource.LOG_DIRS)
-"""The sources that are followed all the time."""
 _BEFORE_THE_COPY: Final = (Phase.ZOOKEEPER, Phase.PRE_MIGRATION, Phase.COPYING)
 
 
@@ -128,7 +126,7 @@ def in_use(view: View, source: DataSource) -> bool:
     return True
 
 
-def is_seen_now(view: View, source: DataSource) -> bool | None:
+def is_source_current(view: View, source: DataSource) -> bool | None:
     """Return whether this source's data is current; None: the cluster no longer uses it."""
     return source not in view.not_current if in_use(view, source) else None
 
@@ -156,8 +154,7 @@ def hazards_not_known(
         subject: Only hazards that block this action, or of this kind; None: all.
         broker: Only hazards of this broker; None: all.
     """
-    sources = (*FOLLOWED, DataSource.JMX)
-    found = reasons_not_known(view, (each for each in sources if in_use(view, each)))
+    found = reasons_not_known(view, (each for each in FOLLOWED if in_use(view, each)))
     content = view.summary.content
     of_it = subject in (None, Action.FINALIZE, HazardKind.CONTENT_DIFFERS)
     if of_it and content.unreadable and in_use(view, DataSource.ZOOKEEPER):

@@ -15,7 +15,6 @@ from migration.assessment.conditions.kind import Kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting
-from migration.image.holds import is_stalled
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, is_bad
@@ -45,7 +44,7 @@ def _assignments_complete(view: View, broker: int) -> Finding:
 def _pending(view: View, broker: BrokerSummary) -> Finding:
     evidence = [f"{broker.replicas[each]} {each}" for each in _PENDING if broker.replicas[each]]
     told = f"broker {broker.id} has {count(broker.pending, 'replica')} without a directory"
-    if is_stalled(broker, view.now_ms, view.stall_after_ms):
+    if broker.id in view.stalled:
         return violated(f"{told}, and makes no progress", *evidence)
     return waiting(told, *evidence)
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 from typing import Final
 
 from migration.assessment.conditions.arguments import BROKER, DURATION, one_of
-from migration.assessment.conditions.authority import FOLLOWED, count, hazards_not_known, not_known
+from migration.assessment.conditions.authority import count, hazards_not_known, not_known
 from migration.assessment.conditions.kind import Kind
 from migration.assessment.conditions.view import View
-from migration.assessment.data_source import DataSource
+from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
 from migration.assessment.hazards.hazard import Action, Hazard, HazardKind
 from migration.values.durations import format_duration
@@ -64,7 +64,7 @@ def _preflight_passed(view: View) -> Finding:
 
 
 def _soak(view: View, duration: timedelta) -> Finding:
-    if all(each in view.not_current for each in FOLLOWED):
+    if view.not_current.keys() >= {*FOLLOWED} - {DataSource.JMX}:
         return unknown("nothing is being observed")
     since = view.satisfied_since_ms
     wanted = format_duration(duration)
@@ -81,7 +81,7 @@ KINDS: Final = (
         name="no_hazard",
         explains="No hazard blocks this step, or no hazard of this kind is active, for the broker"
         " or for all brokers.",
-        sources=frozenset({*FOLLOWED, DataSource.JMX}),
+        sources=frozenset(FOLLOWED),
         rule=_no_hazard,
         parameters=(_SUBJECT, BROKER),
         optional=1,

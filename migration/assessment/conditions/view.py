@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding
 from migration.assessment.hazards import Hazard, due
+from migration.image.holds import stalled
 from migration.image.summary import ClusterSummary, Mode
 from migration.observed.probed import Voter
 
@@ -110,6 +111,7 @@ class View:
         external: the results of the users' own conditions, by name.
         satisfied_since_ms: since when all other conditions of the same gate have held without a
             break; None: they do not hold. For `soak`.
+        stalled: the brokers that are held and make no progress.
     """
 
     summary: ClusterSummary
@@ -124,6 +126,11 @@ class View:
     preflight: PreflightSeen | None = None
     external: Mapping[str, Finding] = field(default_factory=dict)
     satisfied_since_ms: int | None = None
+    stalled: frozenset[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        found = stalled(self.summary, self.now_ms, self.stall_after_ms)
+        object.__setattr__(self, "stalled", found)
 
     @property
     def dangers(self) -> tuple[Hazard, ...]:

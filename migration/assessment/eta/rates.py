@@ -4,13 +4,12 @@ Each screen, the JSON and the metrics show the same estimate, or the same reason
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
 from migration.assessment.currency import SourceCurrency, SourceState
 from migration.assessment.eta.estimate import LEVEL, Estimate, estimate
-from migration.image.holds import is_stalled
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.shard.progress import Step
 
@@ -46,7 +45,7 @@ def rate_per_second(broker: BrokerSummary) -> float | None:
 
 
 def etas(
-    summary: ClusterSummary, log: SourceCurrency, now_ms: int, stall_after_ms: int
+    summary: ClusterSummary, log: SourceCurrency, now_ms: int, stalled: Collection[int]
 ) -> dict[int, Eta]:
     """Return each held broker's remaining time, or the reason why there is no estimate."""
     held = [broker for broker in summary.brokers if broker.held]
@@ -55,7 +54,7 @@ def etas(
     at_ms = _log_time_ms(summary, now_ms)
     return {
         broker.id: NoEstimate.STALLED
-        if is_stalled(broker, now_ms, stall_after_ms)
+        if broker.id in stalled
         else estimate(broker.id, _steps(broker), broker.pending, at_ms) or NoEstimate.NO_RATE
         for broker in held
     }

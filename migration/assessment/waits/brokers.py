@@ -1,19 +1,19 @@
 """The waits for one broker: held or stalled, replicas offline, fenced, pending replicas."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from migration.assessment.waits.wait import Wait, WaitKind
-from migration.image.holds import is_stalled, last_progress_ms
+from migration.image.holds import last_progress_ms
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import ReplicaState
 from migration.values.durations import duration_text
 
 
-def broker_waits(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> Iterator[Wait]:
+def broker_waits(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -> Iterator[Wait]:
     """Yield the waits for one broker."""
     who = f"broker {broker.id}"
     if broker.held:
-        yield _held(broker, now_ms, stall_after_ms)
+        yield _held(broker, now_ms, stalled)
     if gone := broker.replicas[ReplicaState.OFFLINE] + broker.replicas[ReplicaState.LOST]:
         text = f"{who} has {_replicas(gone)} in a log directory that is offline: bring it back"
         yield Wait(kind=WaitKind.REPLICAS_OFFLINE, text=text, broker=broker.id)
@@ -24,12 +24,12 @@ def broker_waits(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> Ite
         yield Wait(kind=WaitKind.REPLICAS_PENDING, text=text, broker=broker.id)
 
 
-def _held(broker: BrokerSummary, now_ms: int, stall_after_ms: int) -> Wait:
+def _held(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -> Wait:
     total = sum(broker.replicas.values())
     count = f"{broker.pending} of {total} replicas without a directory ({_by_state(broker)})"
     since = last_progress_ms(broker)
     age = None if since is None else duration_text(now_ms - since)
-    if age is not None and is_stalled(broker, now_ms, stall_after_ms):
+    if broker.id in stalled:
         text = f"broker {broker.id} is held and stalled: {count}, no progress for {age}"
         return Wait(kind=WaitKind.BROKER_STALLED, text=text, broker=broker.id, since_ms=since)
     if broker.progress is not None:

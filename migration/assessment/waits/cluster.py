@@ -7,7 +7,7 @@ and alerts all print these texts. The result is empty only if the migration is f
 cluster does not migrate, and nothing is pending.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from migration.assessment.currency import UNREAD_RECORDS, SourceCurrency, SourceState
@@ -40,19 +40,21 @@ def nothing_seen(cluster: str) -> ClusterSummary:
 
 
 def waits(
-    summary: ClusterSummary, log: SourceCurrency, now_ms: int, stall_after_ms: int
+    summary: ClusterSummary, log: SourceCurrency, now_ms: int, stalled: Collection[int]
 ) -> tuple[Wait, ...]:
     """Return all waits, most important first; `log`: the metadata log's currency."""
     blocked = _log_wait(summary, log, now_ms)
     if blocked is not None:
         return (blocked,)
-    return tuple(_migration_waits(summary, now_ms, stall_after_ms))
+    return tuple(_migration_waits(summary, now_ms, stalled))
 
 
-def _migration_waits(summary: ClusterSummary, now_ms: int, stall_after_ms: int) -> Iterator[Wait]:
+def _migration_waits(
+    summary: ClusterSummary, now_ms: int, stalled: Collection[int]
+) -> Iterator[Wait]:
     """Yield what the migration waits for, given current data."""
     troubles = sorted(
-        (t for b in summary.brokers for t in broker_waits(b, now_ms, stall_after_ms)),
+        (t for b in summary.brokers for t in broker_waits(b, now_ms, stalled)),
         key=lambda wait: (_RANK[wait.kind], wait.broker),
     )
     blind = tuple(_zookeeper_waits(summary, now_ms))

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from migration.image.holds import last_progress_ms, serves_early
+from migration.image.holds import is_unfenced_early, last_progress_ms
 from migration.image.summary import BrokerSummary, Mode
 from migration.metadata.replica_state import ReplicaState
 from orchestrator.views.metrics.exposition import Exposition, Subject
@@ -86,7 +86,7 @@ def tell_broker(
 def _tell_hold(into: Exposition, broker: BrokerSummary, at: tuple[str, int]) -> None:
     early = broker.unfenced_early
     into.value(_HELD, broker.held, *at)
-    into.value(_EARLY, serves_early(broker), *at)
+    into.value(_EARLY, is_unfenced_early(broker), *at)
     if broker.held:
         into.time(_HELD_SINCE, broker.registered_ms, *at)
         into.time(_PROGRESS, last_progress_ms(broker), *at)

@@ -24,7 +24,7 @@ def tell_sources(into: Exposition, one: Assessed) -> None:
     """Add each configured source."""
     name, unread = one.entry.name, one.unread
     for source, status in one.configured.items():
-        into.value(_CURRENT, one.assessment.is_source_current(source), name, source)
+        into.value(_CURRENT, one.assessment.current[source], name, source)
         into.time(_REPLY, status.last_reply_ms, name, source)
         if status != NO_STATUS:
             into.value(_ERROR, status.error is not None, name, source)

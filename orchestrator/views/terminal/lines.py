@@ -14,7 +14,7 @@ from migration.assessment.eta.rates import Eta, NoEstimate, rate_per_second
 from migration.assessment.hazards import Hazard, HazardKind, is_end_known
 from migration.assessment.waits.wait import Wait
 from migration.image.broker_replicas import log_counts, on_disk
-from migration.image.holds import serves_early
+from migration.image.holds import is_unfenced_early
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.metadata.events import in_time_order
 from migration.metadata.replica_state import ReplicaState
@@ -138,7 +138,7 @@ def broker_fields(
         **{str(state): broker.replicas[state] if counts else None for state in ReplicaState},
         "rate": None if rate is None else round(rate, 1),
         "eta_seconds": one and round(one.seconds, 1),
-        "unfenced_early": serves_early(broker),
+        "unfenced_early": is_unfenced_early(broker),
         "eta_low_seconds": one and round(one.low, 1),
         "eta_high_seconds": one and round(one.high, 1),
     }

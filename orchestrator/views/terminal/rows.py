@@ -8,7 +8,7 @@ from rich.text import Text
 
 from migration.assessment.eta.rates import Eta, NoEstimate, rate_per_second
 from migration.image.broker_replicas import log_counts, on_disk
-from migration.image.holds import serves_early
+from migration.image.holds import is_unfenced_early, last_progress_ms
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode
 from migration.values.durations import duration_text
 from orchestrator.output.formatting import short_age, short_rate
@@ -114,7 +114,7 @@ def _state(broker: BrokerSummary) -> Text:
         return Text("-", style="dim")
     if broker.fenced:
         return Text("stopping" if broker.in_controlled_shutdown else "fenced", style="red")
-    if serves_early(broker):
+    if is_unfenced_early(broker):
         return Text("unfenced early", style="bold magenta")
     return Text("unfenced", style="green")
 
@@ -123,5 +123,5 @@ def _since_progress(broker: BrokerSummary, now_ms: int) -> str:
     """Return the time since a held broker's last assignment, or else since its registration."""
     if not broker.held:
         return "-"
-    since = broker.registered_ms if broker.progress is None else broker.progress.last_ms
+    since = last_progress_ms(broker)
     return "-" if since is None else short_age(now_ms - since)

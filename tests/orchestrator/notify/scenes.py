@@ -11,6 +11,7 @@ from migration.assessment.alerts import (
     advance,
 )
 from migration.assessment.conditions import DataSource, View
+from migration.assessment.conditions.authority import is_source_current
 from migration.assessment.execution import Execution
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.observed.source_status import SourceStatus
@@ -38,6 +39,7 @@ def scene(
     return AlertFacts(
         view=given,
         sources=dict.fromkeys(SOURCES, ANSWERED),
+        current={each: is_source_current(given, each) for each in SOURCES},
         phase_began_ms=phase_began_ms,
         execution=execution,
     )

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final, Literal, cast
 
-from migration.assessment.conditions import DataSource
 from migration.assessment.conditions.authority import in_use
+from migration.assessment.data_source import FOLLOWED
 from migration.assessment.hazards import Hazard
 from migration.assessment.waits.wait import Wait, WaitKind
 from migration.observed.source_status import NO_STATUS
@@ -13,12 +13,6 @@ from orchestrator.run.assessed import Assessed
 
 TOLD_MAX: Final = 200
 """The most waits, and the most hazards, that the page gets; all are counted."""
-_SOURCES: Final = (
-    DataSource.METADATA_LOG,
-    DataSource.ZOOKEEPER,
-    DataSource.LOG_DIRS,
-    DataSource.JMX,
-)
 _NEED_A_PERSON: Final = frozenset(
     {
         WaitKind.SOURCE_ERROR,
@@ -49,7 +43,7 @@ def sources(one: Assessed) -> Iterator[Source]:
     """Yield the four sources, also those that are not configured."""
     statuses, unread = one.configured, one.unread
     view, not_current = one.assessment.view, one.currency.not_current
-    for each in _SOURCES:
+    for each in FOLLOWED:
         status = statuses.get(each, NO_STATUS)
         yield Source(
             name=cast(SourceName, str(each)),

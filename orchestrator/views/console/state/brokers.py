@@ -1,7 +1,7 @@
 """The page's row of a broker, from its summary."""
 
 from migration.assessment.eta.rates import NoEstimate, rate_per_second
-from migration.image.holds import last_progress_ms, serves_early
+from migration.image.holds import is_unfenced_early, last_progress_ms
 from migration.image.summary import BrokerSummary
 from migration.metadata.replica_state import ReplicaState
 from orchestrator.api.console.rows import BrokerRow, Early, Eta
@@ -83,5 +83,5 @@ def _early(broker: BrokerSummary) -> Early | None:
     if early is None:
         return None
     return Early(
-        pending=early.pending, duration_ms=early.duration_ms, standing=serves_early(broker)
+        pending=early.pending, duration_ms=early.duration_ms, standing=is_unfenced_early(broker)
     )
