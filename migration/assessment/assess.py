@@ -14,25 +14,13 @@ from migration.assessment.execution import Execution
 from migration.assessment.hazards import Hazard, hazards
 from migration.assessment.snapshot import Snapshot
 from migration.assessment.source_currency import currency_of, source_currencies
-from migration.assessment.waits.cluster import headline, waits
+from migration.assessment.waits.cluster import NEXT_STEPS, headline, waits
 from migration.assessment.waits.wait import Wait, WaitKind
 from migration.image.summary import ClusterSummary
 from migration.observed.probed import Maybe, Unknown
 
 T = TypeVar("T")
 
-_NEXT_STEPS: Final = frozenset(
-    {
-        WaitKind.BROKER_IN_ZOOKEEPER_MODE,
-        WaitKind.ROLLING_BACK,
-        WaitKind.CONTROLLERS,
-        WaitKind.REGISTRATIONS,
-        WaitKind.COPY,
-        WaitKind.FINALIZE,
-        WaitKind.ROLLED_BACK,
-    }
-)
-"""Waits for the next step. During an execution the runbook decides the next step."""
 _AHEAD: Final = frozenset({WaitKind.BROKER_IN_ZOOKEEPER_MODE, WaitKind.FINALIZE})
 """Waits for steps of the migration itself; an aborted rollback does not resume the migration."""
 
@@ -116,7 +104,7 @@ def assess(snapshot: Snapshot) -> Assessment:
         currency=currency,
         current=current,
         view=view,
-        waits=tuple(_beside(snapshot.execution, waits(summary, log, now_ms, view.stalled))),
+        waits=tuple(_beside(snapshot.execution, waits(summary, sources, now_ms, view.stalled))),
         etas=found,
         eta=cluster_eta(summary, found),
         alerts=advance(snapshot.alerts, _alert_facts(snapshot, view, current)),
@@ -146,7 +134,7 @@ def _beside(execution: Execution | None, found: Iterable[Wait]) -> Iterable[Wait
     """Leave out the waits that the execution of a runbook decides."""
     hidden: frozenset[WaitKind] = frozenset()
     if execution is not None and execution.outcome is None:
-        hidden = _NEXT_STEPS
+        hidden = NEXT_STEPS
     elif execution is not None and execution.outcome == "aborted" and execution.path is not None:
         hidden = _AHEAD
     return (each for each in found if each.kind not in hidden)

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from migration.assessment.waits.cluster import NEXT_STEPS
 from tests.golden.test_golden import EXPECTED
 
 SCENES: Final = sorted(each.name for each in EXPECTED.iterdir())
@@ -111,6 +112,14 @@ def test_the_waits(of: Cluster) -> None:
     counted = {at["wait"]: int(value) for at, value in of.metric("kraftgate_waits") if value}
     assert counted == {name: shown.count(name) for name in shown}
     assert [each["name"] for each in of.status["waits"]] == shown
+
+
+def test_no_next_step_is_named_while_zookeeper_is_not_current(of: Cluster) -> None:
+    current = {at["source"]: bool(value) for at, value in of.metric("kraftgate_source_current")}
+    if current.get("zookeeper", True):
+        return
+    named = {at["wait"] for at, value in of.metric("kraftgate_waits") if value}
+    assert not named & NEXT_STEPS
 
 
 def test_the_one_line_that_says_what_is_waited_for(of: Cluster) -> None:

@@ -14,6 +14,7 @@ from migration.image.summary import (
 from migration.metadata.events import Event
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.source_status import SourceStatus
+from migration.observed.zookeeper import ZooKeeperImage
 from migration.shard.progress import Step
 from orchestrator.run.cluster_read import ClusterRead
 
@@ -134,3 +135,9 @@ HYBRID = ClusterRead(
     status=FRESH,
 )
 """Broker 1 is done, 2 still in ZooKeeper mode, 3 held and unfenced early."""
+WATCHED = replace(
+    HYBRID,
+    summary=replace(HYBRID.summary, zookeeper=ZooKeeperImage(seen_ms=NOW_MS - 60_000)),
+    zookeeper=FRESH,
+)
+"""The same, with ZooKeeper current."""

@@ -8,6 +8,7 @@ from typing import Any
 from migration.assessment.alerts import NO_ALERTS
 from migration.assessment.assess import assess
 from migration.assessment.currency import log_currency
+from migration.assessment.data_source import DataSource
 from migration.assessment.eta.rates import Eta
 from migration.assessment.eta.rates import etas as etas_by_currency
 from migration.assessment.polled import NOT_POLLED, Polled
@@ -86,7 +87,8 @@ def waits(
 ) -> tuple[Wait, ...]:
     """The waits by what the metadata log's source reports."""
     log = log_currency(summary, status, now_ms)
-    return waits_by_currency(summary, log, now_ms, stalled(summary, now_ms, stall_after_ms))
+    sources = {DataSource.METADATA_LOG: log}
+    return waits_by_currency(summary, sources, now_ms, stalled(summary, now_ms, stall_after_ms))
 
 
 def etas(

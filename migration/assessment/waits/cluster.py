@@ -1,22 +1,36 @@
 """The waits of the migration; each has a named reason and a text.
 
-`waits` returns the reasons from one cluster's summary and the metadata log's currency, most
-important first: the source (if it is not current, the rest is stale, so this is the only wait and
-no step is advised), then the brokers with problems, then the step of the phase. Screens, `status`
-and alerts all print these texts. The result is empty only if the migration is finalized, or the
-cluster does not migrate, and nothing is pending.
+`waits` returns the reasons, most important first: the metadata log (if it is not current, the rest
+is stale, so this is the only wait), ZooKeeper (if it is not current, no next step is named), the
+brokers with problems, the next step. Screens, `status` and alerts all print these texts. The result
+is empty only if the migration is finalized, or the cluster does not migrate, and nothing is
+pending.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from migration.assessment.currency import UNREAD_RECORDS, SourceCurrency, SourceState
+from migration.assessment.data_source import DataSource
 from migration.assessment.waits.brokers import broker_waits
 from migration.assessment.waits.wait import Wait, WaitKind
 from migration.image.summary import WITHOUT_ZOOKEEPER, ClusterSummary, Mode, Phase
 from migration.observed.source_status import SourceStatus, behind, stale_ms
 from migration.values.durations import duration_text
 
+NEXT_STEPS: Final = frozenset(
+    {
+        WaitKind.BROKER_IN_ZOOKEEPER_MODE,
+        WaitKind.ROLLING_BACK,
+        WaitKind.CONTROLLERS,
+        WaitKind.REGISTRATIONS,
+        WaitKind.COPY,
+        WaitKind.FINALIZE,
+        WaitKind.ROLLED_BACK,
+    }
+)
+"""Waits for the next step: absent while a source that decides the phase is not current, and while
+a runbook, which decides the next step, is executed."""
 _RANK: Final = {kind: rank for rank, kind in enumerate(WaitKind)}
 _RESTARTS: Final = (Phase.HYBRID, Phase.DUAL_WRITE, Phase.FINALIZED, Phase.KRAFT)
 """The phases in which the migration waits for a broker in ZooKeeper mode."""
@@ -40,13 +54,20 @@ def nothing_seen(cluster: str) -> ClusterSummary:
 
 
 def waits(
-    summary: ClusterSummary, log: SourceCurrency, now_ms: int, stalled: Collection[int]
+    summary: ClusterSummary,
+    sources: Mapping[DataSource, SourceCurrency],
+    now_ms: int,
+    stalled: Collection[int],
 ) -> tuple[Wait, ...]:
-    """Return all waits, most important first; `log`: the metadata log's currency."""
-    blocked = _log_wait(summary, log, now_ms)
+    """Return all waits, most important first; `sources`: without ZooKeeper, it is not followed."""
+    blocked = _log_wait(summary, sources[DataSource.METADATA_LOG], now_ms)
     if blocked is not None:
         return (blocked,)
-    return tuple(_migration_waits(summary, now_ms, stalled))
+    found = tuple(_migration_waits(summary, now_ms, stalled))
+    stale = _zookeeper_wait(summary, sources.get(DataSource.ZOOKEEPER), now_ms)
+    if stale is None:
+        return found
+    return (stale, *(each for each in found if each.kind not in NEXT_STEPS))
 
 
 def _migration_waits(
@@ -57,15 +78,13 @@ def _migration_waits(
         (t for b in summary.brokers for t in broker_waits(b, now_ms, stalled)),
         key=lambda wait: (_RANK[wait.kind], wait.broker),
     )
-    blind = tuple(_zookeeper_waits(summary, now_ms))
     troubles.extend(_disk_waits(summary, {wait.broker for wait in troubles}))
     unsettled = sorted({wait.broker for wait in troubles if wait.broker is not None})
     restarts = tuple(_zookeeper_mode_waits(summary, unsettled))
-    yield from blind
     yield from troubles
     yield from restarts
     yield from _phase_wait(summary, unsettled)
-    if summary.phase is Phase.HYBRID and not troubles and not restarts and not blind:
+    if summary.phase is Phase.HYBRID and not troubles and not restarts:
         yield Wait(kind=WaitKind.REGISTRATIONS, text="the brokers to register in KRaft mode")
     yield from _jmx_waits(summary)
 
@@ -131,16 +150,30 @@ def _unanswered(summary: ClusterSummary, source: SourceStatus, now_ms: int) -> W
     return Wait(kind=WaitKind.NO_CONTROLLER, text=text)
 
 
-def _zookeeper_waits(summary: ClusterSummary, now_ms: int) -> Iterator[Wait]:
-    """Yield that the connection to ZooKeeper is lost, while the migration needs ZooKeeper."""
-    zookeeper = summary.zookeeper
-    if zookeeper is None or zookeeper.blind_since_ms is None or summary.phase in WITHOUT_ZOOKEEPER:
-        return
-    age = duration_text(now_ms - zookeeper.blind_since_ms)
-    yield Wait(
+def _zookeeper_wait(
+    summary: ClusterSummary, source: SourceCurrency | None, now_ms: int
+) -> Wait | None:
+    """Return why ZooKeeper is not current, while the migration needs it; None: it is current."""
+    if summary.phase in WITHOUT_ZOOKEEPER:
+        return None
+    seen = summary.zookeeper
+    if seen is not None and seen.blind_since_ms is not None:
+        age = duration_text(now_ms - seen.blind_since_ms)
+        return Wait(
+            kind=WaitKind.ZOOKEEPER_BLIND,
+            text=f"ZooKeeper to be seen again: what happened in it for {age} is not known",
+            since_ms=seen.blind_since_ms,
+        )
+    if source is None or source.state in (SourceState.CURRENT, SourceState.NOT_CONFIGURED):
+        return None
+    if source.state is SourceState.BEHIND:
+        return Wait(
+            kind=WaitKind.CATCHING_UP, text=f"ZooKeeper's changes to be processed: {source.why}"
+        )
+    return Wait(
         kind=WaitKind.ZOOKEEPER_BLIND,
-        text=f"ZooKeeper to be seen again: what happened in it for {age} is not known",
-        since_ms=zookeeper.blind_since_ms,
+        text=f"ZooKeeper to be read: {source.why}",
+        since_ms=source.status.last_reply_ms,
     )
 
 

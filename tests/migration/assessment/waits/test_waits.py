@@ -6,10 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.assessment.waits.cluster import headline, nothing_seen
+from migration.assessment.currency import SourceCurrency, SourceState
+from migration.assessment.data_source import DataSource
+from migration.assessment.waits.cluster import NEXT_STEPS, headline, nothing_seen
+from migration.assessment.waits.cluster import waits as waits_by_currency
 from migration.assessment.waits.wait import WaitKind
 from migration.image.holds import is_stalled
-from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase, Progress
+from migration.image.summary import (
+    WITHOUT_ZOOKEEPER,
+    BrokerSummary,
+    ClusterSummary,
+    Mode,
+    Phase,
+    Progress,
+)
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from migration.observed.source_status import NO_STATUS, SourceStatus
@@ -347,6 +357,36 @@ def test_zookeeper_that_is_not_seen_is_named_as_long_as_it_is_needed() -> None:
         text = "ZooKeeper to be seen again: what happened in it for 12 s is not known"
         assert (text in said(summary)) is needed
     assert said(replace(cluster(Phase.HYBRID, broker(3)), zookeeper=ZooKeeperImage(seen_ms=1)))
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "text"),
+    [
+        (SourceState.BEHIND, WaitKind.CATCHING_UP, "ZooKeeper's changes to be processed: why"),
+        (SourceState.SILENT, WaitKind.ZOOKEEPER_BLIND, "ZooKeeper to be read: why"),
+        (SourceState.UNANSWERED, WaitKind.ZOOKEEPER_BLIND, "ZooKeeper to be read: why"),
+        (SourceState.ERROR, WaitKind.ZOOKEEPER_BLIND, "ZooKeeper to be read: why"),
+    ],
+)
+@pytest.mark.parametrize("phase", Phase)
+def test_no_next_step_is_named_while_zookeeper_is_not_current(
+    phase: Phase, state: SourceState, kind: WaitKind, text: str
+) -> None:
+    def found(state: SourceState) -> list[tuple[WaitKind, str]]:
+        summary = replace(cluster(phase, held(3)), zookeeper=ZooKeeperImage(seen_ms=1))
+        sources = {
+            DataSource.METADATA_LOG: SourceCurrency(state=SourceState.CURRENT),
+            DataSource.ZOOKEEPER: SourceCurrency(state=state, why="why"),
+        }
+        return [(e.kind, e.text) for e in waits_by_currency(summary, sources, NOW, {3})]
+
+    current = found(SourceState.CURRENT)
+    if phase in WITHOUT_ZOOKEEPER:
+        assert found(state) == current
+    else:
+        rest = [each for each in current if each[0] not in NEXT_STEPS]
+        assert found(state) == [(kind, text), *rest]
+        assert found(SourceState.NOT_CONFIGURED) == current
 
 
 def test_a_broker_whose_disks_are_not_known_is_named_once() -> None:

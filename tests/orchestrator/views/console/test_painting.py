@@ -39,6 +39,7 @@ from tests.scenes.night import (
     FRESH,
     HYBRID,
     NOW_MS,
+    WATCHED,
     cluster,
     held,
     kraft,
@@ -141,8 +142,8 @@ def test_what_is_not_the_present_is_said(status: Any, current: str) -> None:
 
 
 def test_the_one_thing_is_in_the_terminals_words() -> None:
-    waiting = painted(HYBRID)["head"]["waiting"]
-    assert seen(HYBRID).assessment.headline == f"{waiting['text']} (and {waiting['more']} more)"
+    waiting = painted(WATCHED)["head"]["waiting"]
+    assert seen(WATCHED).assessment.headline == f"{waiting['text']} (and {waiting['more']} more)"
     assert (waiting["by"], waiting["name"], waiting["broker"]) == ("migration", "broker_held", 3)
     done = ClusterRead(summary=cluster(Phase.FINALIZED, kraft(1)), events=EVENTS, status=FRESH)
     waiting = painted(done)["head"]["waiting"]
@@ -191,7 +192,7 @@ def walk(**changes: Any) -> WalkTold:
     ],
 )
 def test_the_runbooks_checkpoint_comes_first(changes: Any, needs_person: bool) -> None:
-    found = painted(replace(HYBRID, walk=walk(**changes)))
+    found = painted(replace(WATCHED, walk=walk(**changes)))
     waiting = found["head"]["waiting"]
     assert waiting["text"] == "assignments_complete(3): 12 of 64"
     assert (waiting["by"], waiting["more"], waiting["needs_person"]) == (
@@ -216,7 +217,7 @@ def test_the_runbooks_checkpoint_comes_first(changes: Any, needs_person: bool) -
     ],
 )
 def test_what_may_be_said_now(changes: Any, can: list[str]) -> None:
-    assert painted(replace(HYBRID, walk=walk(**changes)))["walk"]["can"] == can
+    assert painted(replace(WATCHED, walk=walk(**changes)))["walk"]["can"] == can
 
 
 def test_what_cannot_be_undone_is_marked_with_how_many_approve_it() -> None:

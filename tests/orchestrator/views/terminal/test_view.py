@@ -31,6 +31,7 @@ from tests.scenes.night import (
     FRESH,
     HYBRID,
     NOW_MS,
+    WATCHED,
     cluster,
     held,
     kraft,
@@ -86,7 +87,7 @@ def test_with_room_an_estimate_stands_with_its_interval() -> None:
 
 
 def test_what_a_source_does_not_see_stands_above_what_is_waited_for() -> None:
-    lines = screen(replace(HYBRID, zookeeper=replace(FRESH, limits=("topics are polled",))))
+    lines = screen(replace(WATCHED, zookeeper=replace(FRESH, limits=("topics are polled",))))
     assert lines[-5].rstrip() == "LIMIT topics are polled"
     assert lines[-4].startswith("waiting for:")
 
