@@ -1,17 +1,18 @@
-"""The periods of hazards, alerts and lost sources: a pure fold over the audit trail.
+"""The periods of runs, hazards, alerts and lost sources: a pure fold over the audit trail.
 
 The report and a restart use it. An end without a beginning is left out: only a trail that was
 changed has one.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from orchestrator.audit import Entry
 from orchestrator.audit.run_entries import (
     AlertBegan,
     AlertEnded,
+    Body,
     FollowBegan,
     FollowEnded,
     HazardBegan,
@@ -23,12 +24,12 @@ from orchestrator.audit.run_entries import (
 )
 
 NOT_RUNNING: Final = "Kraftgate did not run"
-Which = tuple[str, int | None]
+HazardKey = tuple[str, int | None]
 """A hazard and its broker. The text does not identify a hazard: it contains ages and counts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+@dataclass(slots=True, kw_only=True)
+class RunSpan:
     """A `kraftgate run` that followed the cluster.
 
     Attributes:
@@ -43,13 +44,13 @@ class Run:
     last_seen_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class HazardSpan:
     """A hazard from its beginning to its end.
 
     Attributes:
         first: the hazard when it became active.
-        judged: the hazard when its severity, or the action that it blocks, last changed.
+        latest: the hazard when its severity, or the action that it blocks, last changed.
         ended_ms: the first tick without it; None: it is active.
         last_seen_ms: the last tick with it; None: unknown, because a process ended in between.
         last_text: its last recorded text.
@@ -57,32 +58,32 @@ class HazardSpan:
     """
 
     first: HazardBegan
-    judged: HazardBegan | HazardChanged
+    latest: HazardBegan | HazardChanged
     began_ms: int
     ended_ms: int | None = None
     last_seen_ms: int | None = None
     last_text: str
-    last_evidence: tuple[str, ...] = ()
-    entries: tuple[int, ...] = ()
+    last_evidence: tuple[str, ...]
+    entries: list[int]
 
     @property
-    def which(self) -> Which:
-        """The key of the hazard."""
+    def key(self) -> HazardKey:
+        """The hazard and its broker."""
         return self.first.hazard, self.first.broker
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class AlertSpan:
     """An alert from its beginning to its end; `ended_ms` None: it is active."""
 
     alert: AlertBegan
     began_ms: int
     ended_ms: int | None = None
-    entries: tuple[int, ...] = ()
+    entries: list[int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unseen:
+@dataclass(slots=True, kw_only=True)
+class SourceGap:
     """A period in which a source was not current; `ended_ms` None: it still is not."""
 
     source: str
@@ -91,138 +92,102 @@ class Unseen:
     ended_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stood:
+@dataclass(slots=True, kw_only=True)
+class Periods:
     """The periods of one cluster, each list in the order of beginning.
 
     Attributes:
-        seen: the sources that were ever current.
+        sources: the sources that were ever current.
     """
 
-    runs: tuple[Run, ...] = ()
-    hazards: tuple[HazardSpan, ...] = ()
-    alerts: tuple[AlertSpan, ...] = ()
-    unseen: tuple[Unseen, ...] = ()
-    seen: frozenset[str] = frozenset()
+    runs: list[RunSpan] = field(default_factory=list)
+    hazards: list[HazardSpan] = field(default_factory=list)
+    alerts: list[AlertSpan] = field(default_factory=list)
+    gaps: list[SourceGap] = field(default_factory=list)
+    sources: set[str] = field(default_factory=set)
+
+    def active_hazards(self) -> dict[HazardKey, HazardSpan]:
+        """Return the hazards without an end."""
+        return {each.key: each for each in self.hazards if each.ended_ms is None}
+
+    def active_alerts(self) -> list[AlertSpan]:
+        """Return the alerts without an end."""
+        return [each for each in self.alerts if each.ended_ms is None]
 
 
-def stood(entries: Iterable[Entry]) -> Stood:  # noqa: C901  # a case an entry
+def periods(entries: Iterable[Entry]) -> Periods:
     """Return the periods from the entries of one cluster, in the trail's order."""
-    fold = _Fold()
+    found = Periods()
     for entry, body in bodies(entries):
-        match body:
-            case FollowBegan():
-                fold.began(entry, body)
-            case FollowEnded():
-                fold.runs[-1:] = [replace(e, ended_ms=entry.at_ms) for e in fold.runs[-1:]]
-            case SourceLost():
-                lost = Unseen(source=body.source, why=body.why, began_ms=body.last_seen_ms)
-                fold.unseen.append(lost)
-            case SourceSeen():
-                fold.seen.add(body.source)
-                fold.see(body.source, entry.at_ms)
-            case HazardBegan():
-                fold.open[body.hazard, body.broker] = len(fold.hazards)
-                fold.hazards.append(
-                    HazardSpan(
-                        first=body,
-                        judged=body,
-                        began_ms=entry.at_ms,
-                        last_text=body.text,
-                        last_evidence=body.evidence,
-                        entries=(entry.sequence,),
-                    )
+        _add(found, entry, body)
+    found.gaps.sort(key=lambda each: (each.began_ms, each.source))
+    return found
+
+
+def _add(found: Periods, entry: Entry, body: Body) -> None:  # noqa: C901  # a case an entry
+    at_ms, sequence = entry.at_ms, entry.sequence
+    match body:
+        case FollowBegan():
+            _begin_run(found, at_ms, body)
+        case FollowEnded():
+            for run in found.runs[-1:]:
+                run.ended_ms = at_ms
+        case SourceLost():
+            lost = SourceGap(source=body.source, why=body.why, began_ms=body.last_seen_ms)
+            found.gaps.append(lost)
+        case SourceSeen():
+            found.sources.add(body.source)
+            for gap in found.gaps:
+                if gap.source == body.source and gap.ended_ms is None:
+                    gap.ended_ms = at_ms
+        case HazardBegan():
+            found.hazards.append(
+                HazardSpan(
+                    first=body,
+                    latest=body,
+                    began_ms=at_ms,
+                    last_text=body.text,
+                    last_evidence=body.evidence,
+                    entries=[sequence],
                 )
-            case HazardChanged():
-                fold.changed(entry, body)
-            case HazardEnded():
-                fold.ended(entry, body)
-            case AlertBegan():
-                began = AlertSpan(alert=body, began_ms=entry.at_ms, entries=(entry.sequence,))
-                fold.alerts.append(began)
-            case AlertEnded():
-                fold.alert_ended(entry, body)
-    return Stood(
-        runs=tuple(fold.runs),
-        hazards=tuple(fold.hazards),
-        alerts=tuple(fold.alerts),
-        unseen=tuple(sorted(fold.unseen, key=lambda each: (each.began_ms, each.source))),
-        seen=frozenset(fold.seen),
-    )
+            )
+        case HazardChanged() | HazardEnded():
+            hazard = found.active_hazards().get((body.hazard, body.broker))
+            if hazard is not None:
+                hazard.entries.append(sequence)
+                hazard.last_text = body.text or hazard.last_text
+                hazard.last_evidence = body.evidence or hazard.last_evidence
+                if isinstance(body, HazardChanged):
+                    hazard.latest, hazard.last_evidence = body, body.evidence
+                else:
+                    hazard.ended_ms = at_ms
+                    hazard.last_seen_ms = _last_seen_ms(found, body)
+        case AlertBegan():
+            found.alerts.append(AlertSpan(alert=body, began_ms=at_ms, entries=[sequence]))
+        case AlertEnded():
+            for alert in found.active_alerts():
+                if alert.alert.fingerprint == body.fingerprint:
+                    alert.ended_ms = at_ms
+                    alert.entries.append(sequence)
 
 
-class _Fold:
-    """The mutable state of the fold."""
+def _begin_run(found: Periods, at_ms: int, body: FollowBegan) -> None:
+    """Begin a run; every source counts as not current since the previous run."""
+    since_ms = at_ms if body.last_seen_ms is None else body.last_seen_ms
+    if found.runs:
+        before = found.runs[-1]
+        since_ms = before.ended_ms or max(since_ms, before.began_ms)
+        if before.ended_ms is None:
+            before.last_seen_ms = since_ms
+    found.runs.append(RunSpan(version=body.version, owner=body.owner, began_ms=at_ms))
+    lost = {each.source for each in found.gaps if each.ended_ms is None}
+    for source in sorted(found.sources - lost):
+        found.gaps.append(SourceGap(source=source, why=NOT_RUNNING, began_ms=since_ms))
 
-    def __init__(self) -> None:
-        self.runs: list[Run] = []
-        self.hazards: list[HazardSpan] = []
-        self.open: dict[Which, int] = {}
-        self.alerts: list[AlertSpan] = []
-        self.unseen: list[Unseen] = []
-        self.seen: set[str] = set()
 
-    def began(self, entry: Entry, body: FollowBegan) -> None:
-        """Start a run; every source counts as not current since the previous run."""
-        run = Run(version=body.version, owner=body.owner, began_ms=entry.at_ms)
-        since_ms = entry.at_ms if body.last_seen_ms is None else body.last_seen_ms
-        if self.runs:
-            before = self.runs[-1]
-            since_ms = before.ended_ms or max(since_ms, before.began_ms)
-            if before.ended_ms is None:
-                self.runs[-1] = replace(before, last_seen_ms=since_ms)
-        self.runs.append(run)
-        lost = {each.source for each in self.unseen if each.ended_ms is None}
-        for source in sorted(self.seen - lost):
-            self.unseen.append(Unseen(source=source, why=NOT_RUNNING, began_ms=since_ms))
-
-    def see(self, source: str, at_ms: int) -> None:
-        """End the lost period of a source."""
-        self.unseen = [
-            replace(each, ended_ms=at_ms)
-            if each.source == source and each.ended_ms is None
-            else each
-            for each in self.unseen
-        ]
-
-    def changed(self, entry: Entry, body: HazardChanged) -> None:
-        """Record a change of a hazard."""
-        at = self.open.get((body.hazard, body.broker))
-        if at is None:
-            return
-        before = self.hazards[at]
-        self.hazards[at] = replace(
-            before,
-            judged=body,
-            last_text=body.text,
-            last_evidence=body.evidence,
-            entries=(*before.entries, entry.sequence),
-        )
-
-    def ended(self, entry: Entry, body: HazardEnded) -> None:
-        """Record the end of a hazard."""
-        at = self.open.pop((body.hazard, body.broker), None)
-        if at is None:
-            return
-        before = self.hazards[at]
-        last_seen_ms = body.last_seen_ms
-        if last_seen_ms is None and len(self.runs) > 1:
-            was = self.runs[-2]
-            last_seen_ms = was.ended_ms or was.last_seen_ms
-        self.hazards[at] = replace(
-            before,
-            ended_ms=entry.at_ms,
-            last_seen_ms=last_seen_ms,
-            last_text=body.text or before.last_text,
-            last_evidence=body.evidence or before.last_evidence,
-            entries=(*before.entries, entry.sequence),
-        )
-
-    def alert_ended(self, entry: Entry, body: AlertEnded) -> None:
-        """Record the end of an alert."""
-        self.alerts = [
-            replace(each, ended_ms=entry.at_ms, entries=(*each.entries, entry.sequence))
-            if each.alert.fingerprint == body.fingerprint and each.ended_ms is None
-            else each
-            for each in self.alerts
-        ]
+def _last_seen_ms(found: Periods, body: HazardEnded) -> int | None:
+    """Return the last tick with the hazard; if no tick of this run had it: of the run before."""
+    if body.last_seen_ms is not None or len(found.runs) < 2:
+        return body.last_seen_ms
+    before = found.runs[-2]
+    return before.ended_ms or before.last_seen_ms

@@ -15,7 +15,7 @@ from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.hazards import Hazard, is_end_known
 from orchestrator.audit import AuditLog, run_entries
 from orchestrator.audit.run_entries import Body, HazardBegan, HazardChanged
-from orchestrator.audit.run_spans import Which, stood
+from orchestrator.audit.run_spans import HazardKey, periods
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry
 from orchestrator.process.owner import Owner
@@ -83,23 +83,16 @@ class _Kept:
         self._entry = entry
         self._log = log
         self._owner = owner
-        before = stood(log.entries(entry.name))
-        self._away = set(before.seen)
+        before = periods(log.entries(entry.name))
+        active = before.active_hazards()
+        self._away = set(before.sources)
         self._seen: dict[str, int] = {}
         self._lost: set[str] = set()
-        self._stands: dict[Which, Hazard | None] = {
-            each.which: None for each in before.hazards if each.ended_ms is None
-        }
+        self._stands: dict[HazardKey, Hazard | None] = dict.fromkeys(active)
         self._judged = {
-            each.which: (each.judged.severity, each.judged.blocks)
-            for each in before.hazards
-            if each.ended_ms is None
+            key: (each.latest.severity, each.latest.blocks) for key, each in active.items()
         }
-        self._alerts = {
-            each.alert.fingerprint: each.alert.alert
-            for each in before.alerts
-            if each.ended_ms is None
-        }
+        self._alerts = {each.alert.fingerprint: each.alert.alert for each in before.active_alerts()}
         self._reported_before_ms = reported_before_ms
         self._began_ms: int | None = None
         self._looked_ms: int | None = None
@@ -162,7 +155,7 @@ class _Kept:
 
         A hazard that is not known to have ended keeps its state.
         """
-        now: dict[Which, Hazard] = {}
+        now: dict[HazardKey, Hazard] = {}
         for each in found:  # the most severe first: several of one kind and broker are one
             now.setdefault((str(each.kind), each.broker), each)
         for which, hazard in now.items():

@@ -16,7 +16,7 @@ from migration.values.timestamps import within
 from orchestrator.api.report.brokers import BrokerAccount, Incarnation, Series
 from orchestrator.api.report.report import AuditAccount, ClusterReport, Report, Window
 from orchestrator.audit import Entry
-from orchestrator.audit.run_spans import stood
+from orchestrator.audit.run_spans import periods
 from orchestrator.run.assessor import snapshot_of
 from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.views.report.accounts import (
@@ -63,7 +63,7 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
     as_of_ms = _as_of(one, found.entries)
     until_ms = as_of_ms or 0
     events = [event for _, event in one.events]
-    kept = stood(found.entries)
+    kept = periods(found.entries)
     walked = executions.walks(found.entries)
     accounts = [
         executions.account(

@@ -13,7 +13,7 @@ from migration.image.summary import ClusterSummary, Phase
 from migration.observed.source_status import SourceStatus
 from migration.values.severity import Severity
 from orchestrator.audit import AuditLog
-from orchestrator.audit.run_spans import NOT_RUNNING, Stood, stood
+from orchestrator.audit.run_spans import NOT_RUNNING, Periods, periods
 from orchestrator.config.load import Config, parse_config
 from orchestrator.run.assessor import Assessor
 from orchestrator.run.reader import Reader
@@ -65,8 +65,8 @@ class Following:
     def kinds(self) -> list[str]:
         return [each.kind for each in self.log.entries("prod")]
 
-    def stood(self) -> Stood:
-        return stood(self.log.entries("prod"))
+    def periods(self) -> Periods:
+        return periods(self.log.entries("prod"))
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_a_hazard_is_kept_from_its_beginning_to_its_end(following: Following) ->
     following.look(EARLY, NOW_MS + 250)
     following.look(EARLY, NOW_MS + 500)
     following.look(WELL, NOW_MS + 750)
-    (span,) = (each for each in following.stood().hazards if each.which == EARLY_OF_3)
+    (span,) = (each for each in following.periods().hazards if each.key == EARLY_OF_3)
     assert (span.began_ms, span.last_seen_ms, span.ended_ms) == (
         NOW_MS + 250,
         NOW_MS + 500,
@@ -99,10 +99,10 @@ def test_words_that_change_make_no_entry_and_the_last_ones_are_kept(following: F
     following.look(EARLY, NOW_MS)
     for at in range(1, 20):
         following.look(replace(EARLY, brokers=(EARLY.brokers[0], fewer)), NOW_MS + at * 1000)
-    assert following.kinds().count("hazard_began") == len(following.stood().hazards)
+    assert following.kinds().count("hazard_began") == len(following.periods().hazards)
     assert "hazard_changed" not in following.kinds()
     following.look(WELL, NOW_MS + 30_000)
-    (span,) = (each for each in following.stood().hazards if each.which == EARLY_OF_3)
+    (span,) = (each for each in following.periods().hazards if each.key == EARLY_OF_3)
     assert "12 of its replicas" in span.first.text
     assert "2 of its replicas" in span.last_text
 
@@ -118,8 +118,8 @@ def test_what_a_hazard_forbids_is_kept_when_it_changes(
     monkeypatch.setattr("migration.assessment.assess.hazards", graver)
     following.look(EARLY, NOW_MS + 250)
     following.look(EARLY, NOW_MS + 500)
-    (span,) = (each for each in following.stood().hazards if each.which == EARLY_OF_3)
-    assert (span.first.severity, span.judged.severity) == ("warning", "critical")
+    (span,) = (each for each in following.periods().hazards if each.key == EARLY_OF_3)
+    assert (span.first.severity, span.latest.severity) == ("warning", "critical")
     assert len(span.entries) == 2
 
 
@@ -131,9 +131,9 @@ def test_a_hazard_that_outlives_its_process_is_told_once(
     again = Following(tmp_path)
     again.look(EARLY, NOW_MS + 60_000)
     again.look(EARLY, NOW_MS + 60_250)
-    assert again.kinds().count("hazard_began") == len(again.stood().hazards)
+    assert again.kinds().count("hazard_began") == len(again.periods().hazards)
     again.look(WELL, NOW_MS + 61_000)
-    (span,) = (each for each in again.stood().hazards if each.which == EARLY_OF_3)
+    (span,) = (each for each in again.periods().hazards if each.key == EARLY_OF_3)
     assert span.last_seen_ms == NOW_MS + 60_250
 
 
@@ -144,8 +144,8 @@ def test_of_one_that_ended_while_nobody_looked_only_the_bounds_are_known(
     following.look(EARLY, NOW_MS + 1_000)  # and then it is killed
     again = Following(tmp_path)
     again.look(WELL, NOW_MS + 90_000)
-    told = again.stood()
-    (span,) = (each for each in told.hazards if each.which == EARLY_OF_3)
+    told = again.periods()
+    (span,) = (each for each in told.hazards if each.key == EARLY_OF_3)
     assert (span.last_seen_ms, span.ended_ms) == (NOW_MS + 1_000, NOW_MS + 90_000)
     first, second = told.runs
     assert (first.ended_ms, first.last_seen_ms) == (None, NOW_MS + 1_000)
@@ -184,7 +184,7 @@ def test_a_source_is_lost_since_it_last_answered_and_seen_again(following: Follo
     following.look(WELL, NOW_MS + 20_000, current=False)
     following.look(WELL, NOW_MS + 21_000, current=False)
     following.look(WELL, NOW_MS + 30_000)
-    (unseen,) = following.stood().unseen
+    (unseen,) = following.periods().gaps
     assert (unseen.source, unseen.began_ms, unseen.ended_ms) == (
         "metadata_log",
         NOW_MS + 250,
@@ -208,10 +208,10 @@ def test_between_two_processes_nothing_was_seen(
     following.look(WELL, NOW_MS)
     if not killed:
         following.chronicle.close()
-    ended_ms = following.stood().runs[0].ended_ms
+    ended_ms = following.periods().runs[0].ended_ms
     again = Following(tmp_path)
     again.look(WELL, NOW_MS + 50_000)
-    (unseen,) = again.stood().unseen
+    (unseen,) = again.periods().gaps
     assert unseen.why == NOT_RUNNING
     assert unseen.began_ms == (NOW_MS if killed else ended_ms)
     assert (ended_ms is None) is killed
@@ -237,7 +237,7 @@ def test_who_is_refused_before_the_first_look_leaves_nothing(following: Followin
 
 def test_several_of_one_kind_and_broker_are_one(following: Following) -> None:
     following.look(EARLY, NOW_MS)
-    which = [each.which for each in following.stood().hazards]
+    which = [each.key for each in following.periods().hazards]
     assert len(which) == len(set(which))
     assert {name for name, _ in which} <= {str(kind) for kind in HazardKind}
 
@@ -246,8 +246,8 @@ def test_an_end_without_a_beginning_is_left_out(following: Following) -> None:
     following.look(EARLY, NOW_MS)
     following.look(WELL, NOW_MS + 250)
     left = [each for each in following.log.entries("prod") if each.kind != "hazard_began"]
-    assert stood(left).hazards == ()
-    assert stood([each for each in left if each.kind != "follow_began"]).runs == ()
+    assert periods(left).hazards == []
+    assert periods([each for each in left if each.kind != "follow_began"]).runs == []
 
 
 def standings(at_ms: int, *brokers: int, pending: bool = False) -> AlertStates:
@@ -278,7 +278,7 @@ def test_an_alert_is_kept_from_its_beginning_to_its_end(following: Following) ->
     following.look(WELL, NOW_MS + 2_000, alerts=standings(NOW_MS, 2))
     following.look(WELL, NOW_MS + 3_000, alerts=standings(NOW_MS, 2, 3))
     following.look(WELL, NOW_MS + 4_000, alerts=standings(NOW_MS, 3))
-    two, three = following.stood().alerts
+    two, three = following.periods().alerts
     assert (two.began_ms, two.ended_ms) == (NOW_MS + 2_000, NOW_MS + 4_000)
     assert (three.began_ms, three.ended_ms) == (NOW_MS + 3_000, None)
     assert two.alert.description == "Broker 2 makes no progress"
@@ -295,4 +295,4 @@ def test_an_alert_that_outlives_its_process_is_told_once(
     again.look(WELL, NOW_MS + 60_000, alerts=standings(NOW_MS + 60_000, 2))
     assert again.kinds().count("alert_began") == 1
     again.look(WELL, NOW_MS + 61_000)
-    assert [each.ended_ms for each in again.stood().alerts] == [NOW_MS + 61_000]
+    assert [each.ended_ms for each in again.periods().alerts] == [NOW_MS + 61_000]

@@ -16,7 +16,7 @@ from migration.observed.source_status import SourceStatus, to_json
 from migration.observed.zookeeper import BEACON_STALE_MS, ZooKeeperImage
 from orchestrator.api.status import status_json
 from orchestrator.audit import AuditLog
-from orchestrator.audit.run_spans import stood
+from orchestrator.audit.run_spans import periods
 from orchestrator.config.load import Config, parse_config
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.run.assessor import Assessor
@@ -95,7 +95,7 @@ class Restarted:
                 else []
             ),
             "alerts": str([e.alert.name for e in one.assessment.alerts.all.values()]),
-            "audit trail": str([each.which for each in stood(self.log.entries("prod")).hazards]),
+            "audit trail": str([each.key for each in periods(self.log.entries("prod")).hazards]),
         }
 
     def record(self, one: Assessed, at_ms: int) -> None:
@@ -183,6 +183,6 @@ def test_a_hazard_whose_source_is_lost_has_no_recorded_end(tmp_path: Path) -> No
     again.told(again.look(whole))
     lost = again.look(NOT_CURRENT["it has not connected yet"], NOW_MS + 2 * SETTLE_MS)
     again.record(lost, NOW_MS + 2 * SETTLE_MS)
-    (span,) = stood(again.log.entries("prod")).hazards
-    assert (span.which[0], span.ended_ms) == (STUCK, None)
+    (span,) = periods(again.log.entries("prod")).hazards
+    assert (span.key[0], span.ended_ms) == (STUCK, None)
     again.log.close()

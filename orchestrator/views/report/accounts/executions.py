@@ -9,7 +9,7 @@ from orchestrator.audit import Entry
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import KINDS, Body, body_of
 from orchestrator.audit.execution.state import fold
-from orchestrator.audit.run_spans import Run
+from orchestrator.audit.run_spans import RunSpan
 from orchestrator.execution.route import checkpoints
 from orchestrator.run.execution_status import WalkTold
 from orchestrator.runbook.loaded import Loaded
@@ -58,7 +58,7 @@ def walks(found: Iterable[Entry]) -> list[Walked]:
 def account(
     walked: Walked,
     runbooks: Mapping[str, Loaded],
-    runs: Sequence[Run],
+    runs: Sequence[RunSpan],
     now: WalkTold | None,
     as_of_ms: int,
 ) -> WalkAccount:
@@ -194,7 +194,7 @@ def _orchestrators(walked: Walked) -> list[Orchestrator]:
     return found
 
 
-def _marks(runs: Sequence[Run], as_of_ms: int) -> list[_Mark]:
+def _marks(runs: Sequence[RunSpan], as_of_ms: int) -> list[_Mark]:
     """Return when each `kraftgate run` ended and when the next one began, in order of time."""
     marks: list[_Mark] = []
     for number, run in enumerate(runs, start=1):

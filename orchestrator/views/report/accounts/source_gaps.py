@@ -8,7 +8,7 @@ from migration.image.summary import WITHOUT_ZOOKEEPER, Phase
 from migration.metadata.events import Event
 from orchestrator.api.report.report import PhaseSpan, UnseenAccount
 from orchestrator.api.report.shape import span
-from orchestrator.audit.run_spans import NOT_RUNNING, Stood, Unseen
+from orchestrator.audit.run_spans import NOT_RUNNING, Periods, SourceGap
 
 _READ_LATER: Final = "nothing: the controllers keep the log, and it was read from where it was left"
 _ZOOKEEPER: Final = "changes that were undone again; all else was read when it was seen again"
@@ -17,17 +17,17 @@ _JMX: Final = "numbers that rose and fell again"
 
 
 def unseen(
-    events: Sequence[Event], stood: Stood, phases: Sequence[PhaseSpan], as_of_ms: int
+    events: Sequence[Event], found: Periods, phases: Sequence[PhaseSpan], as_of_ms: int
 ) -> list[UnseenAccount]:
     """Return the times in which a source in use was not current, by their beginning."""
     all_ = [
         *_skipped(events, as_of_ms),
         *_zookeeper(events, as_of_ms),
         *_nodes(events, as_of_ms),
-        *(_lost(each, as_of_ms) for each in stood.unseen if each.source in _KEPT),
+        *(_lost(each, as_of_ms) for each in found.gaps if each.source in _KEPT),
     ]
-    found = [part for each in all_ for part in _in_use(each, phases, as_of_ms)]
-    return sorted(found, key=lambda each: (each.began_at or 0, each.source, each.node or 0))
+    parts = [part for each in all_ for part in _in_use(each, phases, as_of_ms)]
+    return sorted(parts, key=lambda each: (each.began_at or 0, each.source, each.node or 0))
 
 
 _KEPT: Final = (DataSource.METADATA_LOG, DataSource.LOG_DIRS, DataSource.JMX)
@@ -74,7 +74,7 @@ def _cut(
     return each.model_copy(update=of.model_dump())
 
 
-def _lost(each: Unseen, as_of_ms: int) -> UnseenAccount:
+def _lost(each: SourceGap, as_of_ms: int) -> UnseenAccount:
     source: Literal["metadata_log", "log_dirs", "jmx"] = (
         "metadata_log"
         if each.source == DataSource.METADATA_LOG

@@ -7,44 +7,44 @@ from migration.metadata.events import Event
 from migration.values.severity import Severity
 from orchestrator.api.report.report import AlertAccount, HazardAccount, LossAccount, RunAccount
 from orchestrator.api.report.shape import span
-from orchestrator.audit.run_spans import HazardSpan, Stood
+from orchestrator.audit.run_spans import HazardSpan, Periods
 from orchestrator.views.report.accounts.incarnations import Life
 
 
 def hazards(
-    stood: Stood, lives: Iterable[Life], now: Sequence[Hazard], as_of_ms: int
+    found: Periods, lives: Iterable[Life], now: Sequence[Hazard], as_of_ms: int
 ) -> Iterator[HazardAccount]:
     """Yield every hazard: those that Kraftgate evaluated, and those that only the records show.
 
     `now`: the hazards that are active at the end; they are added here if no run recorded hazards.
     """
-    kept = {each.which for each in stood.hazards}
-    only_now = [] if stood.runs else [e for e in now if (str(e.kind), e.broker) not in kept]
+    kept = {each.key for each in found.hazards}
+    only_now = [] if found.runs else [e for e in now if (str(e.kind), e.broker) not in kept]
     exposed_now = {each.broker for each in only_now if each.kind is HazardKind.UNFENCED_EARLY}
-    for each in stood.hazards:
-        yield _looked_at(each, as_of_ms)
+    for each in found.hazards:
+        yield _recorded(each, as_of_ms)
     for life in lives:
         lasting = life.broker in exposed_now
-        yield from _too_short(life, stood.hazards, as_of_ms, told_else=lasting)
+        yield from _too_short(life, found.hazards, as_of_ms, told_else=lasting)
     for one in only_now:
         yield _only_now(one, as_of_ms)
 
 
-def _looked_at(each: HazardSpan, as_of_ms: int) -> HazardAccount:
+def _recorded(each: HazardSpan, as_of_ms: int) -> HazardAccount:
     return HazardAccount(
         **span(each.began_ms, each.ended_ms, as_of_ms).model_dump(),
         hazard=each.first.hazard,
         broker=each.first.broker,
-        severity=each.judged.severity,
-        blocks=each.judged.blocks,
+        severity=each.latest.severity,
+        blocks=each.latest.blocks,
         text=each.first.text,
         last_text=each.last_text,
         evidence=each.last_evidence,
-        way_out=each.judged.way_out,
+        way_out=each.latest.way_out,
         since_at=each.first.since_ms,
         last_seen_at=each.last_seen_ms,
         known_by="looks",
-        entries=each.entries,
+        entries=tuple(each.entries),
     )
 
 
@@ -56,7 +56,7 @@ def _too_short(
     `told_else`: one that still lasts has been reported already.
     """
     kind = HazardKind.UNFENCED_EARLY
-    mine = [each for each in judged if each.which == (str(kind), life.broker)]
+    mine = [each for each in judged if each.key == (str(kind), life.broker)]
     for one in life.exposed:
         began_ms, ended_ms = one.began_ms, one.ended_ms
         if (told_else and ended_ms is None) or any(_meet(e, began_ms, ended_ms) for e in mine):
@@ -125,9 +125,9 @@ def losses(events: Iterable[Event]) -> Iterator[LossAccount]:
         )
 
 
-def alerts(stood: Stood, as_of_ms: int) -> Iterator[AlertAccount]:
+def alerts(found: Periods, as_of_ms: int) -> Iterator[AlertAccount]:
     """Yield every alert that was active."""
-    for each in stood.alerts:
+    for each in found.alerts:
         labels = dict(each.alert.labels)
         labels.pop("cluster", None)
         yield AlertAccount(
@@ -137,13 +137,13 @@ def alerts(stood: Stood, as_of_ms: int) -> Iterator[AlertAccount]:
             labels=labels,
             text=each.alert.description,
             since_at=each.alert.since_ms,
-            entries=each.entries,
+            entries=tuple(each.entries),
         )
 
 
-def runs(stood: Stood, as_of_ms: int) -> Iterator[RunAccount]:
+def runs(found: Periods, as_of_ms: int) -> Iterator[RunAccount]:
     """Yield every `kraftgate run`; one without an end still runs, unless another one followed."""
-    for each in stood.runs:
+    for each in found.runs:
         ended_ms = each.ended_ms if each.ended_ms is not None else each.last_seen_ms
         yield RunAccount(
             **span(each.began_ms, ended_ms, as_of_ms).model_dump(),
