@@ -9,7 +9,7 @@ from migration.assessment.conditions import View
 from migration.assessment.conditions.authority import is_source_current, knows_partitions
 from migration.assessment.currency import Currency, SourceCurrency
 from migration.assessment.data_source import FOLLOWED, DataSource
-from migration.assessment.eta.rates import Eta, cluster_eta, etas
+from migration.assessment.eta import Eta, cluster_eta, etas
 from migration.assessment.execution import Execution
 from migration.assessment.hazards import Hazard, hazards
 from migration.assessment.snapshot import Snapshot

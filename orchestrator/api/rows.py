@@ -9,7 +9,7 @@ from pydantic import Field
 
 from migration.assessment.alerts import AlertState
 from migration.assessment.conditions import Finding, Verdict
-from migration.assessment.eta.rates import Eta, NoEstimate, rate_per_second
+from migration.assessment.eta import Eta, NoEstimate, rate_per_second
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.assessment.waits.wait import WaitKind
 from migration.image.broker_replicas import log_counts, on_disk

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import InstanceOf, PlainSerializer
 
-from migration.assessment.eta.rates import Eta
+from migration.assessment.eta import Eta
 from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.events import Event
 from migration.observed.source_status import stale_ms

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from migration.assessment.eta.estimate import LEVEL, Estimate
+from migration.assessment.eta import LEVEL, Estimate
 from migration.image.summary import ClusterSummary
 from migration.observed.source_status import SourceStatus
 from streams.metadata.offsets import StreamOffset

@@ -9,8 +9,8 @@ from migration.assessment.alerts import NO_ALERTS
 from migration.assessment.assess import assess
 from migration.assessment.currency import log_currency
 from migration.assessment.data_source import DataSource
-from migration.assessment.eta.rates import Eta
-from migration.assessment.eta.rates import etas as etas_by_currency
+from migration.assessment.eta import Eta
+from migration.assessment.eta import etas as etas_by_currency
 from migration.assessment.polled import NOT_POLLED, Polled
 from migration.assessment.waits.cluster import waits as waits_by_currency
 from migration.assessment.waits.wait import Wait

@@ -4,7 +4,7 @@ import enum
 from collections.abc import Mapping
 from typing import Final
 
-from migration.assessment.eta.rates import Eta, NoEstimate, cluster_eta, rate_per_second
+from migration.assessment.eta import Eta, NoEstimate, cluster_eta, rate_per_second
 from migration.image.summary import ClusterSummary
 from orchestrator.views.metrics.exposition import Exposition, Metric, Subject
 

@@ -10,7 +10,7 @@ of only an age or an estimate makes no line.
 from collections.abc import Iterator, Mapping
 
 from migration.assessment.currency import Currency
-from migration.assessment.eta.rates import Eta, NoEstimate, rate_per_second
+from migration.assessment.eta import Eta, NoEstimate, rate_per_second
 from migration.assessment.hazards import Hazard, HazardKind, is_end_known
 from migration.assessment.waits.wait import Wait
 from migration.image.broker_replicas import log_counts, on_disk

@@ -6,7 +6,7 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
-from migration.assessment.eta.rates import Eta, NoEstimate, rate_per_second
+from migration.assessment.eta import Eta, NoEstimate, rate_per_second
 from migration.image.broker_replicas import log_counts, on_disk
 from migration.image.holds import is_unfenced_early, last_progress_ms
 from migration.image.summary import BrokerSummary, ClusterSummary, Mode

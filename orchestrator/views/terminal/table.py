@@ -13,7 +13,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from migration.assessment.eta.rates import Eta
+from migration.assessment.eta import Eta
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event, in_time_order
 from migration.values.timestamps import time_text

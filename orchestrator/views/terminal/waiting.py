@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from migration.assessment.conditions import Verdict
-from migration.assessment.eta.rates import Eta, NoEstimate
+from migration.assessment.eta import Eta, NoEstimate
 from migration.assessment.hazards import Hazard
 from migration.assessment.waits.wait import Wait, WaitKind
 from migration.values.severity import Severity

@@ -1,6 +1,6 @@
 """The page's row of a broker, from its summary."""
 
-from migration.assessment.eta.rates import NoEstimate, rate_per_second
+from migration.assessment.eta import NoEstimate, rate_per_second
 from migration.image.holds import is_unfenced_early, last_progress_ms
 from migration.image.summary import BrokerSummary
 from migration.metadata.replica_state import ReplicaState

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from migration.assessment.eta.rates import Eta, NoEstimate, cluster_eta
+from migration.assessment.eta import Eta, NoEstimate, cluster_eta
 from migration.image.summary import BrokerSummary, ClusterSummary
 
 EVERY_MS: Final = 5_000

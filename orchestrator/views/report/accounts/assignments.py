@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from migration.assessment.eta.rates import rate
+from migration.assessment.eta import rate
 from migration.metadata.replica_state import ReplicaState
 from migration.shard.transitions import ABSENT, ASSIGNED_STATE, STATES, UNASSIGNED_STATE, Numbers
 from orchestrator.api.report.brokers import Assignments, BrokerSeries, Series

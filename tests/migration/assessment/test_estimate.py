@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.assessment.eta.estimate import LEVEL, Estimate, estimate
+from migration.assessment.eta import LEVEL, Estimate, estimate
 from migration.shard.progress import STEPS_MAX, Step, together
 
 START_MS: Final = 1_790_000_000_000

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from migration.assessment.eta.rates import NoEstimate, cluster_eta, rate_per_second
+from migration.assessment.eta import NoEstimate, cluster_eta, rate_per_second
 from migration.image.summary import BrokerSummary, ClusterSummary, Phase
 from migration.observed.source_status import NO_STATUS, SourceStatus
 from tests.scenes.night import (

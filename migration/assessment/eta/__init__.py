@@ -1,1 +1,0 @@
-"""The remaining time of the assignment of directories."""
