@@ -25,7 +25,7 @@ _UNPUBLISHED_STATE: Final = -1
 _FRESH_MS: Final = 60_000
 """An idle controller's records arrive every 10 s; older records do not show the present."""
 _DISKS_FRESH_MS: Final = 120_000
-"""A fact arrives every minute for a broker that answers (`streams.log_dirs.deduplicate`)."""
+"""A fact arrives every minute for a broker that answers (`streams.log_dirs.compare`)."""
 
 _STATES: Final = {
     Phase.PRE_MIGRATION: 2,

@@ -86,8 +86,8 @@ NAME_PATTERN: Final = f"(?i)({_ANY_NAME})"
 
 def recognise(metric: str, labels: Mapping[str, str]) -> JmxName | None:
     """Return the name of a metric's bean; None: it is not a bean that Kraftgate knows."""
-    said = {_squashed(key): _squashed(value) for key, value in labels.items()}
-    squashed, type_, name = _squashed(metric), said.get("type"), said.get("name")
+    by_label = {_squashed(key): _squashed(value) for key, value in labels.items()}
+    squashed, type_, name = _squashed(metric), by_label.get("type"), by_label.get("name")
     for form in (
         _Form(squashed, None, None),
         _Form(squashed, None, name),

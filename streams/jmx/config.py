@@ -88,9 +88,9 @@ def parse_jmx(option: str) -> JmxConfig:
     Raises:
         ValueError: it is not valid.
     """
-    told: dict[str, Any] = json.loads(option)
-    exporters = {int(id_): url for id_, url in (told.get("exporters") or {}).items()}
-    server = told.get("prometheus")
+    found: dict[str, Any] = json.loads(option)
+    exporters = {int(id_): url for id_, url in (found.get("exporters") or {}).items()}
+    server = found.get("prometheus")
     prometheus = None
     if server is not None:
         prometheus = PrometheusServer(
@@ -100,6 +100,6 @@ def parse_jmx(option: str) -> JmxConfig:
             instances=server.get("instances") or {},
         )
     files = ("password_file", "bearer_token_file", "ca_file")
-    paths = {each: Path(told[each]) for each in files if told.get(each) is not None}
-    access = Access(username=told.get("username"), **paths)
+    paths = {each: Path(found[each]) for each in files if found.get(each) is not None}
+    access = Access(username=found.get("username"), **paths)
     return JmxConfig(exporters=exporters, prometheus=prometheus, access=access)

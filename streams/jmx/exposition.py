@@ -1,12 +1,27 @@
 """Parses a node's metrics in Prometheus' text format into the beans' numbers. Pure."""
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from migration.observed.jmx_names import JmxName
 from streams.jmx.beans import MAY_BE_KNOWN, recognise
 from streams.jmx.errors import NotMetrics
+
+
+class Reading(NamedTuple):
+    """A node's numbers, as far as they are known.
+
+    Attributes:
+        endpoint: the source of the numbers.
+        age_ms: the time since they were read in the node's process.
+    """
+
+    node: int
+    endpoint: str
+    age_ms: int
+    numbers: Mapping[JmxName, int]
 
 
 def numbers_in(lines: Iterable[bytes], where: str) -> dict[JmxName, int]:
@@ -47,12 +62,12 @@ def settled(samples: Iterable[tuple[JmxName, float]]) -> dict[JmxName, int]:
     >>> settled([(JmxName.ZK_MIGRATION_STATE, 1.0), (JmxName.ZK_WRITE_BEHIND_LAG, 1e300)])
     {<JmxName.ZK_MIGRATION_STATE: 'ZkMigrationState'>: 1}
     """
-    told: dict[JmxName, set[float]] = {}
+    found: dict[JmxName, set[float]] = {}
     for name, value in samples:
-        told.setdefault(name, set()).add(value)
+        found.setdefault(name, set()).add(value)
     return {
         name: int(value)
-        for name, values in told.items()
+        for name, values in found.items()
         for value in values
         if len(values) == 1 and _fits(name, value)
     }

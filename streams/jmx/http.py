@@ -23,7 +23,7 @@ LINES_BYTES_MAX: Final = 256 * 2**20
 LINE_BYTES_MAX: Final = 64 * 2**10
 BODY_BYTES_MAX: Final = 8 * 2**20
 _CHUNK_BYTES: Final = 2**16
-_SAID_MAX: Final = 200
+_TEXT_MAX: Final = 200
 _REFUSED: Final = (401, 403)
 
 
@@ -115,8 +115,8 @@ def _check(url: str, response: BaseHTTPResponse) -> None:
         return
     if status == 200:
         raise NotMetrics(f"{url} serves in an encoding that it was not asked for")
-    said = response.read1(_SAID_MAX).decode("utf-8", "replace").split("\n")[0].strip()
-    words = f"{url} answers {status} {response.reason or ''}".rstrip() + (said and f": {said}")
+    text = response.read1(_TEXT_MAX).decode("utf-8", "replace").split("\n")[0].strip()
+    words = f"{url} answers {status} {response.reason or ''}".rstrip() + (text and f": {text}")
     if status in _REFUSED:
         raise AccessRefused(words)
     if status >= 500:
@@ -132,8 +132,8 @@ def _translated(url: str) -> Iterator[None]:
         raise AccessRefused(f"{url}: TLS failed: {error}") from error
     except (HTTPError, OSError) as error:
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
-        said = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
-        raise Unreachable(f"{url} does not answer: {said}") from error
+        text = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
+        raise Unreachable(f"{url} does not answer: {text}") from error
 
 
 def _readable(ca_file: Path) -> None:

@@ -10,24 +10,30 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, TypeAlias
 
 from migration.observed.facts import JmxFact, JmxNodes, JmxSeen, JmxUnreachable
+from migration.observed.jmx_names import JmxName
 from migration.observed.source_status import SourceStatus
-from streams.jmx.config import JmxConfig, PrometheusServer
-from streams.jmx.deduplicate import Told, is_news
+from streams.jmx.config import JmxConfig
 from streams.jmx.errors import AccessRefused, JmxError, Unreachable
-from streams.jmx.exposition import in_order, numbers_in
+from streams.jmx.exposition import Reading, in_order, numbers_in
 from streams.jmx.http import Http
 from streams.jmx.prometheus import LOOK_BACK_S, read_prometheus
-from streams.jmx.reading import Reading
 from streams.process.background import Running
+from streams.state.source_status import joined
 
 _STOP_S: Final = 10.0
 _GRACE_S: Final = 1.0
-_SHOWN_MAX: Final = 5
+AGAIN_MS: Final = 30_000
+"""The maximum time between two facts of a node that answers.
+
+Conclusions about a number that does not change (a queue that stays full) depend on these facts.
+"""
+
+NodeFact: TypeAlias = JmxSeen | JmxUnreachable
 
 _log: Final = logging.getLogger(__name__)
 
@@ -68,14 +74,14 @@ class JmxPoller(Running):
         self._clock = clock
         self._http = Http(config.access, config.deadline_s)
         self._jobs = dict(_jobs(config, self._http))
-        self._asked: dict[int | None, Future[_Answer]] = {}
+        self._open: dict[int | None, Future[_Answer]] = {}
         self._nodes = config.named
-        self._told_nodes: frozenset[int] | None = None
-        self._last: dict[int, Told] = {}
+        self._reported_nodes: frozenset[int] | None = None
+        self._last: dict[int, NodeFact] = {}
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._status = SourceStatus(observed_ms=clock(), waiting="no node was asked yet")
+        self._status = SourceStatus(observed_ms=clock(), waiting="no node was polled yet")
 
     def start(self) -> Self:
         """Start the thread; a second call does nothing."""
@@ -94,16 +100,10 @@ class JmxPoller(Running):
     def status(self) -> SourceStatus:
         """Return the current status. Thread-safe."""
         with self._lock:
-            said = self._status
+            last = self._status
         ended = self._thread is not None and not self._thread.is_alive()
-        error = "the poller of JMX numbers ended" if ended and said.error is None else said.error
-        return SourceStatus(
-            observed_ms=self._clock(),
-            last_reply_ms=said.last_reply_ms,
-            endpoint=said.endpoint,
-            waiting=said.waiting,
-            error=error,
-        )
+        error = "the poller of JMX numbers ended" if ended and last.error is None else last.error
+        return replace(last, observed_ms=self._clock(), error=error)
 
     # The thread
 
@@ -120,27 +120,27 @@ class JmxPoller(Running):
 
     def _round(self, pool: ThreadPoolExecutor) -> _Round:
         for node, job in self._jobs.items():
-            if node not in self._asked:
-                self._asked[node] = pool.submit(self._ask, job)
+            if node not in self._open:
+                self._open[node] = pool.submit(self._answer, job)
         batches = -(-len(self._jobs) // self._config.parallel)
-        wait(self._asked.values(), self._config.deadline_s * batches + _GRACE_S)
+        wait(self._open.values(), self._config.deadline_s * batches + _GRACE_S)
         found = _Round()
-        for node, future in list(self._asked.items()):
+        for node, future in list(self._open.items()):
             if not future.done():
                 words = f"no answer within {self._config.deadline_s:g} s"
                 found.failures[node] = Unreachable(words)
                 continue
-            del self._asked[node]
+            del self._open[node]
             try:
                 found.answers.append(future.result())
             except JmxError as error:
                 found.failures[node] = error
             except Exception as error:  # noqa: BLE001 else it would never be requested again
-                _log.exception("JMX numbers were asked for in vain")
+                _log.exception("a request for JMX numbers failed")
                 found.failures[node] = Unreachable(f"an unexpected error: {error!r}")
         return found
 
-    def _ask(self, job: Callable[[], list[Reading]]) -> _Answer:
+    def _answer(self, job: Callable[[], list[Reading]]) -> _Answer:
         readings = job()
         return _Answer(self._clock(), readings)
 
@@ -148,25 +148,26 @@ class JmxPoller(Running):
         """Append the changes; those that cannot be stored are part of the next round again."""
         now_ms = self._clock()
         nodes = self._nodes | {each.node for answer in found.answers for each in answer.readings}
-        told = {each.node: each for each in self._facts(found, nodes, now_ms)}
         news: list[JmxFact] = [
-            each for node, each in told.items() if is_news(self._last.get(node), each)
+            each
+            for each in self._facts(found, nodes, now_ms)
+            if is_news(self._last.get(each.node), each)
         ]
-        if nodes != self._told_nodes and nodes:
+        if nodes != self._reported_nodes and nodes:
             news.insert(0, JmxNodes(now_ms, tuple(sorted(nodes))))
-        unkept = None
+        not_stored = None
         try:
             if news:
                 self._append(news)
         except Exception as error:  # noqa: BLE001 any error of the sink; it is retried and reported
-            _log.warning("JMX numbers cannot be kept: %s", error)
-            unkept = f"JMX numbers cannot be kept: {error}"
+            _log.warning("JMX numbers cannot be stored: %s", error)
+            not_stored = f"JMX numbers cannot be stored: {error}"
         else:
-            self._nodes = self._told_nodes = nodes
+            self._nodes = self._reported_nodes = nodes
             self._last |= {each.node: each for each in news if not isinstance(each, JmxNodes)}
-        self._tell(found, now_ms, unkept)
+        self._set_status(found, now_ms, not_stored)
 
-    def _facts(self, found: _Round, nodes: Iterable[int], now_ms: int) -> Iterable[Told]:
+    def _facts(self, found: _Round, nodes: Iterable[int], now_ms: int) -> Iterable[NodeFact]:
         read = {
             each.node: (each, answer.at_ms - each.age_ms)
             for answer in found.answers
@@ -181,18 +182,18 @@ class JmxPoller(Running):
                 absent = f"Prometheus has had no sample of it for {LOOK_BACK_S} s"
                 yield JmxUnreachable(now_ms, node, absent if failure is None else str(failure))
 
-    def _tell(self, found: _Round, now_ms: int, unkept: str | None) -> None:
+    def _set_status(self, found: _Round, now_ms: int, not_stored: str | None) -> None:
         refused = [str(e) for e in found.failures.values() if isinstance(e, AccessRefused)]
         waits = [str(e) for e in found.failures.values() if not isinstance(e, AccessRefused)]
-        told = [(answer.at_ms, each) for answer in found.answers for each in answer.readings]
+        readings = [(answer.at_ms, each) for answer in found.answers for each in answer.readings]
         with self._lock:
             before = self._status
             self._status = SourceStatus(
                 observed_ms=now_ms,
-                last_reply_ms=max(at for at, _ in told) if told else before.last_reply_ms,
-                endpoint=told[0][1].endpoint if told else before.endpoint,
-                waiting=_joined(waits),
-                error=unkept or _joined(refused),
+                last_reply_ms=max(at for at, _ in readings) if readings else before.last_reply_ms,
+                endpoint=readings[0][1].endpoint if readings else before.endpoint,
+                waiting=joined(waits),
+                error=not_stored or joined(refused),
             )
 
 
@@ -201,21 +202,33 @@ def _jobs(
 ) -> Iterable[tuple[int | None, Callable[[], list[Reading]]]]:
     """Yield the requests of a round, by node; None: for all nodes."""
     if config.prometheus is not None:
-        yield None, partial(_ask_prometheus, config.prometheus, http)
+        yield None, partial(read_prometheus, config.prometheus, http)
     for node, url in config.exporters.items():
-        yield node, partial(_ask_exporter, node, url, http)
+        yield node, partial(_read_exporter, node, url, http)
 
 
-def _ask_exporter(node: int, url: str, http: Http) -> list[Reading]:
+def _read_exporter(node: int, url: str, http: Http) -> list[Reading]:
     return [Reading(node, url, 0, numbers_in(http.lines(url), url))]
 
 
-def _ask_prometheus(server: PrometheusServer, http: Http) -> list[Reading]:
-    return read_prometheus(server, http)
+def is_news(last: NodeFact | None, now: NodeFact) -> bool:
+    """Return whether the fact differs from the last one of this node."""
+    match last, now:
+        case JmxSeen(), JmxSeen():
+            # By the time of the reading: the same scrape is not a new fact.
+            return now.read_ms - last.read_ms >= AGAIN_MS or _shape(last) != _shape(now)
+        case JmxUnreachable(), JmxUnreachable():
+            return now.why != last.why
+        case _:
+            return True
 
 
-def _joined(words: Sequence[str]) -> str | None:
-    if not words:
-        return None
-    more = len(words) - _SHOWN_MAX
-    return "; ".join(words[:_SHOWN_MAX]) + (f"; and {more} more" if more > 0 else "")
+def _shape(fact: JmxSeen) -> tuple[object, ...]:
+    """Return the values whose changes matter immediately.
+
+    The lag changes with every record: only its order of magnitude counts.
+    """
+    return fact.endpoint, *(
+        (name, len(str(value)) if name == JmxName.ZK_WRITE_BEHIND_LAG else value)
+        for name, value in fact.numbers
+    )

@@ -17,9 +17,8 @@ from migration.values.timestamps import LATEST_MS
 from streams.jmx.beans import METRIC_PATTERN, NAME_PATTERN, recognise
 from streams.jmx.config import PrometheusServer
 from streams.jmx.errors import NotMetrics, Unreachable
-from streams.jmx.exposition import settled
+from streams.jmx.exposition import Reading, settled
 from streams.jmx.http import BODY_BYTES_MAX, Http
-from streams.jmx.reading import Reading
 
 LOOK_BACK_S: Final = 120
 """A node whose last scrape is older is unknown."""
@@ -118,12 +117,12 @@ def answer(url: str, http: Http, query: Mapping[str, str]) -> dict[str, Any]:
     """
     body = http.body(f"{url}/api/v1/query", query)
     try:
-        told = load_object(body, bytes_max=BODY_BYTES_MAX)
+        found = load_object(body, bytes_max=BODY_BYTES_MAX)
     except Unreadable as error:
         raise NotMetrics(f"{url} is no Prometheus: {error}") from error
-    if told.get("status") == "error":
-        raise Unreachable(f"{url} refuses the query: {told.get('error')}")
-    data = told.get("data")
+    if found.get("status") == "error":
+        raise Unreachable(f"{url} refuses the query: {found.get('error')}")
+    data = found.get("data")
     if not isinstance(data, dict):
         raise NotMetrics(f"{url} is no Prometheus: its answer has no data")
     return data
@@ -153,8 +152,7 @@ def _number(value: str) -> float:
 def _node(server: PrometheusServer, labels: Mapping[str, str]) -> int | None:
     if server.node_label is None:
         return server.instances.get(labels.get("instance", ""))
-    told = labels.get(server.node_label, "")
     try:
-        return whole(told, "id", 0, INT32_MAX)
+        return whole(labels.get(server.node_label, ""), "id", 0, INT32_MAX)
     except Unreadable:
         return None

@@ -5,11 +5,14 @@ becomes unreadable on this host, until it answers without error and is not unrea
 broker is down, becoming readable ends this only if the directory was unreadable before. Errors
 other than 56 mean that the broker could not answer, so they change nothing.
 
-The content of a directory that was offline at every poll is inferred (`unseen`).
+The content of a directory that was offline at every poll is inferred: METADATA lists the partitions
+that the broker hosts, and those that its other directories do not show are in the offline one, or
+nowhere, as when the broker refused to create them (H3). With several such directories it is unknown
+which one has a replica; the fact then names them all in place of a path.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from migration.observed.facts import (
     DiskFact,
@@ -27,12 +30,17 @@ from streams.kafka.broker_values import (
     ReplicaPlace,
     TopicPartition,
 )
-from streams.log_dirs import unseen
-from streams.log_dirs.remembered import CutOff, KnownBroker, KnownDir, KnownPartition, Look
+from streams.log_dirs.remembered import CutOffDir, KnownBroker, KnownDir, KnownPartition, LocalDir
 
 _FINE: Final = (True, None)
 _VIEW_OLD_MS_MAX: Final = 30_000
 """The maximum age of a broker's view, which may lack topics created since."""
+AGAIN_MS: Final = 60_000
+"""The maximum time between two facts of a broker that answers."""
+_SMALL: Final = 0.01
+"""A change of a size by less than this share is ignored."""
+
+Disks: TypeAlias = DisksSeen | DisksUnreachable
 _NEVER: Final = KnownDir(0, None, None, 0, None, False, ())
 
 
@@ -48,13 +56,13 @@ class Hosted(NamedTuple):
     as_of_ms: int
 
 
-class Around(NamedTuple):
+class Inputs(NamedTuple):
     """The other data that a comparison requires.
 
     Attributes:
         broker: its id.
         now_ms: the wall clock.
-        looks: the local state of its paths, by path; empty on another host.
+        local_dirs: the local state of its paths, by path; empty on another host.
         partitions: for the end offset and the number of replicas.
         hosted: as reported by a broker that has been up for a while; None: no report yet.
         listed: the partitions that the broker hosts according to the METADATA of its poll; None:
@@ -63,7 +71,7 @@ class Around(NamedTuple):
 
     broker: int
     now_ms: int
-    looks: Mapping[str, Look]
+    local_dirs: Mapping[str, LocalDir]
     partitions: Mapping[TopicPartition, KnownPartition]
     hosted: Hosted | None = None
     listed: Collection[TopicPartition] | None = None
@@ -87,9 +95,8 @@ class Compared(NamedTuple):
     whole: bool = False
 
 
-def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], around: Around) -> Compared:
-    """Compare a broker's answer with its stored state."""
-    change = _Change(known, around)
+def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], inputs: Inputs) -> Compared:
+    change = _Change(known, inputs)
     good = {each.path for each in answer if each.error == 0 and change.readable(each.path) in _FINE}
     offline = {each.path for each in answer if each.error == KAFKA_STORAGE_ERROR}
     seen = []
@@ -97,49 +104,49 @@ def answered(known: KnownBroker, answer: Sequence[LogDirAnswer], around: Around)
         change.describe(each, good=each.path in good)
         seen.append(change.shown(each.path, each.replicas))
         if each.path in good:
-            change.give_back(each.path)
+            change.restore(each.path)
         elif each.error == 0 or (each.path in offline and not change.is_unseen(each.path)):
-            lay = each.replicas if each.error == 0 else change.replicas(each.path)
-            change.cut(each.path, lay)
+            replicas = each.replicas if each.error == 0 else change.replicas(each.path)
+            change.cut(each.path, replicas)
     for path in known.log_dirs.keys() - {each.path for each in answer} if answer else ():
         change.cut(path, change.replicas(path))
-    lying = [r for each in answer if each.path in good for r in each.replicas if not r.future]
-    here = {(each.topic, each.partition) for each in lying}
+    present = [r for each in answer if each.path in good for r in each.replicas if not r.future]
+    here = {(each.topic, each.partition) for each in present}
     if all(each.error == 0 or each.path in offline for each in answer):
         change.infer(offline, here)
     change.settle(here)
     if answer:
         change.forget_all_but({each.path for each in answer})
-    disks = DisksSeen(around.now_ms, around.broker, tuple(sorted(seen)))
+    disks = DisksSeen(inputs.now_ms, inputs.broker, tuple(sorted(seen)))
     result = change.result(disks)
     whole = bool(answer) and len(good) == len(answer) and not result.known.cut_off
     return result._replace(good=frozenset(good), whole=whole)
 
 
-def unanswered(known: KnownBroker, why: str, around: Around) -> Compared:
+def unanswered(known: KnownBroker, why: str, inputs: Inputs) -> Compared:
     """Return the result for a broker that does not answer, from its disks on this host."""
-    change = _Change(known, around)
+    change = _Change(known, inputs)
     seen = []
     for path in sorted(known.log_dirs):
         readable = change.readable(path)
         if readable is None:
             continue
-        change.look(path)
+        change.read_local(path)
         if not readable:
             change.cut(path, change.replicas(path))
         elif change.was_unreadable(path):
-            change.give_back(path)
+            change.restore(path)
         seen.append(change.shown(path, change.replicas(path)))
     change.settle(())
-    return change.result(DisksUnreachable(around.now_ms, around.broker, why, tuple(seen)))
+    return change.result(DisksUnreachable(inputs.now_ms, inputs.broker, why, tuple(seen)))
 
 
 class _Change:
     """The state of one comparison."""
 
-    def __init__(self, known: KnownBroker, around: Around) -> None:
+    def __init__(self, known: KnownBroker, inputs: Inputs) -> None:
         self._before = known
-        self._around = around
+        self._inputs = inputs
         self._log_dirs = dict(known.log_dirs)
         self._cut_off = dict(known.cut_off)
         self._facts: list[DiskFact] = []
@@ -149,10 +156,10 @@ class _Change:
 
     def readable(self, path: str) -> bool | None:
         """Return None if this is unknown; never False for a path that was not verified before."""
-        look = self._around.looks.get(path)
-        if look is None:
+        local = self._inputs.local_dirs.get(path)
+        if local is None:
             return None
-        return True if look.ours else (False if self._known(path).local else None)
+        return True if local.is_own else (False if self._known(path).local else None)
 
     def replicas(self, path: str) -> tuple[ReplicaPlace, ...]:
         return self._known(path).replicas
@@ -160,24 +167,24 @@ class _Change:
     def was_unreadable(self, path: str) -> bool:
         return path in self._cut_off and self._cut_off[path].unreadable
 
-    def look(self, path: str) -> None:
+    def read_local(self, path: str) -> None:
         """Apply this host's state of the path; the last id remains when the host shows none."""
-        known, look = self._known(path), self._around.looks.get(path)
+        known, local = self._known(path), self._inputs.local_dirs.get(path)
         self._log_dirs[path] = known._replace(
-            local=look is not None and (look.ours or known.local),
+            local=local is not None and (local.is_own or known.local),
             directory_id=None
-            if look is None
-            else (look.directory_id if look.ours else known.directory_id),
+            if local is None
+            else (local.directory_id if local.is_own else known.directory_id),
         )
 
     def describe(self, each: LogDirAnswer, *, good: bool) -> None:
-        self.look(each.path)
+        self.read_local(each.path)
         known = self._known(each.path)
         self._log_dirs[each.path] = known._replace(
             error=each.error,
             total_bytes=each.total_bytes,
             usable_bytes=each.usable_bytes,
-            seen_ms=self._around.now_ms if good else known.seen_ms,
+            seen_ms=self._inputs.now_ms if good else known.seen_ms,
             replicas=each.replicas if good else known.replicas,
         )
 
@@ -198,12 +205,12 @@ class _Change:
             readable=self.readable(path),
         )
 
-    def cut(self, path: str, lay: Sequence[ReplicaPlace]) -> None:
+    def cut(self, path: str, replicas: Sequence[ReplicaPlace]) -> None:
         """Cut off the given replicas; if the path is cut off already, update only `unreadable`."""
         before = self._cut_off.get(path)
         unreadable = self.readable(path) is False or self.was_unreadable(path)
-        told = self._told(path, lay) if before is None else before.told
-        self._cut_off[path] = CutOff(told, unreadable)
+        fact = self._fact(path, replicas) if before is None else before.fact
+        self._cut_off[path] = CutOffDir(fact, unreadable)
 
     def is_unseen(self, path: str) -> bool:
         """Return whether the path never answered without error: its replicas are unknown."""
@@ -215,19 +222,24 @@ class _Change:
         The set of directories that may contain them changes as others become known.
         """
         unseen_now = sorted(each for each in offline if self.is_unseen(each))
-        name = unseen.name(unseen_now)
-        lay: set[TopicPartition] = set()
+        name = " or ".join(unseen_now)
+        missing: set[TopicPartition] = set()
         for several in self._cut_off.keys() - self._log_dirs.keys() - {name}:
-            lay.update(map(_place, self._cut_off.pop(several).told.replicas))
+            missing.update(map(_place, self._cut_off.pop(several).fact.replicas))
             self._facts.append(self._back(several))
         if not unseen_now or name in self._cut_off:
             return
-        told = {_place(r) for cut in self._cut_off.values() for r in cut.told.replicas}
-        hosted = None if self._around.hosted is None else self._around.hosted.replicas
-        lay |= unseen.lying(self._around.listed or (), self._around.broker, hosted)
-        self.cut(name, [ReplicaPlace(*each, 0, 0, False) for each in lay - {*here} - told])
+        reported = {_place(r) for cut in self._cut_off.values() for r in cut.fact.replicas}
+        hosted = None if self._inputs.hosted is None else self._inputs.hosted.replicas
+        # A replica that its brokers did not have some seconds ago may not be on any disk yet.
+        missing.update(
+            each
+            for each in self._inputs.listed or ()
+            if hosted is None or self._inputs.broker in hosted.get(each, ())
+        )
+        self.cut(name, [ReplicaPlace(*each, 0, 0, False) for each in missing - {*here} - reported])
 
-    def give_back(self, path: str) -> None:
+    def restore(self, path: str) -> None:
         if self._cut_off.pop(path, None) is not None:
             self._log_dirs[path] = self._known(path)._replace(error=0)
             self._facts.append(self._back(path))
@@ -236,18 +248,18 @@ class _Change:
         """Drop replicas that are no longer cut off, and add facts for changes of the others."""
         for path, cut in sorted(self._cut_off.items()):
             before = self._before.cut_off.get(path)
-            gone = {*elsewhere, *self._not_hosted(cut.told)}
-            left = tuple(each for each in cut.told.replicas if _place(each) not in gone)
+            gone = {*elsewhere, *self._not_hosted(cut.fact)}
+            left = tuple(each for each in cut.fact.replicas if _place(each) not in gone)
             if not left:
                 del self._cut_off[path]
                 if path in self._log_dirs:
                     self._log_dirs[path] = self._known(path)._replace(replicas=())
                 if before is not None:
                     self._facts.append(self._back(path))
-            elif before is None or left != cut.told.replicas:
-                told = cut.told._replace(seen_ms=self._around.now_ms, replicas=left)
-                self._cut_off[path] = cut._replace(told=told)
-                self._facts.append(told)
+            elif before is None or left != cut.fact.replicas:
+                fact = cut.fact._replace(seen_ms=self._inputs.now_ms, replicas=left)
+                self._cut_off[path] = cut._replace(fact=fact)
+                self._facts.append(fact)
 
     def forget_all_but(self, paths: Collection[str]) -> None:
         """Drop paths that the broker no longer names, unless their replicas are cut off."""
@@ -258,28 +270,62 @@ class _Change:
         return self._log_dirs.get(path, _NEVER)
 
     def _back(self, path: str) -> ReplicasBack:
-        return ReplicasBack(self._around.now_ms, self._around.broker, path)
+        return ReplicasBack(self._inputs.now_ms, self._inputs.broker, path)
 
-    def _not_hosted(self, told: ReplicasCutOff) -> set[TopicPartition]:
+    def _not_hosted(self, fact: ReplicasCutOff) -> set[TopicPartition]:
         """Return partitions deleted or moved to other brokers, by a view recent enough to know."""
-        hosted = self._around.hosted
-        if hosted is None or hosted.as_of_ms - told.seen_ms < _VIEW_OLD_MS_MAX:
+        hosted = self._inputs.hosted
+        if hosted is None or hosted.as_of_ms - fact.seen_ms < _VIEW_OLD_MS_MAX:
             return set()
-        keys = map(_place, told.replicas)
-        return {key for key in keys if self._around.broker not in hosted.replicas.get(key, ())}
+        keys = map(_place, fact.replicas)
+        return {key for key in keys if self._inputs.broker not in hosted.replicas.get(key, ())}
 
-    def _told(self, path: str, lay: Sequence[ReplicaPlace]) -> ReplicasCutOff:
-        known, nothing = self._around.partitions, KnownPartition(0)
-        replicas = []
-        for each in lay:
+    def _fact(self, path: str, replicas: Sequence[ReplicaPlace]) -> ReplicasCutOff:
+        known, nothing = self._inputs.partitions, KnownPartition(0)
+        seen = []
+        for each in replicas:
             partition = known.get((each.topic, each.partition), nothing)
             if not each.future:
                 end, count = partition.end_offset, partition.replicas
-                replicas.append(ReplicaSeen(each.topic, each.partition, each.bytes, end, count))
+                seen.append(ReplicaSeen(each.topic, each.partition, each.bytes, end, count))
         return ReplicasCutOff(
-            self._around.now_ms, self._around.broker, path, tuple(sorted(replicas, key=_place))
+            self._inputs.now_ms, self._inputs.broker, path, tuple(sorted(seen, key=_place))
         )
 
 
 def _place(replica: ReplicaSeen) -> TopicPartition:
     return replica.topic, replica.partition
+
+
+def is_news(last: Disks | None, now: Disks) -> bool:
+    match last, now:
+        case DisksSeen(), DisksSeen():
+            return now.seen_ms - last.seen_ms >= AGAIN_MS or _differ(last.log_dirs, now.log_dirs)
+        case DisksUnreachable(), DisksUnreachable():
+            return now.why != last.why or now.log_dirs != last.log_dirs
+        case _:
+            return True
+
+
+def _differ(last: tuple[LogDirSeen, ...], now: tuple[LogDirSeen, ...]) -> bool:
+    if [_shape(each) for each in last] != [_shape(each) for each in now]:
+        return True
+    return any(
+        _grew(was, size)
+        for before, after in zip(last, now, strict=True)
+        for was, size in zip(_sizes(before), _sizes(after), strict=True)
+    )
+
+
+def _shape(log_dir: LogDirSeen) -> LogDirSeen:
+    return log_dir._replace(total_bytes=None, usable_bytes=None, bytes=0)
+
+
+def _sizes(log_dir: LogDirSeen) -> tuple[int | None, ...]:
+    return log_dir.total_bytes, log_dir.usable_bytes, log_dir.bytes
+
+
+def _grew(was: int | None, size: int | None) -> bool:
+    if was is None or size is None:
+        return was != size
+    return size != was and abs(size - was) >= _SMALL * was

@@ -44,7 +44,7 @@ def contents(
 
     Args:
         cluster: its name, which determines the shards' numbers.
-        brokers: those that are reachable, each once.
+        brokers: those that are reachable.
         topic_ids: of all topics that have one.
         now_ms: when the brokers' answers were combined; identifies the comparison.
     """

@@ -29,7 +29,7 @@ _log: Final = logging.getLogger(__name__)
 Append: TypeAlias = Callable[[Sequence[Observation]], object]
 
 
-class Ended(NamedTuple):
+class SnapshotEnd(NamedTuple):
     """The end of a snapshot.
 
     Attributes:
@@ -52,10 +52,7 @@ class Snapshots:
     def __init__(self, config: LogDirsConfig, append: Append, clock: Callable[[], int]) -> None:
         """Start without answers; without `config.cluster` no snapshot is ever made.
 
-        Args:
-            config: For the intervals and the cluster's name.
-            append: Stores a snapshot's facts, all or none; called by the thread that makes it.
-            clock: The wall clock, ms since the epoch.
+        `append` stores a snapshot's facts, all or none, in the thread that makes it.
         """
         self._config = config
         self._append = append
@@ -73,9 +70,8 @@ class Snapshots:
         return {*self._ready, *(self._making or ())}
 
     def answered(self, broker: int, compared: Compared, now_s: float) -> None:
-        """Record a broker's answer."""
-        lying = {path: compared.known.log_dirs[path].replicas for path in compared.good}
-        self._answers[broker] = _Answer(now_s, BrokerContent(broker, lying, compared.whole))
+        log_dirs = {path: compared.known.log_dirs[path].replicas for path in compared.good}
+        self._answers[broker] = _Answer(now_s, BrokerContent(broker, log_dirs, compared.whole))
         self._is_news = True
 
     def unanswered(self, broker: int) -> None:
@@ -95,7 +91,7 @@ class Snapshots:
 
     def take(
         self, now_s: float, view: ClusterView | None, *, all_polled: bool
-    ) -> Callable[[], Ended] | None:
+    ) -> Callable[[], SnapshotEnd] | None:
         """Return a function that makes a snapshot, for any thread; None: none is due.
 
         Args:
@@ -113,27 +109,29 @@ class Snapshots:
         cluster, now_ms = self._config.cluster, self._clock()
         tickets = tuple(self._ready)
         if view is None or not readable:
-            return self._begun(tickets, lambda: Ended(tickets, None)) if tickets else None
+            return self._begun(tickets, lambda: SnapshotEnd(tickets, None)) if tickets else None
         self._is_news, self._due_s = False, now_s + self._config.content_interval_s
 
-        def make() -> Ended:
+        def make() -> SnapshotEnd:
             try:
                 ids = ((key, each.topic_id) for key, each in view.partitions.items())
                 with without_garbage_collection():
                     self._append(contents(cluster, fresh, topic_ids_of(ids), now_ms))
             except Exception as error:  # noqa: BLE001 any error; the next one is due anyway
-                _log.warning("a snapshot of the disks cannot be kept: %s", error)
-                return Ended(tickets, f"a snapshot of the disks cannot be kept: {error}")
-            return Ended(tickets, None)
+                _log.warning("a snapshot of the disks cannot be stored: %s", error)
+                return SnapshotEnd(tickets, f"a snapshot of the disks cannot be stored: {error}")
+            return SnapshotEnd(tickets, None)
 
         return self._begun(tickets, make)
 
-    def end(self, ended: Ended) -> tuple[int, ...]:
+    def end(self, ended: SnapshotEnd) -> tuple[int, ...]:
         """Record the end of a snapshot; return the requests that it answers."""
         self._making = None
         self._asked -= set(ended.tickets)
         return () if ended.failure is not None else ended.tickets
 
-    def _begun(self, tickets: tuple[int, ...], make: Callable[[], Ended]) -> Callable[[], Ended]:
+    def _begun(
+        self, tickets: tuple[int, ...], make: Callable[[], SnapshotEnd]
+    ) -> Callable[[], SnapshotEnd]:
         self._making, self._ready = tickets, []
         return make

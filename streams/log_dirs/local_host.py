@@ -15,7 +15,7 @@ from typing import Final
 
 import psutil
 
-from streams.log_dirs.remembered import Look
+from streams.log_dirs.remembered import LocalDir
 
 META: Final = "meta.properties"
 _LOOK_S_MAX: Final = 2.0
@@ -46,23 +46,23 @@ def properties(text: str) -> Mapping[str, str]:
     return found
 
 
-def look_at(path: Path, broker: int, cluster_id: str) -> Look:
+def read_local(path: Path, broker: int, cluster_id: str) -> LocalDir:
     """Return whether the path is this broker's log directory, and its directory id. Blocks."""
     try:
         with os.scandir(path) as entries:
             next(entries, None)
         found = properties((path / META).read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        return Look(ours=False, trouble=f"{path}: {error}")
+        return LocalDir(is_own=False, trouble=f"{path}: {error}")
     named = found.get("broker.id", found.get("node.id"))
     if named != str(broker) or found.get("cluster.id") != cluster_id:
         whose = f"broker {named} of cluster {found.get('cluster.id')}"
-        return Look(ours=False, trouble=f"{path}: {META} is of {whose}")
+        return LocalDir(is_own=False, trouble=f"{path}: {META} is of {whose}")
     trouble = f"{path}: {META} {_DRAFT}" if "directory.ids" in found else None
-    return Look(ours=True, directory_id=found.get("directory.id"), trouble=trouble)
+    return LocalDir(is_own=True, directory_id=found.get("directory.id"), trouble=trouble)
 
 
-class Looker:
+class LocalReader:
     """Reads paths, each with a time-out: a dead disk may block its reader for ever."""
 
     def __init__(self, timeout_s: float = _LOOK_S_MAX) -> None:
@@ -70,17 +70,17 @@ class Looker:
         self._held: dict[tuple[str, int], threading.Thread] = {}
         self._lock = threading.Lock()
 
-    def look(self, path: str, broker: int, cluster_id: str) -> Look:
+    def read(self, path: str, broker: int, cluster_id: str) -> LocalDir:
         """Read the path, unless its disk still blocks the last read of it."""
         key = (path, broker)
         with self._lock:
             held = self._held.get(key)
             if held is not None and held.is_alive():
                 return self._hangs(path)
-            found: list[Look] = []
+            found: list[LocalDir] = []
             thread = threading.Thread(
-                target=lambda: found.append(look_at(Path(path), broker, cluster_id)),
-                name=f"look at {path}",
+                target=lambda: found.append(read_local(Path(path), broker, cluster_id)),
+                name=f"read {path}",
                 daemon=True,
             )
             self._held[key] = thread
@@ -88,5 +88,7 @@ class Looker:
         thread.join(self._timeout_s)
         return found[0] if found else self._hangs(path)
 
-    def _hangs(self, path: str) -> Look:
-        return Look(ours=False, trouble=f"{path}: reading it takes over {self._timeout_s:g} s")
+    def _hangs(self, path: str) -> LocalDir:
+        return LocalDir(
+            is_own=False, trouble=f"{path}: reading it takes over {self._timeout_s:g} s"
+        )

@@ -26,7 +26,9 @@ class Ends(NamedTuple):
     changed: Mapping[TopicPartition, KnownPartition]
 
 
-def told(view: ClusterView, offsets: Iterable[PartitionOffset], broker: int) -> list[PartitionEnd]:
+def leader_ends(
+    view: ClusterView, offsets: Iterable[PartitionOffset], broker: int
+) -> list[PartitionEnd]:
     """Join a leader's latest offsets with the topic ids; skip those with an error or without an id.
 
     NOT_LEADER_OR_FOLLOWER, LEADER_NOT_AVAILABLE and OFFSET_NOT_AVAILABLE are such errors: a new
@@ -68,7 +70,7 @@ def confirmed(
     ids = {(each.topic, each.partition): each.topic_id for each in before}
     begin = {(each.topic, each.partition): each.offset for each in starts if not each.error}
     found = []
-    for each in told(after, ends, broker):
+    for each in leader_ends(after, ends, broker):
         key = (each.topic, each.partition)
         if ids.get(key) == each.topic_id and key in begin:
             found.append(each._replace(start=begin[key]))

@@ -10,25 +10,54 @@ time, which changes nothing: each describes a state, not an action. (Appending f
 before facts that the journal has stored. FULL costs two fsyncs a poll.
 """
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
-from migration.observed.facts import Observation
-from streams.kafka.broker_values import BrokerAddress, TopicPartition
+from migration.observed.facts import Observation, ReplicasCutOff
+from streams.kafka.broker_values import BrokerAddress, ReplicaPlace, TopicPartition
 from streams.kafka.errors import WrongCluster
-from streams.log_dirs import rows
 from streams.log_dirs.errors import MemoryUnusable
-from streams.log_dirs.remembered import NOTHING, KnownBroker, KnownPartition
+from streams.log_dirs.remembered import NOTHING, CutOffDir, KnownBroker, KnownDir, KnownPartition
 from streams.state.fact_codec import pack, unpack
-from streams.state.sqlite import connect, errors_as, transaction
+from streams.state.sqlite import Connection, connect, errors_as, transaction
 
 _FORGET_MS: Final = 30 * 24 * 3_600_000
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS brokers (
+    id INTEGER PRIMARY KEY, host TEXT NOT NULL, port INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS log_dirs (
+    broker INTEGER NOT NULL, path TEXT NOT NULL, error INTEGER NOT NULL, total_bytes INTEGER,
+    usable_bytes INTEGER, seen_ms INTEGER NOT NULL, directory_id TEXT, local INTEGER NOT NULL,
+    PRIMARY KEY (broker, path)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS replicas (
+    broker INTEGER NOT NULL, path TEXT NOT NULL, topic TEXT NOT NULL, partition INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, lag INTEGER NOT NULL, future INTEGER NOT NULL,
+    PRIMARY KEY (broker, path, topic, partition, future)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS cut_off (
+    broker INTEGER NOT NULL, path TEXT NOT NULL, unreadable INTEGER NOT NULL, `told` BLOB NOT NULL,
+    PRIMARY KEY (broker, path)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS partitions (
+    topic TEXT NOT NULL, partition INTEGER NOT NULL, replicas INTEGER NOT NULL, topic_id TEXT,
+    end_offset INTEGER, seen_ms INTEGER NOT NULL, leader INTEGER NOT NULL,
+    leader_epoch INTEGER NOT NULL, PRIMARY KEY (topic, partition)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS outbox (sequence INTEGER PRIMARY KEY, fact BLOB NOT NULL) STRICT;
+"""
 
 
 class Memory:
-    """The stored state of one cluster's disks. Not thread-safe, except for `partition`."""
+    """The stored state of one cluster's disks. Not thread-safe, except for `partition`.
+
+    Every method that stores something raises MemoryUnusable if the file cannot be written.
+    """
 
     def __init__(self, path: Path) -> None:
         """Open the file; create it if it does not exist.
@@ -40,12 +69,12 @@ class Memory:
         failed = f"{path} cannot be opened as the disks' memory"
         with errors_as(MemoryUnusable, failed, OSError, KeyError, ValueError):
             self._db = connect(path)
-            self._db.executescript(rows.SCHEMA)
-            self._brokers = rows.read_brokers(self._db)
-            self._addresses = rows.read_addresses(self._db)
-            self._partitions = rows.read_partitions(self._db)
-            self._cluster_id = rows.read_cluster_id(self._db)
-            self._outbox: list[Observation] = [unpack(each) for each in rows.read_outbox(self._db)]
+            self._db.executescript(_SCHEMA)
+            self._brokers = _read_brokers(self._db)
+            self._addresses = _read_addresses(self._db)
+            self._partitions = _read_partitions(self._db)
+            self._cluster_id = _read_cluster_id(self._db)
+            self._outbox: list[Observation] = [unpack(each) for each in _read_outbox(self._db)]
 
     @property
     def cluster_id(self) -> str | None:
@@ -58,16 +87,13 @@ class Memory:
         return self._addresses
 
     def broker(self, id_: int) -> KnownBroker:
-        """Return the stored state of a broker's disks."""
         return self._brokers.get(id_, NOTHING)
 
     def partition(self, key: TopicPartition) -> KnownPartition | None:
-        """Return the stored state of a partition; None: there is none."""
         return self._partitions.get(key)
 
     @property
     def partitions(self) -> Mapping[TopicPartition, KnownPartition]:
-        """The stored state of all partitions."""
         return self._partitions
 
     def claim(self, cluster_id: str) -> None:
@@ -75,7 +101,6 @@ class Memory:
 
         Raises:
             WrongCluster: it belongs to another cluster.
-            MemoryUnusable: it cannot be written.
         """
         if self._cluster_id is None:
             with self._transaction():
@@ -87,16 +112,12 @@ class Memory:
             )
 
     def keep_addresses(self, found: Mapping[int, BrokerAddress]) -> None:
-        """Store the brokers' addresses.
-
-        Raises:
-            MemoryUnusable: it cannot be written.
-        """
+        """Store the brokers' addresses."""
         fresh = {id_: each for id_, each in found.items() if self._addresses.get(id_) != each}
         if not fresh:
             return
         with self._transaction():
-            rows.write_addresses(self._db, fresh.values())
+            _write_addresses(self._db, fresh.values())
         self._addresses = {**self._addresses, **fresh}
 
     def commit(
@@ -112,9 +133,9 @@ class Memory:
         """
         with self._transaction():
             for id_, known in brokers.items():
-                rows.write_broker(self._db, id_, self.broker(id_), known)
-            rows.write_partitions(self._db, partitions)
-            rows.write_outbox(self._db, [pack(each) for each in facts])
+                _write_broker(self._db, id_, self.broker(id_), known)
+            _write_partitions(self._db, partitions)
+            _write_outbox(self._db, [pack(each) for each in facts])
         self._brokers.update(brokers)
         self._partitions.update(partitions)
         self._outbox += facts
@@ -133,11 +154,7 @@ class Memory:
         self._outbox = []
 
     def prune(self, listed: Container[TopicPartition], now_ms: int) -> None:
-        """Drop the partitions that are no longer listed and whose end is 30 days old.
-
-        Raises:
-            MemoryUnusable: it cannot be written.
-        """
+        """Drop the partitions that are no longer listed and whose end is 30 days old."""
         old = [
             key
             for key, each in self._partitions.items()
@@ -146,15 +163,114 @@ class Memory:
         if not old:
             return
         with self._transaction():
-            rows.delete_partitions(self._db, old)
+            _delete_partitions(self._db, old)
         for key in old:
             del self._partitions[key]
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with errors_as(MemoryUnusable, f"{self.path} cannot be written"), transaction(self._db):
             yield
+
+
+def _read_cluster_id(db: Connection) -> str | None:
+    row = db.execute("SELECT value FROM meta WHERE key = 'cluster_id'").fetchone()
+    return None if row is None else row[0]
+
+
+def _read_addresses(db: Connection) -> dict[int, BrokerAddress]:
+    return {row[0]: BrokerAddress(*row) for row in db.execute("SELECT id, host, port FROM brokers")}
+
+
+def _read_partitions(db: Connection) -> dict[TopicPartition, KnownPartition]:
+    found = db.execute("SELECT * FROM partitions")
+    return {(row[0], row[1]): KnownPartition(*row[2:]) for row in found}
+
+
+def _read_outbox(db: Connection) -> list[bytes]:
+    """Return the facts that are not yet appended, in order."""
+    return [row[0] for row in db.execute("SELECT fact FROM outbox ORDER BY sequence")]
+
+
+def _read_brokers(db: Connection) -> dict[int, KnownBroker]:
+    """Return the state of every broker's disks."""
+    replicas: defaultdict[tuple[int, str], list[ReplicaPlace]] = defaultdict(list)
+    for broker, path, *fields, future in db.execute("SELECT * FROM replicas"):
+        replicas[broker, path].append(ReplicaPlace._make((*fields, bool(future))))
+    log_dirs: defaultdict[int, dict[str, KnownDir]] = defaultdict(dict)
+    for broker, path, *fields, local in db.execute("SELECT * FROM log_dirs"):
+        log_dirs[broker][path] = KnownDir._make(
+            (*fields, bool(local), tuple(replicas[broker, path]))
+        )
+    cut_off: defaultdict[int, dict[str, CutOffDir]] = defaultdict(dict)
+    for broker, path, unreadable, fact in db.execute("SELECT * FROM cut_off"):
+        cut_off[broker][path] = CutOffDir(cast(ReplicasCutOff, unpack(fact)), bool(unreadable))
+    return {
+        id_: KnownBroker(log_dirs.get(id_, {}), cut_off.get(id_, {}))
+        for id_ in log_dirs.keys() | cut_off.keys()
+    }
+
+
+def _write_addresses(db: Connection, addresses: Iterable[BrokerAddress]) -> None:
+    db.executemany("INSERT OR REPLACE INTO brokers VALUES (?, ?, ?)", addresses)
+
+
+def _write_partitions(db: Connection, changed: Mapping[TopicPartition, KnownPartition]) -> None:
+    db.executemany(
+        "INSERT OR REPLACE INTO partitions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(*key, *known) for key, known in changed.items()],
+    )
+
+
+def _delete_partitions(db: Connection, gone: Iterable[TopicPartition]) -> None:
+    db.executemany("DELETE FROM partitions WHERE topic = ? AND partition = ?", gone)
+
+
+def _write_outbox(db: Connection, facts: Sequence[bytes]) -> None:
+    db.executemany("INSERT INTO outbox (fact) VALUES (?)", [(each,) for each in facts])
+
+
+def _write_broker(db: Connection, broker: int, before: KnownBroker, now: KnownBroker) -> None:
+    """Store the state of a broker's disks; `before` is the stored one."""
+    for path in before.log_dirs.keys() | now.log_dirs.keys():
+        was, is_ = before.log_dirs.get(path), now.log_dirs.get(path)
+        if was != is_:
+            _write_replicas(db, (broker, path), was.replicas if was else (), is_)
+            _write_log_dir(db, (broker, path), is_)
+    for path in before.cut_off.keys() | now.cut_off.keys():
+        cut = now.cut_off.get(path)
+        if cut is None:
+            db.execute("DELETE FROM cut_off WHERE broker = ? AND path = ?", (broker, path))
+        elif cut != before.cut_off.get(path):
+            row = (broker, path, cut.unreadable, pack(cut.fact))
+            db.execute("INSERT OR REPLACE INTO cut_off VALUES (?, ?, ?, ?)", row)
+
+
+def _write_log_dir(db: Connection, key: tuple[int, str], now: KnownDir | None) -> None:
+    if now is None:
+        db.execute("DELETE FROM log_dirs WHERE broker = ? AND path = ?", key)
+    else:
+        row = (*key, *now[:-1])
+        db.execute("INSERT OR REPLACE INTO log_dirs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def _write_replicas(
+    db: Connection,
+    key: tuple[int, str],
+    before: Collection[ReplicaPlace],
+    now: KnownDir | None,
+) -> None:
+    was, is_ = set(before), set(now.replicas if now else ())
+    db.executemany(
+        "DELETE FROM replicas WHERE broker = ? AND path = ? AND topic = ? AND partition = ?"
+        " AND future = ?",
+        [(*key, each.topic, each.partition, each.future) for each in was - is_],
+    )
+    db.executemany(
+        # A broker may name a replica twice: one row of it is stored.
+        "INSERT OR REPLACE INTO replicas VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [(*key, *each) for each in is_ - was],
+    )

@@ -20,7 +20,7 @@ def places_of(cluster_home: Path, broker: int) -> Maybe[Mapping[TopicPartition, 
     """
     path = cluster_home / MEMORY_FILE
     if not path.is_file():
-        return Unknown("nobody looked at the brokers' disks yet")
+        return Unknown("no broker's disks were polled yet")
     try:
         with (
             errors_as(MemoryUnusable, f"{path} cannot be read"),

@@ -1,6 +1,6 @@
 """One poll of one broker, including the state of its paths on this host. Runs in a worker's thread.
 
-Input: a `Question`. Output: a `Reply`; nothing is raised, a failure is part of the reply.
+Input: a `PollTask`. Output: a `PollResult`; nothing is raised, a failure is part of the reply.
 """
 
 import logging
@@ -20,15 +20,15 @@ from streams.kafka.broker_values import (
 from streams.kafka.errors import ConnectionFailed, WrongCluster
 from streams.kafka.node import Node
 from streams.log_dirs import log_ends as ends
-from streams.log_dirs.local_host import Looker, is_own_host
-from streams.log_dirs.remembered import KnownPartition, Look
+from streams.log_dirs.local_host import LocalReader, is_own_host
+from streams.log_dirs.remembered import KnownPartition, LocalDir
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
 
 _log: Final = logging.getLogger(__name__)
 
-NO_ADDRESS: Final = "it was never listed in METADATA, so where it listens is not known"
+NO_ADDRESS: Final = "METADATA never listed it, so its address is unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +71,12 @@ class LogDirsConfig:
             ValueError: no broker is named, or an interval or bound is not positive.
         """
         if not self.brokers:
-            raise ValueError("no broker is named: there is nobody to ask first")
+            raise ValueError("no broker is named")
         if min(self.interval_s, self.eager_s, self.content_interval_s, self.parallel) <= 0:
             raise ValueError("interval_s, eager_s, content_interval_s and parallel are positive")
 
 
-class Question(NamedTuple):
+class PollTask(NamedTuple):
     """The input of one poll.
 
     Attributes:
@@ -95,37 +95,37 @@ class Question(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class Reply:
+class PollResult:
     """The result of one poll.
 
     Attributes:
         view: the broker's own view, when it was requested.
         log_dirs: its answer; None when there was none.
         ends: the ends of the partitions that it leads; suspects only when they were confirmed.
-        looks: the local state of its paths, when this is its host.
+        local_dirs: the local state of its paths, when this is its host.
         unlisted: topics on its disks that the view does not list.
         failure: why some of the above is missing.
     """
 
-    question: Question
+    task: PollTask
     view: ClusterView | None = None
     log_dirs: tuple[LogDirAnswer, ...] | None = None
     ends: tuple[PartitionEnd, ...] = ()
-    looks: Mapping[str, Look] = field(default_factory=dict)
+    local_dirs: Mapping[str, LocalDir] = field(default_factory=dict)
     unlisted: tuple[str, ...] = ()
     failure: LiveError | None = None
 
     def listed(self) -> frozenset[TopicPartition] | None:
         """Return the partitions that the broker hosts by its view, when a directory is offline."""
-        view = self.view if self.view and self.view.brokers else self.question.view
+        view = self.view if self.view and self.view.brokers else self.task.view
         offline = any(each.error == KAFKA_STORAGE_ERROR for each in self.log_dirs or ())
         if view is None or not offline:
             return None
-        hosted = view.hosted_by(self.question.broker)
+        hosted = view.hosted_by(self.task.broker)
         return frozenset((each.topic, each.partition) for each in hosted)
 
 
-class Asker:
+class BrokerPolls:
     """Polls brokers; each call of `ask` has a connection of its own. Thread-safe."""
 
     def __init__(
@@ -134,19 +134,19 @@ class Asker:
         """Prepare; `known` returns a partition's stored state."""
         self._config = config
         self._known = known
-        self._looker = Looker()
+        self._local_reader = LocalReader()
 
-    def ask(self, question: Question) -> Reply:
+    def ask(self, task: PollTask) -> PollResult:
         """Request everything from a broker, within the time-outs."""
-        reply = Reply(question=question)
+        reply = PollResult(task=task)
         try:
             try:
-                self._ask(question, reply)
+                self._ask(task, reply)
             except LiveError as error:
                 reply.failure = error
-            reply.looks = self._look(question, reply)
+            reply.local_dirs = self._look(task, reply)
         except Exception as error:  # noqa: BLE001 without a reply it would never be asked again
-            _log.exception("broker %d was asked in vain", question.broker)
+            _log.exception("polling broker %d failed", task.broker)
             reply.failure = ConnectionFailed(f"an unexpected error: {error!r}")
         return reply
 
@@ -165,7 +165,7 @@ class Asker:
                 failure = error
                 continue
             except Exception as error:  # noqa: BLE001 the next broker may answer
-                _log.exception("%s was asked in vain", endpoint)
+                _log.exception("polling %s failed", endpoint)
                 failure = ConnectionFailed(f"{endpoint}: an unexpected error: {error!r}")
                 continue
             if view.brokers and view.cluster_id:
@@ -173,23 +173,23 @@ class Asker:
             failure = ConnectionFailed(f"{endpoint} does not know its cluster yet")
         raise failure or ConnectionFailed("no broker is named")
 
-    def _ask(self, question: Question, reply: Reply) -> None:
-        if question.address is None:
+    def _ask(self, task: PollTask, reply: PollResult) -> None:
+        if task.address is None:
             raise ConnectionFailed(NO_ADDRESS)
-        _, host, port = question.address
+        _, host, port = task.address
         with self._connect(Endpoint(host, port)) as broker:
-            view = question.view
+            view = task.view
             if view is None:
                 view = broker.metadata()
-                _check(view, question)
+                _check(view, task)
                 reply.view = view
             reply.log_dirs = broker.log_dirs()
             if view.brokers:
                 reply.unlisted = _unlisted(reply.log_dirs, view)
-            reply.ends = self._ends(broker, question.broker, view)
+            reply.ends = self._ends(broker, task.broker, view)
 
     def _ends(self, broker: Node, id_: int, view: ClusterView) -> tuple[PartitionEnd, ...]:
-        found = ends.told(view, broker.offsets(view.led_by(id_), LATEST), id_)
+        found = ends.leader_ends(view, broker.offsets(view.led_by(id_), LATEST), id_)
         known = self._known
         suspects = [e for e in found if ends.is_suspect(known((e.topic, e.partition)), e)]
         if not suspects:
@@ -208,14 +208,14 @@ class Asker:
             reply_timeout_ms=self._config.reply_timeout_ms,
         )
 
-    def _look(self, question: Question, reply: Reply) -> dict[str, Look]:
+    def _look(self, task: PollTask, reply: PollResult) -> dict[str, LocalDir]:
         """Read the paths, once the cluster id that they must have is known."""
         told = reply.view.cluster_id if reply.view else None
-        cluster_id = told or question.cluster_id
-        if question.address is None or cluster_id is None or not is_own_host(question.address.host):
+        cluster_id = told or task.cluster_id
+        if task.address is None or cluster_id is None or not is_own_host(task.address.host):
             return {}
-        paths = _paths(question.paths, reply.log_dirs or ())
-        return {each: self._looker.look(each, question.broker, cluster_id) for each in paths}
+        paths = _paths(task.paths, reply.log_dirs or ())
+        return {each: self._local_reader.read(each, task.broker, cluster_id) for each in paths}
 
 
 def _paths(known: Iterable[str], answer: Iterable[LogDirAnswer]) -> list[str]:
@@ -223,13 +223,12 @@ def _paths(known: Iterable[str], answer: Iterable[LogDirAnswer]) -> list[str]:
 
 
 def _unlisted(answer: Iterable[LogDirAnswer], view: ClusterView) -> tuple[str, ...]:
-    lying = {each.topic for log_dir in answer for each in log_dir.replicas}
-    return tuple(sorted(lying - {topic for topic, _ in view.partitions}))
+    present = {each.topic for log_dir in answer for each in log_dir.replicas}
+    return tuple(sorted(present - {topic for topic, _ in view.partitions}))
 
 
-def _check(view: ClusterView, question: Question) -> None:
-    if question.cluster_id and view.cluster_id and view.cluster_id != question.cluster_id:
+def _check(view: ClusterView, task: PollTask) -> None:
+    if task.cluster_id and view.cluster_id and view.cluster_id != task.cluster_id:
         raise WrongCluster(
-            f"broker {question.broker} is of cluster {view.cluster_id},"
-            f" {question.cluster_id} is followed"
+            f"broker {task.broker} is of cluster {view.cluster_id}, {task.cluster_id} is followed"
         )

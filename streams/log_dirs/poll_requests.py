@@ -47,7 +47,10 @@ class PollRequest(NamedTuple):
 
 
 class PollRequests:
-    """The table of requests. Thread-safe; every process opens its own connection."""
+    """The table of requests. Thread-safe; every process opens its own connection.
+
+    Every method raises RequestsUnusable if the file cannot be read or written.
+    """
 
     def __init__(
         self, path: Path, clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
@@ -65,23 +68,16 @@ class PollRequests:
             self._db.executescript(_SCHEMA)
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     def __enter__(self) -> "PollRequests":
-        """Return itself; the end of the context closes the file."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the file."""
         self.close()
 
     def ask(self, broker: int | None, why: str) -> int:
-        """Request a poll of one broker, or of all; return the request's id.
-
-        Raises:
-            RequestsUnusable: the file cannot be written.
-        """
+        """Request a poll of one broker, or of all; return the request's id."""
         row = (broker, why, self._clock())
         with self._use() as db:
             added = db.execute(
@@ -92,21 +88,13 @@ class PollRequests:
         return added
 
     def is_answered(self, id_: int) -> bool:
-        """Return whether the request was answered; False for a request that does not exist.
-
-        Raises:
-            RequestsUnusable: the file cannot be read.
-        """
+        """Return whether the request was answered; False for a request that does not exist."""
         with self._use() as db:
             row = db.execute("SELECT answered_ms FROM requests WHERE id = ?", (id_,)).fetchone()
         return row is not None and row[0] is not None
 
     def wait_answered(self, id_: int, timeout_s: float) -> bool:
-        """Wait until the request is answered; False: the time-out expired.
-
-        Raises:
-            RequestsUnusable: the file cannot be read.
-        """
+        """Wait until the request is answered; False: the time-out expired."""
         deadline_s = time.monotonic() + timeout_s
         while not self.is_answered(id_):
             left_s = deadline_s - time.monotonic()
@@ -116,11 +104,7 @@ class PollRequests:
         return True
 
     def pending(self) -> tuple[PollRequest, ...]:
-        """Return the requests without an answer, oldest first.
-
-        Raises:
-            RequestsUnusable: the file cannot be read.
-        """
+        """Return the requests without an answer, oldest first."""
         with self._use() as db:
             found = db.execute(
                 "SELECT id, broker, why, asked_ms FROM requests WHERE answered_ms IS NULL"
@@ -129,11 +113,7 @@ class PollRequests:
         return tuple(PollRequest(*row) for row in found)
 
     def answer(self, ids: Collection[int], now_ms: int) -> None:
-        """Mark requests as answered, and drop those that were answered over an hour ago.
-
-        Raises:
-            RequestsUnusable: the file cannot be written.
-        """
+        """Mark requests as answered, and drop those that were answered over an hour ago."""
         with self._use() as db:
             db.executemany(
                 "UPDATE requests SET answered_ms = ? WHERE id = ? AND answered_ms IS NULL",

@@ -18,26 +18,25 @@ from migration.observed.source_status import SourceStatus
 from streams.kafka.broker_values import ClusterView
 from streams.kafka.errors import WrongCluster
 from streams.log_dirs import compare, log_ends
-from streams.log_dirs.content_snapshots import Ended, Snapshots
-from streams.log_dirs.deduplicate import Disks, is_news
+from streams.log_dirs.content_snapshots import SnapshotEnd, Snapshots
 from streams.log_dirs.errors import RequestsUnusable
 from streams.log_dirs.memory import Memory
-from streams.log_dirs.poll import Asker, LogDirsConfig, Question, Reply
+from streams.log_dirs.poll import BrokerPolls, LogDirsConfig, PollResult, PollTask
 from streams.log_dirs.poll_requests import PollRequests
-from streams.log_dirs.schedule import Turns
-from streams.log_dirs.status import Standing
+from streams.log_dirs.schedule import Schedule
+from streams.log_dirs.status import PollStatus
 from streams.log_dirs.views import Views
-from streams.log_dirs.workers import Workers
 from streams.net.errors import LiveError
 from streams.process.background import Running
 
 _LOOK_S: Final = 0.2
 """Time between two reads of the requests of other processes."""
 _STOP_S: Final = 10.0
+_WORKERS_STOP_S: Final = 3.0
 
 _log: Final = logging.getLogger(__name__)
 
-_Item: TypeAlias = Reply | ClusterView | Ended | LiveError | None
+_Item: TypeAlias = PollResult | ClusterView | SnapshotEnd | LiveError | None
 """An item that another thread puts into the inbox; None only wakes the poller."""
 
 
@@ -66,23 +65,22 @@ class LogDirsPoller(Running):
         self._memory = memory
         self._append = append
         self._clock = clock
-        self._asker = Asker(config, memory.partition)
-        self._turns = Turns(config.interval_s, config.eager_s, config.eager_for_s)
+        self._polls = BrokerPolls(config, memory.partition)
+        self._turns = Schedule(config.interval_s, config.eager_s, config.eager_for_s)
         self._requests = PollRequests(memory.path.with_name("requests.db"), clock)
-        self._standing = Standing(memory.cluster_id or config.cluster_id)
+        self._poll_status = PollStatus(memory.cluster_id or config.cluster_id)
         self._inbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._snapshots = Snapshots(config, append, clock)
         self._views = Views(memory, config.cluster_id)
         self._discovering = False
         self._discovered = False
         self._discovered_s = float("-inf")
-        self._last: dict[int, Disks] = {}
+        self._last: dict[int, compare.Disks] = {}
         self._stopping = threading.Event()
-        self._workers = Workers()
+        self._workers: set[threading.Thread] = set()
         self._thread: threading.Thread | None = None
 
     def start(self) -> Self:
-        """Start the thread; a second call does nothing."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="log-dirs", daemon=True)
             self._thread.start()
@@ -94,7 +92,10 @@ class LogDirsPoller(Running):
         self._inbox.put(None)
         if self._thread is not None:
             self._thread.join(_STOP_S)
-        self._workers.join()
+        # A broker that hangs is not waited for.
+        deadline_s = time.monotonic() + _WORKERS_STOP_S
+        for thread in self._workers:
+            thread.join(max(0.0, deadline_s - time.monotonic()))
         self._requests.close()
 
     def request(self, broker: int | None, why: str) -> int:
@@ -120,7 +121,7 @@ class LogDirsPoller(Running):
 
     def status(self) -> SourceStatus:
         """Return the current status. Thread-safe."""
-        return self._standing.status(self._clock())
+        return self._poll_status.status(self._clock())
 
     # The thread
 
@@ -129,7 +130,7 @@ class LogDirsPoller(Running):
             while not self._stopping.is_set():
                 self._round()
         except BaseException as error:
-            self._standing.refused(f"the poller of the disks ended: {error!r}")
+            self._poll_status.refused(f"the poller of the disks ended: {error!r}")
             _log.exception("the poller of the disks of %s ended", self._config.brokers)
             raise
 
@@ -154,29 +155,29 @@ class LogDirsPoller(Running):
 
     def _handle(self, item: _Item) -> None:
         try:
-            if isinstance(item, Reply):
+            if isinstance(item, PollResult):
                 self._replied(item)
-            elif isinstance(item, Ended):
+            elif isinstance(item, SnapshotEnd):
                 if item.failure is not None:
-                    self._standing.refused(item.failure)
+                    self._poll_status.refused(item.failure)
                 self._requests.answer(self._snapshots.end(item), self._clock())
             elif item is not None:
                 self._discovering, self._discovered = False, True
                 if isinstance(item, ClusterView):
                     self._take_view(item, None)
                 else:
-                    self._standing.undiscovered(item)
+                    self._poll_status.undiscovered(item)
         except LiveError as error:
             _log.warning("%s", error)
-            self._standing.refused(str(error))
+            self._poll_status.refused(str(error))
 
     def _deliver(self) -> bool:
         """Append the pending facts; False: that failed, and no broker is polled."""
         try:
             self._memory.deliver(self._append)
         except Exception as error:  # noqa: BLE001 any error of the sink; it is retried and reported
-            _log.warning("what was seen of the disks cannot be kept: %s", error)
-            self._standing.refused(f"what was seen of the disks cannot be kept: {error}")
+            _log.warning("the state of the disks cannot be stored: %s", error)
+            self._poll_status.refused(f"the state of the disks cannot be stored: {error}")
             return False
         return True
 
@@ -191,11 +192,17 @@ class LogDirsPoller(Running):
 
         def discover() -> None:
             try:
-                self._inbox.put(self._asker.discover())
+                self._inbox.put(self._polls.discover())
             except LiveError as error:
                 self._inbox.put(error)
 
-        self._workers.start(discover, "discover")
+        self._start_worker(discover, "discover")
+
+    def _start_worker(self, work: Callable[[], None], name: str) -> None:
+        self._workers = {each for each in self._workers if each.is_alive()}
+        thread = threading.Thread(target=work, name=f"log-dirs: {name}", daemon=True)
+        self._workers.add(thread)
+        thread.start()
 
     def _take_requests(self, now_s: float) -> None:
         if not self._turns.brokers:
@@ -207,19 +214,19 @@ class LogDirsPoller(Running):
                     self._snapshots.ask(each)
                     brokers = set(self._turns.brokers)
                     if each.broker is not None:
-                        brokers &= self._views.concerned(each.broker)
+                        brokers &= self._views.with_leaders(each.broker)
                     self._views.expire()
                     self._turns.request(each.id, brokers, now_s, about=each.broker)
             self._answer(self._turns.take_answered())
         except RequestsUnusable as error:
             _log.warning("%s", error)
-            self._standing.refused(str(error))
+            self._poll_status.refused(str(error))
 
     def _ask(self, broker: int, now_s: float) -> None:
         own = self._turns.is_eager(broker, now_s) or self._views.latest is None
         if not own:
             own = self._views.begin(broker, now_s, self._config.interval_s)
-        question = Question(
+        task = PollTask(
             broker=broker,
             address=self._memory.addresses.get(broker),
             view=None if own else self._views.latest,
@@ -227,22 +234,22 @@ class LogDirsPoller(Running):
             paths=tuple(self._memory.broker(broker).log_dirs),
         )
         self._turns.begin(broker)
-        self._workers.start(lambda: self._inbox.put(self._asker.ask(question)), f"ask {broker}")
+        self._start_worker(lambda: self._inbox.put(self._polls.ask(task)), f"ask {broker}")
 
     def _take_snapshot(self, now_s: float) -> None:
         make = self._snapshots.take(now_s, self._views.latest, all_polled=self._turns.all_polled)
         if make is not None:
-            self._workers.start(lambda: self._inbox.put(make()), "content")
+            self._start_worker(lambda: self._inbox.put(make()), "content")
 
-    def _replied(self, reply: Reply) -> None:
-        broker = reply.question.broker
+    def _replied(self, reply: PollResult) -> None:
+        broker = reply.task.broker
         self._views.end(broker)
         delivered = False
         try:
             if reply.view is not None:
                 self._take_view(reply.view, broker)
             news = self._keep(reply)
-            self._standing.replied(reply, self._clock())
+            self._poll_status.replied(reply, self._clock())
             delivered = self._deliver()
             if delivered and news is not None:
                 self._last[broker] = news
@@ -254,24 +261,24 @@ class LogDirsPoller(Running):
         if delivered:  # else the requests remain pending
             self._answer(done)
 
-    def _keep(self, reply: Reply) -> Disks | None:
+    def _keep(self, reply: PollResult) -> compare.Disks | None:
         """Evaluate the reply and commit the result; return the disks if they changed."""
-        broker, now_ms = reply.question.broker, self._clock()
+        broker, now_ms = reply.task.broker, self._clock()
         known = self._memory.broker(broker)
-        around = compare.Around(
+        inputs = compare.Inputs(
             broker=broker,
             now_ms=now_ms,
-            looks=reply.looks,
+            local_dirs=reply.local_dirs,
             partitions=self._memory.partitions,
             hosted=self._views.hosted,
             listed=reply.listed(),
         )
         if reply.log_dirs is None:
-            compared = compare.unanswered(known, str(reply.failure), around)
+            compared = compare.unanswered(known, str(reply.failure), inputs)
         else:
-            compared = compare.answered(known, reply.log_dirs, around)
+            compared = compare.answered(known, reply.log_dirs, inputs)
         found = log_ends.compare_ends(self._memory.partition, reply.ends, now_ms)
-        news = compared.disks if is_news(self._last.get(broker), compared.disks) else None
+        news = compared.disks if compare.is_news(self._last.get(broker), compared.disks) else None
         facts = (*((news,) if news else ()), *compared.facts, *found.facts)
         self._memory.commit(facts, {broker: compared.known}, found.changed)
         if reply.log_dirs is None:
@@ -285,10 +292,10 @@ class LogDirsPoller(Running):
         try:
             is_taken = self._views.take(view, now_s)
         except WrongCluster:
-            self._standing.foreign(str(view.cluster_id))
+            self._poll_status.wrong_cluster(str(view.cluster_id))
             raise
         if is_taken:
-            self._standing.seen_cluster(view)
+            self._poll_status.seen_cluster(view)
             if broker is not None and self._turns.is_settled(broker, now_s):
                 self._views.note_hosted(view, self._clock())
 

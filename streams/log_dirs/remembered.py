@@ -7,16 +7,16 @@ from migration.observed.facts import ReplicasCutOff
 from streams.kafka.broker_values import ReplicaPlace
 
 
-class Look(NamedTuple):
+class LocalDir(NamedTuple):
     """The state of a path of this host that a broker uses as a log directory.
 
     Attributes:
-        ours: whether it can be listed and its `meta.properties` names that broker and cluster.
+        is_own: whether it can be listed and its `meta.properties` names that broker and cluster.
         directory_id: 22 characters; None when `meta.properties` has none, or could not be read.
-        trouble: why `ours` is False, or a problem although it is True; a sentence.
+        trouble: why `is_own` is False, or a problem although it is True; a sentence.
     """
 
-    ours: bool
+    is_own: bool
     directory_id: str | None = None
     trouble: str | None = None
 
@@ -43,16 +43,16 @@ class KnownDir(NamedTuple):
     replicas: tuple[ReplicaPlace, ...]
 
 
-class CutOff(NamedTuple):
+class CutOffDir(NamedTuple):
     """A directory whose replicas are cut off.
 
     Attributes:
-        told: the fact that reports it.
+        fact: reports it.
         unreadable: whether it was unreadable on this host since: only then does being readable show
             that it is back. A disk that can be read may still reject writes.
     """
 
-    told: ReplicasCutOff
+    fact: ReplicasCutOff
     unreadable: bool
 
 
@@ -60,7 +60,7 @@ class KnownBroker(NamedTuple):
     """The stored state of one broker's disks, by path."""
 
     log_dirs: Mapping[str, KnownDir]
-    cut_off: Mapping[str, CutOff]
+    cut_off: Mapping[str, CutOffDir]
 
 
 NOTHING = KnownBroker({}, {})

@@ -12,7 +12,7 @@ _DOWN_EAGER_S = 600.0
 
 
 @dataclass(slots=True)
-class Turn:
+class BrokerSchedule:
     """The schedule of one broker.
 
     Attributes:
@@ -38,20 +38,19 @@ class _Ticket:
     needs: set[int] = field(default_factory=set)
 
 
-class Turns:
+class Schedule:
     """The schedule of all brokers."""
 
     def __init__(self, interval_s: float, eager_s: float, eager_for_s: float) -> None:
         self._interval_s = interval_s
         self._eager_s = eager_s
         self._eager_for_s = eager_for_s
-        self._turns: dict[int, Turn] = {}
+        self._turns: dict[int, BrokerSchedule] = {}
         self._tickets: dict[int, _Ticket] = {}
         self._polls = 0
 
     @property
     def brokers(self) -> Collection[int]:
-        """The scheduled brokers."""
         return self._turns.keys()
 
     @property
@@ -65,9 +64,8 @@ class Turns:
         return bool(self._turns) and all(turn.polled for turn in self._turns.values())
 
     def expect(self, brokers: Iterable[int], now_s: float) -> None:
-        """Schedule brokers that are not scheduled yet."""
         for each in brokers:
-            self._turns.setdefault(each, Turn(due_s=now_s))
+            self._turns.setdefault(each, BrokerSchedule(due_s=now_s))
 
     def due(self, now_s: float, at_most: int) -> list[int]:
         """Return the brokers to poll now, the longest overdue first; none with a current poll."""
@@ -80,20 +78,14 @@ class Turns:
         return [id_ for _, id_ in sorted(waiting)][: max(0, at_most - asked)]
 
     def begin(self, broker: int) -> None:
-        """Record that a poll of the broker starts."""
         self._polls += 1
         self._turns[broker].asked = self._polls
 
     def finish(self, broker: int, now_s: float, paths: frozenset[str] | None) -> list[int]:
         """Record that a poll of the broker ended and its result is appended.
 
-        Args:
-            broker: its id.
-            now_s: now.
-            paths: of its log directories; None when it did not answer.
-
-        Returns:
-            The requests that this answers.
+        `paths`: of its log directories; None when it did not answer. Return the requests that this
+        answers.
         """
         turn = self._turns[broker]
         number, turn.asked = turn.asked or 0, None
@@ -128,11 +120,7 @@ class Turns:
     ) -> None:
         """Accept a request: it is answered when polls that begin from now on have ended.
 
-        Args:
-            ticket: its id.
-            brokers: the brokers to poll.
-            now_s: now.
-            about: the one that is polled eagerly for a while; None: none is.
+        `about`: the broker that is polled eagerly for a while; None: none is.
         """
         needs = {each for each in brokers if each in self._turns}
         self._tickets[ticket] = _Ticket(self._polls, needs)
@@ -142,23 +130,20 @@ class Turns:
             if each == about:
                 turn.eager_until_s = max(turn.eager_until_s, now_s + self._eager_for_s)
 
-    def take_answered(self) -> list[int]:
-        """Return the requests that require no (further) poll."""
-        return self._drop_answered()
-
     def _answered(self, broker: int, number: int) -> list[int]:
         for ticket in self._tickets.values():
             if number > ticket.since:
                 ticket.needs.discard(broker)
-        return self._drop_answered()
+        return self.take_answered()
 
-    def _drop_answered(self) -> list[int]:
+    def take_answered(self) -> list[int]:
+        """Return the requests that require no (further) poll."""
         done = [id_ for id_, ticket in self._tickets.items() if not ticket.needs]
         for id_ in done:
             del self._tickets[id_]
         return done
 
-    def _note(self, turn: Turn, now_s: float, paths: frozenset[str] | None) -> None:
+    def _note(self, turn: BrokerSchedule, now_s: float, paths: frozenset[str] | None) -> None:
         if paths is None:
             turn.down_since_s = now_s if turn.down_since_s is None else turn.down_since_s
         else:

@@ -6,14 +6,15 @@ from typing import Final
 from migration.observed.source_status import SourceStatus
 from streams.kafka.broker_values import ClusterView
 from streams.kafka.errors import NotAuthorized, WrongCluster
-from streams.log_dirs.poll import Reply
+from streams.log_dirs.poll import PollResult
 from streams.net.errors import AuthenticationFailed, LiveError
+from streams.state.source_status import joined
 
-_FOR_A_PERSON: Final = (AuthenticationFailed, NotAuthorized, WrongCluster)
+_NEEDS_OPERATOR: Final = (AuthenticationFailed, NotAuthorized, WrongCluster)
 _SHOWN_MAX: Final = 5
 
 
-class Standing:
+class PollStatus:
     """The state behind `LogDirsPoller.status`."""
 
     def __init__(self, cluster_id: str | None) -> None:
@@ -21,7 +22,7 @@ class Standing:
         self._cluster_id = cluster_id
         self._last_reply_ms: int | None = None
         self._endpoint: str | None = None
-        self._waits: dict[int | None, list[str]] = {None: ["no broker was asked yet"]}
+        self._waits: dict[int | None, list[str]] = {None: ["no broker was polled yet"]}
         self._errors: dict[int | None, str] = {}
 
     def status(self, now_ms: int) -> SourceStatus:
@@ -33,17 +34,16 @@ class Standing:
                 last_reply_ms=self._last_reply_ms,
                 endpoint=self._endpoint,
                 cluster_id=self._cluster_id,
-                waiting=_joined(waits),
-                error=_joined(list(self._errors.values())),
+                waiting=joined(waits),
+                error=joined(list(self._errors.values())),
             )
 
     def seen_cluster(self, view: ClusterView) -> None:
-        """Record that a broker reported the cluster."""
         with self._lock:
             self._cluster_id = view.cluster_id
             self._waits.pop(None, None)
 
-    def foreign(self, cluster_id: str) -> None:
+    def wrong_cluster(self, cluster_id: str) -> None:
         """Record that the brokers belong to another cluster; after a first poll only an error."""
         with self._lock:
             if self._last_reply_ms is None:
@@ -52,7 +52,7 @@ class Standing:
     def undiscovered(self, error: LiveError) -> None:
         """Record that no configured broker reported the cluster."""
         with self._lock:
-            if isinstance(error, _FOR_A_PERSON):
+            if isinstance(error, _NEEDS_OPERATOR):
                 self._errors[None] = str(error)
             else:
                 self._waits[None] = [str(error)]
@@ -62,27 +62,27 @@ class Standing:
         with self._lock:
             self._errors[None] = why
 
-    def replied(self, reply: Reply, now_ms: int) -> None:
+    def replied(self, reply: PollResult, now_ms: int) -> None:
         """Record that a broker's poll was stored."""
-        broker, failure = reply.question.broker, reply.failure
+        broker, failure = reply.task.broker, reply.failure
         with self._lock:
             for each in (self._waits, self._errors):
                 each.pop(broker, None)
             self._errors.pop(None, None)
-            if reply.log_dirs is not None and reply.question.address is not None:
+            if reply.log_dirs is not None and reply.task.address is not None:
                 self._last_reply_ms = now_ms
-                _, host, port = reply.question.address
+                _, host, port = reply.task.address
                 self._endpoint = f"{host}:{port}"
-            if isinstance(failure, _FOR_A_PERSON):
+            if isinstance(failure, _NEEDS_OPERATOR):
                 self._errors[broker] = f"broker {broker}: {failure}"
             waits = _waits(reply)
             if waits:
                 self._waits[broker] = waits
 
 
-def _waits(reply: Reply) -> list[str]:
-    broker, found = reply.question.broker, []
-    if reply.failure is not None and not isinstance(reply.failure, _FOR_A_PERSON):
+def _waits(reply: PollResult) -> list[str]:
+    broker, found = reply.task.broker, []
+    if reply.failure is not None and not isinstance(reply.failure, _NEEDS_OPERATOR):
         found.append(f"broker {broker}: {reply.failure}")
     if reply.unlisted:
         names = ", ".join(reply.unlisted[:_SHOWN_MAX])
@@ -90,12 +90,5 @@ def _waits(reply: Reply) -> list[str]:
             f"broker {broker} has replicas of topics that METADATA does not list ({names}):"
             " they are being deleted, or DESCRIBE on TOPIC is needed to follow their offsets"
         )
-    found += [each.trouble for each in reply.looks.values() if each.ours and each.trouble]
+    found += [each.trouble for each in reply.local_dirs.values() if each.is_own and each.trouble]
     return found
-
-
-def _joined(words: list[str]) -> str | None:
-    if not words:
-        return None
-    more = len(words) - _SHOWN_MAX
-    return "; ".join(words[:_SHOWN_MAX]) + (f"; and {more} more" if more > 0 else "")

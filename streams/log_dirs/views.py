@@ -29,7 +29,6 @@ class Views:
         return self._memory.cluster_id or self._cluster_id
 
     def age_s(self, now_s: float) -> float:
-        """Return the age of the latest view."""
         return now_s - self._taken_s
 
     def expire(self) -> None:
@@ -44,7 +43,6 @@ class Views:
         return True
 
     def end(self, broker: int) -> None:
-        """Record that the poll of the broker ended, with any result."""
         if self._asked == broker:
             self._asked = None
 
@@ -80,7 +78,7 @@ class Views:
         replicas = {key: each.replicas for key, each in view.partitions.items()}
         self.hosted = Hosted(replicas, now_ms)
 
-    def concerned(self, broker: int) -> set[int]:
+    def with_leaders(self, broker: int) -> set[int]:
         """Return the broker and the leaders of its partitions, which report their offsets."""
         hosted = self.latest.hosted_by(broker) if self.latest else ()
         return {broker, *(each.leader for each in hosted if each.leader is not None)}

@@ -14,10 +14,10 @@ from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, meani
 from streams.metadata.feed import Damage, Reach
 from streams.metadata.follower import Follower
 from streams.metadata.spool import Spool
-from streams.metadata.status import FollowerConfig, FollowerStatus, Reason
+from streams.metadata.status import FollowerConfig, FollowerStatus
 from streams.net.listener import parse_listener
 from streams.state.doorbell import Doorbell
-from streams.state.source_status import STATUS_FILE, StatusTeller, now_ms
+from streams.state.source_status import STATUS_FILE, Reason, StatusTeller, now_ms
 
 _LOOK_EVERY_S: Final = 1.0
 

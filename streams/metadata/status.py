@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from streams.metadata.actions import Why
 from streams.net.endpoint import Endpoint
 from streams.net.security import Security
+from streams.state.source_status import Reason, dated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,23 +38,6 @@ class FollowerConfig:
         """
         if not self.controllers:
             raise ValueError("no controller is named: there is nobody to ask first")
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why no data arrives, or why the follower may not request it.
-
-    Attributes:
-        name: A stable name for alerts: `no_controller_reachable`, `no_leader`,
-            `waiting_for_quorum`, `snapshot_vanished`, `fetching_snapshot`, `spool_not_writable`;
-            for an error, its class.
-        detail: A sentence for the operator.
-        since_ms: Wall clock, ms since 1970, since which the reason has this name.
-    """
-
-    name: str
-    detail: str
-    since_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +76,7 @@ class FollowerStatus:
 
 def reason(why: Why, before: Reason | None, now_ms: int) -> Reason:
     """Return a reason with its start time, which changes with its name but not with its detail."""
-    since = before.since_ms if before is not None and before.name == why.name else now_ms
-    return Reason(why.name, why.detail, since)
+    return dated(why.name, why.detail, before, now_ms)
 
 
 def wall_ms() -> int:

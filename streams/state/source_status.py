@@ -4,9 +4,9 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from migration.observed.source_status import SourceStatus, to_json
 from streams.state.files import replace_file
@@ -14,8 +14,36 @@ from streams.state.files import replace_file
 STATUS_FILE: Final = "source.json"
 """The status file of the metadata log's source, in the directory of the cluster."""
 _EVERY_S: Final = 1.0
+_JOINED_MAX: Final = 5
 
 _log: Final = logging.getLogger(__name__)
+
+
+class Reason(NamedTuple):
+    """Why a source waits, or which problem an operator must fix.
+
+    Attributes:
+        name: Stable, for alerts.
+        detail: A sentence for the operator.
+        since_ms: Wall clock, ms since 1970, when this name began.
+    """
+
+    name: str
+    detail: str
+    since_ms: int
+
+
+def dated(name: str, detail: str, before: Reason | None, now_ms: int) -> Reason:
+    """Return a reason; its time changes with its name, not with its detail."""
+    since = before.since_ms if before is not None and before.name == name else now_ms
+    return Reason(name, detail, since)
+
+
+def joined(reasons: Sequence[str]) -> str | None:
+    """Return the first few reasons as one text; None: there is none."""
+    more = len(reasons) - _JOINED_MAX
+    text = "; ".join(reasons[:_JOINED_MAX]) + (f"; and {more} more" if more > 0 else "")
+    return text or None
 
 
 def now_ms() -> int:

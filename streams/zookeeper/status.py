@@ -3,25 +3,10 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from migration.observed.source_status import SourceStatus
-
-
-class Reason(NamedTuple):
-    """Why the current state is unknown, or which problem an operator must fix.
-
-    Attributes:
-        name: Stable, for alerts. Waits: `starting`, `no_zookeeper_reachable`, `reading`,
-            `chroot_missing`; of the content (`content/reader.py`) also `not_in_dual_write`. Errors:
-            `refused`, `facts_not_kept`, `unexpected`; of the content also those of `Abandoned`.
-        detail: A sentence for the operator.
-        since_ms: Kraftgate's clock, ms since the epoch, when this name began.
-    """
-
-    name: str
-    detail: str
-    since_ms: int
+from streams.state.source_status import Reason, dated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +24,9 @@ class WatcherStatus:
             one.
         notifications_seen: Log directory notifications read since the start.
         notifications_missed: Those since the start that were deleted unread.
-        waiting: Why the view is not current although there may be no error.
-        error: The problem that an operator must fix.
+        waiting: Why the view is not current although there may be no error: `starting`,
+            `no_zookeeper_reachable`, `reading` or `chroot_missing`.
+        error: The problem that an operator must fix: `refused`, `facts_not_kept` or `unexpected`.
         limits: Facts that this watcher cannot observe even without an error, as sentences.
     """
 
@@ -99,7 +85,7 @@ class StatusBoard:
         now = self._clock()
         with self._lock:
             words = None if unkept is None else ("facts_not_kept", unkept)
-            self._unkept = words and dated(words, self._unkept, now)
+            self._unkept = words and dated(*words, self._unkept, now)
             error = self._unkept or self._status.error
             return replace(self._status, observed_ms=now, error=error)
 
@@ -111,7 +97,7 @@ class StatusBoard:
         """
         now = self._clock()
         with self._lock:
-            still = None if waiting is None else dated(waiting, self._status.waiting, now)
+            still = None if waiting is None else dated(*waiting, self._status.waiting, now)
             self._status = replace(self._status, waiting=still, error=None)
 
     def tell(
@@ -136,20 +122,7 @@ class StatusBoard:
             self._status = WatcherStatus(
                 observed_ms=now,
                 last_reply_ms=now if answered else was.last_reply_ms,
-                waiting=dated(waiting, was.waiting, now) if waiting else was.waiting,
-                error=dated(error, was.error, now) if error else was.error,
+                waiting=dated(*waiting, was.waiting, now) if waiting else was.waiting,
+                error=dated(*error, was.error, now) if error else was.error,
                 **fields,
             )
-
-
-def dated(words: tuple[str, str], before: Reason | None, now_ms: int) -> Reason:
-    """Return a reason dated from when its name began, although its detail may change.
-
-    Args:
-        words: Its name and detail.
-        before: The previous reason.
-        now_ms: Kraftgate's clock.
-    """
-    name, detail = words
-    since = before.since_ms if before is not None and before.name == name else now_ms
-    return Reason(name, detail, since)

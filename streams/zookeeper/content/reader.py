@@ -18,6 +18,7 @@ from typing import Any, Final, Self, TypeAlias
 
 from migration.observed.facts import ZkContentRead, ZkContentSeen
 from streams.process.background import Running
+from streams.state.source_status import Reason, dated
 from streams.zookeeper.content.facts import Content, facts_of
 from streams.zookeeper.content.reading import ContentReading
 from streams.zookeeper.dirty import Dirty
@@ -25,7 +26,6 @@ from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.errors import Abandoned
 from streams.zookeeper.ledger import Clock
 from streams.zookeeper.marks import Names
-from streams.zookeeper.status import Reason, dated
 
 INTERVAL_S: Final = 30.0
 _LOOK_S: Final = 1.0
@@ -239,7 +239,7 @@ class ContentReader(Running):
             self._status = replace(
                 was,
                 reading_since_ms=reading_since_ms,
-                waiting=None if waiting is None else dated(waiting, was.waiting, now),
-                error=dated(error, was.error, now) if error else was.error if again else None,
+                waiting=None if waiting is None else dated(*waiting, was.waiting, now),
+                error=dated(*error, was.error, now) if error else was.error if again else None,
                 **found,
             )

@@ -33,7 +33,7 @@ from streams.jmx.config import PrometheusServer
 from streams.jmx.errors import JmxError
 from streams.jmx.exposition import numbers_in
 from streams.jmx.prometheus import answer, read_prometheus
-from streams.log_dirs.local_host import META, look_at
+from streams.log_dirs.local_host import META, read_local
 from streams.metadata import spool_files, spool_info
 from streams.net.errors import LiveError
 from streams.probe.brokers import _read_meta as read_meta
@@ -261,7 +261,7 @@ _META: Final = (
 
 def _meta(data: bytes) -> object:
     (_folder() / META).write_bytes(data)
-    return look_at(_folder(), 1, "AAAAAAAAAAAAAAAAAAAAAA"), read_meta(str(_folder()))
+    return read_local(_folder(), 1, "AAAAAAAAAAAAAAAAAAAAAA"), read_meta(str(_folder()))
 
 
 def _about(data: bytes) -> object:

@@ -4,9 +4,9 @@ import time
 
 from streams.jmx.config import PrometheusServer
 from streams.jmx.errors import NotMetrics
+from streams.jmx.exposition import Reading
 from streams.jmx.http import Http
 from streams.jmx.prometheus import read_prometheus
-from streams.jmx.reading import Reading
 
 _PATIENCE_S = 180.0
 

@@ -9,9 +9,9 @@ import pytest
 from migration.observed.jmx_names import JmxName
 from streams.jmx.config import Access, PrometheusServer
 from streams.jmx.errors import NotMetrics, Unreachable
+from streams.jmx.exposition import Reading
 from streams.jmx.http import Http
 from streams.jmx.prometheus import read_prometheus
-from streams.jmx.reading import Reading
 from tests.streams.jmx.server import Answer, serving, text
 
 NOW_S = 1_790_000_000.5

@@ -3,7 +3,7 @@
 import pytest
 
 from migration.observed.facts import JmxSeen, JmxUnreachable
-from streams.jmx.deduplicate import AGAIN_MS, Told, is_news
+from streams.jmx.poller import AGAIN_MS, NodeFact, is_news
 
 SEEN = JmxSeen(1000, 1, "e", 1000, (("ZkMigrationState", 1), ("ZkWriteBehindLag", 3)))
 GONE = JmxUnreachable(1000, 1, "refused")
@@ -32,5 +32,5 @@ def later(ms: int, **changes: object) -> JmxSeen:
         (GONE, GONE._replace(why="timed out"), True),
     ],
 )
-def test_what_is_news(last: Told | None, now: Told, told: bool) -> None:
+def test_what_is_news(last: NodeFact | None, now: NodeFact, told: bool) -> None:
     assert is_news(last, now) is told

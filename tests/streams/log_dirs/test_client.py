@@ -14,7 +14,7 @@ from streams.kafka.broker_messages import LATEST
 from streams.kafka.broker_values import BrokerAddress, ClusterView, LogDirAnswer, ReplicaPlace
 from streams.kafka.errors import ConnectionFailed, NotAuthorized, RequestRefused
 from streams.kafka.node import Node
-from streams.log_dirs.poll import Asker, LogDirsConfig, Question
+from streams.log_dirs.poll import BrokerPolls, LogDirsConfig, PollTask
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 
@@ -148,9 +148,9 @@ def test_an_error_that_nobody_foresaw_is_a_reply_too(monkeypatch: pytest.MonkeyP
         raise ZeroDivisionError
 
     monkeypatch.setattr("streams.log_dirs.poll.Node", fail)
-    asker = Asker(LogDirsConfig(brokers=(AT,)), lambda _: None)
+    asker = BrokerPolls(LogDirsConfig(brokers=(AT,)), lambda _: None)
     view = ClusterView("c", {}, {}, {})
-    reply = asker.ask(Question(1, BrokerAddress(1, "b1.invalid", 9092), view, "c", ()))
+    reply = asker.ask(PollTask(1, BrokerAddress(1, "b1.invalid", 9092), view, "c", ()))
     assert isinstance(reply.failure, ConnectionFailed)
     assert "ZeroDivisionError" in str(reply.failure)
     with pytest.raises(ConnectionFailed, match="ZeroDivisionError"):

@@ -16,8 +16,8 @@ from migration.observed.facts import (
 )
 from streams.kafka.broker_values import LogDirAnswer
 from streams.log_dirs.compare import Compared, Hosted, answered, unanswered
-from streams.log_dirs.remembered import NOTHING, KnownBroker, KnownPartition, Look
-from tests.streams.log_dirs.world import NOT_OURS, OURS, A, B, around, log_dir
+from streams.log_dirs.remembered import NOTHING, KnownBroker, KnownPartition, LocalDir
+from tests.streams.log_dirs.world import NOT_OURS, OURS, A, B, inputs, log_dir
 
 HERE = {A: OURS, B: OURS}
 GONE = {A: OURS, B: NOT_OURS}
@@ -32,12 +32,12 @@ def partitions_of(facts: Sequence[DiskFact]) -> list[list[int]]:
 def well() -> KnownBroker:
     """Partitions 0 and 1 in A, 2 and 3 in B, on this host."""
     answer = [log_dir(A, 0, 1), log_dir(B, 2, 3)]
-    return answered(NOTHING, answer, around(looks=HERE)).known
+    return answered(NOTHING, answer, inputs(local_dirs=HERE)).known
 
 
 def test_an_answer_is_told_directory_by_directory() -> None:
     answer = [log_dir(B, 2, futures=[0]), log_dir(A, 0, 1)]
-    disks = answered(NOTHING, answer, around(looks={A: OURS})).disks
+    disks = answered(NOTHING, answer, inputs(local_dirs={A: OURS})).disks
     assert isinstance(disks, DisksSeen)
     first, second = disks.log_dirs
     assert (first.path, first.replicas, first.bytes, first.readable) == (A, 2, 20, True)
@@ -47,14 +47,14 @@ def test_an_answer_is_told_directory_by_directory() -> None:
 
 
 def test_the_first_answer_concludes_nothing() -> None:
-    found = answered(NOTHING, [log_dir(A, 0), OFFLINE], around())
+    found = answered(NOTHING, [log_dir(A, 0), OFFLINE], inputs())
     assert found.facts == ()
     assert not found.known.cut_off
 
 
 def test_error_56_cuts_off_what_lay_there(well: KnownBroker) -> None:
     partitions = {("t", 2): KnownPartition(3, "id", 70)}
-    found = answered(well, [log_dir(A, 0, 1), OFFLINE], around(2000, partitions=partitions))
+    found = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs(2000, partitions=partitions))
     cut = ReplicasCutOff(
         2000, 2, B, (ReplicaSeen("t", 2, 10, 70, 3), ReplicaSeen("t", 3, 10, None, 0))
     )
@@ -65,45 +65,45 @@ def test_error_56_cuts_off_what_lay_there(well: KnownBroker) -> None:
 
 def test_it_is_told_once(well: KnownBroker) -> None:
     answer = [log_dir(A, 0, 1), OFFLINE]
-    first = answered(well, answer, around(2000))
-    assert answered(first.known, answer, around(3000)).facts == ()
+    first = answered(well, answer, inputs(2000))
+    assert answered(first.known, answer, inputs(3000)).facts == ()
 
 
 def test_a_path_that_vanishes_is_cut_off(well: KnownBroker) -> None:
-    found = answered(well, [log_dir(A, 0, 1)], around(2000))
+    found = answered(well, [log_dir(A, 0, 1)], inputs(2000))
     assert partitions_of(found.facts) == [[2, 3]]
-    assert answered(found.known, [log_dir(A, 0, 1)], around(3000)).facts == ()
+    assert answered(found.known, [log_dir(A, 0, 1)], inputs(3000)).facts == ()
 
 
 def test_a_path_that_vanishes_empty_is_forgotten() -> None:
-    before = answered(NOTHING, [log_dir(A, 0), log_dir(B)], around()).known
-    found = answered(before, [log_dir(A, 0)], around())
+    before = answered(NOTHING, [log_dir(A, 0), log_dir(B)], inputs()).known
+    found = answered(before, [log_dir(A, 0)], inputs())
     assert found.facts == ()
     assert found.known.log_dirs.keys() == {A}
 
 
 def test_an_empty_answer_says_nothing_of_paths(well: KnownBroker) -> None:
-    assert answered(well, [], around()).known == well
+    assert answered(well, [], inputs()).known == well
 
 
 def test_unreadable_on_this_host_is_cut_off_before_the_broker_notices(well: KnownBroker) -> None:
     answer = [log_dir(A, 0, 1), log_dir(B, 2, 3)]
-    found = answered(well, answer, around(looks=GONE))
+    found = answered(well, answer, inputs(local_dirs=GONE))
     assert partitions_of(found.facts) == [[2, 3]]
-    noticed = answered(found.known, [log_dir(A, 0, 1), OFFLINE], around(looks=GONE))
+    noticed = answered(found.known, [log_dir(A, 0, 1), OFFLINE], inputs(local_dirs=GONE))
     assert noticed.facts == ()
 
 
 def test_never_unreadable_where_it_was_not_verified() -> None:
-    known = answered(NOTHING, [log_dir(A, 0)], around(looks={A: NOT_OURS})).known
-    found = answered(known, [log_dir(A, 0)], around(looks={A: NOT_OURS}))
+    known = answered(NOTHING, [log_dir(A, 0)], inputs(local_dirs={A: NOT_OURS})).known
+    found = answered(known, [log_dir(A, 0)], inputs(local_dirs={A: NOT_OURS}))
     assert isinstance(found.disks, DisksSeen)
     assert found.disks.log_dirs[0].readable is None
     assert found.facts == ()
 
 
 def test_another_error_changes_nothing(well: KnownBroker) -> None:
-    found = answered(well, [log_dir(A, 0, 1), log_dir(B, error=-1)], around(looks=HERE))
+    found = answered(well, [log_dir(A, 0, 1), log_dir(B, error=-1)], inputs(local_dirs=HERE))
     assert found.facts == ()
     assert found.known.log_dirs[B].replicas == well.log_dirs[B].replicas
     assert isinstance(found.disks, DisksSeen)
@@ -111,50 +111,50 @@ def test_another_error_changes_nothing(well: KnownBroker) -> None:
 
 
 def test_answering_well_again_brings_it_back(well: KnownBroker) -> None:
-    cut = answered(well, [log_dir(A, 0, 1), OFFLINE], around()).known
-    found = answered(cut, [log_dir(A, 0, 1), log_dir(B, 2, 3)], around(4000))
+    cut = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs()).known
+    found = answered(cut, [log_dir(A, 0, 1), log_dir(B, 2, 3)], inputs(4000))
     assert found.facts == (ReplicasBack(4000, 2, B),)
     assert not found.known.cut_off
 
 
 def test_replicas_seen_elsewhere_are_cut_off_no_more(well: KnownBroker) -> None:
-    cut = answered(well, [log_dir(A, 0, 1), OFFLINE], around()).known
-    one = answered(cut, [log_dir(A, 0, 1, 2), OFFLINE], around())
+    cut = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs()).known
+    one = answered(cut, [log_dir(A, 0, 1, 2), OFFLINE], inputs())
     assert partitions_of(one.facts) == [[3]]
-    both = answered(one.known, [log_dir(A, 0, 1, 2, 3), OFFLINE], around(5000))
+    both = answered(one.known, [log_dir(A, 0, 1, 2, 3), OFFLINE], inputs(5000))
     assert both.facts == (ReplicasBack(5000, 2, B),)
-    assert answered(both.known, [log_dir(A, 0, 1), OFFLINE], around()).facts == ()
+    assert answered(both.known, [log_dir(A, 0, 1), OFFLINE], inputs()).facts == ()
 
 
 def test_a_future_replica_is_no_replica_seen_elsewhere(well: KnownBroker) -> None:
-    found = answered(well, [log_dir(A, 0, 1, futures=[2, 3]), OFFLINE], around())
+    found = answered(well, [log_dir(A, 0, 1, futures=[2, 3]), OFFLINE], inputs())
     assert partitions_of(found.facts) == [[2, 3]]
 
 
 def test_replicas_moved_to_other_brokers_are_dropped_by_a_late_view_only(well: KnownBroker) -> None:
     answer = [log_dir(A, 0, 1), OFFLINE]
-    cut = answered(well, answer, around(1000)).known
+    cut = answered(well, answer, inputs(1000)).known
     early = Hosted({("t", 2): (1,)}, as_of_ms=2000)
-    assert answered(cut, answer, around(3000, hosted=early)).facts == ()
+    assert answered(cut, answer, inputs(3000, hosted=early)).facts == ()
     late = Hosted({("t", 2): (1,), ("t", 3): (2,)}, as_of_ms=60_000)
-    assert partitions_of(answered(cut, answer, around(61_000, hosted=late)).facts) == [[3]]
+    assert partitions_of(answered(cut, answer, inputs(61_000, hosted=late)).facts) == [[3]]
     deleted = Hosted({}, as_of_ms=60_000)
-    found = answered(cut, answer, around(61_000, hosted=deleted))
+    found = answered(cut, answer, inputs(61_000, hosted=deleted))
     assert found.facts == (ReplicasBack(61_000, 2, B),)
 
 
 def test_a_broker_that_is_down_shows_its_local_disks(well: KnownBroker) -> None:
-    found = unanswered(well, "refused", around(looks=GONE))
+    found = unanswered(well, "refused", inputs(local_dirs=GONE))
     assert isinstance(found.disks, DisksUnreachable)
     assert [each.readable for each in found.disks.log_dirs] == [True, False]
     assert [each.directory_id for each in found.disks.log_dirs] == [OURS.directory_id] * 2
     assert partitions_of(found.facts) == [[2, 3]]
-    healed = unanswered(found.known, "refused", around(7000, looks=HERE))
+    healed = unanswered(found.known, "refused", inputs(7000, local_dirs=HERE))
     assert healed.facts == (ReplicasBack(7000, 2, B),)
 
 
 def test_a_broker_that_is_down_elsewhere_shows_nothing(well: KnownBroker) -> None:
-    found = unanswered(well, "refused", around())
+    found = unanswered(well, "refused", inputs())
     assert found.disks == DisksUnreachable(1000, 2, "refused", ())
     assert found.facts == ()
     assert found.known == well
@@ -162,14 +162,14 @@ def test_a_broker_that_is_down_elsewhere_shows_nothing(well: KnownBroker) -> Non
 
 def test_readable_is_not_back_when_it_was_never_unreadable(well: KnownBroker) -> None:
     """A file system that turned read-only can be read all the time."""
-    cut = answered(well, [log_dir(A, 0, 1), OFFLINE], around(looks=HERE)).known
-    assert unanswered(cut, "refused", around(looks=HERE)).facts == ()
+    cut = answered(well, [log_dir(A, 0, 1), OFFLINE], inputs(local_dirs=HERE)).known
+    assert unanswered(cut, "refused", inputs(local_dirs=HERE)).facts == ()
 
 
 def test_readable_is_not_back_while_the_broker_says_that_it_is_offline(well: KnownBroker) -> None:
     answer = [log_dir(A, 0, 1), OFFLINE]
-    cut = answered(well, answer, around(looks=GONE)).known
-    assert answered(cut, answer, around(looks=HERE)).facts == ()
+    cut = answered(well, answer, inputs(local_dirs=GONE)).known
+    assert answered(cut, answer, inputs(local_dirs=HERE)).facts == ()
 
 
 PATHS = st.dictionaries(
@@ -195,21 +195,21 @@ POLLS = st.lists(st.tuples(st.none() | PATHS.map(one_place_each), LOOKS), max_si
 def poll(
     known: KnownBroker,
     answer: tuple[LogDirAnswer, ...] | None,
-    looks: dict[str, Look],
+    local_dirs: dict[str, LocalDir],
     now_ms: int,
 ) -> Compared:
     if answer is None:
-        return unanswered(known, "refused", around(now_ms, looks=looks))
-    return answered(known, answer, around(now_ms, looks=looks))
+        return unanswered(known, "refused", inputs(now_ms, local_dirs=local_dirs))
+    return answered(known, answer, inputs(now_ms, local_dirs=local_dirs))
 
 
 @given(POLLS)
 def test_the_facts_always_say_what_is_cut_off(
-    polls: list[tuple[tuple[LogDirAnswer, ...] | None, dict[str, Look]]],
+    polls: list[tuple[tuple[LogDirAnswer, ...] | None, dict[str, LocalDir]]],
 ) -> None:
     known, told = NOTHING, dict[str, ReplicasCutOff]()
-    for now_ms, (answer, looks) in enumerate(polls):
-        found = poll(known, answer, looks, now_ms)
+    for now_ms, (answer, local_dirs) in enumerate(polls):
+        found = poll(known, answer, local_dirs, now_ms)
         for fact in found.facts:
             if isinstance(fact, ReplicasCutOff):
                 assert fact.replicas
@@ -218,19 +218,19 @@ def test_the_facts_always_say_what_is_cut_off(
                 assert isinstance(fact, ReplicasBack)
                 del told[fact.path]
         known = found.known
-        assert told == {path: cut.told for path, cut in known.cut_off.items()}
+        assert told == {path: cut.fact for path, cut in known.cut_off.items()}
         verified = {path for path, each in known.log_dirs.items() if each.local}
         assert {e.path for e in found.disks.log_dirs if e.readable is False} <= verified
 
 
 @given(POLLS)
 def test_the_same_poll_again_concludes_nothing_new(
-    polls: list[tuple[tuple[LogDirAnswer, ...] | None, dict[str, Look]]],
+    polls: list[tuple[tuple[LogDirAnswer, ...] | None, dict[str, LocalDir]]],
 ) -> None:
     known = NOTHING
-    for answer, looks in polls:
-        known = poll(known, answer, looks, 1).known
-        again = poll(known, answer, looks, 1)
+    for answer, local_dirs in polls:
+        known = poll(known, answer, local_dirs, 1).known
+        again = poll(known, answer, local_dirs, 1)
         assert again.facts == ()
         assert again.known == known
         known = again.known

@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 
 from migration.observed.facts import OffsetsFell
 from streams.kafka.broker_values import ClusterView, PartitionEnd, PartitionOffset, PartitionView
-from streams.log_dirs.log_ends import compare_ends, confirmed, count_replicas, is_suspect, told
+from streams.log_dirs.log_ends import (
+    compare_ends,
+    confirmed,
+    count_replicas,
+    is_suspect,
+    leader_ends,
+)
 from streams.log_dirs.remembered import KnownPartition
 
 KEY = ("t", 0)
@@ -67,13 +73,13 @@ def test_a_moved_start_is_no_loss() -> None:
 
 @pytest.mark.parametrize("error", [6, 5, 78, 3], ids=str)
 def test_what_has_an_error_says_nothing(error: int) -> None:
-    assert told(view(), [PartitionOffset("t", 0, error, -1, None)], 2) == []
+    assert leader_ends(view(), [PartitionOffset("t", 0, error, -1, None)], 2) == []
 
 
 def test_what_has_no_topic_id_or_epoch_says_nothing() -> None:
-    assert told(view(None), [PartitionOffset("t", 0, 0, 9, 3)], 2) == []
-    assert told(view(), [PartitionOffset("t", 0, 0, 9, None)], 2) == []
-    assert told(view(), [PartitionOffset("t", 0, 0, 9, 3)], 2) == [end(9, start=None)]
+    assert leader_ends(view(None), [PartitionOffset("t", 0, 0, 9, 3)], 2) == []
+    assert leader_ends(view(), [PartitionOffset("t", 0, 0, 9, None)], 2) == []
+    assert leader_ends(view(), [PartitionOffset("t", 0, 0, 9, 3)], 2) == [end(9, start=None)]
 
 
 def test_a_suspect_is_confirmed_by_the_same_id_afterwards() -> None:

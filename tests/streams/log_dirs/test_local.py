@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from streams.log_dirs import local_host
-from streams.log_dirs.local_host import Looker, is_own_host, look_at, properties
-from streams.log_dirs.remembered import Look
+from streams.log_dirs.local_host import LocalReader, is_own_host, properties, read_local
+from streams.log_dirs.remembered import LocalDir
 
 ID = "uSLaubyUxZGsRKrz8FtoCw"
 VERSION_0 = "#\n#Sat Nov 21 2026\nversion=0\nbroker.id=2\ncluster.id=c\n"
@@ -22,38 +22,40 @@ def with_meta(path: Path, text: str) -> Path:
 
 
 def test_a_zookeeper_brokers_directory(tmp_path: Path) -> None:
-    assert look_at(with_meta(tmp_path, VERSION_0), 2, "c") == Look(ours=True)
+    assert read_local(with_meta(tmp_path, VERSION_0), 2, "c") == LocalDir(is_own=True)
 
 
 def test_a_kraft_brokers_directory(tmp_path: Path) -> None:
-    assert look_at(with_meta(tmp_path, VERSION_1), 2, "c") == Look(ours=True, directory_id=ID)
+    assert read_local(with_meta(tmp_path, VERSION_1), 2, "c") == LocalDir(
+        is_own=True, directory_id=ID
+    )
 
 
 def test_a_migrating_brokers_directory(tmp_path: Path) -> None:
     text = VERSION_0 + f"directory.id={ID}\n"
-    assert look_at(with_meta(tmp_path, text), 2, "c").directory_id == ID
+    assert read_local(with_meta(tmp_path, text), 2, "c").directory_id == ID
 
 
 @pytest.mark.parametrize(("broker", "cluster"), [(3, "c"), (2, "d")])
 def test_anothers_directory_is_not_ours(tmp_path: Path, broker: int, cluster: str) -> None:
-    found = look_at(with_meta(tmp_path, VERSION_0), broker, cluster)
-    assert not found.ours
+    found = read_local(with_meta(tmp_path, VERSION_0), broker, cluster)
+    assert not found.is_own
     assert "broker 2 of cluster c" in str(found.trouble)
 
 
 def test_an_empty_mount_point_is_not_ours(tmp_path: Path) -> None:
-    assert not look_at(tmp_path, 2, "c").ours
+    assert not read_local(tmp_path, 2, "c").is_own
 
 
 def test_a_file_in_its_place_is_not_ours(tmp_path: Path) -> None:
     path = tmp_path / "d0"
     path.touch()
-    assert not look_at(path, 2, "c").ours
+    assert not read_local(path, 2, "c").is_own
 
 
 def test_the_draft_of_kip_858_is_worth_saying(tmp_path: Path) -> None:
-    found = look_at(with_meta(tmp_path, VERSION_1 + f"directory.ids={ID}\n"), 2, "c")
-    assert found.ours
+    found = read_local(with_meta(tmp_path, VERSION_1 + f"directory.ids={ID}\n"), 2, "c")
+    assert found.is_own
     assert "KIP-858" in str(found.trouble)
 
 
@@ -81,20 +83,20 @@ def test_a_disk_that_hangs_holds_one_look_only(
 ) -> None:
     released, started = threading.Event(), list[str]()
 
-    def hang(path: Path, *_: object) -> Look:
+    def hang(path: Path, *_: object) -> LocalDir:
         started.append(os.fspath(path))
         released.wait()
-        return Look(ours=True)
+        return LocalDir(is_own=True)
 
-    looker = Looker(timeout_s=0.05)
+    reader = LocalReader(timeout_s=0.05)
     with monkeypatch.context() as patched:
-        patched.setattr(local_host, "look_at", hang)
+        patched.setattr(local_host, "read_local", hang)
         for _ in range(3):
-            found = looker.look(str(tmp_path), 2, "c")
-            assert (found.ours, "takes over" in str(found.trouble)) == (False, True)
+            found = reader.read(str(tmp_path), 2, "c")
+            assert (found.is_own, "takes over" in str(found.trouble)) == (False, True)
         assert started == [str(tmp_path)]
         released.set()
-        held = next(iter(looker._held.values()))
+        held = next(iter(reader._held.values()))
         held.join()
     with_meta(tmp_path, VERSION_0)
-    assert looker.look(str(tmp_path), 2, "c").ours
+    assert reader.read(str(tmp_path), 2, "c").is_own

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from migration.observed.facts import Observation, OffsetsFell, ReplicasBack, ReplicasCutOff
 from streams.kafka.broker_values import BrokerAddress, LogDirAnswer, PartitionEnd
 from streams.kafka.errors import WrongCluster
-from streams.log_dirs import rows
+from streams.log_dirs import memory as memory_module
 from streams.log_dirs.compare import answered
 from streams.log_dirs.errors import MemoryUnusable
 from streams.log_dirs.log_ends import compare_ends
 from streams.log_dirs.memory import Memory
 from streams.log_dirs.remembered import KnownPartition
 from streams.state.fact_codec import pack, unpack
-from tests.streams.log_dirs.world import A, B, around, log_dir
+from tests.streams.log_dirs.world import A, B, inputs, log_dir
 from tests.support.examples import examples
 
 WELL = (log_dir(A, 0, 1, futures=[2]), log_dir(B, 2, 3))
@@ -38,7 +38,7 @@ def kill(*_: object) -> NoReturn:
 
 def keep(memory: Memory, answer: Sequence[LogDirAnswer], end: int, now_ms: int) -> None:
     """Commit a poll, as the poller does."""
-    found = answered(memory.broker(2), answer, around(now_ms, partitions=memory.partitions))
+    found = answered(memory.broker(2), answer, inputs(now_ms, partitions=memory.partitions))
     fell = compare_ends(memory.partition, [PartitionEnd("t", 0, "id", 0, end, 1, 2)], now_ms)
     memory.commit((*found.facts, *fell.facts), {2: found.known}, fell.changed)
 
@@ -76,7 +76,7 @@ def test_a_broker_that_exaggerates_or_repeats_itself_is_remembered(path: Path) -
     answer = log_dir(A)._replace(replicas=replicas, total_bytes=2**63 - 1)
     memory = Memory(path)
     keep(memory, (answer,), 2**63 - 1, 1)
-    disks = answered(memory.broker(2), (answer,), around(1)).disks
+    disks = answered(memory.broker(2), (answer,), inputs(1)).disks
     assert unpack(pack(disks)) == disks
     keep(memory, (log_dir(A, 0),), 2**63 - 1, 2)
     again = Memory(path)
@@ -108,7 +108,7 @@ def test_a_failed_write_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPa
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(rows, "write_outbox", full)
+        patched.setattr(memory_module, "_write_outbox", full)
         with pytest.raises(MemoryUnusable, match="full"):
             keep(memory, FAILED, 0, 2)
     assert memory.broker(2) == before
@@ -181,7 +181,7 @@ def run(path: Path, polls: Sequence[tuple[int, int, str | None]]) -> list[Observ
             memory.close()
             memory = Memory(path)
             memory.deliver(told.extend)
-    cut_off = {where: cut.told for where, cut in memory.broker(2).cut_off.items()}
+    cut_off = {where: cut.fact for where, cut in memory.broker(2).cut_off.items()}
     memory.close()
     assert cut_off == last_said(told)
     return told

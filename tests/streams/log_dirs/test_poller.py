@@ -27,7 +27,7 @@ from streams.kafka.errors import ConnectionFailed, NotAuthorized
 from streams.log_dirs.content_snapshots import CONTENT
 from streams.log_dirs.errors import MemoryUnusable
 from streams.log_dirs.memory import Memory
-from streams.log_dirs.poll import LogDirsConfig, Question, Reply
+from streams.log_dirs.poll import LogDirsConfig, PollResult, PollTask
 from streams.log_dirs.poller import LogDirsPoller
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
@@ -42,7 +42,7 @@ FAILED = (log_dir(A, 0), log_dir(B, error=56))
 
 
 class MadeUp:
-    """Answers as it is told to, in the place of an `Asker`."""
+    """Answers as it is told to, in the place of an `BrokerPolls`."""
 
     def __init__(self) -> None:
         self.answers: dict[int, tuple[LogDirAnswer, ...] | LiveError] = {1: WELL, 2: WELL}
@@ -64,15 +64,15 @@ class MadeUp:
             raise self.undiscovered
         return self.view()
 
-    def ask(self, question: Question) -> Reply:
-        if question.broker in self.hanging:
-            self.hanging[question.broker].wait()
-        answer = self.answers[question.broker]
+    def ask(self, task: PollTask) -> PollResult:
+        if task.broker in self.hanging:
+            self.hanging[task.broker].wait()
+        answer = self.answers[task.broker]
         if isinstance(answer, LiveError):
-            return Reply(question=question, failure=answer)
+            return PollResult(task=task, failure=answer)
         id_ = self.topic_id
-        ends = (PartitionEnd("t", 0, id_, 0, self.end, 1, 1),) if question.broker == 1 else ()
-        return Reply(question=question, view=self.view(), log_dirs=answer, ends=ends)
+        ends = (PartitionEnd("t", 0, id_, 0, self.end, 1, 1),) if task.broker == 1 else ()
+        return PollResult(task=task, view=self.view(), log_dirs=answer, ends=ends)
 
 
 class World:
@@ -88,7 +88,7 @@ class World:
 
     def made(self, config: LogDirsConfig = CONFIG) -> LogDirsPoller:
         poller = LogDirsPoller(config, self.memory, self.append, now_ms)
-        poller._asker = self.brokers  # type: ignore[assignment] # it has the same two methods
+        poller._polls = self.brokers  # type: ignore[assignment] # it has the same two methods
         return poller
 
     def append(self, facts: Sequence[Observation]) -> None:

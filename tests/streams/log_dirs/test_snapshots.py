@@ -12,7 +12,7 @@ from streams.log_dirs.poll import LogDirsConfig
 from streams.log_dirs.poll_requests import PollRequest
 from streams.log_dirs.remembered import NOTHING
 from streams.net.endpoint import Endpoint
-from tests.streams.log_dirs.world import A, B, around, log_dir
+from tests.streams.log_dirs.world import A, B, inputs, log_dir
 
 CONFIG = LogDirsConfig(brokers=(Endpoint("b1", 9092),), cluster="c")
 ID = "00" * 15 + "25"
@@ -34,7 +34,7 @@ class World:
         self.told += facts
 
     def answer(self, broker: int, now_s: float, *answer: LogDirAnswer) -> None:
-        compared = answered(NOTHING, answer or (log_dir(A, 0), log_dir(B, 1)), around())
+        compared = answered(NOTHING, answer or (log_dir(A, 0), log_dir(B, 1)), inputs())
         self.snapshots.answered(broker, compared, now_s)
 
     def make(
@@ -113,10 +113,10 @@ def test_a_broker_with_a_bad_directory_is_not_whole(world: World) -> None:
 
 
 def test_a_broker_that_dropped_a_directory_with_replicas_is_not_whole() -> None:
-    before = answered(NOTHING, [log_dir(A, 0), log_dir(B, 1)], around()).known
-    assert not answered(before, [log_dir(A, 0)], around()).whole
-    assert answered(before, [log_dir(A, 0, 1)], around()).whole
-    assert not answered(before, [], around()).whole
+    before = answered(NOTHING, [log_dir(A, 0), log_dir(B, 1)], inputs()).known
+    assert not answered(before, [log_dir(A, 0)], inputs()).whole
+    assert answered(before, [log_dir(A, 0, 1)], inputs()).whole
+    assert not answered(before, [], inputs()).whole
 
 
 def test_a_request_for_content_is_answered_by_a_snapshot(world: World) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from migration.observed.facts import DisksSeen, DisksUnreachable, LogDirSeen
-from streams.log_dirs.deduplicate import is_news
+from streams.log_dirs.compare import is_news
 
 DIR = LogDirSeen("/a", 0, 10_000, 5_000, 3, 1_000, 0, 0, None, True)
 LAST = DisksSeen(1000, 2, (DIR,))

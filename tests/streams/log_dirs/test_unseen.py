@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from migration.observed.facts import DiskFact, ReplicasBack, ReplicasCutOff, ReplicaSeen
 from streams.kafka.broker_values import LogDirAnswer
-from streams.log_dirs.compare import Around, Compared, Hosted, answered, unanswered
+from streams.log_dirs.compare import Compared, Hosted, Inputs, answered, unanswered
 from streams.log_dirs.remembered import NOTHING, KnownBroker, KnownPartition
-from tests.streams.log_dirs.world import A, B, around, log_dir
+from tests.streams.log_dirs.world import A, B, inputs, log_dir
 
 C = "/c"
 HOSTED = frozenset(("t", each) for each in range(4))
@@ -15,8 +15,8 @@ OFFLINE_B, OFFLINE_C = log_dir(B, error=56), log_dir(C, error=56)
 B_OR_C = f"{B} or {C}"
 
 
-def knowing(now_ms: int = 1000, *, hosted: Hosted | None = None) -> Around:
-    return around(now_ms, hosted=hosted)._replace(listed=HOSTED)
+def knowing(now_ms: int = 1000, *, hosted: Hosted | None = None) -> Inputs:
+    return inputs(now_ms, hosted=hosted)._replace(listed=HOSTED)
 
 
 def look(known: KnownBroker, *answer: LogDirAnswer, now_ms: int = 1000) -> Compared:
@@ -37,7 +37,7 @@ def test_what_the_other_directories_do_not_show_lies_in_it() -> None:
 
 
 def test_nothing_is_concluded_without_metadata() -> None:
-    first = answered(NOTHING, [log_dir(A, 0), OFFLINE_B], around())
+    first = answered(NOTHING, [log_dir(A, 0), OFFLINE_B], inputs())
     assert first.facts == ()
     assert cut_off(look(first.known, log_dir(A, 0), OFFLINE_B).facts) == {B: [1, 2, 3]}
 
@@ -76,7 +76,7 @@ def test_what_is_cut_off_in_another_directory_is_not_told_twice() -> None:
 
 def test_it_is_back_when_the_directory_answers_well() -> None:
     cut = look(NOTHING, log_dir(A, 0, 1), OFFLINE_B).known
-    assert unanswered(cut, "refused", around()).facts == ()
+    assert unanswered(cut, "refused", inputs()).facts == ()
     found = look(cut, log_dir(A, 0, 1), log_dir(B, 2), now_ms=4000)
     assert found.facts == (ReplicasBack(4000, 2, B),)
 
@@ -135,7 +135,7 @@ def test_what_is_told_is_missing_once_and_where_something_is_offline(
                 assert isinstance(fact, ReplicasBack)
                 del told[fact.path]
         known = found.known
-        assert told == {path: cut.told for path, cut in known.cut_off.items()}
+        assert told == {path: cut.fact for path, cut in known.cut_off.items()}
         missing = [r.partition for cut in told.values() for r in cut.replicas]
         assert len(missing) == len(set(missing))
         here = {r.partition for each in answer for r in each.replicas}

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 
 from streams.kafka.broker_values import LogDirAnswer, ReplicaPlace, TopicPartition
-from streams.log_dirs.compare import Around, Hosted
-from streams.log_dirs.remembered import KnownPartition, Look
+from streams.log_dirs.compare import Hosted, Inputs
+from streams.log_dirs.remembered import KnownPartition, LocalDir
 
 A, B = "/a", "/b"
-OURS = Look(ours=True, directory_id="uSLaubyUxZGsRKrz8FtoCw")
-NOT_OURS = Look(ours=False, trouble="no such directory")
+OURS = LocalDir(is_own=True, directory_id="uSLaubyUxZGsRKrz8FtoCw")
+NOT_OURS = LocalDir(is_own=False, trouble="no such directory")
 
 
 def place(
@@ -24,11 +24,11 @@ def log_dir(
     return LogDirAnswer(path, error, 1000, 900, tuple(lying))
 
 
-def around(
+def inputs(
     now_ms: int = 1000,
     *,
-    looks: Mapping[str, Look] | None = None,
+    local_dirs: Mapping[str, LocalDir] | None = None,
     partitions: Mapping[TopicPartition, KnownPartition] | None = None,
     hosted: Hosted | None = None,
-) -> Around:
-    return Around(2, now_ms, looks or {}, partitions or {}, hosted)
+) -> Inputs:
+    return Inputs(2, now_ms, local_dirs or {}, partitions or {}, hosted)

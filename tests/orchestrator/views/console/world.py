@@ -28,7 +28,7 @@ from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config, load_config
 from orchestrator.run import execution_status
 from orchestrator.runbook.load import load
-from streams.log_dirs import rows
+from streams.log_dirs import memory
 from streams.log_dirs.places import MEMORY_FILE
 from streams.spark.transition_files import write_transitions
 from streams.state.store import Outcome, Store, TransitionFile
@@ -298,7 +298,7 @@ class World:
         file = self._home / MEMORY_FILE
         file.parent.mkdir(parents=True)
         with closing(sqlite3.connect(file)) as db:
-            db.executescript(rows.SCHEMA)
+            db.executescript(memory._SCHEMA)
             db.executemany(
                 "INSERT INTO replicas VALUES (?, ?, ?, ?, 1, 0, 0)",
                 [
