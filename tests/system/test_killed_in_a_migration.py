@@ -205,7 +205,7 @@ def _walk(lab: Lab, run: Killed, tmp_path: Path) -> None:
     assert settled.metadata_offset <= outcome.summary.metadata_offset, outcome.summary
     # Killed four times, and each time the gap in the view of ZooKeeper is said.
     run.wait_for(lambda _: sum(each.kind == _AGAIN for each in run.events()) >= 4)
-    live = run.wait_for(lambda now: (now.metadata_offset or 0) >= end, 60)
+    live = run.wait_for(lambda now: (now.metadata_offset or 0) >= end)
     assert run.interrupt() == 0
     assert not run.leftovers()
     assert live.brokers == outcome.summary.brokers
