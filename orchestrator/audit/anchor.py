@@ -16,7 +16,7 @@ from streams.state.files import replace_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class ChainHead:
     """The last entry's sequence number and hash; 0 and `GENESIS` for an empty log."""
 
     sequence: int = 0
@@ -29,7 +29,7 @@ class Anchor:
     def __init__(self, log: Path) -> None:
         self.path = log.with_suffix(".head")
 
-    def read(self) -> Head | None:
+    def read(self) -> ChainHead | None:
         """Return the stored head; None: there is no such file.
 
         Raises:
@@ -43,10 +43,10 @@ class Anchor:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise AuditError(f"{self.path} cannot be read: {error!r}") from error
         if type(sequence) is not int or not isinstance(hash_, str):
-            raise AuditError(f"{self.path} holds no sequence and hash")
-        return Head(sequence=sequence, hash=hash_)
+            raise AuditError(f"{self.path} does not contain a sequence number and a hash")
+        return ChainHead(sequence=sequence, hash=hash_)
 
-    def write(self, head: Head) -> None:
+    def write(self, head: ChainHead) -> None:
         """Store a head, so that it survives a power failure.
 
         Raises:
@@ -56,6 +56,6 @@ class Anchor:
             replace_file(self.path, json.dumps({"sequence": head.sequence, "hash": head.hash}))
         except OSError as error:
             raise AuditError(
-                f"entry {head.sequence} of the audit log is written, and {self.path} cannot be:"
-                f" {error}"
+                f"entry {head.sequence} of the audit trail was written, but {self.path} cannot be"
+                f" written: {error}"
             ) from error

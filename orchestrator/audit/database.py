@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.audit.anchor import Anchor, Head
+from orchestrator.audit.anchor import Anchor, ChainHead
 from orchestrator.audit.entry import Entry
 from orchestrator.errors import AuditError, NoDataError
 from streams.state import sqlite
@@ -22,9 +22,9 @@ def connect(path: Path) -> Connection:
     """Open the file for appending; create it if it is missing.
 
     Raises:
-        AuditError: it cannot be opened or created, or is not an audit log of this format.
+        AuditError: it cannot be opened or created, or is not an audit trail of this format.
     """
-    with errors_as(AuditError, f"{path} cannot be opened as the audit log", OSError):
+    with errors_as(AuditError, f"{path} cannot be opened as the audit trail", OSError):
         db = sqlite.connect(path, _BUSY_S_MAX)
         if not schema(db):
             db.executescript(_schema_text())
@@ -37,17 +37,19 @@ def connect_readonly(path: Path) -> Connection:
 
     Raises:
         NoDataError: the file does not exist or is still empty.
-        AuditError: it cannot be read, or is not an audit log of this format.
+        AuditError: it cannot be read, or is not an audit trail of this format.
     """
     if not path.is_file():
-        raise NoDataError(f"{path} does not exist: nothing was audited with this state directory")
+        raise NoDataError(
+            f"{path} does not exist: the audit trail of this state directory has no entry yet"
+        )
     with _reading(path):
         db = sqlite.connect_readonly(path, _BUSY_S_MAX)
         # The head of a log that was emptied still exists; a new log has none.
         is_new = not schema(db) and Anchor(path).read() is None
     if is_new:
         db.close()
-        raise NoDataError(f"{path} is being made: nothing was audited yet")
+        raise NoDataError(f"{path} is being created: the audit trail has no entry yet")
     _check(db, path)
     return db
 
@@ -59,10 +61,10 @@ def schema_as_written() -> dict[str, str]:
         return schema(db)
 
 
-def head(db: Connection) -> Head:
+def head(db: Connection) -> ChainHead:
     """Return the last entry's sequence and hash."""
     row = db.execute("SELECT sequence, hash FROM entries ORDER BY sequence DESC LIMIT 1").fetchone()
-    return Head() if row is None else Head(sequence=row[0], hash=row[1])
+    return ChainHead() if row is None else ChainHead(sequence=row[0], hash=row[1])
 
 
 def entry(row: tuple[Any, ...]) -> Entry:
@@ -98,7 +100,7 @@ def transaction(db: Connection, path: Path, begin: str) -> Iterator[None]:
 
 
 def _reading(path: Path) -> AbstractContextManager[None]:
-    return errors_as(AuditError, f"{path} cannot be read as the audit log")
+    return errors_as(AuditError, f"{path} cannot be read as the audit trail")
 
 
 def _schema_text() -> str:
@@ -110,6 +112,6 @@ def _check(db: Connection, path: Path) -> None:
         found, tables = format_of(db), schema(db)
     if found != FORMAT or "entries" not in tables:
         raise AuditError(
-            f"{path} is no audit log of format {FORMAT} (it says {found}): use the Kraftgate that"
-            " wrote it, or move it away with its .head to begin a new one"
+            f"{path} is not an audit trail of format {FORMAT} (its format is {found}): use the"
+            " Kraftgate that wrote it, or move it away with its .head file to start a new one"
         )

@@ -6,14 +6,14 @@ from typing import Final
 from orchestrator.audit.entry import Entry
 from orchestrator.output.formatting import pairs
 
-_WHO: Final = "by"
-_LEFT_OUT: Final = frozenset({_WHO, "facts", "basis", "evidence"})
-_SHOWN_MAX: Final = 160
+_AUTHOR: Final = "by"
+_OMITTED: Final = frozenset({_AUTHOR, "facts", "basis", "evidence"})
+_CHARACTERS_MAX: Final = 160
 
 
-def who(entry: Entry) -> str:
+def author(entry: Entry) -> str:
     """Return who decided it, and on which host; kraftgate if no operator did."""
-    by = entry.body.get(_WHO)
+    by = entry.body.get(_AUTHOR)
     if isinstance(by, Mapping):
         given, login = by.get("who"), by.get("login")
         name = given if login in (None, given) else f"{given} (login {login})"
@@ -21,7 +21,7 @@ def who(entry: Entry) -> str:
     return str(by or "kraftgate")
 
 
-def said(entry: Entry, shown_max: int = _SHOWN_MAX) -> str:
+def fields_text(entry: Entry, shown_max: int = _CHARACTERS_MAX) -> str:
     """Return the fields in one line of at most `shown_max` characters."""
     text = pairs(dict(_fields(entry)))
     return f"{text[:shown_max]}..." if len(text) > shown_max else text
@@ -30,21 +30,21 @@ def said(entry: Entry, shown_max: int = _SHOWN_MAX) -> str:
 def _fields(entry: Entry) -> Iterator[tuple[str, object]]:
     """Yield the fields, except the author, empty values, and those that only the export shows."""
     for key, value in entry.body.items():
-        if key in _LEFT_OUT or value is None:
+        if key in _OMITTED or value is None:
             continue
         if key == "findings":
-            yield from _held_by(value)
+            yield from _unmet(value)
         else:
             yield key, value
 
 
-def _held_by(findings: object) -> Iterator[tuple[str, object]]:
+def _unmet(findings: object) -> Iterator[tuple[str, object]]:
     """Yield the conditions that did not hold."""
     if isinstance(findings, Sequence) and not isinstance(findings, str):
-        judged = [each for each in findings if isinstance(each, Mapping)]
+        conditions = [each for each in findings if isinstance(each, Mapping)]
         reasons = [
             f"{each.get('condition')}: {each.get('reason')}"
-            for each in judged
+            for each in conditions
             if each.get("verdict") != "satisfied"
         ]
         if reasons:

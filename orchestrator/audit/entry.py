@@ -38,46 +38,30 @@ class Entry:
     hash: str
     previous: str
 
+    def hashed(self) -> dict[str, JsonValue]:
+        """Return the fields that the hash covers."""
+        return {
+            "previous": self.previous,
+            "sequence": self.sequence,
+            "at_ms": self.at_ms,
+            "cluster": self.cluster,
+            "kind": self.kind,
+            "body": self.body,
+        }
+
     def line(self) -> str:
         """Return the entry as a line of the export: the hashed fields, and the hash."""
-        return canonical({**_hashed(self), "hash": self.hash})
+        return canonical({**self.hashed(), "hash": self.hash})
 
+    def seal(self) -> str:
+        """Return the SHA-256 hash of the canonical JSON of exactly the six hashed fields.
 
-def seal(
-    *,
-    previous: str,
-    sequence: int,
-    at_ms: int,
-    cluster: str,
-    kind: str,
-    body: Mapping[str, JsonValue],
-) -> str:
-    """Return the SHA-256 hash of the canonical JSON of exactly these six fields, as an object.
+        It equals `hash` unless the entry was changed.
 
-    Raises:
-        BodyRefused: part of it has no canonical JSON.
-    """
-    hashed: dict[str, JsonValue] = {
-        "previous": previous,
-        "sequence": sequence,
-        "at_ms": at_ms,
-        "cluster": cluster,
-        "kind": kind,
-        "body": body,
-    }
-    return f"{ALGORITHM}:{hashlib.sha256(canonical(hashed).encode()).hexdigest()}"
-
-
-def seal_of(entry: Entry) -> str:
-    """Return the hash of an entry's content; it equals `hash` unless the entry was changed."""
-    return seal(
-        previous=entry.previous,
-        sequence=entry.sequence,
-        at_ms=entry.at_ms,
-        cluster=entry.cluster,
-        kind=entry.kind,
-        body=entry.body,
-    )
+        Raises:
+            BodyRefused: part of it has no canonical JSON.
+        """
+        return f"{ALGORITHM}:{hashlib.sha256(canonical(self.hashed()).encode()).hexdigest()}"
 
 
 def canonical(value: JsonValue) -> str:
@@ -92,8 +76,8 @@ def canonical(value: JsonValue) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise BodyRefused(
-            f"an audit entry holds half a character ({error.object[error.start]!r}), which has no"
-            " UTF-8: decode bytes with errors='backslashreplace'"
+            f"an audit entry contains the lone surrogate {error.object[error.start]!r}, which has"
+            " no UTF-8 encoding: decode bytes with errors='backslashreplace'"
         ) from error
     return text
 
@@ -112,20 +96,9 @@ def plain(value: object, where: str = "body") -> JsonValue:
         for key in value:
             if not isinstance(key, str):
                 raise BodyRefused(
-                    f"{where} of an audit entry has the key {key!r}, which is no text"
+                    f"{where} of an audit entry has the key {key!r}, which is not text"
                 )
         return {str(key): plain(each, f"{where}.{key}") for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(each, f"{where}[{at}]") for at, each in enumerate(value)]
-    raise BodyRefused(f"{where} of an audit entry is {value!r}, which JSON has not")
-
-
-def _hashed(entry: Entry) -> dict[str, JsonValue]:
-    return {
-        "previous": entry.previous,
-        "sequence": entry.sequence,
-        "at_ms": entry.at_ms,
-        "cluster": entry.cluster,
-        "kind": entry.kind,
-        "body": entry.body,
-    }
+    raise BodyRefused(f"{where} of an audit entry is {value!r}, which is not a JSON value")

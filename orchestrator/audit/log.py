@@ -8,12 +8,13 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from orchestrator.audit import database
-from orchestrator.audit.anchor import Anchor, Head
-from orchestrator.audit.entry import BODY_BYTES_MAX, Entry, canonical, plain, seal
+from orchestrator.audit.anchor import Anchor, ChainHead
+from orchestrator.audit.entry import BODY_BYTES_MAX, Entry, canonical, plain
 from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.verify import VerifyResult, check_anchor, verify
 from orchestrator.errors import AuditError, BodyRefused, FencedOff
@@ -185,15 +186,9 @@ class AuditLog:
             kind=kind,
             body=kept,
             previous=head.hash,
-            hash=seal(
-                previous=head.hash,
-                sequence=head.sequence + 1,
-                at_ms=at_ms,
-                cluster=cluster,
-                kind=kind,
-                body=kept,
-            ),
+            hash="",
         )
+        entry = replace(entry, hash=entry.seal())
         self._db.execute(
             "INSERT INTO entries (sequence, at_ms, cluster, kind, body, previous, hash)"
             " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -209,7 +204,7 @@ class AuditLog:
         with self._writing():
             self._anchor.write(self._head())
 
-    def _head(self) -> Head:
+    def _head(self) -> ChainHead:
         return database.head(self._db)
 
     def _fence(self, cluster: str) -> tuple[int, str]:
@@ -222,15 +217,15 @@ class AuditLog:
         body = database.entry(row).body
         fence, owner = body.get("fence"), body.get("by")
         if type(fence) is not int or not isinstance(owner, str):
-            raise AuditError(f"{self._path}: a fence of {cluster} is not as it was written")
+            raise AuditError(f"{self._path}: a fence of {cluster} has no valid number and owner")
         return fence, owner
 
     def _check_fence(self, cluster: str, fence: int) -> None:
         current, owner = self._fence(cluster)
         if fence != current:
             raise FencedOff(
-                f"{owner or 'nobody'} has the fence {current} of {cluster}, this one has {fence}:"
-                " another orchestrator took over, end this one"
+                f"{owner or 'nobody'} has the fence {current} of {cluster}, and this process"
+                f" {fence}: another orchestrator took over; stop this one"
             )
 
     @contextmanager

@@ -24,13 +24,13 @@ def open_verified(config: Config) -> AuditLog:
     if not found.ok:
         log.close()
         raise AuditError(
-            f"the audit trail is not as it was written: {found.why}. Keep a copy of it, and begin"
-            " with another state directory"
+            f"the audit trail was changed: {found.why}. Keep a copy of it, and start with another"
+            " state directory"
         )
     return log
 
 
-def open_to_say(config: Config) -> AuditLog:
+def open_for_entry(config: Config) -> AuditLog:
     """Open the trail for an operator's entry; secrets that this user can read are redacted.
 
     Raises:

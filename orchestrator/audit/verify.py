@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.audit import database
-from orchestrator.audit.anchor import Anchor, Head
+from orchestrator.audit.anchor import Anchor, ChainHead
 from orchestrator.audit.attachments import check_kept
-from orchestrator.audit.entry import ALGORITHM, canonical, seal_of
+from orchestrator.audit.entry import ALGORITHM, canonical
 from orchestrator.errors import AuditError
 from streams.state.sqlite import Connection, damage, schema
 
@@ -40,42 +40,42 @@ class VerifyResult:
     why: str = ""
 
 
-def verify(db: Connection, path: Path, noted: str | None = None) -> VerifyResult:
+def verify(db: Connection, path: Path, recorded: str | None = None) -> VerifyResult:
     """Verify the whole chain.
 
-    `noted` is a head that was recorded elsewhere, now or earlier, with or without `sha256:`.
+    `recorded` is a head that was recorded elsewhere, now or earlier, with or without `sha256:`.
     """
-    good = Head()
+    good = ChainHead()
     try:
         # Read before the entries: the anchor may only lag behind them.
         anchor = Anchor(path).read()
         with database.transaction(db, path, "BEGIN"):
             try:
                 _check_file(db)
-                wanted = None if noted is None else _as_hash(noted)
-                is_noted = wanted is None
+                wanted = None if recorded is None else _as_hash(recorded)
+                is_found = wanted is None
                 for row in db.execute(f"{database.SELECT} ORDER BY sequence"):
                     good = _follow(good, row, path.parent)
-                    is_noted |= good.hash == wanted
+                    is_found |= good.hash == wanted
                 _check_end(anchor, db, path)
                 _check_schema(db)
-            except _Bad as bad:
+            except _Broken as broken:
                 return VerifyResult(
                     ok=False,
                     count=good.sequence,
                     head=good.hash,
-                    first_bad=bad.sequence,
-                    why=bad.why,
+                    first_bad=broken.sequence,
+                    why=broken.why,
                 )
     except AuditError as error:
         return VerifyResult(ok=False, count=good.sequence, head=good.hash, why=str(error))
-    if not is_noted:
+    if not is_found:
         return VerifyResult(
             ok=False,
             count=good.sequence,
             head=good.hash,
-            why=f"no entry has the hash {wanted}: the log was cut off or rewritten since that head"
-            " was noted, or it is another log's",
+            why=f"no entry has the hash {wanted}: the trail was truncated or rewritten since that"
+            " head was recorded, or the head is of another trail",
         )
     return VerifyResult(ok=True, count=good.sequence, head=good.hash)
 
@@ -90,82 +90,84 @@ def check_anchor(db: Connection, anchor: Anchor) -> None:
     why = _against(kept, db, anchor.path)
     if why is not None:
         raise AuditError(
-            f"{why}. Nothing is added to it. Restore audit.db and audit.head as they were at one"
-            " moment, or move both away to begin a new log"
+            f"{why}. No entry is added to it. Restore audit.db and audit.head from the same backup,"
+            " or move both away to start a new trail"
         )
 
 
-class _Bad(Exception):
+class _Broken(Exception):
     def __init__(self, sequence: int | None, why: str) -> None:
         self.sequence = sequence
         self.why = why
 
 
-def _follow(good: Head, row: tuple[object, ...], state_dir: Path) -> Head:
+def _follow(good: ChainHead, row: tuple[object, ...], state_dir: Path) -> ChainHead:
     """Check one row against the head before it, and the files it names; return the new head."""
     number = good.sequence + 1
     try:
         entry = database.entry(row)
         text = canonical(entry.body)
     except AuditError as error:
-        raise _Bad(number, str(error)) from error
+        raise _Broken(number, str(error)) from error
     if entry.sequence != number:
-        raise _Bad(number, f"entry {number} is missing: {entry.sequence} follows {good.sequence}")
+        raise _Broken(
+            number, f"entry {number} is missing: {entry.sequence} follows {good.sequence}"
+        )
     if not entry.hash.startswith(f"{ALGORITHM}:"):
-        raise _Bad(number, f"entry {number} is not hashed with {ALGORITHM}: {entry.hash[:80]}")
+        raise _Broken(number, f"entry {number} is not hashed with {ALGORITHM}: {entry.hash[:80]}")
     if entry.previous != good.hash:
-        raise _Bad(
+        raise _Broken(
             number,
-            f"entry {number} does not follow {good.sequence}: it names {entry.previous} as the"
-            f" hash before it, which is {good.hash}",
+            f"entry {number} does not follow {good.sequence}: its previous hash is"
+            f" {entry.previous}, and that entry's hash is {good.hash}",
         )
     if text != row[4]:
-        raise _Bad(number, f"entry {number} was changed: its body is not written as it was")
-    if seal_of(entry) != entry.hash:
-        raise _Bad(number, f"entry {number} was changed: its hash is not that of its content")
+        raise _Broken(number, f"entry {number} was changed: its body is not canonical JSON")
+    if entry.seal() != entry.hash:
+        raise _Broken(number, f"entry {number} was changed: its hash does not match its content")
     for why in check_kept(state_dir, entry.body):
-        raise _Bad(number, f"entry {number} names a file: {why}")
-    return Head(sequence=number, hash=entry.hash)
+        raise _Broken(number, f"entry {number} names a file: {why}")
+    return ChainHead(sequence=number, hash=entry.hash)
 
 
 def _check_file(db: Connection) -> None:
     found = damage(db)
     if found is not None:
-        raise _Bad(None, f"the file is damaged: {found}")
+        raise _Broken(None, f"the file is damaged: {found}")
 
 
 def _check_schema(db: Connection) -> None:
     found, written = schema(db), database.schema_as_written()
     for name in sorted(found.keys() | written.keys()):
         if found.get(name) != written.get(name):
-            what = "is missing" if name not in found else "is not as it was made"
-            raise _Bad(None, f"{name}, which keeps the log append-only, {what}")
+            what = "is missing" if name not in found else "was changed"
+            raise _Broken(None, f"{name}, which keeps the trail append-only, {what}")
 
 
-def _check_end(anchor: Head | None, db: Connection, path: Path) -> None:
+def _check_end(anchor: ChainHead | None, db: Connection, path: Path) -> None:
     why = _against(anchor, db, Anchor(path).path)
     if why is not None:
-        raise _Bad(None, why)
+        raise _Broken(None, why)
 
 
-def _against(kept: Head | None, db: Connection, where: Path) -> str | None:
+def _against(kept: ChainHead | None, db: Connection, where: Path) -> str | None:
     """Return how the trail differs from the stored head; None: it contains that head."""
     last = database.head(db)
     if kept is None:
         if last.sequence == 0:
             return None
-        return f"{where} is missing: whether the log's end is there cannot be told"
+        return f"{where} is missing: it is unknown whether the end of the trail is complete"
     if kept.sequence > last.sequence:
         return (
-            f"the log ends with entry {last.sequence}, and {where} says that there were"
-            f" {kept.sequence}: its end is missing"
+            f"the trail ends with entry {last.sequence}, but {where} recorded"
+            f" {kept.sequence} entries: its end is missing"
         )
     row = db.execute("SELECT hash FROM entries WHERE sequence = ?", (kept.sequence,)).fetchone()
-    found = Head().hash if kept.sequence == 0 else None if row is None else row[0]
+    found = ChainHead().hash if kept.sequence == 0 else None if row is None else row[0]
     if found != kept.hash:
-        return f"entry {kept.sequence} has not the hash that {where} has of it: it was rewritten"
+        return f"entry {kept.sequence} has another hash than {where} recorded: it was rewritten"
     return None
 
 
-def _as_hash(noted: str) -> str:
-    return noted if ":" in noted else f"{ALGORITHM}:{noted}"
+def _as_hash(recorded: str) -> str:
+    return recorded if ":" in recorded else f"{ALGORITHM}:{recorded}"

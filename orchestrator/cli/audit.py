@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from migration.values.timestamps import iso
-from orchestrator.audit.description import said, who
+from orchestrator.audit.description import author, fields_text
 from orchestrator.audit.entry import Entry
 from orchestrator.audit.log import AUDIT_FILE, AuditLog
 from orchestrator.cli.framework import config_option, json_option
@@ -124,5 +124,5 @@ def _opened(config_path: Path, cluster: str | None) -> AuditLog:
 
 
 def _shown(entry: Entry) -> str:
-    what = f"{quoted(who(entry))}  {entry.kind}  {said(entry)}"
+    what = f"{quoted(author(entry))}  {entry.kind}  {fields_text(entry)}"
     return f"{iso(entry.at_ms)}  {entry.cluster} #{entry.sequence}  {what}"

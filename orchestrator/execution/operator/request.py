@@ -9,7 +9,7 @@ from pathlib import Path
 from orchestrator.audit.execution.entries import Body, Person
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState
 from orchestrator.audit.execution.trail import ExecutionTrail
-from orchestrator.audit.opening import open_to_say
+from orchestrator.audit.opening import open_for_entry
 from orchestrator.config.identifiers import clusters_named
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
@@ -99,7 +99,7 @@ def opened(said: Said) -> Iterator[Opened]:
     entry = _entry(config, said.cluster)
     if not said.reason.strip():
         raise WalkError("a reason is needed: --reason '...', it stands in the audit trail")
-    with open_to_say(config) as log:
+    with open_for_entry(config) as log:
         yield Opened(
             config=config,
             entry=entry,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.audit import AuditLog, Entry
-from orchestrator.audit.entry import GENESIS, canonical, seal_of
+from orchestrator.audit.entry import GENESIS, canonical
 from orchestrator.output.json_value import JsonValue
 
 ENTRIES = 7
@@ -63,7 +63,7 @@ def rewritten(path: Path, entries: Sequence[Entry], numbers: Sequence[int] = ())
 
 def sealed(entry: Entry) -> Entry:
     """Give the entry its right hash."""
-    return replace(entry, hash=seal_of(entry))
+    return replace(entry, hash=entry.seal())
 
 
 def row(entry: Entry) -> tuple[object, ...]:

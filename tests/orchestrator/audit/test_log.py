@@ -133,7 +133,7 @@ def test_another_file_is_no_audit_log(path: Path) -> None:
 
 def test_a_log_that_is_just_being_made_has_nothing_in_it_yet(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "audit.db").execute("PRAGMA journal_mode=WAL").connection.close()
-    with pytest.raises(NoDataError, match="is being made"):
+    with pytest.raises(NoDataError, match="is being created"):
         AuditLog.open_readonly(tmp_path / "audit.db")
 
 

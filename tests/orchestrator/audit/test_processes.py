@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.audit import AuditLog
-from orchestrator.audit.anchor import Anchor, Head
+from orchestrator.audit.anchor import Anchor, ChainHead
 from orchestrator.errors import AuditError
 
 _APPENDING = """
@@ -94,7 +94,7 @@ def test_killed_before_the_head_is_kept_the_entry_stands(
 ) -> None:
     path = tmp_path / "audit.db"
 
-    def full(_anchor: Anchor, _head: Head) -> None:
+    def full(_anchor: Anchor, _head: ChainHead) -> None:
         raise AuditError("no space left")
 
     with AuditLog.open(path) as log:
@@ -107,7 +107,7 @@ def test_killed_before_the_head_is_kept_the_entry_stands(
         assert log.verify().ok
         assert log.append("prod", "tick", {}, 3).sequence == 3
         assert log.verify().ok
-    assert Anchor(path).read() == Head(sequence=3, hash=log_head(path))
+    assert Anchor(path).read() == ChainHead(sequence=3, hash=log_head(path))
 
 
 def log_head(path: Path) -> str:

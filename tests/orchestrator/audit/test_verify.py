@@ -247,7 +247,7 @@ def test_an_older_copy_that_was_restored_is_noticed(path: Path) -> None:
     with AuditLog.open(path) as log:
         log.append("prod", "step_ended", {}, 1)
     path.write_bytes(older)
-    with pytest.raises(AuditError, match=f"ends with entry {ENTRIES}, and .* {ENTRIES + 1}"):
+    with pytest.raises(AuditError, match=f"ends with entry {ENTRIES}, but .* {ENTRIES + 1}"):
         AuditLog.open(path)
 
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from orchestrator.api.console.execution import Decision, GateEvidence, Judgement
 from orchestrator.audit import AUDIT_FILE, Entry
-from orchestrator.audit.description import said, who
+from orchestrator.audit.description import author, fields_text
 from orchestrator.audit.execution.entries import Evaluated, body_of
 from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.window import AuditWindow
@@ -69,9 +69,9 @@ def _decision(entry: Entry) -> Decision:
         at_ms=entry.at_ms,
         checkpoint=str(checkpoint),
         kind=entry.kind,
-        by=who(entry),
+        by=author(entry),
         reason=reason if isinstance(reason, str) else None,
-        text=said(entry, _TEXT_MAX),
+        text=fields_text(entry, _TEXT_MAX),
         hash=entry.hash,
     )
 

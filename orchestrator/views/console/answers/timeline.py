@@ -15,7 +15,7 @@ from orchestrator.api.console.answers import Bucket, EventPage, Timeline
 from orchestrator.api.console.rows import EventTold
 from orchestrator.api.console.shape import Lane
 from orchestrator.audit import AUDIT_FILE, Entry
-from orchestrator.audit.description import said, who
+from orchestrator.audit.description import author, fields_text
 from orchestrator.audit.window import LANE, AuditWindow
 from orchestrator.errors import NoDataError
 from orchestrator.output.formatting import event_fields, pairs
@@ -197,8 +197,8 @@ def decision_told(entry: Entry) -> EventTold:
         broker=broker if isinstance(broker, int) else None,
         offset=None,
         checkpoint=checkpoint if isinstance(checkpoint, str) else None,
-        by=who(entry),
-        text=said(entry, _TEXT_MAX),
+        by=author(entry),
+        text=fields_text(entry, _TEXT_MAX),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from orchestrator.api.console.answers import Done, Say
 from orchestrator.audit.execution.entries import CONSOLE_LOGIN, Person
 from orchestrator.audit.kinds import EntryKind
-from orchestrator.audit.opening import open_to_say
+from orchestrator.audit.opening import open_for_entry
 from orchestrator.config.load import Config
 from orchestrator.errors import KraftgateError
 from orchestrator.execution.operator import control
@@ -64,7 +64,7 @@ def record_wrong_token(config: Config, host: str, count: int) -> None:
     """
     _LOG.warning("the console: wrong token from %s, %d within a minute", host, count)
     try:
-        with open_to_say(config) as log:
+        with open_for_entry(config) as log:
             for each in config.clusters:
                 log.append(
                     each.name,
