@@ -3,18 +3,10 @@
 from dataclasses import dataclass
 
 from streams.kafka.messages import OffsetAndEpoch
-from streams.metadata.log_marks import Mark
+from streams.metadata.batches import Mark
 from streams.metadata.spool import Position
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
-
-
-@dataclass(frozen=True, slots=True)
-class Why:
-    """A reason: a stable name for alerts and metrics, and a sentence for the operator."""
-
-    name: str
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +35,11 @@ class FetchSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
-    """Do nothing until `until` (monotonic seconds); `why` is None for a pause that is normal."""
+class Pause:
+    """Do nothing until `until` (monotonic seconds); `reason` is None for a pause that is normal."""
 
     until: float
-    why: Why | None
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +50,7 @@ class Refuse:
     until: float | None
 
 
-Action = Connect | Fetch | FetchSnapshot | Wait | Refuse
+Action = Connect | Fetch | FetchSnapshot | Pause | Refuse
 
 
 @dataclass(frozen=True, slots=True)

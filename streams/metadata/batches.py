@@ -2,6 +2,12 @@
 
 In: bytes of the log, from a reply or a segment. Out: a `Cut` or a `Survey`. `streams.wire` reads
 and checks each batch; this module does not decode records.
+
+A `Mark` identifies a metadata log among the logs of one cluster. A quorum that was deprovisioned
+and provisioned again has the same cluster id, and writes the same offsets and epochs as its
+predecessor. The header of a batch is unique, because it contains the time and the checksum of the
+records. Committed batches never change, and every controller has the same bytes (KafkaRaftClient
+replicates whole batches).
 """
 
 import contextlib
@@ -9,15 +15,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from streams.metadata.log_marks import HEAD_OFFSET, Mark, mark_of
 from streams.wire.batches import HEADER, Batch, read_batches
 from streams.wire.errors import DamagedBatch
 
+HEAD_OFFSET: Final = 1
+"""The batch with this offset is the mark of the log. A FETCH from offset 0 is no alternative: a
+leader that has a snapshot answers it with the snapshot's id (KafkaRaftClient.handleFetchRequest).
+"""
+_BASE_TIMESTAMP: Final = 7
 # The only record of a NoOpRecord batch (QuorumController.maybeScheduleNextWriteNoOpRecord):
 # length 10, attributes, deltas 0, no key, 4 bytes of value (frame 1, key 20, version 0, no tags),
 # no headers.
 _NO_OP_RECORD: Final = bytes.fromhex("14000000010801140000") + b"\x00"
 _NO_OP_BYTES: Final = HEADER.size + len(_NO_OP_RECORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A batch of a log: the offset of its first record, and the bytes of its header."""
+
+    offset: int
+    header: bytes
+
+    @property
+    def timestamp_ms(self) -> int:
+        """The timestamp of the first record of the batch, ms since 1970."""
+        return int(HEADER.unpack(self.header)[_BASE_TIMESTAMP])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +81,26 @@ class Survey:
     epoch: int | None
     no_op_only: bool
     tail: Mark | None = None
+
+
+def mark_of(batch: Batch) -> Mark:
+    return Mark(batch.base_offset, batch.raw()[: HEADER.size])
+
+
+def mark_at(records: bytes, offset: int, below: int | None = None) -> Mark | None:
+    """Return the mark of the batch that contains an offset; None: the reply does not have it.
+
+    `below`: accept only a batch that ends below this offset (the high watermark).
+
+    Raises:
+        DamagedBatch: a batch up to it fails its check.
+    """
+    for batch in read_batches(records, file="the reply", allow_partial_tail=True):
+        if batch.base_offset > offset or (below is not None and batch.last_offset >= below):
+            return None
+        if batch.last_offset >= offset:
+            return mark_of(batch)
+    return None
 
 
 def committed(records: bytes, position: int, high_watermark: int) -> Cut:

@@ -4,55 +4,54 @@ Offsets and epochs alone do not identify a log: if a migration was rolled back a
 next log of the cluster reaches the same ones. Therefore the first FETCH on each connection requests
 the last batch of the spool. If the controller returns another batch or none, the leader's log
 either lost committed records or is another log; the beginning of the log distinguishes the two
-(`log_marks.py`).
+(`batches.Mark`).
 """
 
 import enum
 
 from streams.kafka.messages import FetchReply
-from streams.metadata.log_marks import HEAD_OFFSET, Mark, mark_at
+from streams.metadata.batches import HEAD_OFFSET, Mark, mark_at
 from streams.metadata.redaction import redacted
 from streams.metadata.spool import Position
 
 
-class Asking(enum.Enum):
+class FetchPurpose(enum.Enum):
     """The purpose of a FETCH."""
 
-    RECORDS = "what comes next"
-    TAIL = "the batch that the spool ends with, and what comes next"
-    HEAD = "how the log begins"
+    RECORDS = "the next records"
+    TAIL = "the last batch of the spool, and the next records"
+    HEAD = "the beginning of the log"
 
 
-class Found(enum.Enum):
+class LogIdentity(enum.Enum):
     """The conclusion from a reply about the leader's log."""
 
-    SAME = "it is the spool's"
-    NOTHING_YET = "what was asked for is not there yet"
-    DOUBTFUL = "it is not, or lost records"
-    LOST = "it is the spool's, and lost records; or it cannot be told from that"
-    ANOTHER = "it is another one"
+    SAME = "it is the log in the spool"
+    NOTHING_YET = "the requested batch is not committed yet"
+    DOUBTFUL = "it is another log, or it lost records"
+    LOST = "it is the log in the spool and lost records, or cannot be distinguished from that"
+    ANOTHER = "it is another log"
 
 
 class Continuity:
     """The state of the check on the current connection.
 
     Attributes:
-        asking: The purpose of the last FETCH.
+        purpose: The purpose of the last FETCH.
         doubt: Why the leader's log may be another one; None: there is no such evidence.
     """
 
     def __init__(self) -> None:
-        self.asking = Asking.RECORDS
+        self.purpose = FetchPurpose.RECORDS
         self.doubt: str | None = None
         self._confirmed = False
-        self._asked_for_head = False
+        self._head_checked = False
 
     def connected(self) -> None:
         """Reset the state for a new controller, whose log is not confirmed."""
-        self._confirmed = self._asked_for_head = False
+        self._confirmed = self._head_checked = False
 
     def confirm(self) -> None:
-        """Record that this controller's log is the log in the spool."""
         self._confirmed = True
 
     def question(self, here: Position, leader_epoch: int) -> tuple[int, int] | None:
@@ -62,18 +61,18 @@ class Continuity:
         log.
         """
         head = HEAD_OFFSET, leader_epoch
-        self.asking = Asking.HEAD
+        self.purpose = FetchPurpose.HEAD
         if self.doubt is not None:
             return head
         if here.tail is not None and here.epoch is not None and not self._confirmed:
-            self.asking = Asking.TAIL
+            self.purpose = FetchPurpose.TAIL
             return here.tail.offset, here.epoch
-        if here.head is None and here.next_offset > HEAD_OFFSET and not self._asked_for_head:
+        if here.head is None and here.next_offset > HEAD_OFFSET and not self._head_checked:
             return head
-        self.asking = Asking.RECORDS
+        self.purpose = FetchPurpose.RECORDS
         return None
 
-    def tail_told(self, reply: FetchReply, here: Position) -> Found:
+    def check_tail(self, reply: FetchReply, here: Position) -> LogIdentity:
         """Evaluate the reply to the request for the last batch of the spool.
 
         The mark of the spool is that of the batch as it was fetched, or as it was spooled: without
@@ -83,17 +82,17 @@ class Continuity:
             DamagedBatch: the reply's records are damaged.
         """
         if here.tail is None:
-            return Found.SAME
+            return LogIdentity.SAME
         found = mark_at(reply.records, here.tail.offset)
         if found is None:
-            return Found.NOTHING_YET
+            return LogIdentity.NOTHING_YET
         if here.tail not in (found, mark_at(redacted(reply.records), here.tail.offset)):
             self.doubt = f"it has another batch at offset {here.tail.offset}"
-            return Found.DOUBTFUL
+            return LogIdentity.DOUBTFUL
         self.confirm()
-        return Found.SAME
+        return LogIdentity.SAME
 
-    def head_told(self, reply: FetchReply, here: Position) -> tuple[Found, Mark | None]:
+    def check_head(self, reply: FetchReply, here: Position) -> tuple[LogIdentity, Mark | None]:
         """Evaluate the reply to the request for the log's beginning; return also the found mark.
 
         A log with another beginning is another log. If the log lost its beginning, or the spool
@@ -104,12 +103,12 @@ class Continuity:
         """
         theirs = mark_at(reply.records, HEAD_OFFSET, below=reply.high_watermark or 0)
         if theirs is None and reply.snapshot is None:
-            return Found.NOTHING_YET, None
-        self._asked_for_head = True
+            return LogIdentity.NOTHING_YET, None
+        self._head_checked = True
         if self.doubt is None:
-            return Found.SAME, theirs
+            return LogIdentity.SAME, theirs
         begun = here.next_offset > HEAD_OFFSET
         if theirs is None or theirs == here.head or (begun and here.head is None):
-            return Found.LOST, theirs
+            return LogIdentity.LOST, theirs
         self.doubt = None
-        return Found.ANOTHER, theirs
+        return LogIdentity.ANOTHER, theirs

@@ -6,7 +6,7 @@ handleFetchSnapshotResponse), with one difference: all records in the spool were
 spool is never truncated. A leader that lacks these records either lost them, which is an error, or
 has another log because the controllers were provisioned again; the cursor then follows that log
 from its beginning. The first FETCH on each connection requests the last batch of the spool, because
-offsets and epochs alone may also match another log (`log_marks.py`).
+offsets and epochs alone may also match another log (`batches.Mark`).
 
 The cursor cannot spin: a bad reply counts towards the end of a round (`rounds.py`), and a good
 reply without new data, earlier than the end of a long poll, causes a pause that grows.
@@ -28,14 +28,13 @@ from streams.metadata.actions import (
     Fetch,
     FetchSnapshot,
     KeepHead,
+    Pause,
     Refuse,
     Restart,
     SnapshotPart,
-    Wait,
-    Why,
 )
 from streams.metadata.batches import committed
-from streams.metadata.continuity import Asking, Continuity, Found
+from streams.metadata.continuity import Continuity, FetchPurpose, LogIdentity
 from streams.metadata.errors import CommittedLogDiverged, SpoolDamaged
 from streams.metadata.rounds import Refusal, RoundOver, Rounds
 from streams.metadata.spool import Position
@@ -89,7 +88,7 @@ class Cursor:
         self._max_wait_s = max_wait_s
         self._nothing_new = 0
         self._snapshot: tuple[OffsetAndEpoch, int] | None = None
-        self._waiting: Wait | Refuse | None = None
+        self._waiting: Pause | Refuse | None = None
         self._continuity = Continuity()
 
     # The next action
@@ -122,12 +121,10 @@ class Cursor:
     # Reports of results
 
     def connected(self, endpoint: Endpoint) -> None:
-        """Record that the requested connection is open."""
         self.connected_to = endpoint
         self._continuity.connected()
 
     def learned(self, nodes: Mapping[int, Endpoint]) -> None:
-        """Record the endpoints of controllers by node id."""
         self._rounds.learn(nodes)
 
     def failed(self, error: LiveError, endpoint: Endpoint, now: float) -> None:
@@ -138,15 +135,15 @@ class Cursor:
         ):
             self._refuse(error, now + REFUSED_RETRY_S)
         else:
-            self._end_round(self._rounds.turn_away(endpoint, Refusal(str(error)), now))
+            self._end_round(self._rounds.failed(endpoint, Refusal(str(error)), now))
 
-    def resume(self, position: Position, now: float, why: Why | None = None) -> None:
+    def resume(self, position: Position, now: float, reason: str | None = None) -> None:
         """Reset to the actual end of the spool after an effect failed."""
         self.position = position
         self._snapshot = None
         self._continuity.connected()
-        if why is not None:
-            self._waiting = self._rounds.wait(why, now)
+        if reason is not None:
+            self._waiting = self._rounds.pause(reason, now)
 
     def fetched(self, reply: FetchReply, now: float, took_s: float) -> Effect:
         """Process a FETCH reply, which arrived `took_s` seconds after its request.
@@ -158,50 +155,49 @@ class Cursor:
         if reply.error:
             self._complain(reply.error, reply.leader, now)
             return None
-        self._welcome(reply.leader)
+        self._answered(reply.leader)
         self.high_watermark = reply.high_watermark
         try:
-            if self._continuity.asking is Asking.HEAD:
-                return self._head_told(reply, now)
+            if self._continuity.purpose is FetchPurpose.HEAD:
+                return self._check_head(reply, now)
             if reply.diverging is not None:
                 return self._diverged(reply.diverging, now)
             if reply.snapshot is not None:
                 return self._sent_to_snapshot(reply.snapshot, now)
-            if self._continuity.asking is Asking.TAIL:
-                found = self._continuity.tail_told(reply, self.position)
-                if found is Found.NOTHING_YET:
-                    self._pause(now, "what the spool ends with is not told")
-                if found is not Found.SAME:
+            if self._continuity.purpose is FetchPurpose.TAIL:
+                found = self._continuity.check_tail(reply, self.position)
+                if found is LogIdentity.NOTHING_YET:
+                    self._pause(now, "the last batch of the spool is not in the reply")
+                if found is not LogIdentity.SAME:
                     return None
-            return self._records_told(reply, now, took_s)
+            return self._take_records(reply, now, took_s)
         except DamagedBatch as error:
             raise ReplyDamaged(f"{self.connected_to} sent damaged records: {error}") from error
 
-    def _records_told(self, reply: FetchReply, now: float, took_s: float) -> Effect:
+    def _take_records(self, reply: FetchReply, now: float, took_s: float) -> Effect:
         here = self.position
         cut = committed(reply.records, here.next_offset, reply.high_watermark or 0)
         if cut.records:
-            self._went_well()
+            self._succeeded()
             head = here.head or cut.head
             busy = cut.busy_until or here.busy_until or here.next_offset
             self.position = Position(cut.next_offset, cut.epoch, here.log, head, cut.tail, busy)
             self._continuity.confirm()
             return Append(cut.records, self.position)
-        if self._continuity.asking is Asking.TAIL:
+        if self._continuity.purpose is FetchPurpose.TAIL:
             return None  # the log has the last batch of the spool, and no further records yet
         if reply.records or took_s < self._max_wait_s / 2:
             self._pause(now, f"offset {here.next_offset} is not committed yet")
         else:
-            self._went_well()
+            self._succeeded()
         return None
 
     def snapshot_fetched(self, reply: SnapshotReply, now: float) -> Effect:
-        """Process a FETCH_SNAPSHOT reply."""
         self._rounds.learn(reply.endpoints)
         if reply.error in SNAPSHOT_GONE:
             self._snapshot = None
             what = f"{self.connected_to} answers {name(reply.error)}: starting over"
-            self._waiting = self._rounds.wait(Why("snapshot_vanished", what), now)
+            self._waiting = self._rounds.pause(what, now)
             return None
         if reply.error:
             self._complain(reply.error, reply.leader, now)
@@ -210,9 +206,9 @@ class Cursor:
             return None
         snapshot, position = self._snapshot
         if reply.position != position or not reply.content:
-            self._turn_away(now, f"sent no bytes at {position} of {reply.size} of a snapshot")
+            self._reject(now, f"sent no bytes at {position} of {reply.size} of a snapshot")
             return None
-        self._welcome(reply.leader)
+        self._answered(reply.leader)
         position += len(reply.content)
         if position < reply.size:
             self._snapshot = (snapshot, position)
@@ -224,16 +220,16 @@ class Cursor:
 
     # Good replies
 
-    def _welcome(self, leader: Leader | None) -> None:
+    def _answered(self, leader: Leader | None) -> None:
         if leader is not None and leader.epoch >= self.epoch:
             self.epoch, self.leader = leader.epoch, leader.node
         self.leader_endpoint = self.connected_to
         self._rounds.prefer(self.connected_to)
 
-    def _went_well(self) -> None:
+    def _succeeded(self) -> None:
         """Reset the backoff; only new records, or a long poll that was held, count as progress."""
         self._nothing_new = 0
-        self._rounds.went_well(self.connected_to)
+        self._rounds.succeeded(self.connected_to)
 
     def _pause(self, now: float, detail: str) -> None:
         """Wait for a commit: a few quick polls, then polls at growing intervals."""
@@ -241,8 +237,7 @@ class Cursor:
         doublings = min(max(0, self._nothing_new - _QUICK_POLLS), _DOUBLINGS_MAX)
         delay = min(COMMIT_POLL_S * 2**doublings, COMMIT_POLL_MAX_S)
         stuck = delay >= COMMIT_POLL_MAX_S
-        why = Why("waiting_for_quorum", f"{self.connected_to}: {detail}") if stuck else None
-        self._waiting = Wait(now + delay, why)
+        self._waiting = Pause(now + delay, f"{self.connected_to}: {detail}" if stuck else None)
 
     # Another log?
 
@@ -261,7 +256,7 @@ class Cursor:
         if snapshot.end_offset > here.next_offset:
             self._snapshot = (snapshot, 0)
             return BeginSnapshot(snapshot)
-        if self._continuity.asking is Asking.TAIL:
+        if self._continuity.purpose is FetchPurpose.TAIL:
             # The leader's log begins after that batch, perhaps exactly at the end of the spool.
             self._continuity.confirm()
         elif here.epoch is None and snapshot.end_offset == here.next_offset:
@@ -279,17 +274,17 @@ class Cursor:
         self._continuity.doubt = what
         self._snapshot = None
 
-    def _head_told(self, reply: FetchReply, now: float) -> Effect:
+    def _check_head(self, reply: FetchReply, now: float) -> Effect:
         """Store the mark of the log's beginning, or follow the log from there if it is another."""
         doubt = self._continuity.doubt
-        found, head = self._continuity.head_told(reply, self.position)
-        if found is Found.NOTHING_YET:
+        found, head = self._continuity.check_head(reply, self.position)
+        if found is LogIdentity.NOTHING_YET:
             self._pause(now, "the beginning of the log is not committed yet")
-        elif found is Found.LOST:
+        elif found is LogIdentity.LOST:
             self._lost(doubt or "")
         elif head is not None:
-            if found is Found.ANOTHER:
-                self._went_well()
+            if found is LogIdentity.ANOTHER:
+                self._succeeded()
                 self.position = Position(0, None, self.position.log + 1, head)
                 return Restart(head)
             self.position = replace(self.position, head=head)
@@ -301,8 +296,8 @@ class Cursor:
         error = CommittedLogDiverged(
             f"the spool holds committed records up to offset {here.next_offset}, epoch"
             f" {here.epoch}, which {self.connected_to or 'the quorum'} does not have: {what}."
-            " The quorum lost committed metadata, or cannot be told from one that did: keep the"
-            " spool as evidence and start with an empty directory"
+            " The quorum lost committed metadata, or cannot be distinguished from one that did:"
+            " keep the spool as evidence and start with an empty directory"
         )
         self._refuse(error, None)
 
@@ -317,50 +312,49 @@ class Cursor:
             error = f"{where} belongs to another cluster than the one configured or spooled"
             self._refuse(WrongCluster(error), now + REFUSED_RETRY_S)
         elif code in ELSEWHERE and leader is not None:
-            self._look_elsewhere(code, leader, now)
+            self._follow_leader(code, leader, now)
         elif code in NOT_A_CONTROLLER:
-            self._turn_away(now, "is a broker's listener, not a controller's")
+            self._reject(now, "is a broker's listener, not a controller's")
         else:
-            self._turn_away(now, f"answers {name(code)}")
+            self._reject(now, f"answers {name(code)}")
 
-    def _look_elsewhere(self, code: int, leader: Leader, now: float) -> None:
+    def _follow_leader(self, code: int, leader: Leader, now: float) -> None:
         """Follow the CurrentLeader of an error reply if its epoch is not stale."""
         if leader.epoch < self.epoch:
             text = (
                 f"answers {name(code)}, being at epoch {leader.epoch} where {self.epoch} was seen"
             )
-            self._turn_away(now, text, leader.epoch)
+            self._reject(now, text, leader.epoch)
             return
         news = leader.epoch > self.epoch
         self._snapshot = None
         self.epoch, self.leader = leader.epoch, leader.node
-        leads = self._rounds.where(leader.node)
+        leads = self._rounds.endpoint_of(leader.node)
         self._rounds.prefer(leads)
         if news and code == Code.FENCED_LEADER_EPOCH and leads in {None, self.connected_to}:
             # Perhaps only the follower's epoch was stale: retry with the same controller.
             self._end_round(self._rounds.spend(now))
             return
         knows = "knows no leader" if leader.node is None else f"says that {leader.node} leads"
-        self._turn_away(now, f"{knows} in epoch {leader.epoch} ({name(code)})", leader.epoch)
+        self._reject(now, f"{knows} in epoch {leader.epoch} ({name(code)})", leader.epoch)
 
-    def _turn_away(self, now: float, text: str, epoch: int | None = None) -> None:
+    def _reject(self, now: float, text: str, epoch: int | None = None) -> None:
         endpoint = self.connected_to
         self._leave()
         if endpoint is not None:
             refusal = Refusal(f"{endpoint} {text}", epoch)
-            self._end_round(self._rounds.turn_away(endpoint, refusal, now))
+            self._end_round(self._rounds.failed(endpoint, refusal, now))
 
     def _end_round(self, over: RoundOver | None) -> None:
         if over is None:
             return
-        self._waiting = over.wait
+        self._waiting = over.pause
         if over.epoch is None or over.epoch >= self.epoch:
             return
         # Every controller reported a lower epoch than the cursor's: that epoch was never one of
         # this quorum, unless the spool has committed records of it.
         if self.position.epoch is not None and over.epoch < self.position.epoch:
-            why = over.wait.why
-            self._doubts(f"every controller is at an earlier epoch ({why.detail if why else ''})")
+            self._doubts(f"every controller is at an earlier epoch ({over.pause.reason})")
         self.epoch = over.epoch
 
     def _refuse(self, error: LiveError, until: float | None) -> None:

@@ -49,15 +49,13 @@ class FileFeed:
 
     def __init__(self, state: Path) -> None:
         self._file = state / STATUS_FILE
-        self._said: str | None = None
+        self._damage: str | None = None
         write_status(self._file, SourceStatus(observed_ms=now_ms(), finished=True))
 
     def available(self) -> Reach | None:
-        """Return None: all data in the files."""
         return None
 
     def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:  # noqa: ARG002
-        """Return False: no data will arrive."""
         return False
 
     def began_ms(self, log: int) -> int:  # noqa: ARG002
@@ -68,10 +66,9 @@ class FileFeed:
         """Do nothing: the files belong to the operator."""
 
     def note_damage(self, damage: Damage) -> None:
-        """Write the first damage to the status file."""
-        if damage is not None and self._said is None:
-            self._said = str(damage)
-            status = SourceStatus(observed_ms=now_ms(), error=self._said, finished=True)
+        if damage is not None and self._damage is None:
+            self._damage = str(damage)
+            status = SourceStatus(observed_ms=now_ms(), error=self._damage, finished=True)
             write_status(self._file, status)
 
     def stop(self) -> None:
@@ -85,11 +82,9 @@ class AbsentFeed:
         self._spool = spool
 
     def available(self) -> Reach | None:
-        """Return None: all data in the spool."""
         return None
 
     def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:  # noqa: ARG002
-        """Return False: no data arrives."""
         return False
 
     def began_ms(self, log: int) -> int:

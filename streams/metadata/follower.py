@@ -11,31 +11,59 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, TypeVar, assert_never
 
+from migration.observed.source_status import SourceStatus
 from streams.kafka import messages
 from streams.kafka.connection import Connection
 from streams.kafka.error_codes import Code
 from streams.kafka.errors import ReplyDamaged, RequestRefused, WrongCluster
 from streams.kafka.messages import ClusterReply
 from streams.metadata import actions as do
+from streams.metadata.batches import Mark
 from streams.metadata.cursor import Cursor
 from streams.metadata.errors import FollowerCrashed
-from streams.metadata.log_marks import Mark
 from streams.metadata.spool import Position, Spool
-from streams.metadata.status import FollowerConfig, FollowerStatus, reason, wall_ms
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
+from streams.net.security import Security
 from streams.process.background import Running
+from streams.state.source_status import now_ms
 
 _log = logging.getLogger(__name__)
 _STOP_S: Final = 10.0
-_NOT_TOLD: Final = "(not told: that needs ALTER on CLUSTER)"
+_NOT_REPORTED: Final = "(not reported: that needs ALTER on CLUSTER)"
 _BATCH_BYTES_MAX: Final = 16 * 1024 * 1024
 """Twice the largest batch that a controller writes (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowerConfig:
+    """The configuration of a follower.
+
+    Attributes:
+        controllers: The controllers to contact first; any controller of the quorum leads to the
+            leader.
+        cluster_id: The only cluster id to accept; None takes the spool's id, or else the quorum's.
+        security: The security settings of the controllers' listener.
+        max_wait_ms: How long the leader may hold a FETCH without new records.
+        max_bytes: The requested size of one reply.
+        connect_timeout_ms: The limit for connecting, TLS and SASL together, for each controller.
+    """
+
+    controllers: tuple[Endpoint, ...]
+    cluster_id: str | None = None
+    security: Security = field(default_factory=Security)
+    max_wait_ms: int = 500
+    max_bytes: int = 8 * 1024 * 1024
+    connect_timeout_ms: int = 3000
+
+    def __post_init__(self) -> None:
+        if not self.controllers:
+            raise ValueError("the follower has no controller to contact first")
 
 
 def _nobody(_position: Position) -> None:
@@ -77,8 +105,8 @@ class Follower(Running):
             max_wait_s=config.max_wait_ms / 1000,
             jitter=random.random,
         )
-        self._status = FollowerStatus(
-            observed_at_ms=wall_ms(),
+        self._status = SourceStatus(
+            observed_ms=now_ms(),
             log=spool.position.log,
             next_offset=spool.position.next_offset,
         )
@@ -139,10 +167,14 @@ class Follower(Running):
         self._raise_crash()
         return self._spool.position.reach > beyond
 
-    def status(self) -> FollowerStatus:
-        """Return the current status. Never raises: `error` has a crash."""
+    def status(self) -> SourceStatus:
+        """Return the current status. Never raises: `error` has a crash.
+
+        While `last_reply_ms` is recent and `next_offset` equals `high_watermark`, the spool is
+        current.
+        """
         with self._moved:
-            return replace(self._status, observed_at_ms=wall_ms())
+            return replace(self._status, observed_ms=now_ms())
 
     def _raise_crash(self) -> None:
         if self._crash is not None:
@@ -157,7 +189,7 @@ class Follower(Running):
         except BaseException as error:  # noqa: BLE001 reported in the status and to the next caller
             _log.exception("the follower of %s ended", self._config.controllers)
             self._crash = error
-            self._tell(error=do.Why("FollowerCrashed", repr(error)))
+            self._report(error=f"the follower ended: {error!r}")
         finally:
             self._disconnect()
             with self._moved:
@@ -172,21 +204,21 @@ class Follower(Running):
                 self._exchange(lambda connection: self._fetch(connection, action))
             case do.FetchSnapshot():
                 self._exchange(lambda connection: self._fetch_snapshot(connection, action))
-            case do.Wait():
+            case do.Pause():
                 self._pause(action)
             case do.Refuse():
                 self._disconnect()
-                self._tell(error=do.Why(type(action.error).__name__, str(action.error)))
+                self._report(error=str(action.error))
                 self._sleep(action.until)
             case _:
                 assert_never(action)
 
-    def _pause(self, wait: do.Wait) -> None:
+    def _pause(self, pause: do.Pause) -> None:
         if self._cursor.connected_to is None:
             self._disconnect()
-        if wait.why is not None:
-            self._tell(waiting=wait.why)
-        self._sleep(wait.until)
+        if pause.reason is not None:
+            self._report(waiting=pause.reason)
+        self._sleep(pause.until)
 
     def _sleep(self, until: float | None) -> None:
         self._stopping.wait(None if until is None else max(0.0, until - time.monotonic()))
@@ -209,13 +241,13 @@ class Follower(Running):
         """Request the cluster id if it is unknown; this needs ALTER on CLUSTER, so it may fail."""
         if self._cluster_id is not None:
             return  # every FETCH contains it, and the controller compares it with its own
-        told = _described(connection)
-        self._cursor.learned(told.endpoints)
-        self._cluster_id = told.cluster_id
+        described = _described(connection)
+        self._cursor.learned(described.endpoints)
+        self._cluster_id = described.cluster_id
 
     def _wrong_cluster(self, connection: Connection) -> WrongCluster:
         """Return the error with both ids, as far as the controller reports its own."""
-        theirs = _described(connection).cluster_id or _NOT_TOLD
+        theirs = _described(connection).cluster_id or _NOT_REPORTED
         if self._status.last_reply_ms is None:
             self._foreign_id = theirs
         return WrongCluster(
@@ -228,12 +260,12 @@ class Follower(Running):
         if connection is not None:
             connection.close()
 
-    def _exchange(self, talk: Callable[[Connection], do.Effect]) -> None:
+    def _exchange(self, exchange: Callable[[Connection], do.Effect]) -> None:
         connection, endpoint = self._connection, self._cursor.connected_to
         if connection is None or endpoint is None:
-            raise RuntimeError("asked to talk without a connection")
+            raise RuntimeError("a request without a connection")
         try:
-            moved = self._carry_out(talk(connection))
+            moved = self._apply(exchange(connection))
         except LiveError as error:
             self._disconnect()
             if not self._stopping.is_set():
@@ -241,8 +273,8 @@ class Follower(Running):
                 self._cursor.failed(error, endpoint, time.monotonic())
         except OSError as error:
             # Network errors have become ConnectionFailed, so this is an error of the disk.
-            why = do.Why("spool_not_writable", f"{self._spool.directory}: {error}")
-            self._cursor.resume(self._spool.position, time.monotonic(), why)
+            reason = f"the spool {self._spool.directory} cannot be written: {error}"
+            self._cursor.resume(self._spool.position, time.monotonic(), reason)
         else:
             if moved:
                 self._progressed()
@@ -267,7 +299,7 @@ class Follower(Running):
             if self._cluster_id is not None:
                 # Before the first append, but after a controller accepted the id.
                 self._spool.bind(self._cluster_id)
-            self._tell(answered=True)
+            self._report(answered=True)
         return effect
 
     def _fetch_snapshot(self, connection: Connection, action: do.FetchSnapshot) -> do.Effect:
@@ -297,7 +329,7 @@ class Follower(Running):
         except ReplyDamaged as error:
             raise ReplyDamaged(f"{connection.endpoint} sent {error}") from error
 
-    def _carry_out(self, effect: do.Effect) -> bool:
+    def _apply(self, effect: do.Effect) -> bool:
         """Apply the effect of a reply to the spool; return whether the end of the spool moved."""
         match effect:
             case None:
@@ -316,7 +348,7 @@ class Follower(Running):
             case do.BeginSnapshot():
                 self._spool.begin_snapshot(effect.snapshot)
                 name = f"{effect.snapshot.end_offset}-{effect.snapshot.epoch}"
-                self._tell(waiting=do.Why("fetching_snapshot", f"fetching the snapshot {name}"))
+                self._report(waiting=f"fetching the snapshot {name}")
                 return False
             case do.SnapshotPart():
                 self._spool.append_snapshot(effect.content)
@@ -337,32 +369,26 @@ class Follower(Running):
             self._moved.notify_all()
         self._on_progress(position)
 
-    def _tell(
-        self,
-        *,
-        answered: bool = False,
-        waiting: do.Why | None = None,
-        error: do.Why | None = None,
+    def _report(
+        self, *, answered: bool = False, waiting: str | None = None, error: str | None = None
     ) -> None:
         """Rebuild the status. A good reply clears `waiting` and `error`; otherwise they stay."""
-        now, position = wall_ms(), self._spool.position
+        now, position, cursor = now_ms(), self._spool.position, self._cursor
         with self._moved:
             was = self._status
-            keep_waiting = None if answered or error else was.waiting
-            keep_error = None if answered else was.error
-            self._status = FollowerStatus(
-                observed_at_ms=now,
+            self._status = SourceStatus(
+                observed_ms=now,
                 last_reply_ms=now if answered else was.last_reply_ms,
                 log=position.log,
                 next_offset=position.next_offset,
                 busy_until=position.busy_until,
-                high_watermark=self._cursor.high_watermark,
-                leader_id=self._cursor.leader,
-                leader_epoch=self._cursor.epoch,
-                leader_endpoint=self._cursor.leader_endpoint,
+                high_watermark=cursor.high_watermark,
+                active_controller=cursor.leader,
+                leader_epoch=cursor.epoch,
+                endpoint=str(cursor.leader_endpoint) if cursor.leader_endpoint else None,
                 cluster_id=self._foreign_id or self._cluster_id,
-                waiting=reason(waiting, was.waiting, now) if waiting else keep_waiting,
-                error=reason(error, was.error, now) if error else keep_error,
+                waiting=waiting or (None if answered or error else was.waiting),
+                error=error or (None if answered else was.error),
             )
 
 

@@ -22,7 +22,7 @@ _NO_OP: Final = 20
 _TRANSACTION_MARKS: Final = (23, 24, 25)
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """One batch, or a run of idle batches, and the stream offset after it.
 
     Attributes:
@@ -59,13 +59,13 @@ class LogIndex:
     def __init__(self, path: Path, start: StreamOffset) -> None:
         self._path = path
         self._start = start
-        self._entries: list[Entry] = []
+        self._entries: list[IndexEntry] = []
         self._growing: dict[int, _Growing] = {}
         self._transaction = None if start.transaction == NONE else Transaction(start.transaction)
         self.damage: WireError | IllegalTransaction | None = None
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[IndexEntry]:
         """Entries in the order of offsets, without overlaps; only a checkpoint can fill a gap."""
         return self._entries
 
@@ -108,7 +108,7 @@ class LogIndex:
         present = {segment.base_offset for segment in list_log(self._path).segments}
         self._growing = {base: each for base, each in self._growing.items() if base in present}
 
-    def from_offset(self, offset: int) -> Iterator[Entry]:
+    def from_offset(self, offset: int) -> Iterator[IndexEntry]:
         """Yield the entries from `offset` to the first gap."""
         at = offset
         for entry in self._entries:
@@ -131,7 +131,7 @@ class LogIndex:
         last = self._entries[-1].next if self._entries else self._start
         if idle.from_offset <= last.offset < idle.to_offset:
             end = last._replace(offset=idle.to_offset)
-            self._entries.append(Entry(idle.path, 0, 0, last.offset, end, 0, idle=True))
+            self._entries.append(IndexEntry(idle.path, 0, 0, last.offset, end, 0, idle=True))
 
     def _read(self, growing: _Growing, below: int | None) -> None:
         buffer = read_bytes(growing.path, growing.position)
@@ -145,7 +145,7 @@ class LogIndex:
     def _add(self, path: Path, batch: Batch) -> None:
         idle = self._scan(batch)
         transaction = self._transaction
-        entry = Entry(
+        entry = IndexEntry(
             path,
             batch.position,
             batch.size,
@@ -190,7 +190,7 @@ class LogIndex:
         return all(isinstance(read_record(value), NoOp) for _, _, value in batch.records())
 
 
-def _joins(last: Entry, entry: Entry) -> bool:
+def _joins(last: IndexEntry, entry: IndexEntry) -> bool:
     """Whether two entries are one run of idle batches in one file."""
     return (
         last.idle

@@ -12,14 +12,13 @@ from typing import Final
 
 from migration.observed.source_status import STALE_AFTER_MS, SourceStatus, meaningful_end
 from streams.metadata.feed import Damage, Reach
-from streams.metadata.follower import Follower
+from streams.metadata.follower import Follower, FollowerConfig
 from streams.metadata.spool import Spool
-from streams.metadata.status import FollowerConfig, FollowerStatus
 from streams.net.listener import parse_listener
 from streams.state.doorbell import Doorbell
-from streams.state.source_status import STATUS_FILE, Reason, StatusTeller, now_ms
+from streams.state.source_status import STATUS_FILE, StatusTeller
 
-_LOOK_EVERY_S: Final = 1.0
+_WAIT_S: Final = 1.0
 
 
 class DueOffset:
@@ -52,16 +51,16 @@ class LiveFeed:
     def __init__(self, controllers: str, spool: Path, state: Path, bell: Path | None) -> None:
         self._damage: str | None = None
         self._due = DueOffset()
-        asked = parse_listener(controllers)
+        listener = parse_listener(controllers)
         config = FollowerConfig(
-            controllers=asked.endpoints, cluster_id=asked.cluster_id, security=asked.security
+            controllers=listener.endpoints,
+            cluster_id=listener.cluster_id,
+            security=listener.security,
         )
         self._spool = Spool(spool)
         self._follower = Follower(config, self._spool).start()
         self._stopping = threading.Event()
-        self._teller = StatusTeller(
-            state / STATUS_FILE, lambda: self._status(self._follower.status())
-        )
+        self._teller = StatusTeller(state / STATUS_FILE, self._status)
         if bell is not None:
             ringer = threading.Thread(
                 target=self._ring, args=[Doorbell(bell)], name="ringer", daemon=True
@@ -69,29 +68,23 @@ class LiveFeed:
             ringer.start()
 
     def available(self) -> Reach | None:
-        """Return the end of the spool."""
         return Reach(*self._follower.position.reach)
 
     def wait_beyond(self, reach: Reach | None, timeout_s: float) -> bool:
-        """Wait until the spool ends after `reach`; False: it does not after the timeout."""
         log, offset = reach or Reach(1, 0)
         return self._follower.wait_for(offset, timeout_s, log)
 
     def began_ms(self, log: int) -> int:
-        """Return when a log of the spool began, as `Spool.began_ms`."""
         return self._spool.began_ms(log)
 
     def retain(self, reach: Reach) -> None:
-        """Delete the committed part of the spool, up to `reach`."""
         self._spool.retain(reach.offset, reach.log)
 
     def note_damage(self, damage: Damage) -> None:
-        """Report the first damage in the status file."""
         if damage is not None and self._damage is None:
             self._damage = str(damage)
 
     def stop(self) -> None:
-        """Stop the follower and the status, and close the spool."""
         self._stopping.set()
         self._follower.stop()
         self._teller.stop()
@@ -100,27 +93,11 @@ class LiveFeed:
     def _ring(self, bell: Doorbell) -> None:
         known = self.available()
         while not self._stopping.is_set():
-            if self.wait_beyond(known, _LOOK_EVERY_S):
+            if self.wait_beyond(known, _WAIT_S):
                 known = self.available()
                 bell.ring()
 
-    def _status(self, said: FollowerStatus) -> SourceStatus:
-        status = SourceStatus(
-            observed_ms=now_ms(),
-            last_reply_ms=said.last_reply_ms,
-            log=said.log,
-            next_offset=said.next_offset,
-            busy_until=said.busy_until,
-            high_watermark=said.high_watermark,
-            active_controller=said.leader_id,
-            leader_epoch=said.leader_epoch,
-            endpoint=str(said.leader_endpoint) if said.leader_endpoint else None,
-            cluster_id=said.cluster_id,
-            waiting=_words(said.waiting),
-            error=self._damage or _words(said.error),
-        )
-        return replace(status, due_offset=self._due.of(status, time.monotonic()))
-
-
-def _words(reason: Reason | None) -> str | None:
-    return None if reason is None else reason.detail
+    def _status(self) -> SourceStatus:
+        status = self._follower.status()
+        due = self._due.of(status, time.monotonic())
+        return replace(status, due_offset=due, error=self._damage or status.error)

@@ -7,7 +7,7 @@ does not know.
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from streams.metadata.index import Entry, LogIndex
+from streams.metadata.index import IndexEntry, LogIndex
 from streams.metadata.log_files import Checkpoint
 from streams.metadata.offsets import NONE, StreamOffset
 
@@ -105,7 +105,7 @@ class Planner:
             "that the last batch began with: remove the state directory to start afresh"
         )
 
-    def _long_idle(self, end: StreamOffset, entry: Entry) -> bool:
+    def _long_idle(self, end: StreamOffset, entry: IndexEntry) -> bool:
         return entry.next.offset - end.offset >= IDLE_RECORDS
 
     def _beyond_gap(self, start: StreamOffset) -> StreamOffset:
@@ -132,7 +132,7 @@ def restart(path: Path, start: StreamOffset, end: StreamOffset, began_ms: int) -
     return Slice(path, 0, 0, start, end, began_ms, snapshot=True, ordinal=0)
 
 
-def _runs(entries: list[Entry], start: StreamOffset) -> list[Slice]:
+def _runs(entries: list[IndexEntry], start: StreamOffset) -> list[Slice]:
     """Join adjacent entries of one file up to SLICE_BYTES; idle entries only move the end."""
     slices: list[Slice] = []
     at = start

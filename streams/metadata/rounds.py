@@ -1,6 +1,6 @@
 """Selects the controller to contact next, and the pause between rounds.
 
-In: controllers that failed. Out: the next candidate, or the end of the round: a `Wait` that grows
+In: controllers that failed. Out: the next candidate, or the end of the round: a `Pause` that grows
 from round to round and has the answer of each controller. A round ends when all controllers were
 tried, or after too many failed steps in a row, so the follower never spins between leaders.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from streams.metadata.actions import Wait, Why
+from streams.metadata.actions import Pause
 from streams.net.endpoint import Endpoint
 
 BACKOFF_S: Final = 0.1
@@ -32,11 +32,11 @@ class RoundOver:
     """The end of a round.
 
     Attributes:
-        wait: The pause and its reason.
+        pause: The pause and its reason.
         epoch: The highest leader epoch reported; None unless every tried controller reported one.
     """
 
-    wait: Wait
+    pause: Pause
     epoch: int | None
 
 
@@ -53,11 +53,9 @@ class Rounds:
         self._lost_rounds = 0
 
     def learn(self, nodes: Mapping[int, Endpoint]) -> None:
-        """Record the endpoints of controllers by node id."""
         self._nodes.update(nodes)
 
-    def where(self, node: int | None) -> Endpoint | None:
-        """Return the endpoint of a node; None: unknown."""
+    def endpoint_of(self, node: int | None) -> Endpoint | None:
         return None if node is None else self._nodes.get(node)
 
     def prefer(self, endpoint: Endpoint | None) -> None:
@@ -65,13 +63,12 @@ class Rounds:
         self._preferred = endpoint
 
     def candidate(self) -> Endpoint:
-        """Return the controller to contact next."""
         if self._preferred is not None and self._preferred not in self._tried:
             return self._preferred
         untried = (e for e in self._endpoints() if e not in self._tried)
         return next(untried, self._bootstrap[0])
 
-    def went_well(self, endpoint: Endpoint | None) -> None:
+    def succeeded(self, endpoint: Endpoint | None) -> None:
         """Record a success of this controller: it is preferred, and the backoff is reset."""
         self._preferred = endpoint
         self.forget()
@@ -82,7 +79,7 @@ class Rounds:
         self._tried.clear()
         self._useless = 0
 
-    def turn_away(self, endpoint: Endpoint, refusal: Refusal, now: float) -> RoundOver | None:
+    def failed(self, endpoint: Endpoint, refusal: Refusal, now: float) -> RoundOver | None:
         """Record that a controller failed; return the end of the round, or None if it continues."""
         self._tried[endpoint] = refusal
         return self.spend(now)
@@ -97,21 +94,21 @@ class Rounds:
         self.forget()
         return self._over(refusals, now)
 
-    def wait(self, why: Why, now: float) -> Wait:
+    def pause(self, reason: str, now: float) -> Pause:
         """Count a failed round with a reason of its own; return the pause."""
         self._lost_rounds += 1
-        return Wait(now + self._backoff(BACKOFF_MAX_S), why)
+        return Pause(now + self._backoff(BACKOFF_MAX_S), reason)
 
     def _over(self, refusals: list[Refusal], now: float) -> RoundOver:
         self._lost_rounds += 1
-        told = [refusal.epoch for refusal in refusals if refusal.epoch is not None]
+        epochs = [refusal.epoch for refusal in refusals if refusal.epoch is not None]
         detail = ", ".join(refusal.text for refusal in refusals) or "the leader changes too fast"
-        epoch = max(told) if told and len(told) == len(refusals) else None
-        if told or not refusals:
-            why = Why("no_leader", f"no leader found: {detail}")
-            return RoundOver(Wait(now + self._backoff(ELECTION_BACKOFF_MAX_S), why), epoch)
-        why = Why("no_controller_reachable", f"no controller reachable: {detail}")
-        return RoundOver(Wait(now + self._backoff(BACKOFF_MAX_S), why), epoch)
+        epoch = max(epochs) if epochs and len(epochs) == len(refusals) else None
+        if epochs or not refusals:
+            delay, what = self._backoff(ELECTION_BACKOFF_MAX_S), "no leader found"
+        else:
+            delay, what = self._backoff(BACKOFF_MAX_S), "no controller reachable"
+        return RoundOver(Pause(now + delay, f"{what}: {detail}"), epoch)
 
     def _backoff(self, longest_s: float) -> float:
         doublings = min(self._lost_rounds - 1, _DOUBLINGS_MAX)

@@ -1,6 +1,6 @@
 """The spool: the local copy of the committed metadata log, in Kafka's layout.
 
-In: committed batches and snapshots, in order. Out: files (`spool_files.py`) that stay readable
+In: committed batches and snapshots, in order. Out: files (`log_files.py`) that stay readable
 after kill -9 and power cuts, and a `position` that is never ahead of the fsynced data. If the
 controllers were provisioned again, another log begins in a directory of its own; the files of the
 log before stay (`spool_info.py`).
@@ -22,13 +22,12 @@ from typing import Final, Self
 
 from streams.kafka.errors import ReplyDamaged
 from streams.kafka.messages import OffsetAndEpoch
-from streams.metadata import spool_files, spool_info
-from streams.metadata.batches import Survey, starts_with_no_op, survey
+from streams.metadata import log_files, spool_info
+from streams.metadata.batches import Mark, Survey, starts_with_no_op, survey
 from streams.metadata.errors import SpoolInUse
-from streams.metadata.log_marks import Mark
+from streams.metadata.log_files import Checkpoint, Segment
 from streams.metadata.redaction import redacted
-from streams.metadata.spool_files import Checkpoint, Segment
-from streams.metadata.spool_info import About
+from streams.metadata.spool_info import SpoolInfo
 from streams.state.files import open_unbuffered, sync_directory, try_lock, write_all
 from streams.wire.batches import read_batches
 from streams.wire.errors import DamagedBatch
@@ -86,7 +85,7 @@ class Spool:
         self._part: tuple[OffsetAndEpoch, FileIO] | None = None
         self._part_rest = b""
         directory.mkdir(parents=True, exist_ok=True)
-        self._lock = FileIO(str(directory / spool_files.LOCK_NAME), "a")
+        self._lock = FileIO(str(directory / log_files.LOCK_NAME), "a")
         if not try_lock(self._lock.fileno()):
             self._lock.close()
             raise SpoolInUse(
@@ -94,7 +93,7 @@ class Spool:
                 " another directory"
             )
         try:
-            self._about = spool_info.load(directory)
+            self._info = spool_info.load(directory)
             self._home.mkdir(exist_ok=True)
             self._position = self.recover()
         except BaseException:
@@ -110,7 +109,7 @@ class Spool:
     @property
     def cluster_id(self) -> str | None:
         """The id of the cluster of this spool; None while unknown."""
-        return self._about.cluster_id
+        return self._info.cluster_id
 
     def bind(self, cluster_id: str) -> None:
         """Store the cluster id at the first call; later, reject any other id.
@@ -119,12 +118,12 @@ class Spool:
             WrongCluster: the spool was made from another cluster.
         """
         with self._mutex:
-            self._tell(self._about.bound(cluster_id, self.directory))
+            self._save(self._info.bound(cluster_id, self.directory))
 
     def keep_head(self, head: Mark) -> None:
         """Store the mark of the current log's beginning."""
         with self._mutex:
-            self._tell(self._about.headed(head))
+            self._save(self._info.headed(head))
             self._position = replace(self._position, head=head)
 
     def restart(self, head: Mark) -> Position:
@@ -137,29 +136,29 @@ class Spool:
             if self._torn:
                 self.recover()
             self.drop_snapshot()
-            then = self._about.restarted(head, self.directory)
-            spool_files.log_directory(self.directory, then.log).mkdir(exist_ok=True)
+            then = self._info.restarted(head, self.directory)
+            log_files.log_directory(self.directory, then.log).mkdir(exist_ok=True)
             sync_directory(self.directory)
             self._close_segment()
-            self._tell(then)
+            self._save(then)
             self._position = self.recover()
             return self._position
 
     def began_ms(self, log: int) -> int:
         """Return when a log began, by its own timestamps, ms since 1970; 0: unknown."""
         with self._mutex:
-            head = self._about.heads[log - 1]
+            head = self._info.heads[log - 1]
         return 0 if head is None else head.timestamp_ms
 
     @property
     def _home(self) -> Path:
         """The directory of the current log's files."""
-        return spool_files.log_directory(self.directory, self._about.log)
+        return log_files.log_directory(self.directory, self._info.log)
 
-    def _tell(self, told: About) -> None:
-        if told != self._about:
-            spool_info.save(self.directory, told)
-            self._about = told
+    def _save(self, info: SpoolInfo) -> None:
+        if info != self._info:
+            spool_info.save(self.directory, info)
+            self._info = info
 
     def recover(self) -> Position:
         """Repair the files after a crash, and return the end of the spool.
@@ -174,9 +173,9 @@ class Spool:
         with self._mutex:
             self._torn = False
             self._close_segment()
-            for part in self._home.glob(f"*{spool_files.PART_SUFFIX}"):
+            for part in self._home.glob(f"*{log_files.PART_SUFFIX}"):
                 part.unlink()
-            files = spool_files.listing(self._home)
+            files = log_files.listing(self._home)
             position = self._at(0, None)
             if files.checkpoints:
                 newest = files.checkpoints[-1]
@@ -188,7 +187,7 @@ class Spool:
                 if starts_with_no_op(older.path):
                     read = _survey(older)
                     if read.no_op_only and read.next_offset == newer.base_offset:
-                        self._let_go(older, newer.base_offset)
+                        self._replace_by_certificate(older, newer.base_offset)
             return position
 
     def _recover_segment(self, segments: tuple[Segment, ...], before: Position) -> Position:
@@ -219,7 +218,7 @@ class Spool:
         return self._at(ends, epoch, read.tail)
 
     def _at(self, next_offset: int, epoch: int | None, tail: Mark | None = None) -> Position:
-        return Position(next_offset, epoch, self._about.log, self._about.heads[-1], tail)
+        return Position(next_offset, epoch, self._info.log, self._info.heads[-1], tail)
 
     def append(self, records: bytes, position: Position) -> None:
         """Append whole committed batches and fsync them; only then `position` moves.
@@ -257,29 +256,29 @@ class Spool:
             self._close_segment()
             opened = self._open_segment()
             if idle:
-                self._let_go(sealed, self._position.next_offset)
+                self._replace_by_certificate(sealed, self._position.next_offset)
             return opened
         return self._segment if self._segment is not None else self._open_segment()
 
     def _open_segment(self) -> FileIO:
-        path = spool_files.segment_path(self._home, self._position.next_offset)
+        path = log_files.segment_path(self._home, self._position.next_offset)
         path.touch()
         self._segment = open_unbuffered(path)
         self._segment_no_op_only = True
         sync_directory(self._home)
         return self._segment
 
-    def _let_go(self, sealed: Segment, ends: int) -> None:
+    def _replace_by_certificate(self, sealed: Segment, ends: int) -> None:
         """Replace a sealed segment of only no-op records by a certificate.
 
         An idle cluster writes two NoOpRecords a second (13 MB a day), and Spark commits nothing
         meanwhile. The certificate is on disk before the segment is deleted. A certificate that
         adjoins an older one replaces it, so that their number grows with the data, not with time.
         """
-        certified = spool_files.listing(self._home).idle
+        certified = log_files.listing(self._home).idle
         adjoining = [idle for idle in certified if idle.to_offset == sealed.base_offset]
         starts = min((i.from_offset for i in adjoining), default=sealed.base_offset)
-        spool_files.idle_path(self._home, starts, ends).touch()
+        log_files.idle_path(self._home, starts, ends).touch()
         sync_directory(self._home)
         for path in [*(idle.path for idle in adjoining), sealed.path]:
             path.unlink(missing_ok=True)
@@ -288,8 +287,8 @@ class Spool:
         """Start to write a snapshot; an earlier incomplete one is deleted."""
         with self._mutex:
             self.drop_snapshot()
-            name = spool_files.checkpoint_path(self._home, snapshot.end_offset, snapshot.epoch).name
-            path = self._home / (name + spool_files.PART_SUFFIX)
+            name = log_files.checkpoint_path(self._home, snapshot.end_offset, snapshot.epoch).name
+            path = self._home / (name + log_files.PART_SUFFIX)
             path.write_bytes(b"")
             self._part = (snapshot, open_unbuffered(path))
 
@@ -340,9 +339,7 @@ class Spool:
             os.fsync(file.fileno())
             file.close()
             self._part = None
-            path.replace(
-                spool_files.checkpoint_path(self._home, snapshot.end_offset, snapshot.epoch)
-            )
+            path.replace(log_files.checkpoint_path(self._home, snapshot.end_offset, snapshot.epoch))
             self._close_segment()
             self._position = self._at(snapshot.end_offset, snapshot.epoch)
             self._open_segment()
@@ -376,9 +373,9 @@ class Spool:
         rebuilt.
         """
         with self._mutex:
-            if log != self._about.log:
+            if log != self._info.log:
                 return
-            files = spool_files.listing(self._home)
+            files = log_files.listing(self._home)
             ends = [s.base_offset for s in files.segments[1:]]
             doomed = [
                 s for s, end in zip(files.segments, ends, strict=False) if end <= below_offset
@@ -402,7 +399,6 @@ class Spool:
             self._lock.close()
 
     def __enter__(self) -> Self:
-        """Return the spool; the end of the block closes it."""
         return self
 
     def __exit__(
@@ -411,7 +407,6 @@ class Spool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Call `close`."""
         self.close()
 
 

@@ -1,9 +1,9 @@
 """`spool.json`: the cluster id of a spool, and the metadata logs of that cluster.
 
 A cluster has more than one log if a migration was rolled back and restarted: the controllers were
-provisioned again, and their log begins at offset 0 again (`log_marks`). The logs are numbered from
-1; the follower follows the last one. The files of the first log are in the directory of the spool,
-those of each later log in a subdirectory, so that no file ever moves.
+provisioned again, and their log begins at offset 0 again (`batches.Mark`). The logs are numbered
+from 1; the follower follows the last one. The files of the first log are in the directory of the
+spool, those of each later log in a subdirectory, so that no file ever moves.
 """
 
 import json
@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from migration.values.foreign import load_object
 from streams.kafka.errors import WrongCluster
-from streams.metadata import spool_files
+from streams.metadata import log_files
+from streams.metadata.batches import Mark
 from streams.metadata.errors import CommittedLogDiverged, SpoolDamaged
-from streams.metadata.log_marks import Mark
 from streams.state.files import replace_file
 from streams.wire.batches import HEADER
 
@@ -24,7 +24,7 @@ _VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class SpoolInfo:
     """The content of `spool.json`.
 
     Attributes:
@@ -40,7 +40,7 @@ class About:
         """The number of the current log, which the follower follows."""
         return len(self.heads)
 
-    def bound(self, cluster_id: str, directory: Path) -> "About":
+    def bound(self, cluster_id: str, directory: Path) -> "SpoolInfo":
         """Return the content with a cluster id; it can be set only once.
 
         Raises:
@@ -53,11 +53,11 @@ class About:
             )
         return replace(self, cluster_id=cluster_id)
 
-    def headed(self, head: Mark) -> "About":
+    def headed(self, head: Mark) -> "SpoolInfo":
         """Return the content with the mark of the current log's beginning."""
         return replace(self, heads=(*self.heads[:-1], head))
 
-    def restarted(self, head: Mark, directory: Path) -> "About":
+    def restarted(self, head: Mark, directory: Path) -> "SpoolInfo":
         """Return the content with the next log added.
 
         Raises:
@@ -73,60 +73,59 @@ class About:
         return replace(self, heads=(*self.heads, head))
 
 
-def load(directory: Path) -> About:
+def load(directory: Path) -> SpoolInfo:
     """Return the content of `spool.json`; without the file, that of a new spool.
 
     Raises:
         SpoolDamaged: the file cannot be read, or has another format.
     """
-    path = directory / spool_files.ABOUT_NAME
+    path = directory / log_files.INFO_NAME
     try:
-        told = load_object(path.read_bytes())
-        if told["version"] != _VERSION:
+        stored = load_object(path.read_bytes())
+        if stored["version"] != _VERSION:
             raise SpoolDamaged(
-                f"{path} has format {told['version']}, this Kraftgate reads {_VERSION}: finish with"
-                " the version that began, or start with an empty directory"
+                f"{path} has format {stored['version']}, this Kraftgate reads {_VERSION}: finish"
+                " with the version that began, or start with an empty directory"
             )
-        return About(cluster_id=_text(told["cluster_id"]), heads=_heads(told["logs"]))
+        return SpoolInfo(cluster_id=_text(stored["cluster_id"]), heads=_heads(stored["logs"]))
     except FileNotFoundError:
-        return About()
+        return SpoolInfo()
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SpoolDamaged(f"{path} cannot be read: {error!r}") from error
 
 
-def save(directory: Path, about: About) -> None:
+def save(directory: Path, info: SpoolInfo) -> None:
     """Replace `spool.json` atomically and durably: a reader gets the old content or the new one.
 
     Raises:
         OSError: the disk is full or failing.
     """
-    part = directory / (spool_files.ABOUT_NAME + spool_files.PART_SUFFIX)
-    logs = [None if each is None else _told(each) for each in about.heads]
-    told = json.dumps({"version": _VERSION, "cluster_id": about.cluster_id, "logs": logs})
+    part = directory / (log_files.INFO_NAME + log_files.PART_SUFFIX)
+    logs = [
+        None if each is None else {"offset": each.offset, "header": each.header.hex()}
+        for each in info.heads
+    ]
+    content = json.dumps({"version": _VERSION, "cluster_id": info.cluster_id, "logs": logs})
     # `Spool.recover` deletes the temporary file after a crash.
-    replace_file(directory / spool_files.ABOUT_NAME, told, fresh=part)
+    replace_file(directory / log_files.INFO_NAME, content, fresh=part)
 
 
-def _told(head: Mark) -> dict[str, object]:
-    return {"offset": head.offset, "header": head.header.hex()}
-
-
-def _text(told: object) -> str | None:
-    if told is not None and not isinstance(told, str):
+def _text(stored: object) -> str | None:
+    if stored is not None and not isinstance(stored, str):
         raise ValueError("the cluster id is no text")
-    return told
+    return stored
 
 
-def _heads(told: Sequence[Mapping[str, Any] | None]) -> tuple[Mark | None, ...]:
-    if not told:
+def _heads(stored: Sequence[Mapping[str, Any] | None]) -> tuple[Mark | None, ...]:
+    if not stored:
         raise ValueError("there is no log")
-    return tuple(_head(each) for each in told)
+    return tuple(_head(each) for each in stored)
 
 
-def _head(told: Mapping[str, Any] | None) -> Mark | None:
-    if told is None:
+def _head(stored: Mapping[str, Any] | None) -> Mark | None:
+    if stored is None:
         return None
-    header = bytes.fromhex(told["header"])
+    header = bytes.fromhex(stored["header"])
     if len(header) != HEADER.size:
         raise ValueError(f"a header of {len(header)} bytes")
-    return Mark(int(told["offset"]), header)
+    return Mark(int(stored["offset"]), header)

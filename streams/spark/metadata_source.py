@@ -7,7 +7,7 @@ the same code then reads a live log and a file. After the controllers were provi
 next log is read after the whole previous one; the step between the two is a batch of its own.
 
 Options: `cluster` (name), `path` (a log's directory or file; for a live source the spool), `state`
-(directory of the source's status), `controllers` (JSON of `streams.metadata.FollowerConfig`;
+(directory of the source's status), `controllers` (JSON of `streams.net.listener`;
 absent: there are only the files; empty: there are no controllers yet), `bell` and `waits`
 (`streams.state.doorbell`), `until` (the metadata offset at which reading ends), `max.batch.bytes`.
 """
@@ -214,8 +214,8 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _open(self, start: StreamOffset) -> "tuple[Feed, LogIndex, Planner]":
         from streams.metadata.index import LogIndex
+        from streams.metadata.log_files import log_directory
         from streams.metadata.plan import Planner
-        from streams.metadata.spool_files import log_directory
 
         options = self._options
         if self._feed is None:

@@ -21,9 +21,8 @@ from kio.static.primitive import Records, i32, i32Timedelta, i64
 
 from streams.kafka.errors import ConnectionFailed, ReplyDamaged
 from streams.kafka.messages import METADATA_TOPIC, METADATA_TOPIC_ID, VERSIONS
-from streams.metadata.follower import Follower
+from streams.metadata.follower import Follower, FollowerConfig
 from streams.metadata.spool import Spool
-from streams.metadata.status import FollowerConfig
 from streams.net.endpoint import Endpoint
 from streams.wire.errors import DamagedValue
 from streams.wire.replies import body_of

@@ -34,7 +34,7 @@ from streams.jmx.errors import JmxError
 from streams.jmx.exposition import numbers_in
 from streams.jmx.prometheus import answer, read_prometheus
 from streams.log_dirs.local_host import META, read_local
-from streams.metadata import spool_files, spool_info
+from streams.metadata import log_files, spool_info
 from streams.net.errors import LiveError
 from streams.probe.brokers import _read_meta as read_meta
 from streams.state.fact_codec import pack, unpack
@@ -265,7 +265,7 @@ def _meta(data: bytes) -> object:
 
 
 def _about(data: bytes) -> object:
-    (_folder() / spool_files.ABOUT_NAME).write_bytes(data)
+    (_folder() / log_files.INFO_NAME).write_bytes(data)
     found = spool_info.load(_folder())
     return [each and each.timestamp_ms for each in found.heads]
 

@@ -12,8 +12,7 @@ from kio.schema.snapshot_header_record.v0.data import SnapshotHeaderRecord
 from kio.schema.voters_record.v0.data import VotersRecord
 
 from migration.metadata.records import Record
-from streams.metadata.batches import committed, survey
-from streams.metadata.log_marks import mark_at
+from streams.metadata.batches import committed, mark_at, survey
 from streams.wire.batches import read_batches
 from streams.wire.control import read_control, write_control
 from streams.wire.errors import WireError

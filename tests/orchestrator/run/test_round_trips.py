@@ -20,7 +20,7 @@ from orchestrator.notify.delivery_file import DeliveryFile, ReceiverState
 from orchestrator.run import alert_file, execution_status
 from orchestrator.run.cluster_read import read_status
 from streams.metadata import spool_info
-from streams.metadata.log_marks import Mark
+from streams.metadata.batches import Mark
 from streams.state.image_codec import broker_json, read_summary, summary_json
 from streams.state.source_status import STATUS_FILE, write_status
 from streams.state.store import Outcome, Store
@@ -140,7 +140,9 @@ def test_what_a_spool_is_of(data: st.DataObject) -> None:
     """With the heads that a spool has: one for each of its logs, a batch header or none yet."""
     head = st.builds(Mark, st.integers(0, 2**63 - 1), st.binary(min_size=_HEADER, max_size=_HEADER))
     heads = st.lists(st.none() | head, min_size=1, max_size=3).map(tuple)
-    spool = data.draw(st.builds(spool_info.About, cluster_id=st.none() | st.text(), heads=heads))
+    spool = data.draw(
+        st.builds(spool_info.SpoolInfo, cluster_id=st.none() | st.text(), heads=heads)
+    )
     with TemporaryDirectory() as folder:
         spool_info.save(Path(folder), spool)
         assert spool_info.load(Path(folder)) == spool

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Callable
 
+from migration.observed.source_status import SourceStatus
 from orchestrator.lab import Lab
-from streams.metadata.follower import Follower
+from streams.metadata.follower import Follower, FollowerConfig
+from streams.metadata.log_files import listing
 from streams.metadata.spool import Spool
-from streams.metadata.spool_files import listing
-from streams.metadata.status import FollowerConfig, FollowerStatus
 from streams.net.endpoint import Endpoint
 
 PATIENCE_S = 120.0
@@ -21,8 +21,8 @@ def config(lab: Lab, cluster_id: str | None = None) -> FollowerConfig:
 
 
 def until(
-    follower: Follower, holds: Callable[[FollowerStatus], bool], timeout_s: float = PATIENCE_S
-) -> FollowerStatus:
+    follower: Follower, holds: Callable[[SourceStatus], bool], timeout_s: float = PATIENCE_S
+) -> SourceStatus:
     deadline = time.monotonic() + timeout_s
     while not holds(status := follower.status()):
         assert time.monotonic() < deadline, status

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from streams.kafka.error_codes import Code
 from streams.kafka.errors import ConnectionFailed
 from streams.kafka.messages import FetchReply, Leader, OffsetAndEpoch
-from streams.metadata import spool_files
-from streams.metadata.actions import Append, Connect, Fetch, KeepHead, Refuse, Restart, Wait
+from streams.metadata import log_files
+from streams.metadata.actions import Append, Connect, Fetch, KeepHead, Pause, Refuse, Restart
+from streams.metadata.batches import mark_at
 from streams.metadata.cursor import Cursor
 from streams.metadata.errors import CommittedLogDiverged, SpoolDamaged
-from streams.metadata.log_marks import mark_at
 from streams.metadata.spool import Position, Spool
 from streams.net.endpoint import Endpoint
 from streams.wire.batches import read_batches
@@ -125,7 +125,7 @@ class Following:
         match action:
             case Connect():
                 self.cursor.connected(C1)
-            case Wait(until=until) | Refuse(until=float(until)):
+            case Pause(until=until) | Refuse(until=float(until)):
                 self.now = until
             case Refuse():
                 return False
@@ -154,8 +154,8 @@ class Following:
         """What each log of the spool holds."""
         found = []
         for number in range(1, self.spool.position.log + 1):
-            home = spool_files.log_directory(self.directory, number)
-            segments = spool_files.listing(home).segments
+            home = log_files.log_directory(self.directory, number)
+            segments = log_files.listing(home).segments
             found.append(b"".join(each.path.read_bytes() for each in segments))
         return found
 
@@ -312,7 +312,7 @@ def test_the_beginning_is_asked_for_when_the_spool_began_with_a_snapshot() -> No
 
 def test_an_illegible_spool_is_said_to_be_so(tmp_path: Path) -> None:
     for told in ("{", '{"version": 1, "cluster_id": "c"}', '{"version": 2}'):
-        (tmp_path / spool_files.ABOUT_NAME).write_text(told)
+        (tmp_path / log_files.INFO_NAME).write_text(told)
         with pytest.raises(SpoolDamaged, match=r"spool\.json"):
             Spool(tmp_path)
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from streams.metadata.batches import Cut, committed, is_no_op, survey
-from streams.metadata.log_marks import mark_of
+from streams.metadata.batches import Cut, committed, is_no_op, mark_of, survey
 from streams.wire.batches import read_batches
 from streams.wire.errors import DamagedBatch
 from tests.streams.metadata.log_bytes import batch, log, no_op

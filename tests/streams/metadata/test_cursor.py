@@ -11,13 +11,13 @@ from streams.metadata.actions import (
     Connect,
     Fetch,
     FetchSnapshot,
+    Pause,
     Refuse,
     SnapshotPart,
-    Wait,
 )
+from streams.metadata.batches import mark_at
 from streams.metadata.cursor import COMMIT_POLL_MAX_S, COMMIT_POLL_S, REFUSED_RETRY_S, Cursor
 from streams.metadata.errors import CommittedLogDiverged, SpoolDamaged
-from streams.metadata.log_marks import mark_at
 from streams.metadata.spool import Position
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
@@ -49,16 +49,16 @@ def refusal(made: Cursor, now: float = 0.0) -> Refuse:
     return action
 
 
-def wait(made: Cursor, now: float = 0.0) -> Wait:
+def wait(made: Cursor, now: float = 0.0) -> Pause:
     action = made.next_action(now)
-    assert isinstance(action, Wait)
+    assert isinstance(action, Pause)
     return action
 
 
-def why(made: Cursor) -> tuple[str, str]:
-    found = wait(made).why
+def why(made: Cursor) -> str:
+    found = wait(made).reason
     assert found is not None
-    return found.name, found.detail
+    return found
 
 
 # Beginnings
@@ -108,7 +108,7 @@ def test_no_ops_leave_it_known_how_far_there_is_more() -> None:
 def test_uncommitted_records_are_asked_for_again_after_a_short_pause() -> None:
     made = cursor()
     assert made.fetched(FetchReply(high_watermark=5, records=log(2, start=5)), 0.0, 0.0) is None
-    assert wait(made) == Wait(COMMIT_POLL_S, None)
+    assert wait(made) == Pause(COMMIT_POLL_S, None)
     assert made.next_action(COMMIT_POLL_S) == Fetch(1, 5, 1)
 
 
@@ -119,13 +119,13 @@ def test_a_quorum_that_does_not_commit_is_polled_ever_more_slowly_and_said() -> 
         now = wait(made, now).until
     made.fetched(FetchReply(high_watermark=5, records=log(2, start=5)), 0.0, 0.0)
     assert wait(made).until == COMMIT_POLL_MAX_S
-    assert why(made) == ("waiting_for_quorum", "c1:9093: offset 5 is not committed yet")
+    assert why(made) == "c1:9093: offset 5 is not committed yet"
 
 
 def test_a_leader_without_a_high_watermark_commits_nothing() -> None:
     made = cursor()
     assert made.fetched(FetchReply(records=log(2, start=5)), 0.0, 0.0) is None
-    assert isinstance(made.next_action(0.0), Wait)
+    assert isinstance(made.next_action(0.0), Pause)
 
 
 def test_a_long_poll_that_found_nothing_is_followed_by_the_next() -> None:
@@ -137,7 +137,7 @@ def test_a_long_poll_that_found_nothing_is_followed_by_the_next() -> None:
 def test_an_empty_reply_without_a_long_poll_is_not_answered_at_once() -> None:
     made = cursor()
     made.fetched(FetchReply(high_watermark=5), 0.0, 0.0)
-    assert isinstance(made.next_action(0.0), Wait)
+    assert isinstance(made.next_action(0.0), Pause)
 
 
 def test_damaged_records_are_the_controllers_fault() -> None:
@@ -193,7 +193,7 @@ def test_without_an_endpoint_each_controller_is_tried_and_then_there_is_a_wait(
     made.connected(C2)
     made.fetched(FetchReply(error=code, leader=leader), 0.0, 0.0)
     assert wait(made).until == 0.1
-    assert code.name in why(made)[1]
+    assert code.name in why(made)
     assert made.next_action(0.1) == Connect(C1)
 
 
@@ -211,7 +211,7 @@ def test_an_epoch_that_nobody_stands_by_is_given_up() -> None:
     for endpoint in (C1, C2):
         made.connected(endpoint)
         made.fetched(FetchReply(error=Code.UNKNOWN_LEADER_EPOCH, leader=Leader(1, 3)), 0.0, 0.0)
-    assert isinstance(made.next_action(0.0), Wait)
+    assert isinstance(made.next_action(0.0), Pause)
     assert made.next_action(9.0) == Connect(C1)
     made.connected(C1)
     assert made.next_action(9.0) == Fetch(3, 5, 1)
@@ -236,7 +236,7 @@ def test_unreachable_controllers_are_named() -> None:
     assert made.next_action(0.0) == Connect(C2)
     made.failed(ConnectionFailed("c2:9093 timed out"), C2, 0.0)
     expected = "no controller reachable: c1:9093 refused, c2:9093 timed out"
-    assert why(made) == ("no_controller_reachable", expected)
+    assert why(made) == expected
 
 
 def test_a_lost_connection_is_followed_by_the_others_at_once() -> None:
@@ -250,7 +250,7 @@ def test_a_broker_is_told_from_a_controller(code: Code) -> None:
     made = cursor()
     made.fetched(FetchReply(error=code), 0.0, 0.0)
     made.failed(ConnectionFailed("c2:9093 refused"), C2, 0.0)
-    assert "c1:9093 is a broker's listener, not a controller's" in why(made)[1]
+    assert "c1:9093 is a broker's listener, not a controller's" in why(made)
 
 
 @pytest.mark.parametrize("code", [1, 35, 42, -1, 999])
@@ -259,7 +259,7 @@ def test_an_unforeseen_error_code_is_named_and_waited_for(code: int) -> None:
     for endpoint in (C1, C2):
         made.connected(endpoint)
         made.fetched(FetchReply(error=code), 0.0, 0.0)
-    assert f"error code {code}" in why(made)[1]
+    assert f"error code {code}" in why(made)
 
 
 # Refusals
@@ -316,7 +316,7 @@ def test_a_divergence_from_a_known_epoch_means_committed_records_were_lost(
 def test_a_guessed_epoch_is_corrected_when_nothing_spooled_is_in_question() -> None:
     made = cursor(at(5, None))
     assert made.fetched(FetchReply(diverging=OffsetAndEpoch(5, 0)), 0.0, 0.0) is None
-    assert isinstance(made.next_action(0.0), Wait)
+    assert isinstance(made.next_action(0.0), Pause)
     assert made.next_action(1.0) == Fetch(0, 5, 0)
 
 
@@ -351,8 +351,8 @@ def test_a_snapshot_that_vanishes_is_started_over_ever_more_slowly(code: Code) -
         made.fetched(FetchReply(snapshot=OffsetAndEpoch(20, 2)), now, 0.0)
         made.snapshot_fetched(SnapshotReply(error=code), now)
         pause = wait(made, now)
-        assert pause.why is not None
-        assert pause.why.name == "snapshot_vanished"
+        assert pause.reason is not None
+        assert "starting over" in pause.reason
         waits.append(round(pause.until - now, 6))
         now = pause.until
         assert made.next_action(now) == Fetch(1, 5, 1)

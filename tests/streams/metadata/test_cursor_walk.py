@@ -14,13 +14,13 @@ from streams.metadata.actions import (
     Fetch,
     FetchSnapshot,
     KeepHead,
+    Pause,
     Refuse,
     Restart,
     SnapshotPart,
-    Wait,
 )
+from streams.metadata.batches import HEAD_OFFSET
 from streams.metadata.cursor import Cursor
-from streams.metadata.log_marks import HEAD_OFFSET
 from streams.metadata.spool import Position
 from streams.net.endpoint import Endpoint
 from streams.wire.batches import read_batches
@@ -80,7 +80,7 @@ class Walk:
         assert action == self.cursor.next_action(self.now)
         self.in_vain += 1
         match action:
-            case Wait(until=until) | Refuse(until=float(until)):
+            case Pause(until=until) | Refuse(until=float(until)):
                 assert until > self.now
                 self.now = until
                 self.in_vain = 0

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from migration.observed.source_status import SourceStatus
 from streams.kafka import messages
 from streams.kafka.error_codes import Code
 from streams.kafka.errors import WrongCluster
 from streams.kafka.messages import ClusterReply, FetchReply, Leader, SnapshotReply
 from streams.metadata.errors import FollowerCrashed
-from streams.metadata.follower import Follower
+from streams.metadata.follower import Follower, FollowerConfig
 from streams.metadata.spool import Position, Spool
-from streams.metadata.status import FollowerConfig, FollowerStatus
 from streams.net.endpoint import Endpoint
 from streams.net.errors import AuthenticationFailed, LiveError
 from streams.net.security import Security
@@ -78,7 +78,7 @@ def idle() -> FetchReply:
     return FetchReply(leader=LEADER, high_watermark=0)
 
 
-def until(follower: Follower, holds: Callable[[FollowerStatus], object]) -> FollowerStatus:
+def until(follower: Follower, holds: Callable[[SourceStatus], object]) -> SourceStatus:
     deadline = time.monotonic() + 60
     while not holds(status := follower.status()):
         assert time.monotonic() < deadline, status
@@ -107,7 +107,7 @@ def test_progress_is_told_to_everyone_who_asks(
         assert not follower.wait_for(6, 0.05)
         assert follower.position == Position(6, 1)
         status = until(follower, lambda s: s.last_reply_ms)
-        assert (status.next_offset, status.high_watermark, status.leader_id) == (6, 6, 1)
+        assert (status.next_offset, status.high_watermark, status.active_controller) == (6, 6, 1)
         assert (status.cluster_id, spool.cluster_id) == ("a-cluster", "a-cluster")
     assert moves == [Position(6, 1)]
 
@@ -141,8 +141,7 @@ def test_a_wrong_cluster_is_named_with_both_ids(
     with Follower(CONFIG, spool) as follower:
         status = until(follower, lambda s: s.error is not None)
     assert status.error is not None
-    assert status.error.name == "WrongCluster"
-    assert f"{C1} belongs to cluster theirs, not to a-cluster" in status.error.detail
+    assert f"{C1} belongs to cluster theirs, not to a-cluster" in status.error
     assert status.cluster_id == "theirs"
 
 
@@ -158,9 +157,9 @@ def test_a_wrong_cluster_that_does_not_tell_its_id_is_refused_all_the_same(
     with Follower(CONFIG, spool) as follower:
         status = until(follower, lambda s: s.error is not None)
     assert status.error is not None
-    wanted = "belongs to cluster (not told: that needs ALTER on CLUSTER), not to a-cluster"
-    assert wanted in status.error.detail
-    assert status.cluster_id == "(not told: that needs ALTER on CLUSTER)"
+    wanted = "belongs to cluster (not reported: that needs ALTER on CLUSTER), not to a-cluster"
+    assert wanted in status.error
+    assert status.cluster_id == "(not reported: that needs ALTER on CLUSTER)"
 
 
 def test_a_principal_that_may_not_describe_the_cluster_may_still_follow(
@@ -194,8 +193,7 @@ def test_an_authorization_error_stays_in_the_status_and_goes_when_it_is_granted(
     with Follower(CONFIG, spool) as follower:
         status = until(follower, lambda s: s.error)
         assert status.error is not None
-        assert status.error.name == "NotAuthorized"
-        assert "CLUSTER_ACTION on CLUSTER" in status.error.detail
+        assert "CLUSTER_ACTION on CLUSTER" in status.error
         granted.set()
         assert follower.wait_for(5, 60.0)
         assert until(follower, lambda s: not s.error).waiting is None
@@ -211,7 +209,6 @@ def test_refused_credentials_are_an_error_not_a_crash(
     with Follower(CONFIG, spool) as follower:
         status = until(follower, lambda s: s.error)
         assert status.error is not None
-        assert status.error.name == "AuthenticationFailed"
         assert follower.position == Position(0, None)
 
 
@@ -231,8 +228,8 @@ def test_a_disk_that_is_full_is_a_wait_that_ends(
     with Follower(CONFIG, spool) as follower:
         status = until(follower, lambda s: s.waiting)
         assert status.waiting is not None
-        assert status.waiting.name == "spool_not_writable"
-        assert "No space left on device" in status.waiting.detail
+        assert "cannot be written" in status.waiting
+        assert "No space left on device" in status.waiting
         full.clear()
         assert follower.wait_for(5, 60.0)
 
@@ -247,7 +244,6 @@ def test_an_unforeseen_error_is_in_the_status_and_raised_to_the_next_caller(
     with Follower(CONFIG, spool) as follower:
         status = until(follower, lambda s: s.error)
         assert status.error is not None
-        assert status.error.name == "FollowerCrashed"
         with pytest.raises(FollowerCrashed, match="nobody foresaw this") as caught:
             follower.wait_for(0, 1.0)
         assert isinstance(caught.value.__cause__, ZeroDivisionError)
@@ -283,7 +279,7 @@ def test_stopping_wakes_who_waits(script: Callable[[Script], None], spool: Spool
 
 
 def test_a_follower_must_have_somebody_to_ask() -> None:
-    with pytest.raises(ValueError, match="no controller is named"):
+    with pytest.raises(ValueError, match="has no controller to contact"):
         FollowerConfig(controllers=())
 
 

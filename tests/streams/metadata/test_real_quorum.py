@@ -11,9 +11,9 @@ from kio.static.primitive import i32
 from orchestrator.lab import Lab, LabSpec
 from streams.kafka.connection import Connection
 from streams.kafka.messages import METADATA_TOPIC
-from streams.metadata.follower import Follower
+from streams.metadata.follower import Follower, FollowerConfig
 from streams.metadata.spool import Spool
-from streams.metadata.status import FollowerConfig
+from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from streams.wire.batches import read_batches
 from tests.streams.metadata.quorum import PATIENCE_S, config, mirrored, until
@@ -44,12 +44,12 @@ def assert_same_bytes(lab: Lab, spool: Spool, controllers: tuple[int, ...]) -> N
 
 def test_follows_from_offset_0_and_mirrors_every_byte(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab), spool) as follower:
-        start = follower.status().next_offset
+        start = spool.position.next_offset
         assert follower.wait_for(start + 30, PATIENCE_S)
         status = until(follower, lambda s: s.high_watermark == s.next_offset)
         assert (status.waiting, status.error) == (None, None)
         assert status.cluster_id == spool.cluster_id == lab.cluster_id
-        assert status.leader_id == lab.active_controller()
+        assert status.active_controller == lab.active_controller()
         lab.wait_quorum_caught_up()
     assert_same_bytes(lab, spool, lab.spec.controller_ids)
     batches = list(read_batches(mirrored(spool), file="spool"))
@@ -64,15 +64,15 @@ def test_any_controller_leads_to_the_leader(lab: Lab, tmp_path: Path) -> None:
             only = FollowerConfig(controllers=(endpoint,))
             with Follower(only, spool) as follower:
                 assert follower.wait_for(5, PATIENCE_S)
-                assert follower.status().leader_id == leader
+                assert follower.status().active_controller == leader
 
 
 def test_never_is_an_observer_or_a_voter(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab), spool) as follower:
         assert follower.wait_for(5, PATIENCE_S)
-        endpoint = until(follower, lambda s: s.leader_endpoint is not None).leader_endpoint
+        endpoint = until(follower, lambda s: s.endpoint is not None).endpoint
         assert endpoint is not None
-        connection = Connection(endpoint, Security())
+        connection = Connection(Endpoint.parse_list(endpoint)[0], Security())
         partition = describe.PartitionData(partition_index=i32(0))
         topic = describe.TopicData(topic_name=TopicName(METADATA_TOPIC), partitions=(partition,))
         reply = connection.ask(describe.DescribeQuorumRequest(topics=(topic,)))
@@ -85,15 +85,16 @@ def test_never_is_an_observer_or_a_voter(lab: Lab, spool: Spool) -> None:
 def test_follows_the_new_leader_when_the_old_one_is_killed(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab), spool) as follower:
         assert follower.wait_for(10, PATIENCE_S)
-        before = until(follower, lambda s: s.leader_endpoint is not None)
-        killed = f"controller-{before.leader_id}"
+        before = until(follower, lambda s: s.endpoint is not None)
+        epoch = before.leader_epoch or 0
+        killed = f"controller-{before.active_controller}"
         lab.kill(killed)
         try:
             after = until(
                 follower,
-                lambda s: s.leader_epoch > before.leader_epoch and s.leader_endpoint is not None,
+                lambda s: (s.leader_epoch or 0) > epoch and s.endpoint is not None,
             )
-            assert after.leader_id != before.leader_id
+            assert after.active_controller != before.active_controller
             assert follower.wait_for(follower.position.next_offset + 4, PATIENCE_S)
         finally:
             lab.start(killed)
@@ -107,13 +108,14 @@ def test_follows_the_new_leader_when_the_old_one_is_killed(lab: Lab, spool: Spoo
 def test_leaves_a_leader_that_hangs(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab), spool) as follower:
         assert follower.wait_for(10, PATIENCE_S)
-        before = until(follower, lambda s: s.leader_endpoint is not None)
-        frozen = f"controller-{before.leader_id}"
+        before = until(follower, lambda s: s.endpoint is not None)
+        epoch = before.leader_epoch or 0
+        frozen = f"controller-{before.active_controller}"
         lab.freeze(frozen)
         try:
             until(
                 follower,
-                lambda s: s.leader_epoch > before.leader_epoch and s.leader_endpoint is not None,
+                lambda s: (s.leader_epoch or 0) > epoch and s.endpoint is not None,
             )
             assert follower.wait_for(follower.position.next_offset + 4, PATIENCE_S)
         finally:
@@ -126,9 +128,8 @@ def test_another_cluster_is_refused(lab: Lab, spool: Spool) -> None:
     with Follower(config(lab, "AAAAAAAAAAAAAAAAAAAAAA"), spool) as follower:
         status = until(follower, lambda s: s.error is not None)
         assert status.error is not None
-        assert status.error.name == "WrongCluster"
         both = f"belongs to cluster {lab.cluster_id}, not to AAAAAAAAAAAAAAAAAAAAAA"
-        assert both in status.error.detail
+        assert both in status.error
         assert status.cluster_id == lab.cluster_id
         assert spool.position.next_offset == 0
     assert spool.cluster_id is None

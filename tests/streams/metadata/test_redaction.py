@@ -11,8 +11,8 @@ from kio.static.primitive import i8, i32
 
 from migration.values.secret_settings import is_sensitive, setting_digest
 from streams.kafka.messages import FetchReply, OffsetAndEpoch
-from streams.metadata.continuity import Continuity, Found
-from streams.metadata.log_marks import Mark, mark_at
+from streams.metadata.batches import Mark, mark_at
+from streams.metadata.continuity import Continuity, LogIdentity
 from streams.metadata.redaction import redacted
 from streams.metadata.spool import Position, Spool
 from streams.wire.batches import HEADER, read_batches
@@ -203,9 +203,9 @@ def test_the_log_is_the_same_one_after_a_restart(spooled: str) -> None:
     assert tail is not None
     reply = FetchReply(records=written, high_watermark=6)
     here = Position(6, 3, tail=tail)
-    assert Continuity().tail_told(reply, here) is Found.SAME
+    assert Continuity().check_tail(reply, here) is LogIdentity.SAME
     other = Mark(1, tail.header[: HEADER.size - 1] + b"\xff")
-    assert Continuity().tail_told(reply, replace(here, tail=other)) is Found.DOUBTFUL
+    assert Continuity().check_tail(reply, replace(here, tail=other)) is LogIdentity.DOUBTFUL
 
 
 def test_a_secret_has_no_digest_of_its_own() -> None:

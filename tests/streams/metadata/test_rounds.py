@@ -7,20 +7,18 @@ A, B = Endpoint("a", 1), Endpoint("b", 2)
 
 
 def lose(rounds: Rounds, epoch: int | None = None) -> float:
-    assert rounds.turn_away(A, Refusal("a refused", epoch), 0.0) is None
-    over = rounds.turn_away(B, Refusal("b timed out", epoch), 0.0)
+    assert rounds.failed(A, Refusal("a refused", epoch), 0.0) is None
+    over = rounds.failed(B, Refusal("b timed out", epoch), 0.0)
     assert over is not None
-    return over.wait.until
+    return over.pause.until
 
 
 def test_the_wait_says_what_each_controller_answered() -> None:
     rounds = Rounds((A, B), lambda: 1.0)
-    rounds.turn_away(A, Refusal("a:1 refused"), 0.0)
-    over = rounds.turn_away(B, Refusal("b:2 timed out"), 0.0)
+    rounds.failed(A, Refusal("a:1 refused"), 0.0)
+    over = rounds.failed(B, Refusal("b:2 timed out"), 0.0)
     assert over is not None
-    assert over.wait.why is not None
-    assert over.wait.why.name == "no_controller_reachable"
-    assert over.wait.why.detail == "no controller reachable: a:1 refused, b:2 timed out"
+    assert over.pause.reason == "no controller reachable: a:1 refused, b:2 timed out"
 
 
 def test_the_wait_doubles_up_to_its_longest() -> None:
@@ -44,7 +42,7 @@ def test_success_forgets_the_lost_rounds() -> None:
     rounds = Rounds((A, B), lambda: 1.0)
     for _ in range(5):
         lose(rounds)
-    rounds.went_well(B)
+    rounds.succeeded(B)
     assert rounds.candidate() == B
     assert lose(rounds) == 0.1
 
@@ -52,7 +50,7 @@ def test_success_forgets_the_lost_rounds() -> None:
 def test_a_learned_controller_is_asked_too() -> None:
     rounds = Rounds((A,), lambda: 1.0)
     rounds.learn({2: B})
-    assert rounds.turn_away(A, Refusal("no"), 0.0) is None
+    assert rounds.failed(A, Refusal("no"), 0.0) is None
     assert rounds.candidate() == B
 
 

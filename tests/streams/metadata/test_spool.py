@@ -7,7 +7,7 @@ import pytest
 
 from streams.kafka.errors import ReplyDamaged, WrongCluster
 from streams.kafka.messages import OffsetAndEpoch
-from streams.metadata import spool_files
+from streams.metadata import log_files
 from streams.metadata.errors import SpoolDamaged, SpoolInUse
 from streams.metadata.spool import Position, Spool
 from streams.state.files import write_all
@@ -16,7 +16,7 @@ from tests.streams.metadata.log_bytes import batch, log, no_op
 
 
 def names(directory: Path) -> list[str]:
-    return sorted(p.name for p in directory.iterdir() if p.name != spool_files.LOCK_NAME)
+    return sorted(p.name for p in directory.iterdir() if p.name != log_files.LOCK_NAME)
 
 
 def fill(spool: Spool, *counts: int, epoch: int = 1) -> None:
@@ -239,8 +239,8 @@ def test_an_idle_cluster_does_not_fill_the_disk(tmp_path: Path) -> None:
         size = sum(p.stat().st_size for p in tmp_path.iterdir())
         assert size <= 3 * 720
         assert len(names(tmp_path)) == 3
-        (certificate,) = spool_files.listing(tmp_path).idle
-        first, *_, newest = spool_files.listing(tmp_path).segments
+        (certificate,) = log_files.listing(tmp_path).idle
+        first, *_, newest = log_files.listing(tmp_path).segments
         survivors = list(read_batches(first.path.read_bytes(), file="first"))
         assert certificate.from_offset == survivors[-1].last_offset + 1
         assert certificate.to_offset == newest.base_offset
@@ -256,7 +256,7 @@ def test_data_is_never_let_go_as_idle(tmp_path: Path) -> None:
         idle(spool, 30)
         kept = [
             batch
-            for segment in spool_files.listing(tmp_path).segments
+            for segment in log_files.listing(tmp_path).segments
             for batch in read_batches(segment.path.read_bytes(), file=segment.path.name)
         ]
         assert [b.base_offset for b in kept if b.size != 72] == [30, 61, 92, 123, 154]
@@ -267,7 +267,7 @@ def test_every_gap_in_the_log_has_its_certificate(tmp_path: Path) -> None:
         for _ in range(4):
             idle(spool, 20)
             fill(spool, 1)
-        files = spool_files.listing(tmp_path)
+        files = log_files.listing(tmp_path)
         covered = sorted([(i.from_offset, i.to_offset) for i in files.idle])
         for segment in files.segments:
             batches = list(read_batches(segment.path.read_bytes(), file="segment"))

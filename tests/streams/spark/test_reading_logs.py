@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from migration.shard.placement import CLUSTER, SHARDS
+from streams.metadata.batches import mark_at
 from streams.metadata.feed import Damage, Reach
-from streams.metadata.log_marks import mark_at
 from streams.metadata.offsets import START, StreamOffset
 from streams.metadata.spool import Position, Spool
 from streams.spark.chunks import ClusterChunk, Kind, ShardChunk
