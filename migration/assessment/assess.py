@@ -65,7 +65,7 @@ class Assessment:
     @property
     def hazards(self) -> tuple[Hazard, ...]:
         """The due hazards, most important first."""
-        return self.view.dangers
+        return self.view.due_hazards
 
     @property
     def log(self) -> SourceCurrency:
@@ -77,7 +77,7 @@ class Assessment:
         """One line that states what the migration waits for, or that it waits for nothing."""
         execution = self.snapshot.execution
         if not self.waits and execution is not None and execution.outcome is None:
-            return "nothing beside the runbook's checkpoint"
+            return "nothing except the runbook's checkpoint"
         return headline(self.summary, self.waits)
 
     @property

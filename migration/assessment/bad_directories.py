@@ -19,7 +19,7 @@ def state_of(one: BrokerDisks, path: str) -> str:
             return "offline"
         if each.path == path and each.readable is False:
             return "not readable on its host"
-    return "not among those that it reports"
+    return "not among the directories that it reports"
 
 
 def danger(broker: BrokerSummary | None, phase: Phase) -> str | None:
@@ -31,18 +31,17 @@ def danger(broker: BrokerSummary | None, phase: Phase) -> str | None:
         states = [
             name
             for state, name in (
-                (ReplicaState.UNASSIGNED, "created anew and empty elsewhere where unassigned (H2)"),
-                (ReplicaState.MIGRATING, "refused where migrating (H3)"),
+                (ReplicaState.UNASSIGNED, "be recreated, empty, elsewhere if unassigned (H2)"),
+                (ReplicaState.MIGRATING, "not be created if migrating (H3)"),
             )
             if broker.replicas[state]
         ]
-        return "would be " + " and ".join(states) if states else None
+        return "would " + " and ".join(states) if states else None
     if phase is Phase.ZOOKEEPER or broker is None or broker.mode is Mode.ZOOKEEPER:
         return (
-            "would be created anew and empty elsewhere once the broker restarts in migration mode"
-            " (H1)"
+            "would be recreated, empty, elsewhere once the broker restarts in migration mode (H1)"
         )
-    return "would be created anew and empty in its other directories (H1; in KRaft mode H2, H3)"
+    return "would be recreated, empty, in its other directories (H1; in KRaft mode H2, H3)"
 
 
 def last_ones(one: BrokerDisks) -> tuple[str, ...] | None:
@@ -89,7 +88,7 @@ def id_faults(
             lines += [f"{path}: no directory.id in meta.properties" for path in without]
         if lines and len(own) == len(one.log_dirs):
             missed = [each for each in registered.get(one.id, ()) if each not in own.values()]
-            lines += [f"registered, and in none of them now: {each}" for each in missed]
+            lines += [f"registered, but in no directory now: {each}" for each in missed]
         if lines:
             found[one.id] = lines
     return found

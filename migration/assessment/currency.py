@@ -90,7 +90,7 @@ def log_currency(
         state = SourceState.OVER
     if state is SourceState.CURRENT:
         if status.log != summary.metadata_log:
-            why = "another metadata log has begun, and is yet to be read"
+            why = "another metadata log has begun and has not been read yet"
         else:
             why = unread or _unread_records(status, summary.metadata_offset)
         state = SourceState.CURRENT if why is None else SourceState.BEHIND
@@ -126,9 +126,9 @@ def reported(
     if status.error is not None:
         return SourceState.ERROR, status.error
     if status == NO_STATUS:
-        return SourceState.NOT_STARTED, "nothing was observed yet: does `kraftgate run` run?"
+        return SourceState.NOT_STARTED, "nothing was observed yet: is `kraftgate run` running?"
     if is_silent(status, now_ms):
-        return SourceState.SILENT, "`kraftgate run` does not report any more: does it run?"
+        return SourceState.SILENT, "`kraftgate run` no longer reports: is it running?"
     if not is_current(status, now_ms):
-        return SourceState.UNANSWERED, status.waiting or "no answer comes any more"
+        return SourceState.UNANSWERED, status.waiting or "it no longer answers"
     return SourceState.CURRENT, None

@@ -48,7 +48,7 @@ SOURCE_WORDS: Final[Mapping[DataSource, str]] = {
     DataSource.TOPICS: "the partition state",
     DataSource.SETTINGS: "the brokers' settings",
     DataSource.QUORUM: "the quorum of controllers",
-    DataSource.PREFLIGHT: "the checks before the window",
+    DataSource.PREFLIGHT: "the preflight checks",
     DataSource.EXTERNAL: "the users' own conditions",
 }
 """The name of each source in messages."""

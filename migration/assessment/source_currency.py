@@ -22,7 +22,7 @@ POLLED_MS_MAX: Final = 30_000
 """An older answer is stale."""
 CHECKED_MS_MAX: Final = 1_800_000
 """There are many preflight checks, and their data changes slowly."""
-_RESUMING: Final = "it is about to be followed again"
+_RESUMING: Final = "it is not followed again yet"
 
 
 def source_currencies(snapshot: Snapshot) -> Mapping[DataSource, SourceCurrency]:
@@ -90,9 +90,9 @@ def _not_seen(summary: ClusterSummary, status: SourceStatus) -> str | None:
     if seen is None or seen.seen_ms is None:
         return "not read yet"
     if seen.blind_since_ms is not None:
-        return "it is not seen: changes may have been missed"
+        return "its connection was lost: changes may have been missed"
     if since_ms is not None and seen.seen_ms < since_ms:
-        return "it was connected again, and what was read since has not been processed yet"
+        return "it is connected again, and the facts read since have not been processed yet"
     return None
 
 

@@ -58,7 +58,7 @@ def hazards(config_path: Path, step: str | None, broker: int | None, *, as_json:
             unknown[name].append(why)
     found = {}
     for name, view in views.items():
-        some = view.dangers if action is None else view.hazards
+        some = view.due_hazards if action is None else view.hazards
         found[name] = _asked(some, action, broker)
         unknown[name] += hazards_not_known(view, action, broker)
     if as_json:

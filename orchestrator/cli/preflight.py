@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from migration.assessment.checks.check import Result
-from migration.assessment.checks.phase import OVER, phase_told
+from migration.assessment.checks.phase import OVER, phase_of
 from migration.assessment.checks.run import judge, overall
 from migration.image.summary import Phase
 from migration.observed.probed import Facts, Unknown
@@ -36,7 +36,7 @@ class _Checked:
 
     @property
     def phase(self) -> Phase | None:
-        return phase_told(self.facts)
+        return phase_of(self.facts)
 
     @property
     def worst(self) -> Severity | None:

@@ -114,7 +114,7 @@ def _one_fails_under_pending_replicas(lab: Lab, run: Killed, assignments: HeldRe
     found = standing(run, 2)
     failed = found[HazardKind.DIRECTORY_FAILED_UNDER_PENDING]
     assert failed["blocks"] == "restart"
-    assert "their leaders are not moved" in failed["text"]
+    assert "does not move the leaders of those in it" in failed["text"]
     assert found.keys() == {
         HazardKind.DIRECTORY_FAILED_UNDER_PENDING,
         HazardKind.ONE_DIRECTORY_LEFT,
@@ -154,7 +154,7 @@ def _somebody_edits_the_ids(lab: Lab, run: Killed) -> None:
     assert twice["evidence"] == [
         f"{folders[0]}: directory.id {own[0]}, as in {folders[1]}",
         f"{folders[1]}: directory.id {own[0]}, as in {folders[0]}",
-        f"registered, and in none of them now: {own[1]}",
+        f"registered, but in no directory now: {own[1]}",
     ]
     with pytest.raises(ProcessDiedError, match="Duplicate directory ID"):
         lab.start("broker-2")
@@ -163,7 +163,7 @@ def _somebody_edits_the_ids(lab: Lab, run: Killed) -> None:
     missing = standing(run, 2)[HazardKind.DIRECTORY_IDS]
     assert missing["evidence"] == [
         f"{folders[1]}: no directory.id in meta.properties",
-        f"registered, and in none of them now: {own[1]}",
+        f"registered, but in no directory now: {own[1]}",
     ]
     lab.start("broker-2")
     assert directory_id(folders[1]) not in own
@@ -197,7 +197,7 @@ def _one_is_gone_before_the_broker_starts(lab: Lab, run: Killed) -> None:
     for partition in doomed:
         assert_offline(lab, "old", partition)
     found = standing(run, 1)
-    assert "refused where migrating (H3)" in found[HazardKind.RESTART_LOSES_REPLICAS]["text"]
+    assert "not created if migrating (H3)" in found[HazardKind.RESTART_LOSES_REPLICAS]["text"]
     assert found.keys() == {
         HazardKind.ONE_DIRECTORY_LEFT,
         HazardKind.REPLICAS_RECREATED,

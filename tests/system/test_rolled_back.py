@@ -243,7 +243,7 @@ def test_a_quorum_that_is_not_stopped_in_time_wipes_zookeeper(tmp_path: Path) ->
             assert set(found.gone.named) == topics
             (hazard,) = (h for h in all_hazards(run) if h["id"] == HazardKind.ZOOKEEPER_WIPED)
             assert hazard["blocks"] == "restart"
-            assert {f"topic {each} is gone from /brokers/topics" for each in topics} == set(
+            assert {f"topic {each} is missing from /brokers/topics" for each in topics} == set(
                 hazard["evidence"]
             )
             # The data is on the disks still.

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from migration.assessment.conditions import DataSource, View
-from migration.assessment.conditions.authority import zookeeper_rules
+from migration.assessment.conditions.authority import is_zookeeper_authoritative
 from migration.assessment.execution import Execution
 from migration.image.summary import ClusterSummary
 from migration.observed.source_status import NO_STATUS, STALE_AFTER_MS, SourceStatus
@@ -59,7 +59,7 @@ class AlertFacts:
     @property
     def log_decides(self) -> bool:
         """Whether a condition that the metadata log does not show is known not to hold."""
-        return self.log_is_current or zookeeper_rules(self.view)
+        return self.log_is_current or is_zookeeper_authoritative(self.view)
 
     @property
     def execution_is_current(self) -> bool:

@@ -24,7 +24,7 @@ def of(
 
     def find(rule: Rule, facts: AlertFacts) -> Iterator[Alert]:
         groups: dict[tuple[tuple[str, str], ...], list[Hazard]] = {}
-        for hazard in filter(selects, facts.view.dangers):
+        for hazard in filter(selects, facts.view.due_hazards):
             every = _labels(hazard)
             groups.setdefault(tuple((each, every[each]) for each in labels), []).append(hazard)
         for identity, found in groups.items():

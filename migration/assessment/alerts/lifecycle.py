@@ -100,7 +100,7 @@ def _rules_of(alert: Alert) -> Iterator[Rule]:
     return (each for each in RULES if each.name == alert.name and each.severity is alert.severity)
 
 
-def _rank(standing: AlertState) -> tuple[bool, int, str]:
-    alert = standing.alert
+def _rank(state: AlertState) -> tuple[bool, int, str]:
+    alert = state.alert
     at = _RANK.get((alert.name, alert.severity), len(_RANK))
     return alert.severity is not Severity.CRITICAL, at, alert.fingerprint

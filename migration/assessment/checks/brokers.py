@@ -45,14 +45,14 @@ SETTINGS: Final = (
 """The server properties that the checks read. `streams` requests only these."""
 
 
-def settings_told(facts: Facts) -> Iterator[tuple[Broker, Mapping[str, str]]]:
+def known_settings(facts: Facts) -> Iterator[tuple[Broker, Mapping[str, str]]]:
     """Yield the brokers whose settings are known."""
     for broker in facts.brokers:
         if not isinstance(broker.settings, Unknown):
             yield broker, broker.settings
 
 
-def settings_untold(facts: Facts) -> list[str]:
+def unknown_settings(facts: Facts) -> list[str]:
     """Return a description of each broker's settings that are unknown."""
     return [
         f"the settings of broker {broker.id}: {broker.settings.why}"
@@ -74,14 +74,14 @@ def broker_versions(facts: Facts) -> Finding:
     """Check that all brokers run one release that can migrate several directories."""
     if (nothing := no_brokers(facts)) is not None:
         return nothing
-    told = [(b.id, b.release) for b in facts.brokers if not isinstance(b.release, Unknown)]
+    known = [(b.id, b.release) for b in facts.brokers if not isinstance(b.release, Unknown)]
     missing = [
         f"the release of broker {b.id}: {b.release.why}"
         for b in facts.brokers
         if isinstance(b.release, Unknown)
     ]
-    lines = [f"broker {id_}: {_dotted(release)}" for id_, release in told]
-    releases = {release for _, release in told}
+    lines = [f"broker {id_}: {_dotted(release)}" for id_, release in known]
+    releases = {release for _, release in known}
     if any(release < MIGRATION_RELEASE for release in releases):
         fix = (
             f"upgrade every broker to {_dotted(SETTLED_RELEASE)} first: before"
@@ -89,10 +89,12 @@ def broker_versions(facts: Facts) -> Finding:
         )
         return violated("a broker is too old", *worse_first(lines, missing), fix=fix)
     if any(release >= _KRAFT_ONLY for release in releases):
-        fix = "see whether brokers.bootstrap names the right cluster: Kafka 4 has no ZooKeeper mode"
-        return violated("a broker knows no ZooKeeper", *worse_first(lines, missing), fix=fix)
+        fix = "check that brokers.bootstrap names the right cluster: Kafka 4 has no ZooKeeper mode"
+        return violated(
+            "a broker's release has no ZooKeeper mode", *worse_first(lines, missing), fix=fix
+        )
     if len(releases) > 1:
-        fix = "end the rolling upgrade first, so that every broker runs the same release"
+        fix = "complete the rolling upgrade first, so that every broker runs the same release"
         return violated("brokers run several releases", *worse_first(lines, missing), fix=fix)
     if missing:
         return missing_data(*missing, fix=SEE_BROKERS)
@@ -102,7 +104,7 @@ def broker_versions(facts: Facts) -> Finding:
             " with several directories are fixed there"
         )
         return warned("the brokers run an early release", *lines, fix=fix)
-    return satisfied(f"all {len(told)} brokers run {_dotted(next(iter(releases)))}")
+    return satisfied(f"all {len(known)} brokers run {_dotted(next(iter(releases)))}")
 
 
 def _dotted(release: tuple[int, ...]) -> str:
@@ -114,12 +116,12 @@ def inter_broker_protocol(facts: Facts) -> Finding:
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     lines, levels, low = [], set(), []
-    missing = settings_untold(facts)
-    for broker, settings in settings_told(facts):
+    missing = unknown_settings(facts)
+    for broker, settings in known_settings(facts):
         text = settings.get(PROTOCOL, "")
         level = level_of(text)
         if level is None:
-            missing.append(f"what version {text!r} of broker {broker.id} is")
+            missing.append(f"the version {text!r} of broker {broker.id}")
             continue
         lines.append(f"broker {broker.id}: {PROTOCOL}={text}")
         levels.add(level)
@@ -128,8 +130,8 @@ def inter_broker_protocol(facts: Facts) -> Finding:
     if low:
         fix = (
             f"raise {PROTOCOL} to the brokers' own release and restart them one by one: with"
-            f" several log directories a broker below {JBOD_NAME} refuses to start in migration"
-            " mode. It cannot be changed any more during the migration"
+            f" several log directories a broker below {JBOD_NAME} does not start in migration"
+            " mode. It cannot be changed during the migration"
         )
         return violated(f"{PROTOCOL} is below {JBOD_NAME}", *worse_first(low, missing), fix=fix)
     if len(levels) > 1:
@@ -149,29 +151,29 @@ def kraft_settings(facts: Facts) -> Finding:
         return nothing
     found = [
         f"broker {broker.id}: {line}"
-        for broker, settings in settings_told(facts)
+        for broker, settings in known_settings(facts)
         for line in _unfit(broker, settings)
     ]
     if found:
         fix = (
             "fix these in the KRaft-mode configuration before the window (brokers' and"
-            " controllers'), so that no restart fails half-way through it"
+            " controllers'), so that no restart fails during the window"
         )
-        return warned("settings mean something else in KRaft mode", *found, fix=fix)
-    if missing := settings_untold(facts):
+        return warned("settings have another meaning in KRaft mode", *found, fix=fix)
+    if missing := unknown_settings(facts):
         return missing_data(*missing, fix=SEE_BROKERS)
-    return satisfied("no setting that KRaft mode refuses")
+    return satisfied("no setting that KRaft mode rejects")
 
 
 def _unfit(broker: Broker, settings: Mapping[str, str]) -> Iterator[str]:
     if settings.get("control.plane.listener.name"):
-        yield "control.plane.listener.name is set: KRaft mode refuses to start with it"
+        yield "control.plane.listener.name is set: a broker in KRaft mode does not start with it"
     reserved = settings.get("reserved.broker.max.id", "")
     if reserved.isdecimal() and broker.id > int(reserved):
-        yield "its id was generated: write it as node.id, KRaft mode generates none"
+        yield "its id was generated: set it as node.id, because KRaft mode generates none"
     for name in ("alter.config.policy.class.name", "create.topic.policy.class.name"):
         if settings.get(name):
-            yield f"{name} is set: in KRaft mode the controllers enforce it, so set it there"
+            yield f"{name} is set: in KRaft mode the controllers enforce it: set it there"
 
 
 def restart_settings(facts: Facts) -> Finding:
@@ -179,18 +181,18 @@ def restart_settings(facts: Facts) -> Finding:
     if (nothing := no_brokers(facts)) is not None:
         return nothing
     found = []
-    for broker, settings in settings_told(facts):
+    for broker, settings in known_settings(facts):
         if settings.get("controlled.shutdown.enable") == "false":
             found.append(f"broker {broker.id}: controlled.shutdown.enable=false")
         if settings.get("unclean.leader.election.enable") == "true":
             found.append(f"broker {broker.id}: unclean.leader.election.enable=true")
     if found:
         fix = (
-            "set them to Kafka's defaults for the window: a restart then moves leaders away first,"
-            " and no acknowledged record is lost to a leader that was behind"
+            "set them to Kafka's defaults for the window: a restart then moves leaders away"
+            " first, and no leader that was behind loses acknowledged records"
         )
-        return warned("restarts are rougher than they need be", *found, fix=fix)
-    if missing := settings_untold(facts):
+        return warned("restarts are less safe than necessary", *found, fix=fix)
+    if missing := unknown_settings(facts):
         return missing_data(*missing, fix=SEE_BROKERS)
     return satisfied("restarts move leaders away first and elect only replicas in sync")
 
@@ -200,6 +202,6 @@ CHECKS: Final = (
     Check(
         "inter-broker-protocol", f"{PROTOCOL} is {JBOD_NAME} or later", True, inter_broker_protocol
     ),
-    Check("kraft-settings", "No setting means something else in KRaft mode", False, kraft_settings),
-    Check("restart-settings", "Restarts are gentle", False, restart_settings),
+    Check("kraft-settings", "No setting has another meaning in KRaft mode", False, kraft_settings),
+    Check("restart-settings", "Restarts move leaders away first", False, restart_settings),
 )

@@ -47,12 +47,12 @@ class Result:
 
 def missing_data(*missing: str, fix: str) -> Finding:
     """Return a result: the check lacks data; `missing` describes the data."""
-    return unknown("it cannot be told", *missing, fix=fix)
+    return unknown("data is missing", *missing, fix=fix)
 
 
 def worse_first(bad: list[str], missing: list[str]) -> list[str]:
     """Return the failures, then the unknown data, as evidence of one failure."""
-    return bad + [f"not known: {line}" for line in missing]
+    return bad + [f"unknown: {line}" for line in missing]
 
 
 def listed(values: Iterable[object]) -> str:
@@ -61,15 +61,15 @@ def listed(values: Iterable[object]) -> str:
 
 
 REACH_BROKERS: Final = (
-    "give `brokers.bootstrap` in the configuration, bring every broker up, and see that its"
+    "give `brokers.bootstrap` in the configuration, bring every broker up, and check that its"
     " listener can be reached from here with DESCRIBE and DESCRIBE_CONFIGS on CLUSTER"
 )
-SEE_BROKERS: Final = "see brokers-reachable and broker-rights: what they lack is missing here"
+SEE_BROKERS: Final = "see brokers-reachable and broker-rights: this check needs the same data"
 REACH_ZOOKEEPER: Final = (
-    "give `zookeeper.connect` with Kafka's chroot, and see that the ensemble can be reached and"
-    " read from here"
+    "give `zookeeper.connect` with Kafka's chroot, and check that the ensemble can be reached"
+    " and read from here"
 )
-SEE_ZOOKEEPER: Final = "see zookeeper-reachable: what it lacks is missing here"
+SEE_ZOOKEEPER: Final = "see zookeeper-reachable: this check needs the same data"
 
 
 def no_brokers(facts: Facts) -> Finding | None:
@@ -82,7 +82,7 @@ def no_brokers(facts: Facts) -> Finding | None:
 def phase_without_quorum(facts: Facts) -> Finding | None:
     """Return that the controllers do not exist yet, which is a phase; None: one answers."""
     if not facts.controllers:
-        return skipped("the configuration names no controllers: nothing to ask yet")
+        return skipped("the configuration names no controllers: nothing to check yet")
     if not facts.answering:
-        return skipped("no controller answers: before they are provisioned that is the phase")
+        return skipped("no controller answers: that is normal before they are provisioned")
     return None

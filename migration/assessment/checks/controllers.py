@@ -7,7 +7,7 @@ error.
 from collections.abc import Mapping
 from typing import Final
 
-from migration.assessment.checks.brokers import PROTOCOL, settings_told
+from migration.assessment.checks.brokers import PROTOCOL, known_settings
 from migration.assessment.checks.check import (
     Check,
     listed,
@@ -36,43 +36,45 @@ def metadata_version(facts: Facts) -> Finding:
     """
     if (phase := phase_without_quorum(facts)) is not None:
         return phase
-    told: dict[str, int] = {}
+    known: dict[str, int] = {}
     missing = []
     for one in facts.answering:
         if isinstance(one.metadata_version, int):
-            told[one.endpoint] = one.metadata_version
+            known[one.endpoint] = one.metadata_version
         else:
-            missing.append(f"metadata.version of {one.endpoint}: it has none yet or does not tell")
+            missing.append(
+                f"metadata.version of {one.endpoint}: it has none yet or does not report it"
+            )
     fix = (
-        "format the controllers anew with the brokers' release (kafka-storage format"
-        " --release-version 3.9) while nothing has been copied; it must be that of the brokers'"
-        f" {PROTOCOL}, and {JBOD_NAME} or later for several log directories"
+        "while nothing has been copied, format the controllers again with the brokers' release"
+        " (kafka-storage format --release-version 3.9); metadata.version must equal the brokers'"
+        f" {PROTOCOL}, and be {JBOD_NAME} or later for several log directories"
     )
-    bad = [f"{where}: {name_of(level)}" for where, level in told.items() if level < JBOD_LEVEL]
+    bad = [f"{where}: {name_of(level)}" for where, level in known.items() if level < JBOD_LEVEL]
     if bad:
         return violated(
             f"metadata.version is below {JBOD_NAME}", *worse_first(bad, missing), fix=fix
         )
-    for broker, settings in settings_told(facts):
+    for broker, settings in known_settings(facts):
         wanted = level_of(settings.get(PROTOCOL, ""))
-        for where, level in told.items():
+        for where, level in known.items():
             if wanted is not None and level != wanted:
                 bad.append(
                     f"broker {broker.id}: {PROTOCOL}={settings[PROTOCOL]},"
                     f" {where}: {name_of(level)}"
                 )
     if bad:
-        return violated("brokers could not register", *worse_first(bad, missing), fix=fix)
+        return violated("brokers cannot register", *worse_first(bad, missing), fix=fix)
     if missing:
         return missing_data(*missing, fix=ASK)
-    return satisfied(listed(sorted({name_of(level) for level in told.values()})))
+    return satisfied(listed(sorted({name_of(level) for level in known.values()})))
 
 
 def controller_versions(facts: Facts) -> Finding:
     """Check that the controllers run the brokers' release."""
     if (phase := phase_without_quorum(facts)) is not None:
         return phase
-    told = {
+    known = {
         one.endpoint: one.release for one in facts.answering if not isinstance(one.release, Unknown)
     }
     missing = [
@@ -80,8 +82,8 @@ def controller_versions(facts: Facts) -> Finding:
         for one in facts.answering
         if isinstance(one.release, Unknown)
     ]
-    lines = [f"controller {where}: {_dotted(release)}" for where, release in told.items()]
-    if any(not MIGRATION_RELEASE <= release <= SETTLED_RELEASE for release in told.values()):
+    lines = [f"controller {where}: {_dotted(release)}" for where, release in known.items()]
+    if any(not MIGRATION_RELEASE <= release <= SETTLED_RELEASE for release in known.values()):
         fix = f"run the controllers with Kafka {_dotted(SETTLED_RELEASE)}: Kafka 4 cannot migrate"
         return violated(
             "a controller's release cannot migrate", *worse_first(lines, missing), fix=fix
@@ -89,14 +91,14 @@ def controller_versions(facts: Facts) -> Finding:
     if missing:
         return missing_data(*missing, fix=ASK)
     brokers = {one.release for one in facts.brokers if not isinstance(one.release, Unknown)}
-    if brokers and set(told.values()) != brokers:
+    if brokers and set(known.values()) != brokers:
         lines += [f"brokers: {_dotted(release)}" for release in sorted(brokers)]
         return warned(
             "controllers and brokers run different releases",
             *lines,
             fix="run the same release everywhere before the window",
         )
-    return satisfied(listed(sorted({_dotted(release) for release in told.values()})))
+    return satisfied(listed(sorted({_dotted(release) for release in known.values()})))
 
 
 def _dotted(release: tuple[int, ...]) -> str:
@@ -106,13 +108,13 @@ def _dotted(release: tuple[int, ...]) -> str:
 def migration_enabled(facts: Facts) -> Finding:
     """Check that each controller has the migration enabled, and all brokers or none of them."""
     flag = "zookeeper.metadata.migration.enable"
-    on = [b.id for b, settings in settings_told(facts) if settings.get(flag) == "true"]
-    off = [b.id for b, settings in settings_told(facts) if settings.get(flag) != "true"]
+    on = [b.id for b, settings in known_settings(facts) if settings.get(flag) == "true"]
+    off = [b.id for b, settings in known_settings(facts) if settings.get(flag) != "true"]
     if not facts.answering and on:
         return violated(
             "brokers are in migration mode and no controller answers",
             *[f"broker {id_}: {flag}=true" for id_ in on],
-            fix="bring the controllers up: these brokers cannot register",
+            fix="start the controllers: these brokers cannot register",
         )
     if (phase := phase_without_quorum(facts)) is not None:
         return phase
@@ -125,10 +127,10 @@ def migration_enabled(facts: Facts) -> Finding:
     if wrong:
         fix = (
             f"stop these controllers and start them with {flag}=true and zookeeper.connect. A"
-            " quorum that was first started without can never migrate: format it anew"
+            " quorum that was first started without it can never migrate: format it again"
         )
         lines = worse_first([f"{where}: not ready to migrate" for where in wrong], missing)
-        return violated("a controller has no migration enabled", *lines, fix=fix)
+        return violated("a controller does not have the migration enabled", *lines, fix=fix)
     if missing:
         return missing_data(*missing, fix=ASK)
     if on and off:
@@ -137,7 +139,7 @@ def migration_enabled(facts: Facts) -> Finding:
         return warned(
             "the migration has begun on some brokers",
             *lines,
-            fix="go on with `kraftgate run`; a failing directory now halts them",
+            fix="continue with `kraftgate run`; a failing directory now halts these brokers",
         )
     brokers = "on every broker as well" if on else "on no broker yet"
     return satisfied(f"on every controller, {brokers}")
@@ -151,7 +153,7 @@ def inter_broker_listener(facts: Facts) -> Finding:
     """
     if (phase := phase_without_quorum(facts)) is not None:
         return phase
-    theirs = {b.id: _listener(settings) for b, settings in settings_told(facts)}
+    theirs = {b.id: _listener(settings) for b, settings in known_settings(facts)}
     ours = {
         one.endpoint: _listener(one.settings)
         for one in facts.answering
@@ -162,10 +164,10 @@ def inter_broker_listener(facts: Facts) -> Finding:
     if len({*theirs.values(), *ours.values()}) > 1:
         fix = (
             "give the controllers the brokers' inter.broker.listener.name (or"
-            " security.inter.broker.protocol), with it in listener.security.protocol.map and the"
-            " credentials for it"
+            " security.inter.broker.protocol), with this listener in"
+            " listener.security.protocol.map and its credentials"
         )
-        return violated("the controllers would not find the brokers", *lines, fix=fix)
+        return violated("the controllers cannot reach the brokers", *lines, fix=fix)
     missing = [
         f"the settings of {one.endpoint}: {one.settings.why}"
         for one in facts.answering
@@ -187,27 +189,29 @@ def authorizer_agrees(facts: Facts) -> Finding:
     """Check that the controllers check ACLs if the brokers do."""
     with_it = {
         b.id: name
-        for b, settings in settings_told(facts)
+        for b, settings in known_settings(facts)
         if (name := settings.get("authorizer.class.name"))
     }
     if not with_it:
-        return skipped("no broker that told its settings has an authorizer")
+        return skipped("no broker with known settings has an authorizer")
     lines = [f"broker {id_}: {name}" for id_, name in with_it.items()]
     fix = (
-        "set authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer on the"
-        " controllers, and on the brokers in KRaft mode, with the same super.users; AclAuthorizer"
-        " reads ZooKeeper and does not start there"
+        "set authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer on"
+        " the controllers, and on the brokers in KRaft mode, with the same super.users;"
+        " AclAuthorizer needs ZooKeeper and does not start in KRaft mode"
     )
-    told = [one for one in facts.answering if not isinstance(one.settings, Unknown)]
-    if not told:
+    known = [one for one in facts.answering if not isinstance(one.settings, Unknown)]
+    if not known:
         return warned("the controllers will need an authorizer", *lines, fix=fix)
     bare = [
         f"controller {one.endpoint}: none"
-        for one in told
+        for one in known
         if not isinstance(one.settings, Unknown) and not one.settings.get("authorizer.class.name")
     ]
     if bare:
-        return violated("controllers do not check ACLs, brokers do", *(bare + lines), fix=fix)
+        return violated(
+            "the controllers do not check ACLs, but the brokers do", *(bare + lines), fix=fix
+        )
     return satisfied("brokers and controllers have an authorizer")
 
 
@@ -222,6 +226,11 @@ CHECKS: Final = (
     Check(
         "controller-versions", "The controllers run the brokers' release", True, controller_versions
     ),
-    Check("inter-broker-listener", "The controllers find the brokers", True, inter_broker_listener),
+    Check(
+        "inter-broker-listener",
+        "The controllers can reach the brokers",
+        True,
+        inter_broker_listener,
+    ),
     Check("authorizer-agrees", "Controllers check ACLs as brokers do", True, authorizer_agrees),
 )

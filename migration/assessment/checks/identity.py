@@ -27,9 +27,10 @@ def directory_ids(facts: Facts) -> Finding:
     """
     read = [(broker, broker.meta) for broker in facts.brokers if broker.meta]
     if not read:
-        where = "run preflight on the brokers' hosts to have meta.properties read as well"
+        where = "run preflight on the brokers' hosts to check meta.properties, too"
         return skipped(
-            "Kraftgate runs on no broker's host, so it reads no meta.properties", fix=where
+            "Kraftgate does not run on a broker's host, so it cannot read meta.properties",
+            fix=where,
         )
     need_ids = {broker.id for broker, meta in read if _wants_ids(broker, meta)}
     faults = id_faults(disks_of(facts), need_ids, {})
@@ -37,15 +38,16 @@ def directory_ids(facts: Facts) -> Finding:
     bad += [line for broker, meta in read for line in _one_broker(broker, meta)]
     if bad:
         fix = (
-            "do not start the migration with these: look at meta.properties in every directory"
-            " named here. A copied volume carries its source's directory.id; give back the right"
-            " volume, or remove the line, with the broker stopped, and let it write a new one"
+            "do not start the migration before this is fixed: check meta.properties in every"
+            " directory named here. A copied volume has the directory.id of its source; mount"
+            " the right volume, or stop the broker, remove the line and let the broker write a"
+            " new id"
         )
-        return violated("meta.properties do not fit together", *bad, fix=fix)
+        return violated("meta.properties contradict each other", *bad, fix=fix)
     count = sum(len(meta) for _, meta in read)
     others = len(facts.brokers) - len(read)
-    rest = f"; {others} brokers are on other hosts and were not read" if others else ""
-    return satisfied(f"{count} meta.properties fit together{rest}")
+    rest = f"; {others} brokers are on other hosts and were not checked" if others else ""
+    return satisfied(f"{count} meta.properties are consistent{rest}")
 
 
 def _wants_ids(broker: Broker, meta: tuple[MetaProperties, ...]) -> bool:
@@ -58,55 +60,54 @@ def _one_broker(broker: Broker, meta: tuple[MetaProperties, ...]) -> Iterator[st
     for one in meta:
         where = f"broker {broker.id}: {one.path}"
         if one.old_ids:
-            yield f"{where} has directory.ids, which no Kafka that shipped writes or reads"
+            yield f"{where} has directory.ids, which no released Kafka writes or reads"
         if one.node_id is not None and one.node_id != broker.id:
             yield f"{where} belongs to broker {one.node_id}"
     clusters = {one.cluster_id for one in meta if one.cluster_id is not None}
     if len(clusters) > 1:
-        yield f"broker {broker.id}: its directories name several clusters: {listed(clusters)}"
+        yield f"broker {broker.id}: its directories belong to several clusters: {listed(clusters)}"
 
 
 def cluster_id_agrees(facts: Facts) -> Finding:
     """Check that all sources, the directories and the configuration have one cluster id."""
-    told, missing = _cluster_ids(facts)
-    if len(set(told.values())) > 1:
-        lines = [f"{where}: {id_}" for where, id_ in told.items()]
+    known, missing = _cluster_ids(facts)
+    if len(set(known.values())) > 1:
+        lines = [f"{where}: {id_}" for where, id_ in known.items()]
         fix = (
-            "give every address of one and the same cluster; controllers must be formatted with"
-            " the id that lies in /cluster/id (kafka-storage format -t ID), or brokers cannot"
-            " register with them"
+            "configure addresses of one cluster only; format the controllers with the id in"
+            " /cluster/id (kafka-storage format -t ID), or brokers cannot register with them"
         )
-        return violated("several cluster ids are named", *worse_first(lines, missing), fix=fix)
+        return violated("there are several cluster ids", *worse_first(lines, missing), fix=fix)
     if missing:
         return missing_data(*missing, fix=f"{SEE_BROKERS}; {SEE_ZOOKEEPER}; or see quorum-rights")
-    id_ = next(iter(told.values()))
-    return satisfied(f"{id_}, as told in {len(told)} places")
+    id_ = next(iter(known.values()))
+    return satisfied(f"{id_}, in {len(known)} places")
 
 
 def _cluster_ids(facts: Facts) -> tuple[dict[str, str], list[str]]:
-    told: dict[str, str] = {}
+    known: dict[str, str] = {}
     missing = []
     if facts.wanted_id is not None:
-        told["the configuration"] = facts.wanted_id
+        known["the configuration"] = facts.wanted_id
     if isinstance(facts.topics, Topics) and facts.topics.cluster_id:
-        told["the brokers"] = facts.topics.cluster_id
+        known["the brokers"] = facts.topics.cluster_id
     else:
         missing.append("the brokers' cluster id")
     in_zookeeper = _zookeeper_cluster_id(facts)
     if in_zookeeper is not None:
-        told["/cluster/id"] = in_zookeeper
+        known["/cluster/id"] = in_zookeeper
     else:
         missing.append("the cluster id in ZooKeeper (/cluster/id)")
     for controller in facts.answering:
         if isinstance(controller.cluster_id, Unknown):
             missing.append(f"the cluster id of {controller.endpoint}: {controller.cluster_id.why}")
         else:
-            told[f"controller {controller.endpoint}"] = controller.cluster_id
+            known[f"controller {controller.endpoint}"] = controller.cluster_id
     for broker in facts.brokers:
         for one in broker.meta or ():
             if one.cluster_id is not None:
-                told[f"{one.path} of broker {broker.id}"] = one.cluster_id
-    return told, missing
+                known[f"{one.path} of broker {broker.id}"] = one.cluster_id
+    return known, missing
 
 
 def _zookeeper_cluster_id(facts: Facts) -> str | None:
@@ -127,21 +128,22 @@ def broker_ids_agree(facts: Facts) -> Finding:
         return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     in_metadata, in_zookeeper = facts.topics.broker_ids, facts.zookeeper.broker_ids
     bad = [
-        f"broker {id_} is in /brokers/ids and not in the brokers' metadata"
+        f"broker {id_} is in /brokers/ids but not in the brokers' metadata"
         for id_ in sorted(in_zookeeper - in_metadata)
     ]
     bad += [
-        f"broker {id_} is in the brokers' metadata and not in /brokers/ids"
+        f"broker {id_} is in the brokers' metadata but not in /brokers/ids"
         for id_ in sorted(in_metadata - in_zookeeper)
     ]
     for id_, topics in sorted(_on_absent(facts.zookeeper, facts.topics).items()):
-        bad.append(f"broker {id_} is not alive, and has replicas of {_few(topics)}")
+        bad.append(f"broker {id_} is dead and has replicas of {_few(topics)}")
     if bad:
         fix = (
-            "bring these brokers back, or move their replicas to living ones"
-            " (kafka-reassign-partitions): the controllers wait for each of them before they copy"
+            "start these brokers, or move their replicas to live brokers"
+            " (kafka-reassign-partitions): the controllers wait for each of them before they"
+            " copy"
         )
-        return violated("the brokers that are needed are not all there", *bad, fix=fix)
+        return violated("not all required brokers are alive", *bad, fix=fix)
     return satisfied(f"{len(in_metadata)} brokers, and no replica on any other")
 
 
@@ -177,8 +179,8 @@ def controller_ids_distinct(facts: Facts) -> Finding:
     ]
     if bad:
         fix = (
-            "format the controllers anew with ids that no broker has or ever had; a quorum that"
-            " holds no migrated metadata yet can be thrown away"
+            "format the controllers again with ids that no broker has or had; a quorum without"
+            " migrated metadata can be discarded"
         )
         return violated("a controller has the id of a broker", *bad, fix=fix)
     if not brokers:
@@ -223,10 +225,10 @@ def _taken(facts: Facts) -> str:
 
 
 CHECKS: Final = (
-    Check("broker-ids-agree", "Every broker that holds replicas is alive", True, broker_ids_agree),
-    Check("cluster-id-agrees", "Everything named is one cluster", True, cluster_id_agrees),
+    Check("broker-ids-agree", "Every broker with replicas is alive", True, broker_ids_agree),
+    Check("cluster-id-agrees", "All addresses belong to one cluster", True, cluster_id_agrees),
     Check(
         "controller-ids-distinct", "No controller has a broker's id", True, controller_ids_distinct
     ),
-    Check("directory-ids", "meta.properties fit together", True, directory_ids),
+    Check("directory-ids", "meta.properties are consistent", True, directory_ids),
 )

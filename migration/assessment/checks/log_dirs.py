@@ -31,13 +31,13 @@ _NAMED_MAX: Final = 5
 _DANGER: Final = f"these replicas {danger(None, Phase.ZOOKEEPER)}, without an error"
 
 
-def _told(facts: Facts) -> Iterator[tuple[Broker, tuple[LogDir, ...]]]:
+def _known_dirs(facts: Facts) -> Iterator[tuple[Broker, tuple[LogDir, ...]]]:
     for broker in facts.brokers:
         if not isinstance(broker.log_dirs, Unknown):
             yield broker, broker.log_dirs
 
 
-def _untold(facts: Facts) -> list[str]:
+def _unknown_dirs(facts: Facts) -> list[str]:
     return [
         f"the directories of broker {broker.id}: {broker.log_dirs.why}"
         for broker in facts.brokers
@@ -69,24 +69,24 @@ def log_dirs_online(facts: Facts) -> Finding:
     disks = disks_of(facts)
     bad = [
         _offline(facts, broker, one, state_of(disks.brokers[broker.id], one.path))
-        for broker, dirs in _told(facts)
+        for broker, dirs in _known_dirs(facts)
         for one in dirs
         if one.path in bad_paths(disks.brokers[broker.id])
     ]
-    missing = _untold(facts)
+    missing = _unknown_dirs(facts)
     if bad:
         fix = (
-            "restart no broker that is named here. Mend its disk and bring the directory back as it"
-            " was; or, where every replica in it has another one in sync, move those to other"
-            " brokers and only then take the directory out of log.dirs, still in ZooKeeper mode."
-            f" Until then {_DANGER}"
+            "restart no broker that is named here. Repair its disk and restore the directory;"
+            " or, if every replica in it has another one in sync, move those to other brokers"
+            " and then remove the directory from log.dirs, still in ZooKeeper mode. Until then"
+            f" {_DANGER}"
         )
         return violated("a log directory is offline", *worse_first(bad, missing), fix=fix)
     if missing:
         return missing_data(
-            *missing, fix=f"{SEE_BROKERS}; a directory nobody can see counts as offline"
+            *missing, fix=f"{SEE_BROKERS}; a directory in an unknown state counts as offline"
         )
-    count = sum(len(dirs) for _, dirs in _told(facts))
+    count = sum(len(dirs) for _, dirs in _known_dirs(facts))
     return satisfied(f"all {count} log directories of {len(facts.brokers)} brokers are online")
 
 
@@ -114,26 +114,26 @@ def replicas_accounted(facts: Facts) -> Finding:
         return nothing
     alone: list[str] = []
     others: list[str] = []
-    for broker, dirs in _told(facts):
+    for broker, dirs in _known_dirs(facts):
         offline = [one.path for one in dirs if one.error]
-        place = listed(offline) if offline else "none of its directories has it"
+        place = listed(offline) if offline else "in none of its directories"
         for at, count in sorted(unaccounted(facts, broker).items()):
             into = alone if count == 1 else others
             only = ", the only copy" if count == 1 else f", 1 of {count} replicas"
             into.append(f"broker {broker.id}: {at}{only} ({place})")
-    missing = _untold(facts)
+    missing = _unknown_dirs(facts)
     if alone or others:
         fix = (
-            "bring the directory back that holds these replicas, or, where other replicas are in"
-            f" sync, move the partition away, before any restart: {_DANGER}"
+            "before any restart, restore the directory with these replicas, or, if other"
+            f" replicas are in sync, move the partition: {_DANGER}"
         )
-        what = f"replicas in no directory that is readable: {len(alone) + len(others)}"
+        what = f"replicas in no readable directory: {len(alone) + len(others)}"
         if alone:
             what += f", {len(alone)} of them the only copy of their partition"
         return violated(what, *worse_first(alone + others, missing), fix=fix)
     if missing:
         return missing_data(*missing, fix=SEE_BROKERS)
-    return satisfied("every replica lies in a directory that its broker reads")
+    return satisfied("every replica is in a directory that its broker can read")
 
 
 def stray_logs(facts: Facts) -> Finding:
@@ -142,21 +142,23 @@ def stray_logs(facts: Facts) -> Finding:
         return nothing
     strays = [
         f"broker {broker.id}: {at} in {one.path}"
-        for broker, dirs in _told(facts)
+        for broker, dirs in _known_dirs(facts)
         for placed in (hosted(facts, broker.id),)
         for one in dirs
         for at in sorted(one.replicas - placed.keys())
     ]
     if strays:
         fix = (
-            "find out why they are there (a topic deleted while the broker was down, an aborted"
-            " move) and see that they are not needed: in KRaft mode the broker treats them as stray"
-            " and removes them"
+            "find out why they exist (a topic deleted while the broker was down, an aborted"
+            " move) and check that they are not needed: in KRaft mode the broker treats them as"
+            " strays and deletes them"
         )
-        return warned("logs on disk that the metadata does not place there", *strays, fix=fix)
-    if missing := _untold(facts):
+        return warned(
+            "logs on disk that the metadata does not assign to the broker", *strays, fix=fix
+        )
+    if missing := _unknown_dirs(facts):
         return missing_data(*missing, fix=SEE_BROKERS)
-    return satisfied("no broker holds a log that it should not have")
+    return satisfied("no broker has a log that is not assigned to it")
 
 
 def directory_moves(facts: Facts) -> Finding:
@@ -165,15 +167,15 @@ def directory_moves(facts: Facts) -> Finding:
         return nothing
     moving = [
         f"broker {broker.id}: {at} is moving into {one.path}"
-        for broker, dirs in _told(facts)
+        for broker, dirs in _known_dirs(facts)
         for one in dirs
         for at in sorted(one.futures)
     ]
-    missing = _untold(facts)
+    missing = _unknown_dirs(facts)
     if moving:
         fix = (
-            "wait for kafka-reassign-partitions --verify to say that they are complete: a move"
-            " that is cut off by a mode change can leave a future replica that is never promoted"
+            "wait until kafka-reassign-partitions --verify reports them complete: a move that a"
+            " mode change interrupts can leave a future replica that is never promoted"
         )
         return violated(
             "replicas are moving between directories", *worse_first(moving, missing), fix=fix
@@ -189,24 +191,22 @@ def one_directory_left(facts: Facts) -> Finding:
         return nothing
     disks = disks_of(facts)
     bad = []
-    for broker, dirs in _told(facts):
+    for broker, dirs in _known_dirs(facts):
         left = last_ones(disks.brokers[broker.id])
         if left is not None:
             kept = left[0] if left else "none"
             bad.append(f"broker {broker.id}: {kept} is left of {len(dirs)} directories")
-    missing = _untold(facts)
+    missing = _unknown_dirs(facts)
     if bad:
         fix = (
-            "bring the other directories back first: the broker halts when its last one fails, and"
+            "restore the other directories first: the broker halts when its last one fails, and"
             " in migration mode it halts when any one fails"
         )
-        return violated(
-            "a broker is down to its last directory", *worse_first(bad, missing), fix=fix
-        )
+        return violated("a broker has one directory left", *worse_first(bad, missing), fix=fix)
     if missing:
         return missing_data(*missing, fix=SEE_BROKERS)
-    if all(len(dirs) == 1 for _, dirs in _told(facts)):
-        return skipped("every broker has a single directory: this is no JBOD cluster")
+    if all(len(dirs) == 1 for _, dirs in _known_dirs(facts)):
+        return skipped("every broker has one directory: this is not a JBOD cluster")
     return satisfied("every broker with several directories has more than one online")
 
 
@@ -216,11 +216,11 @@ def disk_space(facts: Facts) -> Finding:
         return nothing
     full: list[str] = []
     filling: list[str] = []
-    missing = _untold(facts)
-    for broker, dirs in _told(facts):
+    missing = _unknown_dirs(facts)
+    for broker, dirs in _known_dirs(facts):
         for one in (one for one in dirs if not one.error):
             if not one.total_bytes or one.usable_bytes is None:
-                missing.append(f"the space of {one.path} on broker {broker.id}: it does not tell")
+                missing.append(f"the space of {one.path} on broker {broker.id}: not reported")
                 continue
             free = one.usable_bytes / one.total_bytes
             line = (
@@ -230,27 +230,25 @@ def disk_space(facts: Facts) -> Finding:
             if free < _FILLING:
                 (full if free < _FULL else filling).append(line)
     fix = (
-        "make room: a directory that runs full fails, a broker in migration mode halts on it, and"
-        " the metadata log and the catching up after each restart need space as well"
+        "free space: a directory that runs full fails, a broker in migration mode halts on it,"
+        " and the metadata log and catching up after each restart need space, too"
     )
     if full:
         return violated("a volume is full", *worse_first(full + filling, missing), fix=fix)
     if missing:
         return missing_data(*missing, fix=SEE_BROKERS)
     if filling:
-        return warned("a volume is filling", *filling, fix=fix)
+        return warned("a volume is nearly full", *filling, fix=fix)
     return satisfied(f"every volume has at least {_FILLING:.0%} free")
 
 
 CHECKS: Final = (
     Check("log-dirs-online", "Every log directory is online", True, log_dirs_online),
     Check(
-        "replicas-accounted", "Every replica lies in a readable directory", True, replicas_accounted
+        "replicas-accounted", "Every replica is in a readable directory", True, replicas_accounted
     ),
-    Check(
-        "one-directory-left", "No broker is down to its last directory", True, one_directory_left
-    ),
+    Check("one-directory-left", "No broker has only one directory left", True, one_directory_left),
     Check("directory-moves", "No replica moves between directories", True, directory_moves),
-    Check("disk-space", "Every volume has room", True, disk_space),
-    Check("stray-logs", "No log lies where it should not", False, stray_logs),
+    Check("disk-space", "Every volume has free space", True, disk_space),
+    Check("stray-logs", "No log is in the wrong place", False, stray_logs),
 )

@@ -21,11 +21,11 @@ OVER: Final[Mapping[Phase, str]] = {
 """The phases to which no check of a migration applies, and the message instead."""
 
 UNDER_WAY: Final = frozenset({Phase.COPYING, Phase.HYBRID, Phase.DUAL_WRITE})
-_COPIED: Final = "the migration is under way: "
+_COPIED: Final = "the migration is in progress: "
 NOT_UNDER_WAY: Final[Mapping[str, str]] = {
     "metadata-version": _COPIED + "the quorum that made the copy must not be formatted",
     "migration-enabled-everywhere": _COPIED + "brokers in KRaft mode no longer enable it",
-    "inter-broker-protocol": _COPIED + "brokers in KRaft mode go by metadata.version",
+    "inter-broker-protocol": _COPIED + "brokers in KRaft mode use metadata.version",
     "kraft-settings": _COPIED + "brokers in KRaft mode have accepted their settings",
     "broker-ids-agree": _COPIED + "brokers in KRaft mode do not register in ZooKeeper",
     "topics-visible": _COPIED + "the metadata log has the topics",
@@ -45,7 +45,7 @@ def not_applicable(check: str, phase: Phase | None) -> str | None:
     return NOT_UNDER_WAY.get(check) if phase in UNDER_WAY else None
 
 
-def phase_told(facts: Facts) -> Phase | None:
+def phase_of(facts: Facts) -> Phase | None:
     """Return the phase that the answers agree on; None: unknown."""
     modes = _modes(facts)
     if modes is None:

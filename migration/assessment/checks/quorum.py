@@ -16,32 +16,32 @@ from migration.assessment.checks.check import (
 from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
 from migration.observed.probed import Controller, Facts, Quorum, Unknown
 
-ASK: Final = "see that controllers.bootstrap names every controller and that it can be reached"
+ASK: Final = "check that controllers.bootstrap names every controller and that each can be reached"
 
 
 def quorum_of(facts: Facts) -> Quorum | None:
     """Return the quorum as its leader reports it; of several reports, that of the latest epoch."""
-    told = [one.quorum for one in facts.answering if one.quorum is not None]
-    return max(told, key=lambda quorum: quorum.epoch, default=None)
+    known = [one.quorum for one in facts.answering if one.quorum is not None]
+    return max(known, key=lambda quorum: quorum.epoch, default=None)
 
 
 def quorum_reachable(facts: Facts) -> Finding:
     """Check that a majority of the voters answers and one of them leads."""
     if not facts.controllers:
         return skipped(
-            "the configuration names no controllers: nothing to ask yet",
-            fix="once they are provisioned, write controllers.bootstrap and run preflight again",
+            "the configuration names no controllers: nothing to check yet",
+            fix="once they are provisioned, set controllers.bootstrap and run preflight again",
         )
     silent = [f"{one.endpoint}: {one.unreachable}" for one in facts.controllers if one.unreachable]
     if not facts.answering:
-        fix = "provision them, or bring them up, and run preflight again before the first broker"
+        fix = "provision or start them, and run preflight again before you restart the first broker"
         return warned("no controller answers yet", *silent, fix=fix)
     quorum = quorum_of(facts)
     if quorum is None:
         if any(one.may_describe is not True for one in facts.answering):
             why = [f"{one.endpoint}: {_why(one)}" for one in facts.answering]
             return missing_data(*why, *silent, fix=f"grant DESCRIBE on CLUSTER, or {ASK}")
-        fix = "bring up a majority of the voters, and look at their logs for the election"
+        fix = "start a majority of the voters, and search their logs for the election"
         return violated("no controller leads", *silent, *_names(facts), fix=fix)
     if 2 * len(facts.answering) <= len(quorum.voters):
         what = f"{len(facts.answering)} of {len(quorum.voters)} voters answer here"
@@ -53,8 +53,8 @@ def quorum_reachable(facts: Facts) -> Finding:
 
 
 def _why(one: Controller) -> str:
-    told = one.may_describe
-    return told.why if isinstance(told, Unknown) else "it may not be asked for the quorum"
+    known = one.may_describe
+    return known.why if isinstance(known, Unknown) else "DESCRIBE is not granted"
 
 
 def _names(facts: Facts) -> list[str]:
@@ -71,7 +71,7 @@ def quorum_redundancy(facts: Facts) -> Finding:
     count = len(quorum.voters)
     if count >= 3 and count % 2:
         return satisfied(f"{count} voters")
-    fix = "run 3 controllers, or 5: one is lost with its host, two or four bear no more than less"
+    fix = "run 3 or 5 controllers: 1 tolerates no failure, and 2 or 4 tolerate no more than 1 or 3"
     return warned(
         f"the quorum has {count} voter" + ("s" if count > 1 else ""),
         f"voters: {listed(quorum.voters)}",
@@ -89,7 +89,7 @@ def quorum_rights(facts: Facts) -> Finding:
             if isinstance(may, Unknown):
                 missing.append(f"{one.endpoint}, {what}: {may.why}")
             elif not may:
-                refused.append(f"{one.endpoint} refuses {what} on CLUSTER")
+                refused.append(f"{one.endpoint} does not grant {what} on CLUSTER")
     if refused:
         fix = (
             "grant the principal ClusterAction and Describe on the cluster (kafka-acls --cluster,"
@@ -97,15 +97,22 @@ def quorum_rights(facts: Facts) -> Finding:
             " metadata log cannot be followed"
         )
         return violated(
-            "the controllers refuse what is needed", *worse_first(refused, missing), fix=fix
+            "the controllers deny Kraftgate required operations",
+            *worse_first(refused, missing),
+            fix=fix,
         )
     if missing:
         return missing_data(*missing, fix=ASK)
-    return satisfied("the metadata log may be followed and the quorum described")
+    return satisfied("Kraftgate may follow the metadata log and describe the quorum")
 
 
 CHECKS: Final = (
     Check("quorum-reachable", "A quorum of controllers answers", True, quorum_reachable),
-    Check("quorum-rights", "We may follow the metadata log", True, quorum_rights),
-    Check("quorum-redundancy", "The quorum bears a loss", False, quorum_redundancy),
+    Check("quorum-rights", "Kraftgate may follow the metadata log", True, quorum_rights),
+    Check(
+        "quorum-redundancy",
+        "The quorum tolerates the loss of a controller",
+        False,
+        quorum_redundancy,
+    ),
 )

@@ -20,8 +20,9 @@ def brokers_reachable(facts: Facts) -> Finding:
     if silent:
         return missing_data(
             *silent,
-            fix="bring the broker up, and see that its listener can be reached from here. What lies"
-            " on a broker that does not answer is not known: nothing says that its restart is safe",
+            fix="start the broker, and check that its listener can be reached from here. The"
+            " replicas of a broker that does not answer are unknown, so its restart may be"
+            " unsafe",
         )
     return satisfied(f"brokers {listed(broker.id for broker in facts.brokers)} answer")
 
@@ -40,7 +41,7 @@ def broker_rights(facts: Facts) -> Finding:
             fix="grant the principal DESCRIBE and DESCRIBE_CONFIGS on CLUSTER, and on all topics"
             " (kafka-acls --add --allow-principal User:NAME --operation Describe --cluster)",
         )
-    return satisfied("the brokers tell what they are asked")
+    return satisfied("the brokers return all requested data")
 
 
 def _refusals(broker: Broker) -> Iterator[str]:
@@ -53,5 +54,5 @@ def _refusals(broker: Broker) -> Iterator[str]:
 
 CHECKS: Final = (
     Check("brokers-reachable", "Every broker answers", True, brokers_reachable),
-    Check("broker-rights", "The brokers tell us what we ask", True, broker_rights),
+    Check("broker-rights", "The brokers return all requested data", True, broker_rights),
 )

@@ -14,7 +14,7 @@ from migration.assessment.checks import (
     zookeeper,
 )
 from migration.assessment.checks.check import Check, Result
-from migration.assessment.checks.phase import not_applicable, phase_told
+from migration.assessment.checks.phase import not_applicable, phase_of
 from migration.assessment.finding import Finding, Verdict, skipped
 from migration.image.summary import Phase
 from migration.observed.probed import Facts
@@ -45,12 +45,12 @@ def judge(facts: Facts) -> tuple[Result, ...]:
 
     A check that does not apply in the cluster's phase is skipped, with the reason.
     """
-    phase = phase_told(facts)
-    results = [Result(check, _judged(check, facts, phase)) for check in CHECKS]
+    phase = phase_of(facts)
+    results = [Result(check, _result_of(check, facts, phase)) for check in CHECKS]
     return tuple(sorted(results, key=lambda one: (not one.is_blocking, _rank(one.finding))))
 
 
-def _judged(check: Check, facts: Facts, phase: Phase | None) -> Finding:
+def _result_of(check: Check, facts: Facts, phase: Phase | None) -> Finding:
     why = not_applicable(check.id, phase)
     return check.judge(facts) if why is None else skipped(why)
 
@@ -66,5 +66,5 @@ def overall(results: tuple[Result, ...]) -> Severity | None:
     """Return CRITICAL if any result blocks, WARNING if any needs attention; None: all is well."""
     if any(one.is_blocking for one in results):
         return Severity.CRITICAL
-    to_look_at = {Verdict.VIOLATED, Verdict.UNKNOWN}
-    return Severity.WARNING if any(e.finding.verdict in to_look_at for e in results) else None
+    bad = {Verdict.VIOLATED, Verdict.UNKNOWN}
+    return Severity.WARNING if any(e.finding.verdict in bad for e in results) else None

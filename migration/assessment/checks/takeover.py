@@ -13,12 +13,13 @@ from migration.observed.znodes import CONTROLLER, MIGRATION
 from migration.observed.zookeeper import ZooKeeperImage, observe
 
 _CLEAR: Final = (
-    "stop the controllers, see that no broker needs the old quorum any more, and delete /migration"
-    " (zookeeper-shell: delete /migration) before a fresh quorum starts"
+    "stop the controllers, check that no broker needs the old quorum, and delete /migration"
+    " (zookeeper-shell: delete /migration) before a new quorum starts"
 )
 _AWAITED: Final = (
-    "bring the controllers of that quorum up again, with their own disks, and go on with"
-    " `kraftgate run`. Start no fresh quorum on this ZooKeeper: it would skip the copy and wipe it"
+    "start the controllers of that quorum again, with their own disks, and continue with"
+    " `kraftgate run`. Start no new quorum on this ZooKeeper: it would skip the copy and wipe"
+    " ZooKeeper"
 )
 
 
@@ -31,28 +32,25 @@ def controller_elected(facts: Facts) -> Finding:
     if holder is None:
         shown = [f"/controller: {_shown(facts.zookeeper.controller)}"]
         return violated(
-            "there is no controller that can be read",
+            "there is no readable /controller",
             *shown,
-            fix="see that the brokers are up and connected to ZooKeeper",
+            fix="check that the brokers run and are connected to ZooKeeper",
         )
     if epoch is None or not epoch.isdigit() or int(epoch) == 0:
         return violated(
             "there is no controller epoch",
             f"/controller_epoch: {_shown(epoch)}",
-            fix="the takeover checks this znode: look at what wrote it",
+            fix="the takeover checks this znode: find out which client wrote it",
         )
     if holder.is_kraft:
         lines = [f"/controller: KRaft controller {holder.id}, epoch {epoch.decode()}"]
-        fix = (
-            "go on with `kraftgate run`: the KRaft controllers have taken over, this is no cluster"
-            " before its window"
-        )
+        fix = "continue with `kraftgate run`: the KRaft controllers have already taken over"
         return warned("the migration has begun", *lines, fix=fix)
     if holder.id not in facts.zookeeper.broker_ids:
         return violated(
-            "the controller is no broker that lives",
+            "the controller is a dead broker",
             f"/controller names broker {holder.id}, which is not in /brokers/ids",
-            fix="wait for an election, or look at why there is none",
+            fix="wait for an election, or find out why there is none",
         )
     return satisfied(f"broker {holder.id}, controller epoch {epoch.decode()}")
 
@@ -63,7 +61,7 @@ def migration_znode_stale(facts: Facts) -> Finding:
         return missing_data(facts.zookeeper.why, fix=SEE_ZOOKEEPER)
     raw = facts.zookeeper.migration
     if raw is None:
-        return satisfied("there is no /migration")
+        return satisfied("/migration does not exist")
     image = image_of(facts.zookeeper)
     if image.migration is None:
         fix = (
@@ -71,11 +69,13 @@ def migration_znode_stale(facts: Facts) -> Finding:
             f" comes from zookeeper-security-migration): {_CLEAR}"
         )
         return violated(
-            "/migration is not what Kafka writes", f"/migration: {_shown(raw)}", fix=fix
+            "/migration has content that Kafka does not write",
+            f"/migration: {_shown(raw)}",
+            fix=fix,
         )
     if not image.migration.is_copied:
         offset = image.migration.offset
-        return satisfied(f"/migration is there and says that nothing was copied (offset {offset})")
+        return satisfied(f"/migration exists and records no copy (offset {offset})")
     return _copied(facts, image, image.migration)
 
 
@@ -85,21 +85,21 @@ def _copied(facts: Facts, image: ZooKeeperImage, found: MigrationZnode) -> Findi
     ]
     quorum, holder = quorum_of(facts), image.controller
     if holder is None or not holder.is_kraft:
-        return _left_behind(found, "/controller is a broker's, so no quorum leads this cluster")
+        return _left_behind(found, "a broker holds /controller, so no quorum leads this cluster")
     if quorum is None:
-        evidence.append(f"/controller: KRaft controller {holder.id}, and none leads")
+        evidence.append(f"/controller: KRaft controller {holder.id}, and no quorum leads")
         return violated(
-            "a migration is under way, and its quorum does not answer", *evidence, fix=_AWAITED
+            "a migration is in progress, and its quorum does not answer", *evidence, fix=_AWAITED
         )
     if not _is_its_own(quorum, found):
         voters = ", ".join(map(str, quorum.voters))
-        whose = f"the quorum that runs ends at {quorum.high_watermark}, voters {voters}"
+        whose = f"the running quorum's log ends at {quorum.high_watermark}, voters {voters}"
         return _left_behind(found, whose)
-    evidence.append(f"the quorum's log reaches to {quorum.high_watermark}")
+    evidence.append(f"the quorum's log ends at {quorum.high_watermark}")
     return warned(
-        "the copy was made, by the quorum that runs now",
+        "the copy was made by the running quorum",
         *evidence,
-        fix="go on with `kraftgate run`; do not replace that quorum",
+        fix="continue with `kraftgate run`; do not replace that quorum",
     )
 
 
@@ -132,7 +132,7 @@ def _shown(raw: bytes | None) -> str:
 CHECKS: Final = (
     Check(
         "migration-znode-stale",
-        "No earlier attempt is left in /migration",
+        "No earlier attempt left a /migration",
         True,
         migration_znode_stale,
     ),

@@ -34,13 +34,14 @@ def topics_visible(facts: Facts) -> Finding:
     hidden = sorted(facts.zookeeper.assignments.keys() - seen - set(facts.zookeeper.deletions))
     if hidden:
         fix = (
-            "grant the principal DESCRIBE on all topics (kafka-acls --topic '*'): what it cannot"
-            " see is not checked. A topic created or deleted this second shows up here too"
+            "grant the principal DESCRIBE on all topics (kafka-acls --topic '*'): topics that it"
+            " cannot describe are not checked. A topic that was just created or deleted is"
+            " reported here, too"
         )
         return violated(
-            f"topics in ZooKeeper that the brokers do not show: {len(hidden)}", *hidden, fix=fix
+            f"topics in ZooKeeper that the brokers do not return: {len(hidden)}", *hidden, fix=fix
         )
-    return satisfied(f"all {len(seen)} topics are shown")
+    return satisfied(f"all {len(seen)} topics are visible")
 
 
 def leaders(facts: Facts) -> Finding:
@@ -72,10 +73,11 @@ def under_replicated(facts: Facts) -> Finding:
     ]
     if bad:
         fix = (
-            "wait for the replicas to catch up, or bring their brokers and directories back; the"
-            " migration restarts every broker twice and each time one more replica is missing"
+            "wait for the replicas to catch up, or restore their brokers and directories; the"
+            " migration restarts every broker twice, and each restart removes one more replica"
+            " from the ISR"
         )
-        return violated(f"partitions that are under-replicated: {len(bad)}", *bad, fix=fix)
+        return violated(f"under-replicated partitions: {len(bad)}", *bad, fix=fix)
     return satisfied(f"all replicas of {len(_partitions(facts))} partitions are in sync")
 
 
@@ -91,8 +93,8 @@ def replication_factor_one(facts: Facts) -> Finding:
         found = [f"{topic}: {count} of its partitions" for topic, count in sorted(counts.items())]
         fix = (
             "add a replica (kafka-reassign-partitions) before the window, or accept that these"
-            " partitions are away during every restart of their broker, and lost for good when"
-            " their directory fails before one (hazards H1, H2, H3)"
+            " partitions are offline during every restart of their broker, and lost if their"
+            " directory fails before a restart (hazards H1, H2, H3)"
         )
         return warned(f"partitions with a single replica: {sum(counts.values())}", *found, fix=fix)
     return satisfied("every partition has more than one replica")
@@ -117,9 +119,11 @@ def min_insync_replicas(facts: Facts) -> Finding:
         ]
         fix = (
             "lower min.insync.replicas for the window or add a replica: with one broker down"
-            " producers with acks=all are refused (NOT_ENOUGH_REPLICAS)"
+            " requests of producers with acks=all are rejected (NOT_ENOUGH_REPLICAS)"
         )
-        return warned(f"topics that take no records in each restart: {len(tight)}", *found, fix=fix)
+        return warned(
+            f"topics that accept no records during each restart: {len(tight)}", *found, fix=fix
+        )
     return satisfied("every topic keeps enough replicas in sync while one broker restarts")
 
 
@@ -137,7 +141,7 @@ def open_reassignments(facts: Facts) -> Finding:
     if moving:
         fix = (
             "wait for them (kafka-reassign-partitions --verify) or cancel them (--cancel), and"
-            " stop whoever starts them, such as Cruise Control, for the window"
+            " stop the tool that starts them, such as Cruise Control, during the window"
         )
         return violated("partitions are being reassigned", *worse_first(moving, missing), fix=fix)
     if missing:
@@ -158,8 +162,8 @@ def _reassigned_in_zookeeper(facts: Facts) -> tuple[list[str], list[str]]:
             f"{one['topic']}-{one['partition']} in /admin/reassign_partitions" for one in listing
         ]
     except (ValueError, KeyError, TypeError):
-        return [f"/admin/reassign_partitions is there and not readable ({len(raw)} bytes)"], []
-    return found or ["/admin/reassign_partitions is there, with no partition in it"], []
+        return [f"/admin/reassign_partitions exists and cannot be parsed ({len(raw)} bytes)"], []
+    return found or ["/admin/reassign_partitions exists and names no partition"], []
 
 
 def topic_deletions_pending(facts: Facts) -> Finding:
@@ -169,13 +173,13 @@ def topic_deletions_pending(facts: Facts) -> Finding:
     pending = facts.zookeeper.deletions
     if pending:
         fix = (
-            "let the deletions end: bring the brokers and directories back that hold replicas of"
-            " these topics, and see that delete.topic.enable is not false. The copy skips such"
-            " topics, and their logs stay behind as strays"
+            "let the deletions complete: restore the brokers and directories with replicas of"
+            " these topics, and check that delete.topic.enable is not false. The copy skips such"
+            " topics, and their logs remain as strays"
         )
         found = [f"/admin/delete_topics/{topic}" for topic in pending]
-        return violated(f"topics that wait to be deleted: {len(pending)}", *found, fix=fix)
-    return satisfied("no topic waits to be deleted")
+        return violated(f"topics that wait for deletion: {len(pending)}", *found, fix=fix)
+    return satisfied("no topic waits for deletion")
 
 
 def notifications_pending(facts: Facts) -> Finding:
@@ -185,11 +189,12 @@ def notifications_pending(facts: Facts) -> Finding:
     found = _notified(facts.zookeeper)
     if found:
         fix = (
-            "ask again in a moment. If they stay, the controller is not working: look at its log."
-            " After the takeover nobody reads them, and a failed directory goes unnoticed"
+            "run preflight again in a moment. If they remain, the controller does not work:"
+            " check its log. After the takeover no controller reads them, and a failed directory"
+            " is not noticed"
         )
-        return warned("log directory notifications lie unread", *found, fix=fix)
-    return satisfied("no log directory notification lies unread")
+        return warned("log directory notifications are unread", *found, fix=fix)
+    return satisfied("no log directory notification is unread")
 
 
 def _notified(zookeeper: ZooKeeper) -> list[str]:
@@ -197,20 +202,23 @@ def _notified(zookeeper: ZooKeeper) -> list[str]:
 
 
 CHECKS: Final = (
-    Check("topics-visible", "Every topic is shown to us", True, topics_visible),
+    Check("topics-visible", "Every topic is visible to Kraftgate", True, topics_visible),
     Check("partition-leaders", "Every partition has a leader", True, leaders),
     Check("under-replicated", "Every replica is in sync", True, under_replicated),
     Check("open-reassignments", "No partition is being reassigned", True, open_reassignments),
-    Check("topic-deletions-pending", "No topic waits to be deleted", True, topic_deletions_pending),
+    Check("topic-deletions-pending", "No topic waits for deletion", True, topic_deletions_pending),
     Check(
         "replication-factor-one", "No partition has a single replica", False, replication_factor_one
     ),
     Check(
-        "min-insync-replicas", "Producers go on while a broker restarts", False, min_insync_replicas
+        "min-insync-replicas",
+        "Producers can continue while a broker restarts",
+        False,
+        min_insync_replicas,
     ),
     Check(
         "notifications-pending",
-        "No directory notification lies unread",
+        "No directory notification is unread",
         False,
         notifications_pending,
     ),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from migration.assessment.checks.brokers import settings_told
+from migration.assessment.checks.brokers import known_settings
 from migration.assessment.checks.check import REACH_ZOOKEEPER, SEE_ZOOKEEPER, Check, missing_data
 from migration.assessment.finding import Finding, satisfied, skipped, violated, warned
 from migration.observed.probed import Facts, Unknown
@@ -18,9 +18,9 @@ def zookeeper_reachable(facts: Facts) -> Finding:
         return missing_data(facts.zookeeper.why, fix=REACH_ZOOKEEPER)
     if facts.zookeeper.cluster_id is None:
         return violated(
-            "there is no Kafka below this path",
+            "no Kafka cluster is below this path",
             f"{facts.zookeeper_connect}: no znode /cluster/id",
-            fix="write zookeeper.connect as the brokers have it, chroot included",
+            fix="set zookeeper.connect to the brokers' value, including the chroot",
         )
     return satisfied(f"{facts.zookeeper_connect} answers")
 
@@ -28,24 +28,23 @@ def zookeeper_reachable(facts: Facts) -> Finding:
 def zookeeper_ensemble(facts: Facts) -> Finding:
     """Check that each server of the ensemble answers, with a version that Kafka 3.9 supports."""
     if not facts.ensemble:
-        return missing_data("no server of an ensemble is known", fix=SEE_ZOOKEEPER)
-    bad, told = [], []
+        return missing_data("no ZooKeeper server is known", fix=SEE_ZOOKEEPER)
+    bad, known = [], []
     for server in facts.ensemble:
         if isinstance(server.version, Unknown):
             bad.append(f"{server.endpoint}: {server.version.why}")
             continue
         version = ".".join(map(str, server.version))
-        told.append(f"{server.endpoint} {version} {server.mode}".strip())
+        known.append(f"{server.endpoint} {version} {server.mode}".strip())
         if server.version < _OLDEST:
             bad.append(f"{server.endpoint}: version {version}, before 3.5")
     if bad:
         fix = (
-            "bring the server back, upgrade it (3.8 is what Kafka 3.9 is tested with), or let it"
-            " answer srvr (4lw.commands.whitelist): ZooKeeper must last until the migration is"
-            " finalized"
+            "start the server, upgrade it (Kafka 3.9 is tested with 3.8), or allow srvr"
+            " (4lw.commands.whitelist): ZooKeeper is needed until the migration is finalized"
         )
-        return warned("the ensemble is not all there, or does not tell", *bad, fix=fix)
-    return satisfied("; ".join(told))
+        return warned("a server of the ensemble does not answer, or is too old", *bad, fix=fix)
+    return satisfied("; ".join(known))
 
 
 def znode_payloads(facts: Facts) -> Finding:
@@ -55,11 +54,13 @@ def znode_payloads(facts: Facts) -> Finding:
     if facts.zookeeper.unreadable:
         lines = [f"{path}: {why}" for path, why in facts.zookeeper.unreadable]
         fix = (
-            "look at these znodes (zookeeper-shell get) and at who wrote them. The copy stops on"
-            " them, or takes such a topic for one without partitions"
+            "check these znodes (zookeeper-shell get) and find out which client wrote them. The"
+            " copy stops at them, or treats such a topic as one without partitions"
         )
-        return violated(f"znodes that are not what Kafka writes: {len(lines)}", *lines, fix=fix)
-    return satisfied("every znode that was read is as Kafka writes it")
+        return violated(
+            f"znodes with content that Kafka does not write: {len(lines)}", *lines, fix=fix
+        )
+    return satisfied("every znode that was read has the format that Kafka writes")
 
 
 def zookeeper_acl(facts: Facts) -> Finding:
@@ -69,22 +70,22 @@ def zookeeper_acl(facts: Facts) -> Finding:
     found = [f"{path} is not open to everyone" for path in facts.zookeeper.restricted]
     found += [
         f"broker {broker.id}: zookeeper.set.acl=true"
-        for broker, settings in settings_told(facts)
+        for broker, settings in known_settings(facts)
         if settings.get("zookeeper.set.acl") == "true"
     ]
     if found:
         fix = (
-            "give the controllers the brokers' own way into ZooKeeper (the same JAAS login or TLS"
-            " identity, and zookeeper.set.acl); otherwise the takeover ends in NoAuth"
+            "give the controllers the brokers' ZooKeeper credentials (the same JAAS login or TLS"
+            " identity, and zookeeper.set.acl); otherwise the takeover fails with NoAuth"
         )
         return warned("ZooKeeper's ACLs are restricted", *found, fix=fix)
-    return satisfied("ZooKeeper's ACLs let anyone write, the controllers too")
+    return satisfied("ZooKeeper's ACLs let any client write, including the controllers")
 
 
 def zookeeper_lock(facts: Facts) -> Finding:
     """Check that only Kraftgate can change the lock that lets one orchestrator act at a time."""
     if facts.zookeeper_connect is None:
-        return skipped("no ZooKeeper is configured, so no lock is written there")
+        return skipped("no ZooKeeper is configured, so there is no lock to protect")
     if facts.zookeeper_identity:
         return satisfied("/kraftgate is writable by the configured identity only")
     return skipped(
@@ -106,7 +107,11 @@ def dynamic_secrets(facts: Facts) -> Finding:
     if facts.zookeeper.closed:
         lines = [f"{path}: {why}" for path, why in facts.zookeeper.closed]
         return missing_data(
-            *lines, fix="give Kraftgate the brokers' way into ZooKeeper (`security`), or look there"
+            *lines,
+            fix=(
+                "give Kraftgate the brokers' ZooKeeper credentials (`security`), or check these"
+                " znodes yourself"
+            ),
         )
     if not found:
         return skipped("no secret was set dynamically")
@@ -114,11 +119,9 @@ def dynamic_secrets(facts: Facts) -> Finding:
         not isinstance(one.settings, Unknown) and one.settings.get("password.encoder.secret")
         for one in facts.answering
     ):
-        return satisfied(
-            f"{len(found)} encrypted values, and the controllers have a secret for them"
-        )
+        return satisfied(f"{len(found)} encrypted values, and the controllers have the secret")
     fix = "give the controllers the brokers' password.encoder.secret: the copy decrypts with it"
-    return warned("secrets were set dynamically and lie encrypted in ZooKeeper", *found, fix=fix)
+    return warned("dynamic configurations in ZooKeeper have encrypted secrets", *found, fix=fix)
 
 
 def zookeeper_connect_agrees(facts: Facts) -> Finding:
@@ -130,23 +133,23 @@ def zookeeper_connect_agrees(facts: Facts) -> Finding:
     wrong = [f"{who}: {text}" for who, text in named if _chroot(text) != ours]
     if wrong:
         fix = (
-            "give controllers and brokers the same zookeeper.connect, chroot included: a quorum"
-            " that looks elsewhere copies another cluster, or nothing"
+            "give controllers and brokers the same zookeeper.connect, including the chroot: a"
+            " quorum with another one copies another cluster, or nothing"
         )
-        return violated(f"another chroot than {ours or '/'} is named", *wrong, fix=fix)
+        return violated(f"zookeeper.connect has another chroot than {ours or '/'}", *wrong, fix=fix)
     if not named:
         return missing_data(
             "zookeeper.connect of the brokers", fix="grant DESCRIBE_CONFIGS on CLUSTER"
         )
     others = [f"{who}: {text}" for who, text in named if _hosts(text) != _hosts(named[0][1])]
     if others:
-        fix = "see that all of these are servers of the same ensemble"
-        return warned("ZooKeeper's servers are named differently", *others, fix=fix)
-    return satisfied(f"{len(named)} brokers and controllers name the chroot {ours or '/'}")
+        fix = "check that all of these are servers of the same ensemble"
+        return warned("zookeeper.connect names different servers", *others, fix=fix)
+    return satisfied(f"{len(named)} brokers and controllers use the chroot {ours or '/'}")
 
 
 def _named(facts: Facts) -> Iterator[tuple[str, str]]:
-    for broker, settings in settings_told(facts):
+    for broker, settings in known_settings(facts):
         if text := settings.get("zookeeper.connect"):
             yield f"broker {broker.id}", text
     for one in facts.answering:
@@ -167,15 +170,15 @@ def _hosts(connect: str) -> frozenset[str]:
 
 CHECKS: Final = (
     Check("zookeeper-reachable", "ZooKeeper answers", True, zookeeper_reachable),
-    Check("znode-payloads", "Znodes are as Kafka writes them", True, znode_payloads),
+    Check("znode-payloads", "Znodes have the format that Kafka writes", True, znode_payloads),
     Check(
         "zookeeper-connect-agrees",
-        "All name one ensemble and chroot",
+        "All use one ensemble and chroot",
         True,
         zookeeper_connect_agrees,
     ),
     Check("zookeeper-ensemble", "Every server of the ensemble answers", False, zookeeper_ensemble),
     Check("zookeeper-acl", "The controllers may write to ZooKeeper", False, zookeeper_acl),
     Check("zookeeper-lock", "Only Kraftgate can change its lock", False, zookeeper_lock),
-    Check("dynamic-secrets", "The controllers can read what is encrypted", False, dynamic_secrets),
+    Check("dynamic-secrets", "The controllers can decrypt the secrets", False, dynamic_secrets),
 )

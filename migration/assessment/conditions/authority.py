@@ -10,7 +10,7 @@ from typing import Final
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import FOLLOWED, SOURCE_WORDS, DataSource
 from migration.assessment.finding import Finding, unknown
-from migration.assessment.hazards.dual_write import unheard
+from migration.assessment.hazards.dual_write import writing_not_known
 from migration.assessment.hazards.hazard import Action, HazardKind
 from migration.comparison.result import Compared
 from migration.image.known_ids import known_brokers, member_brokers
@@ -57,7 +57,7 @@ def zookeeper_of(view: View) -> ZooKeeperImage | None:
     return None if seen.seen_ms is None or seen.blind_since_ms is not None else seen
 
 
-def zookeeper_rules(view: View) -> bool:
+def is_zookeeper_authoritative(view: View) -> bool:
     """Return whether ZooKeeper currently shows a broker in ZooKeeper mode as the controller."""
     seen = zookeeper_of(view)
     return seen is not None and seen.controller is not None and not seen.controller.is_kraft
@@ -70,10 +70,10 @@ def is_log_past(view: View) -> bool:
     controller creates: the KRaft controllers do not exist yet, or were removed.
     """
     seen = zookeeper_of(view)
-    return zookeeper_rules(view) and seen is not None and seen.migration is None
+    return is_zookeeper_authoritative(view) and seen is not None and seen.migration is None
 
 
-def ruler_not_known(view: View) -> Finding | None:
+def authority_not_known(view: View) -> Finding | None:
     """Return that the active controller is unknown; None: known, or ZooKeeper was never read.
 
     A broker in ZooKeeper mode was the controller when ZooKeeper was last read: later data of the
@@ -92,10 +92,10 @@ def brokers_alone_not_known(view: View) -> Finding | None:
 
     They do while ZooKeeper shows that one of the brokers is the controller.
     """
-    if zookeeper_rules(view):
+    if is_zookeeper_authoritative(view):
         return None
-    if (unseen := not_known(view, DataSource.ZOOKEEPER)) is not None:
-        return unseen
+    if (stale := not_known(view, DataSource.ZOOKEEPER)) is not None:
+        return stale
     return unknown(
         "the metadata log has no topics yet, and no broker in ZooKeeper mode is the controller"
     )
@@ -103,7 +103,7 @@ def brokers_alone_not_known(view: View) -> Finding | None:
 
 def log_has_topics(view: View) -> bool:
     """Return whether the metadata log is authoritative for partitions; True if that is unknown."""
-    if zookeeper_rules(view):
+    if is_zookeeper_authoritative(view):
         return False
     return not (
         not_known(view, DataSource.METADATA_LOG) is None
@@ -158,8 +158,8 @@ def hazards_not_known(
     content = view.summary.content
     of_it = subject in (None, Action.FINALIZE, HazardKind.CONTENT_DIFFERS)
     if of_it and content.unreadable and in_use(view, DataSource.ZOOKEEPER):
-        told = count(content.unreadable, "znode")
-        why = f"whether ZooKeeper and the metadata log differ: {told} cannot be read"
+        reason = count(content.unreadable, "znode")
+        why = f"whether ZooKeeper and the metadata log differ: {reason} cannot be read"
         found += (f"{why} ({'; '.join(bounded(unread(content), content.unreadable))})",)
     if subject in (None, Action.RESTART):
         found += tuple(_directories_not_known(view, broker))
@@ -184,7 +184,7 @@ def _dual_write_not_known(view: View) -> tuple[str, ...]:
     seen = zookeeper_of(view)
     if seen is None or view.summary.phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
         return ()
-    why = unheard(seen, view.now_ms)
+    why = writing_not_known(seen, view.now_ms)
     return () if why is None else (why,)
 
 

@@ -4,13 +4,13 @@ from typing import Final
 
 from migration.assessment.conditions.arguments import BROKER, LEVEL, MODE
 from migration.assessment.conditions.authority import (
+    authority_not_known,
     broker_of,
     brokers_not_known,
     count,
     ids,
     in_use,
     not_known,
-    ruler_not_known,
     zookeeper_of,
 )
 from migration.assessment.conditions.kind import Kind
@@ -29,38 +29,38 @@ def _broker_mode(view: View, broker: int, text: str) -> Finding:
     mode = Mode(text)
     if mode is Mode.ZOOKEEPER:
         return _in_zookeeper_mode(view, [broker])
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     found = broker_of(view, broker)
     if found is None:
         return waiting(f"broker {broker} is not registered")
-    told = f"broker {broker} is in {found.mode} mode"
+    reason = f"broker {broker} is in {found.mode} mode"
     evidence = _registration(found)
-    return satisfied(told, *evidence) if found.mode is mode else waiting(told, *evidence)
+    return satisfied(reason, *evidence) if found.mode is mode else waiting(reason, *evidence)
 
 
 def _registration(broker: BrokerSummary) -> tuple[str, ...]:
     if broker.epoch is None:
-        return ("it is in /brokers/ids, and no controller knows it",)
+        return ("it is in /brokers/ids, and not registered with a controller",)
     return (f"registered at metadata offset {broker.registered_offset}, epoch {broker.epoch}",)
 
 
 def _all_brokers(view: View, text: str) -> Finding:
     mode = Mode(text)
-    if (unseen := brokers_not_known(view)) is not None:
-        return unseen
+    if (stale := brokers_not_known(view)) is not None:
+        return stale
     known = [each.id for each in view.summary.brokers]
     if not known:
         return waiting("no broker is known yet")
     if mode is Mode.ZOOKEEPER:
         return _in_zookeeper_mode(view, known)
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     others = [each for each in view.summary.brokers if each.mode is not mode]
     if others:
         lines = [f"broker {each.id} is in {each.mode} mode" for each in others]
-        told = f"{len(others)} of {count(len(known), 'broker')} not in {mode} mode"
-        return waiting(f"{told}: {ids([each.id for each in others])}", *lines)
+        reason = f"{len(others)} of {count(len(known), 'broker')} not in {mode} mode"
+        return waiting(f"{reason}: {ids([each.id for each in others])}", *lines)
     return satisfied(f"all in {mode} mode: {ids(known)}")
 
 
@@ -70,8 +70,8 @@ def _in_zookeeper_mode(view: View, brokers: list[int]) -> Finding:
     The metadata log cannot show it, because a broker that leaves the migration stays registered
     there.
     """
-    if (unseen := not_known(view, _ZOOKEEPER, _SETTINGS)) is not None:
-        return unseen
+    if (stale := not_known(view, _ZOOKEEPER, _SETTINGS)) is not None:
+        return stale
     zookeeper, settings = zookeeper_of(view), view.settings
     there = zookeeper.brokers if zookeeper is not None else {}
     modes = settings.modes if settings is not None else {}
@@ -79,13 +79,13 @@ def _in_zookeeper_mode(view: View, brokers: list[int]) -> Finding:
     absent = [each for each in brokers if each not in there]
     if absent:
         return waiting(f"not in /brokers/ids: {ids(absent)}")
-    untold = [each for each in brokers if each not in modes]
-    if untold:
-        lines = [f"broker {each}: {silent.get(each, 'not polled yet')}" for each in untold]
-        return unknown(f"no settings of {ids(untold)}", *lines)
+    unpolled = [each for each in brokers if each not in modes]
+    if unpolled:
+        lines = [f"broker {each}: {silent.get(each, 'not polled yet')}" for each in unpolled]
+        return unknown(f"the settings of {ids(unpolled)} are unknown", *lines)
     restarted = [each for each in brokers if settings and there[each].since_ms > settings.at_ms]
     if restarted:
-        return unknown(f"started after its settings were told: {ids(restarted)}")
+        return unknown(f"started after its settings were polled: {ids(restarted)}")
     others = [each for each in brokers if modes[each] is not Mode.ZOOKEEPER]
     if others:
         lines = [f"broker {each} is configured for {modes[each]} mode" for each in others]
@@ -95,8 +95,8 @@ def _in_zookeeper_mode(view: View, brokers: list[int]) -> Finding:
 
 def _no_zookeeper_broker(view: View) -> Finding:
     sources = (_LOG, _ZOOKEEPER) if in_use(view, _ZOOKEEPER) else (_LOG,)
-    if (unseen := not_known(view, *sources)) is not None:
-        return unseen
+    if (stale := not_known(view, *sources)) is not None:
+        return stale
     if not view.summary.brokers:
         return waiting("no broker is known yet")
     others = [each.id for each in view.summary.brokers if each.mode is not Mode.KRAFT]
@@ -130,46 +130,46 @@ def _no_kraft_broker(view: View) -> Finding:
     A registration in KRaft mode counts even if the log is no longer followed: a rollback leads
     through a registration in migration mode.
     """
-    if (unseen := not_known(view, _SETTINGS)) is not None:
-        return unseen
+    if (stale := not_known(view, _SETTINGS)) is not None:
+        return stale
     if not view.summary.brokers:
         return waiting("no broker is known yet")
     settings = view.settings
-    told = dict(settings.modes) if settings is not None else {}
+    modes = dict(settings.modes) if settings is not None else {}
     log_followed = not_known(view, _LOG) is None
     for each in view.summary.brokers:
-        counts = each.mode is Mode.KRAFT or (log_followed and each.id not in told)
+        counts = each.mode is Mode.KRAFT or (log_followed and each.id not in modes)
         if each.epoch is not None and counts:
-            told[each.id] = each.mode
-    found = [each for each, mode in told.items() if mode is Mode.KRAFT]
+            modes[each.id] = each.mode
+    found = [each for each, mode in modes.items() if mode is Mode.KRAFT]
     if found:
         return waiting(f"in kraft mode: {ids(found)}")
-    untold = [each.id for each in view.summary.brokers if each.id not in told]
-    if untold:
-        return unknown(f"no settings of {ids(untold)}, and no registration")
-    return satisfied(f"not in kraft mode: {ids(list(told))}")
+    unpolled = [each.id for each in view.summary.brokers if each.id not in modes]
+    if unpolled:
+        return unknown(f"the settings of {ids(unpolled)} are unknown, and there is no registration")
+    return satisfied(f"not in kraft mode: {ids(list(modes))}")
 
 
 def _broker_supports(view: View, broker: int, wanted: int) -> Finding:
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     found = broker_of(view, broker)
     if found is None or found.epoch is None:
         return waiting(f"broker {broker} is not registered with the controllers")
     if found.supports is None:
-        return unknown(f"broker {broker} did not say which metadata.version it supports")
-    told = f"broker {broker} supports metadata.version {name_of(found.supports)}"
+        return unknown(f"broker {broker} did not report which metadata.version it supports")
+    reason = f"broker {broker} supports metadata.version {name_of(found.supports)}"
     evidence = _registration(found)
-    return satisfied(told, *evidence) if found.supports >= wanted else waiting(told, *evidence)
+    return satisfied(reason, *evidence) if found.supports >= wanted else waiting(reason, *evidence)
 
 
 def _broker_unfenced(view: View, broker: int) -> Finding:
-    if (unseen := ruler_not_known(view)) is not None:
-        return unseen
+    if (stale := authority_not_known(view)) is not None:
+        return stale
     if not in_use(view, _LOG):
         return _up_in_zookeeper(view, broker)
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     found = broker_of(view, broker)
     if found is None or found.epoch is None:
         return waiting(f"broker {broker} is not registered with the controllers")
@@ -182,17 +182,17 @@ def _up_in_zookeeper(view: View, broker: int) -> Finding:
     """Evaluate /brokers/ids: without a KRaft controller each broker there counts as unfenced."""
     zookeeper = zookeeper_of(view)
     if zookeeper is not None and broker in zookeeper.brokers:
-        return satisfied(f"broker {broker} is in /brokers/ids, and no KRaft controller is there")
+        return satisfied(f"broker {broker} is in /brokers/ids, and there is no KRaft controller")
     return waiting(f"not in /brokers/ids: broker {broker}")
 
 
 def _no_broker_fenced(view: View) -> Finding:
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     registered = [each for each in view.summary.brokers if each.epoch is not None]
     if not registered:
         return waiting("no broker is registered with the controllers")
-    troubles = [told for each in registered if (told := _trouble(each)) is not None]
+    troubles = [trouble for each in registered if (trouble := _trouble(each)) is not None]
     if troubles:
         return waiting(
             f"{len(troubles)} of {count(len(registered), 'broker')}: {troubles[0]}",

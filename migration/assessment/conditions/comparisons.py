@@ -20,15 +20,15 @@ _DISKS: Final = DataSource.LOG_DIRS
 
 
 def _content_equal(view: View) -> Finding:
-    if (unseen := not_known(view, _LOG, _ZOOKEEPER)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG, _ZOOKEEPER)) is not None:
+        return stale
     return _equal(view, view.summary.content, "ZooKeeper's content")
 
 
 def _disks_agree(view: View) -> Finding:
-    if (unseen := not_known(view, _LOG, _DISKS)) is not None:
-        return unseen
-    return _equal(view, view.summary.places, "what lies on the disks")
+    if (stale := not_known(view, _LOG, _DISKS)) is not None:
+        return stale
+    return _equal(view, view.summary.places, "the content of the disks")
 
 
 def _equal(view: View, compared: Compared, what: str) -> Finding:
@@ -36,26 +36,24 @@ def _equal(view: View, compared: Compared, what: str) -> Finding:
         return unknown(f"{what} was not compared with the metadata log yet")
     if view.now_ms - compared.at_ms > COMPARED_MS_MAX:
         limit = duration_text(COMPARED_MS_MAX)
-        return unknown(f"{what} was not compared with the metadata log for more than {limit}")
+        return unknown(f"{what} was last compared with the metadata log more than {limit} ago")
     if compared.lasting:
         kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(compared.lasting.items()))
         lines = [_line(each) for each in compared.named]
         counted = sum(compared.lasting.values())
         return violated(f"{what} and the metadata log differ: {kinds}", *lines, counted=counted)
     if compared.unreadable:
-        told = count(compared.unreadable, "znode")
-        why = f"{told} cannot be read, so {what} is not wholly compared"
+        reason = count(compared.unreadable, "znode")
+        why = f"{reason} cannot be read, so {what} is not fully compared"
         return unknown(why, *unread(compared), counted=compared.unreadable)
     if compared.differing:
-        told = count(compared.differing, "difference")
-        return waiting(f"{told} that the next comparison may not find again")
+        reason = count(compared.differing, "difference")
+        return waiting(f"{reason}, which the next comparison must confirm")
     closed = [
-        f"not compared, as they are closed to us: {_CLOSED.get(each, f'settings of {each}')}"
+        f"not compared, because access is denied: {_CLOSED.get(each, f'settings of {each}')}"
         for each in compared.closed
     ]
-    return satisfied(
-        f"{what} is as the metadata log says", f"{compared.compared} compared", *closed
-    )
+    return satisfied(f"{what} matches the metadata log", f"{compared.compared} compared", *closed)
 
 
 def _line(each: Difference) -> str:

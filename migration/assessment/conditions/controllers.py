@@ -19,8 +19,8 @@ _QUORUM: Final = DataSource.QUORUM
 
 
 def _quorum_healthy(view: View) -> Finding:
-    if (unseen := not_known(view, _QUORUM)) is not None:
-        return unseen
+    if (stale := not_known(view, _QUORUM)) is not None:
+        return stale
     quorum = view.quorum
     if quorum is None or not (quorum.answering or quorum.refused):
         return unknown("no controller answered")
@@ -30,11 +30,11 @@ def _quorum_healthy(view: View) -> Finding:
     evidence = [leads, f"high watermark {quorum.high_watermark}", *map(_voter, quorum.voters)]
     now_ms = next((v.last_caught_up_ms for v in quorum.voters if v.id == quorum.leader), None)
     if now_ms is None:
-        return unknown(f"{leads}, and does not tell of itself as a voter", *evidence)
+        return unknown(f"{leads}, and does not report itself as a voter", *evidence)
     lagging = [each for each in quorum.voters if _lags(each, now_ms)]
     if lagging:
         named = ", ".join(str(each.id) for each in lagging)
-        return waiting(f"{leads}; behind or not there: {named}", *evidence)
+        return waiting(f"{leads}; behind or not answering: {named}", *evidence)
     if quorum.refused or quorum.silent:
         return waiting(f"{leads}, and not every controller answers", *_unanswered(quorum))
     return satisfied(f"{leads}, and all {count(len(quorum.voters), 'voter')} follow", *evidence)
@@ -51,52 +51,52 @@ def _voter(voter: Voter) -> str:
 
 
 def _unanswered(quorum: QuorumSeen) -> list[str]:
-    refused = [f"{each}: nobody listens" for each in quorum.refused]
+    refused = [f"{each}: no process listens" for each in quorum.refused]
     return [*refused, *(f"{endpoint}: {why}" for endpoint, why in quorum.silent.items())]
 
 
 def _controllers_stopped(view: View) -> Finding:
     """Evaluate only received answers: an unreachable host may still run a controller."""
-    if (unseen := not_known(view, _QUORUM)) is not None:
-        return unseen
+    if (stale := not_known(view, _QUORUM)) is not None:
+        return stale
     quorum = view.quorum
     if quorum is None or not (quorum.answering or quorum.refused or quorum.silent):
-        return unknown("no controller was asked")
+        return unknown("no controller was polled")
     if quorum.answering:
         return waiting(f"{count(quorum.answering, 'controller')} still answering")
     if quorum.silent:
-        return unknown("a controller that gives no answer may still run", *_unanswered(quorum))
-    told = f"nobody listens at {', '.join(quorum.refused)}"
-    return satisfied(told)
+        return unknown("a controller that does not answer may still run", *_unanswered(quorum))
+    reason = f"no process listens at {', '.join(quorum.refused)}"
+    return satisfied(reason)
 
 
 def _controllers_registered(view: View, wanted: int) -> Finding:
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     found = view.summary.controllers
     if found is None:
-        return unknown("registrations of controllers were not counted yet")
+        return unknown("the controllers' registrations were not counted yet")
     named = ", ".join(str(each.id) for each in found) or "none"
-    told = f"{len(found)} of {count(wanted, 'controller')} registered: {named}"
+    reason = f"{len(found)} of {count(wanted, 'controller')} registered: {named}"
     evidence = tuple(map(_registration, found))
-    return satisfied(told, *evidence) if len(found) >= wanted else waiting(told, *evidence)
+    return satisfied(reason, *evidence) if len(found) >= wanted else waiting(reason, *evidence)
 
 
 def _controller_mode(view: View, controller: int, mode: str) -> Finding:
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     known = view.summary.controllers
     if known is None:
-        return unknown("registrations of controllers were not counted yet")
+        return unknown("the controllers' registrations were not counted yet")
     found = next((each for each in known if each.id == controller), None)
     if found is None:
         return waiting(f"controller {controller} is not registered")
     now = "migration" if found.zk_migration_ready else "kraft"
-    told = f"controller {controller} is in {now} mode"
+    reason = f"controller {controller} is in {now} mode"
     return (
-        satisfied(told, _registration(found))
+        satisfied(reason, _registration(found))
         if now == mode
-        else waiting(told, _registration(found))
+        else waiting(reason, _registration(found))
     )
 
 
@@ -109,17 +109,17 @@ def _registration(controller: ControllerSummary) -> str:
 
 
 def _controller_caught_up(view: View, controller: int) -> Finding:
-    if (unseen := not_known(view, _QUORUM)) is not None:
-        return unseen
+    if (stale := not_known(view, _QUORUM)) is not None:
+        return stale
     quorum = view.quorum
     if quorum is None or quorum.leader is None:
         return waiting("no controller leads the quorum")
     voters = {each.id: each for each in quorum.voters}
     leader, found = voters.get(quorum.leader), voters.get(controller)
     if found is None:
-        return violated(f"controller {controller} is no voter", *map(_voter, quorum.voters))
+        return violated(f"controller {controller} is not a voter", *map(_voter, quorum.voters))
     if leader is None or leader.last_caught_up_ms is None:
-        return unknown(f"controller {quorum.leader} does not tell of itself as a voter")
+        return unknown(f"controller {quorum.leader} does not report itself as a voter")
     if _lags(found, leader.last_caught_up_ms):
         return waiting(f"controller {controller} has not caught up", _voter(leader), _voter(found))
     limit = duration_text(CAUGHT_UP_MS_MAX)

@@ -26,27 +26,27 @@ _GONE: Final = (ReplicaState.OFFLINE, ReplicaState.LOST)
 
 
 def _assignments_complete(view: View, broker: int) -> Finding:
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     found = broker_of(view, broker)
     if found is None:
         return waiting(f"broker {broker} is not registered")
     if found.mode is not Mode.KRAFT:
         return waiting(f"broker {broker} is still in ZooKeeper mode", f"its mode: {found.mode}")
     if lost := found.replicas[ReplicaState.LOST]:
-        return violated(f"broker {broker} has {count(lost, 'replica')} in a directory that is lost")
+        return violated(f"broker {broker} has {count(lost, 'replica')} in a lost directory")
     if found.held or found.pending:
         return _pending(view, found)
-    told = f"every replica of broker {broker} has a directory"
-    return satisfied(told, count(sum(found.replicas.values()), "replica"), *_gone(found))
+    reason = f"every replica of broker {broker} has a directory"
+    return satisfied(reason, count(sum(found.replicas.values()), "replica"), *_gone(found))
 
 
 def _pending(view: View, broker: BrokerSummary) -> Finding:
     evidence = [f"{broker.replicas[each]} {each}" for each in _PENDING if broker.replicas[each]]
-    told = f"broker {broker.id} has {count(broker.pending, 'replica')} without a directory"
+    reason = f"broker {broker.id} has {count(broker.pending, 'replica')} without a directory"
     if broker.id in view.stalled:
-        return violated(f"{told}, and makes no progress", *evidence)
-    return waiting(told, *evidence)
+        return violated(f"{reason}, and makes no progress", *evidence)
+    return waiting(reason, *evidence)
 
 
 def _gone(broker: BrokerSummary) -> list[str]:
@@ -66,18 +66,18 @@ def _nothing_held_but(view: View, broker: int) -> Finding:
 
 
 def _not_held(view: View, but: int | None) -> Finding:
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     if not view.summary.brokers:
         return waiting("no broker yet")
     held = [each for each in view.summary.brokers if each.held and each.id != but]
     other = "" if but is None else f" but broker {but}"
     if not held:
         return satisfied(f"no broker{other} is held")
-    told = [_pending(view, each) for each in held]
-    lines = [each.reason for each in told]
+    found = [_pending(view, each) for each in held]
+    lines = [each.reason for each in found]
     named = f"held{other}: {', '.join(str(each.id) for each in held)}"
-    stalled = any(each.verdict is Verdict.VIOLATED for each in told)
+    stalled = any(each.verdict is Verdict.VIOLATED for each in found)
     return violated(named, *lines) if stalled else waiting(named, *lines)
 
 
@@ -85,24 +85,25 @@ def _log_dirs_online(view: View, broker: int | None = None) -> Finding:
     """Report bad directories even if other data is unknown; good ones need current data."""
     disks = view.summary.disks
     known = {each.id: each for each in view.summary.brokers}
-    told = disks.brokers if disks is not None else {}
-    asked = [broker] if broker is not None else sorted(known.keys() | told.keys())
-    bad = [line for each in asked for line in _bad(known.get(each), told.get(each))]
+    described = disks.brokers if disks is not None else {}
+    asked = [broker] if broker is not None else sorted(known.keys() | described.keys())
+    bad = [line for each in asked for line in _bad(known.get(each), described.get(each))]
     if bad:
         return violated(bad[0], *bad)
-    if (unseen := not_known(view, _DISKS)) is not None:
-        return unseen
-    if broker is None and (unseen := brokers_not_known(view)) is not None:
-        return unseen
+    if (stale := not_known(view, _DISKS)) is not None:
+        return stale
+    if broker is None and (stale := brokers_not_known(view)) is not None:
+        return stale
     if not asked:
         return waiting("no broker is known yet")
-    silent = [line for each in asked for line in _untold(each, told.get(each))]
+    silent = [line for each in asked for line in _undescribed(each, described.get(each))]
     if silent:
         return unknown(silent[0], *silent)
     paths = [
-        f"broker {each}: {', '.join(one.path for one in told[each].log_dirs)}" for each in asked
+        f"broker {each}: {', '.join(one.path for one in described[each].log_dirs)}"
+        for each in asked
     ]
-    total = sum(len(told[each].log_dirs) for each in asked)
+    total = sum(len(described[each].log_dirs) for each in asked)
     online = count(total, "log directory", "log directories")
     return satisfied(f"{online} online, of {ids(asked)}", *paths)
 
@@ -117,40 +118,41 @@ def _bad(broker: BrokerSummary | None, disks: BrokerDisks | None) -> Iterator[st
         for path, lost in disks.cut_off.items():
             if path not in paths:
                 what = count(lost.replicas, "replica")
-                yield f"broker {disks.id}: {path} is not among its directories, with {what}"
+                where = f"broker {disks.id}: {path}"
+                yield f"{where} is not among the directories that it reports, with {what}"
     if broker is None:
         return
     yield from _gone(broker)
     if broker.gone is not None:
         missing = ", ".join(broker.gone.directories)
-        yield f"broker {broker.id}: it came back without directory id {missing}"
+        yield f"broker {broker.id}: it registered without directory id {missing}"
     if broker.failed is not None:
         missing = ", ".join(broker.failed.directories)
         yield f"broker {broker.id}: directory id {missing} failed"
 
 
-def _untold(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
+def _undescribed(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
     if disks is None or disks.answered_ms is None:
         yield f"broker {broker} has not described its log directories yet"
     elif disks.unreachable is not None:
         yield f"broker {broker} does not describe its log directories: {disks.unreachable}"
     else:
         if not disks.log_dirs:
-            yield f"broker {broker} names no log directory"
+            yield f"broker {broker} reports no log directory"
         for each in disks.log_dirs:
             if each.error:
-                yield f"broker {broker}: {each.path} is told with error code {each.error}"
+                yield f"broker {broker}: {each.path} has error code {each.error}"
 
 
 def _log_dirs_registered(view: View, broker: int, wanted: int) -> Finding:
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     found = broker_of(view, broker)
     if found is None or found.epoch is None:
         return waiting(f"broker {broker} is not registered with the controllers")
-    told = f"broker {broker} registered {count(len(found.log_dirs), 'directory id')}"
+    reason = f"broker {broker} registered {count(len(found.log_dirs), 'directory id')}"
     enough = len(found.log_dirs) >= wanted
-    return satisfied(told, *found.log_dirs) if enough else waiting(told, *found.log_dirs)
+    return satisfied(reason, *found.log_dirs) if enough else waiting(reason, *found.log_dirs)
 
 
 KINDS: Final = (

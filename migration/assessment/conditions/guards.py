@@ -26,14 +26,14 @@ def _no_hazard(view: View, subject: str, broker: int | None = None) -> Finding:
     found = [each for each in view.hazards if _concerns(each, subject, broker)]
     lasting = [each for each in found if each.kind not in _PASSING]
     if lasting:
-        return _told(violated, lasting)
-    if unseen := hazards_not_known(view, subject, broker):
-        return unknown("; ".join(unseen))
+        return _with_fix(violated, lasting)
+    if stale := hazards_not_known(view, subject, broker):
+        return unknown("; ".join(stale))
     if found:
-        return _told(waiting, found)
+        return _with_fix(waiting, found)
     about = "" if broker is None else f", of broker {broker}"
-    what = f"that forbids to {subject}" if subject in set(Action) else f"of the kind {subject}"
-    return satisfied(f"no hazard is known {what}{about}")
+    what = f"that blocks {subject}" if subject in set(Action) else f"of kind {subject}"
+    return satisfied(f"no hazard {what} is known{about}")
 
 
 def _concerns(hazard: Hazard, subject: str, broker: int | None) -> bool:
@@ -42,7 +42,7 @@ def _concerns(hazard: Hazard, subject: str, broker: int | None) -> bool:
     return broker is None or hazard.broker in (None, broker)
 
 
-def _told(answer: Callable[..., Finding], found: list[Hazard]) -> Finding:
+def _with_fix(answer: Callable[..., Finding], found: list[Hazard]) -> Finding:
     """Return the remedy and the other hazards first: a hazard may have many facts."""
     first = found[0]
     lines = [f"way out: {first.way_out}", *(f"also: {each.text}" for each in found[1:])]
@@ -51,11 +51,11 @@ def _told(answer: Callable[..., Finding], found: list[Hazard]) -> Finding:
 
 
 def _preflight_passed(view: View) -> Finding:
-    if (unseen := not_known(view, DataSource.PREFLIGHT)) is not None:
-        return unseen
+    if (stale := not_known(view, DataSource.PREFLIGHT)) is not None:
+        return stale
     seen = view.preflight
     if seen is None or not seen.checks:
-        return unknown("the checks before the window were not made")
+        return unknown("the preflight checks were not run")
     if seen.blocking:
         named = ", ".join(each.id for each in seen.blocking)
         lines = [f"{each.id}: {each.text}" for each in seen.blocking]
@@ -65,15 +65,15 @@ def _preflight_passed(view: View) -> Finding:
 
 def _soak(view: View, duration: timedelta) -> Finding:
     if view.not_current.keys() >= {*FOLLOWED} - {DataSource.JMX}:
-        return unknown("nothing is being observed")
+        return unknown("no source is current")
     since = view.satisfied_since_ms
     wanted = format_duration(duration)
     if since is None:
-        return waiting(f"the other conditions must hold for {wanted}, and do not hold yet")
-    told = f"the other conditions hold since {iso(since)}"
+        return waiting(f"the other conditions must hold for {wanted} and do not hold yet")
+    reason = f"the other conditions have held since {iso(since)}"
     if view.now_ms - since < duration / timedelta(milliseconds=1):
-        return waiting(f"{told}, and must for {wanted}")
-    return satisfied(f"{told}, longer than {wanted}")
+        return waiting(f"{reason} and must hold for {wanted}")
+    return satisfied(f"{reason}, longer than {wanted}")
 
 
 KINDS: Final = (

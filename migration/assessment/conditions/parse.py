@@ -64,7 +64,9 @@ def parse(text: str, *, bind: Mapping[str, str] = _NOTHING, own: Collection[str]
     """
     match = _CALL.fullmatch(text)
     if match is None:
-        raise ConditionError(f"{text!r} is no condition: write one like finalized or offset(1439)")
+        raise ConditionError(
+            f"{text!r} is not a condition: write one like finalized or offset(1439)"
+        )
     name, given = match["name"], match["arguments"]
     arguments = [each.strip() for each in (given or "").split(",")] if (given or "").strip() else []
     arguments = [bind.get(each, each) for each in arguments]

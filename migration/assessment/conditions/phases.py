@@ -3,7 +3,11 @@
 from typing import Final
 
 from migration.assessment.conditions.arguments import LEVEL, OFFSET, one_of
-from migration.assessment.conditions.authority import not_known, zookeeper_of, zookeeper_rules
+from migration.assessment.conditions.authority import (
+    is_zookeeper_authoritative,
+    not_known,
+    zookeeper_of,
+)
 from migration.assessment.conditions.kind import Kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
@@ -21,15 +25,15 @@ def _not_seen(view: View, wanted: Phase) -> Finding | None:
     if wanted is not Phase.ROLLED_BACK:
         return not_known(view, _LOG)
     # Only ZooKeeper can show this phase, and the log's controllers may be gone by then.
-    if view.summary.phase is Phase.ROLLED_BACK and zookeeper_rules(view):
+    if view.summary.phase is Phase.ROLLED_BACK and is_zookeeper_authoritative(view):
         return None
     return not_known(view, _LOG, _ZOOKEEPER)
 
 
 def _phase(view: View, text: str) -> Finding:
     wanted, now = Phase(text), view.summary.phase
-    if (unseen := _not_seen(view, wanted)) is not None:
-        return unseen
+    if (stale := _not_seen(view, wanted)) is not None:
+        return stale
     if wanted in WAY and now in WAY and WAY.index(now) > WAY.index(wanted):
         return satisfied(f"the phase is {now}, which comes after {wanted}")
     return _is_or_will_be(wanted, now)
@@ -37,74 +41,74 @@ def _phase(view: View, text: str) -> Finding:
 
 def _phase_is(view: View, text: str) -> Finding:
     wanted, now = Phase(text), view.summary.phase
-    if (unseen := _not_seen(view, wanted)) is not None:
-        return unseen
+    if (stale := _not_seen(view, wanted)) is not None:
+        return stale
     if wanted in WAY and now in WAY and WAY.index(now) > WAY.index(wanted):
         return violated(f"the phase is {now}, which comes after {wanted}")
     return _is_or_will_be(wanted, now)
 
 
 def _is_or_will_be(wanted: Phase, now: Phase) -> Finding:
-    told = f"the phase is {now}"
+    reason = f"the phase is {now}"
     if wanted is now:
-        return satisfied(told)
+        return satisfied(reason)
     if wanted is Phase.ROLLED_BACK and now is Phase.FINALIZED:
-        return violated(f"{told}: there is no way back from it")
+        return violated(f"{reason}: it cannot be rolled back")
     if wanted is Phase.KRAFT and now is not Phase.ZOOKEEPER:
-        return violated(f"{told}: this cluster had a ZooKeeper")
+        return violated(f"{reason}: this cluster had a ZooKeeper")
     if now in WAY:
-        return waiting(told)
-    why = "the next attempt is yet to begin" if now is Phase.ROLLED_BACK else "it does not migrate"
-    return violated(f"{told}: {why}")
+        return waiting(reason)
+    why = "the next attempt has not begun" if now is Phase.ROLLED_BACK else "it does not migrate"
+    return violated(f"{reason}: {why}")
 
 
 def _offset(view: View, wanted: int) -> Finding:
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     now = view.summary.metadata_offset
-    told = f"the metadata offset is {now}"
+    reason = f"the metadata offset is {now}"
     reached = now is not None and now >= wanted
-    return satisfied(told) if reached else waiting(told)
+    return satisfied(reason) if reached else waiting(reason)
 
 
 def _metadata_version(view: View, wanted: int) -> Finding:
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     level = view.summary.metadata_version
     if level is None:
         return waiting("the metadata log has no metadata.version yet")
-    told = f"the metadata.version is {name_of(level)}"
+    reason = f"the metadata.version is {name_of(level)}"
     evidence = (f"level {level}, {wanted} is wanted",)
-    return satisfied(told, *evidence) if level >= wanted else waiting(told, *evidence)
+    return satisfied(reason, *evidence) if level >= wanted else waiting(reason, *evidence)
 
 
 def _kraft_only(view: View) -> Finding:
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     phase = view.summary.phase
-    told = f"the phase is {phase}"
-    return satisfied(told) if phase in (Phase.FINALIZED, Phase.KRAFT) else waiting(told)
+    reason = f"the phase is {phase}"
+    return satisfied(reason) if phase in (Phase.FINALIZED, Phase.KRAFT) else waiting(reason)
 
 
 def _copied(view: View) -> Finding:
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     phase = view.summary.phase
-    told = f"the phase is {phase}"
+    reason = f"the phase is {phase}"
     if phase is Phase.FINALIZED:
-        return satisfied(told)
+        return satisfied(reason)
     if phase not in _TWO_WAY:
         return _is_or_will_be(Phase.HYBRID, phase)
-    if (unseen := not_known(view, _ZOOKEEPER)) is not None:
-        return unseen
+    if (stale := not_known(view, _ZOOKEEPER)) is not None:
+        return stale
     seen = zookeeper_of(view)
     znode = None if seen is None else seen.migration
     if znode is None:
-        return violated(f"{told}, and there is no /migration: ZooKeeper is not being written")
+        return violated(f"{reason}, and /migration does not exist: ZooKeeper is not written")
     evidence = f"/migration: metadata offset {znode.offset} of controller {znode.controller_id}"
     if znode.offset <= 0:
-        return waiting(f"{told}, and /migration does not say yet that the copy is done", evidence)
-    return satisfied(f"{told}, and /migration says that the copy is done", evidence)
+        return waiting(f"{reason}, and /migration does not record the copy yet", evidence)
+    return satisfied(f"{reason}, and /migration records the copy", evidence)
 
 
 KINDS: Final = (
@@ -130,7 +134,7 @@ KINDS: Final = (
     ),
     Kind(
         name="copied",
-        explains="ZooKeeper's content is in the metadata log, by the log and by /migration.",
+        explains="ZooKeeper's content is in the metadata log, as the log and /migration record.",
         sources=frozenset({_LOG, _ZOOKEEPER}),
         rule=_copied,
     ),

@@ -9,15 +9,15 @@ from typing import Final
 
 from migration.assessment.conditions.arguments import BROKER
 from migration.assessment.conditions.authority import (
+    authority_not_known,
     broker_of,
     brokers_alone_not_known,
     brokers_not_known,
     count,
+    is_zookeeper_authoritative,
     log_has_topics,
     not_known,
-    ruler_not_known,
     zookeeper_of,
-    zookeeper_rules,
 )
 from migration.assessment.conditions.kind import Kind
 from migration.assessment.conditions.view import TopicsSeen, View
@@ -30,23 +30,23 @@ _TOPICS: Final = DataSource.TOPICS
 
 
 def _isr_full(view: View, broker: int | None = None) -> Finding:
-    if (unseen := ruler_not_known(view)) is not None:
-        return unseen
+    if (stale := authority_not_known(view)) is not None:
+        return stale
     logged = log_has_topics(view)
-    if not logged and (unseen := brokers_alone_not_known(view)) is not None:
-        return unseen
-    if (unseen := not_known(view, _TOPICS, *((_LOG,) if logged else ()))) is not None:
-        return unseen
+    if not logged and (stale := brokers_alone_not_known(view)) is not None:
+        return stale
+    if (stale := not_known(view, _TOPICS, *((_LOG,) if logged else ()))) is not None:
+        return stale
     topics = view.topics
     if topics is None:
         return unknown("the partition state: not polled from the brokers yet")
     if broker is not None:
-        if (unseen := brokers_not_known(view)) is not None:
-            return unseen
+        if (stale := brokers_not_known(view)) is not None:
+            return stale
         if broker_of(view, broker) is None:
             return waiting(f"broker {broker} is not known")
-    if (untold := _untold(view, topics, broker, logged=logged)) is not None:
-        return untold
+    if (missing := _lack(view, topics, broker, logged=logged)) is not None:
+        return missing
     behind = [*_by_the_log(view, broker)] if logged else []
     behind += _by_the_brokers(topics, broker)
     if behind:
@@ -57,21 +57,21 @@ def _isr_full(view: View, broker: int | None = None) -> Finding:
     return satisfied(f"{whose} {isr}", f"{topics.partitions} partitions, by {' and '.join(who)}")
 
 
-def _untold(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -> Finding | None:
+def _lack(view: View, topics: TopicsSeen, broker: int | None, *, logged: bool) -> Finding | None:
     """Return why the data does not suffice to evaluate the ISRs; None: it does."""
     summary = view.summary
     if not logged:
         if topics.partitions == 0:
-            return unknown("the brokers name no partition at all: may it be DESCRIBE on topics?")
+            return unknown("the brokers return no partition: DESCRIBE on topics may be missing")
         return None
     counted = summary.under_replicated is not None and summary.leaderless is not None
     found = None if broker is None else broker_of(view, broker)
     if not counted or (found is not None and found.epoch and found.under_replicated is None):
-        return unknown("the metadata log's partitions were not counted yet")
+        return unknown("the partitions of the metadata log were not counted yet")
     if topics.partitions < summary.partitions:
         return unknown(
-            f"the brokers name {topics.partitions} of {summary.partitions} partitions",
-            "either they have not caught up, or DESCRIBE on all topics is needed",
+            f"the brokers return {topics.partitions} of {summary.partitions} partitions",
+            "either they have not caught up, or DESCRIBE on all topics is missing",
         )
     return None
 
@@ -114,32 +114,32 @@ def _out_of_isr(broker: int, number: int) -> str:
 
 
 def _no_reassignment(view: View) -> Finding:
-    if (unseen := ruler_not_known(view)) is not None:
-        return unseen
+    if (stale := authority_not_known(view)) is not None:
+        return stale
     if log_has_topics(view):
-        if (unseen := not_known(view, _LOG)) is not None:
-            return unseen
+        if (stale := not_known(view, _LOG)) is not None:
+            return stale
         open_ones = view.summary.reassigning
         if open_ones is None:
-            return unknown("the metadata log's partitions were not counted yet")
+            return unknown("the partitions of the metadata log were not counted yet")
         who = "by the metadata log"
     else:
-        if (unseen := brokers_alone_not_known(view)) is not None:
-            return unseen
-        if (unseen := not_known(view, _TOPICS)) is not None:
-            return unseen
+        if (stale := brokers_alone_not_known(view)) is not None:
+            return stale
+        if (stale := not_known(view, _TOPICS)) is not None:
+            return stale
         open_ones = None if view.topics is None else view.topics.reassigning
         if open_ones is None:
-            return unknown("the ZooKeeper controller did not tell of open reassignments")
+            return unknown("the ZooKeeper controller did not report open reassignments")
         who = "by the controller"
         zookeeper = zookeeper_of(view)
-        if zookeeper_rules(view) and zookeeper is not None and zookeeper.reassigning:
-            told = f"{count(zookeeper.reassigning, 'partition')} in /admin/reassign_partitions"
-            return waiting(told)
+        if is_zookeeper_authoritative(view) and zookeeper is not None and zookeeper.reassigning:
+            reason = f"{count(zookeeper.reassigning, 'partition')} in /admin/reassign_partitions"
+            return waiting(reason)
     if open_ones:
         named, odd = ((), 0) if view.topics is None else (view.topics.named, view.topics.odd)
-        told = f"{count(open_ones, 'partition')} being reassigned, {who}"
-        return waiting(told, *named, counted=odd)
+        reason = f"{count(open_ones, 'partition')} being reassigned, {who}"
+        return waiting(reason, *named, counted=odd)
     return satisfied(f"no partition is being reassigned, {who}")
 
 

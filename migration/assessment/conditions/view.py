@@ -133,6 +133,6 @@ class View:
         object.__setattr__(self, "stalled", found)
 
     @property
-    def dangers(self) -> tuple[Hazard, ...]:
+    def due_hazards(self) -> tuple[Hazard, ...]:
         """The due hazards: those that are shown, measured, alerted and recorded."""
         return due(self.hazards)

@@ -8,7 +8,7 @@ from migration.assessment.conditions.kind import Kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting
-from migration.assessment.hazards.dual_write import silence, unheard, unwritable
+from migration.assessment.hazards.dual_write import silence, unwritable, writing_not_known
 from migration.image.known_ids import member_brokers
 from migration.image.summary import Phase
 from migration.observed.log_dirs import DisksImage
@@ -24,8 +24,8 @@ _DISKS: Final = DataSource.LOG_DIRS
 
 def _seen(view: View, path: str | None = None) -> ZooKeeperImage | Finding:
     """Return ZooKeeper's current image, or the answer why there is none."""
-    if (unseen := not_known(view, _ZOOKEEPER)) is not None:
-        return unseen
+    if (stale := not_known(view, _ZOOKEEPER)) is not None:
+        return stale
     seen = zookeeper_of(view)
     if seen is None:
         return unknown("ZooKeeper: no data yet")
@@ -40,10 +40,10 @@ def _zookeeper_seen(view: View) -> Finding:
         return seen
     limits = view.limits.get(_ZOOKEEPER, ())
     if limits:
-        return unknown("not every change of ZooKeeper is seen", *limits)
-    if (unseen := _missed(view, seen)) is not None:
-        return unseen
-    return satisfied("every change of ZooKeeper is seen", f"by {seen.server}")
+        return unknown("not every change of ZooKeeper is observed", *limits)
+    if (stale := _missed(view, seen)) is not None:
+        return stale
+    return satisfied("every change of ZooKeeper is observed", f"by {seen.server}")
 
 
 def _missed(view: View, seen: ZooKeeperImage) -> Finding | None:
@@ -55,16 +55,16 @@ def _missed(view: View, seen: ZooKeeperImage) -> Finding | None:
     missed_ms = seen.missed_ms
     if missed_ms is None:
         return None
-    told = f"a log directory notification was deleted before it was read, at {iso(missed_ms)}"
-    if (unseen := not_known(view, _DISKS)) is not None:
-        return unknown(f"{told}; {unseen.reason}")
+    reason = f"a log directory notification was deleted before it was read, at {iso(missed_ms)}"
+    if (stale := not_known(view, _DISKS)) is not None:
+        return unknown(f"{reason}; {stale.reason}")
     disks = (view.summary.disks or DisksImage()).brokers
     members = member_brokers(view.summary)
     since = {each for each, one in disks.items() if (one.answered_ms or 0) > missed_ms}
     if members <= since:
         return None
     left = sorted(members - since)
-    return unknown(f"{told}; log directories not described since: {ids(left)}")
+    return unknown(f"{reason}; log directories not described since: {ids(left)}")
 
 
 def _zk_controller(view: View, wanted: str) -> Finding:
@@ -73,13 +73,13 @@ def _zk_controller(view: View, wanted: str) -> Finding:
         return seen
     found = seen.controller
     if found is None:
-        return waiting("there is no /controller: nobody controls the cluster")
+        return waiting("/controller does not exist: the cluster has no controller")
     now = "kraft" if found.is_kraft else "zookeeper"
     who = f"KRaft controller {found.id}" if found.is_kraft else f"broker {found.id}"
     epoch = f", of KRaft epoch {found.kraft_epoch}" if found.is_kraft else ""
     evidence = f"/controller: broker id {found.id}{epoch}"
-    told = f"{who} holds /controller"
-    return satisfied(told, evidence) if now == wanted else waiting(told, evidence)
+    reason = f"{who} holds /controller"
+    return satisfied(reason, evidence) if now == wanted else waiting(reason, evidence)
 
 
 def _no_migration_znode(view: View) -> Finding:
@@ -87,34 +87,34 @@ def _no_migration_znode(view: View) -> Finding:
     if isinstance(seen, Finding):
         return seen
     if MIGRATION in seen.unreadable:
-        return waiting(f"/migration is there, and cannot be read: {seen.unreadable[MIGRATION]}")
+        return waiting(f"/migration exists and cannot be read: {seen.unreadable[MIGRATION]}")
     found = seen.migration
     if found is None:
-        return satisfied("there is no /migration")
+        return satisfied("/migration does not exist")
     return waiting(
-        "/migration is there",
+        "/migration exists",
         f"metadata offset {found.offset} of controller {found.controller_id}",
     )
 
 
 def _dual_write_alive(view: View) -> Finding:
-    if (unseen := not_known(view, _LOG)) is not None:
-        return unseen
+    if (stale := not_known(view, _LOG)) is not None:
+        return stale
     seen = _seen(view, MIGRATION)
     if isinstance(seen, Finding):
         return seen
     phase = view.summary.phase
     if phase not in (Phase.HYBRID, Phase.DUAL_WRITE):
-        told = f"the phase is {phase}: ZooKeeper is not written"
+        reason = f"the phase is {phase}: ZooKeeper is not written"
         over = phase in (Phase.FINALIZED, Phase.ROLLED_BACK, Phase.KRAFT)
-        return violated(told) if over else waiting(told)
+        return violated(reason) if over else waiting(reason)
     if (stop := unwritable(seen, view.now_ms)) is not None:
         return violated(stop.text, stop.evidence)
     found = seen.migration
     if found is None:
-        return violated(f"the phase is {phase}, and there is no /migration")
+        return violated(f"the phase is {phase}, and /migration does not exist")
     evidence = f"/migration: metadata offset {found.offset} of controller {found.controller_id}"
-    if (why := unheard(seen, view.now_ms)) is not None:
+    if (why := writing_not_known(seen, view.now_ms)) is not None:
         return unknown(why, evidence)
     if silence(seen, view.now_ms) is not None:
         limit = duration_text(BEACON_STALE_MS)

@@ -72,7 +72,7 @@ def _records_lost(losses: tuple[Loss, ...]) -> Iterator[Hazard]:
         kind=HazardKind.RECORDS_LOST,
         severity=Severity.CRITICAL,
         blocks=None,
-        text=f"acknowledged records are gone, of {_partitions(losses)}",
+        text=f"acknowledged records of {_partitions(losses)} are lost",
         evidence=tuple(lines),
         way_out=(
             "Stop producers to these partitions and keep the failed directory: the records may"

@@ -27,34 +27,40 @@ _ON_DISK: Final = {
         HazardKind.REPLICA_NOT_ON_DISK,
         Severity.CRITICAL,
         Action.FINALIZE,
-        "{count} replicas are in no log directory of their broker, although all can be read",
-        "Look into the broker's log for 'Skipping creation of log': after a start with a directory"
-        " that was offline it refuses to create replicas whose directory is not known. Bring that"
-        " directory back and restart the broker; if it is lost, reassign these partitions.",
+        (
+            "{count} replicas are in no log directory of their broker, although all of its"
+            " directories are readable"
+        ),
+        "Search the broker's log for 'Skipping creation of log': after a start with an offline"
+        " directory a broker does not create replicas whose directory is unknown. Restore that"
+        " directory and restart the broker; if it is lost, reassign these partitions.",
     ),
     "misplaced": _Rule(
         HazardKind.REPLICA_MISPLACED,
         Severity.WARNING,
         Action.FINALIZE,
-        "{count} replicas lie in another log directory than the metadata log says: if that one"
-        " fails, their leaders are not moved",
-        "Restart the broker once all its log directories are well: it then tells the controller"
-        " where each replica is (KAFKA-16297).",
+        "{count} replicas are in another log directory than the metadata log assigns: if that"
+        " directory fails, Kafka does not move their leaders",
+        "Restart the broker once all its log directories are online: it then reports the"
+        " directory of each replica to the controller (KAFKA-16297).",
     ),
     "stray": _Rule(
         HazardKind.REPLICA_NOT_IN_METADATA,
         Severity.WARNING,
         None,
-        "{count} logs on disk are of partitions that the metadata log does not have on that broker",
-        "Find out which topic they were of before the broker deletes them (KAFKA-16120); if they"
-        " hold data that is missed, copy the folders away first.",
+        (
+            "{count} logs on disk belong to partitions that the metadata log does not assign to"
+            " that broker"
+        ),
+        "Find out which topic they belong to before the broker deletes them (KAFKA-16120); if"
+        " the data is needed, copy the folders first.",
     ),
     "future": _Rule(
         HazardKind.FUTURE_REPLICA_STUCK,
         Severity.WARNING,
         None,
-        "{count} replicas that move between log directories have caught up and are not promoted",
-        "Restart the broker when nothing else is wrong with it (KAFKA-16365, KAFKA-16082).",
+        "{count} replicas that move between log directories have caught up but are not promoted",
+        "Restart the broker once no other hazard blocks it (KAFKA-16365, KAFKA-16082).",
     ),
 }
 
@@ -97,8 +103,8 @@ def content_differs(summary: ClusterSummary) -> Iterator[Hazard]:
         severity=Severity.CRITICAL,
         blocks=Action.FINALIZE,
         text=(
-            f"ZooKeeper and the metadata log differ ({kinds}): brokers in ZooKeeper mode, and a way"
-            " back, see another cluster"
+            f"ZooKeeper and the metadata log differ ({kinds}): brokers in ZooKeeper mode, and a"
+            " rollback, use other metadata"
         ),
         evidence=tuple(named),
         way_out=_content_way_out(content.lasting),
@@ -112,15 +118,14 @@ def _content_way_out(kinds: Collection[str]) -> str:
     if {*kinds} - {"registration"}:
         ways.append(
             "Restart the active controller: the next one reconciles ZooKeeper with the metadata"
-            " log (KRaftMigrationDriver, SYNC_KRAFT_TO_ZK). What somebody wrote to ZooKeeper"
-            " itself is overwritten by that."
+            " log (KRaftMigrationDriver, SYNC_KRAFT_TO_ZK). This overwrites what other clients"
+            " wrote to ZooKeeper."
         )
     if "registration" in kinds:
         ways.append(
-            "A broker that only one of them has, or that is in another mode than its znode says,"
-            " is not told everything by the controller: see how it is configured and whether it"
-            " lives, and restart it in the mode that it is to be in, once its log directories are"
-            " well."
+            "The controller does not send everything to a broker that only one of them has, or"
+            " whose mode differs from its znode: check its configuration and whether it runs,"
+            " and restart it in the intended mode once its log directories are online."
         )
     return " ".join(ways)
 
@@ -128,5 +133,5 @@ def _content_way_out(kinds: Collection[str]) -> str:
 def _where(each: Difference) -> str:
     what = f"broker {each.broker}: {each.subject}"
     if each.kind == "misplaced":
-        return f"{what} lies in {each.path} ({each.seen}), assigned to {each.logged}"
+        return f"{what} is in {each.path} ({each.seen}), assigned to {each.logged}"
     return f"{what} in {each.path}" if each.path else what

@@ -16,11 +16,11 @@ from migration.observed.log_dirs import BrokerDisks, CutOff, DisksImage
 from migration.values.severity import Severity
 
 _WAY_BACK = (
-    "Stop the broker and do not start it before {path} is back as it was: repair or mount it, check"
-    " that its meta.properties and the partitions' folders are there; this hazard ends when it can"
-    " be read on its host. If the disk is lost for good, move its partitions to other brokers or"
-    " accept the loss first: those of one replica are lost, the others are filled again from their"
-    " leaders."
+    "Stop the broker, and do not start it before {path} is restored: repair or mount it, and"
+    " check that its meta.properties and the partition folders are there. The hazard ends when"
+    " the directory can be read on its host. If the disk is lost, first move its partitions to"
+    " other brokers, or accept the loss: partitions with one replica are lost, the others are"
+    " copied from their leaders."
 )
 
 
@@ -57,7 +57,7 @@ def _restart_hazard(one: BrokerDisks, path: str, broker: BrokerSummary | None, d
 
 
 def _count(cut_off: CutOff) -> str:
-    sole = f", {cut_off.sole} of them the only one of their partition," if cut_off.sole else ""
+    sole = f", {cut_off.sole} of them the only one of its partition," if cut_off.sole else ""
     return f"the {cut_off.replicas} replicas in it{sole}"
 
 
@@ -97,14 +97,14 @@ def halted_in_migration(summary: ClusterSummary, disks: DisksImage) -> Iterator[
             blocks=Action.RESTART,
             broker=broker.id,
             text=(
-                f"broker {broker.id} is gone in migration mode, in which a failed log directory"
-                " halts it; whether its directories are well is not known"
+                f"broker {broker.id} is down in migration mode, in which a failed log directory"
+                " halts a broker; whether its log directories are readable is unknown"
             ),
-            evidence=tuple(f"not looked at: {each}" for each in unseen),
+            evidence=tuple(f"not checked: {each}" for each in unseen),
             way_out=(
-                "Look at each directory on the broker's host (is it mounted, can meta.properties"
-                " and the partitions' folders be read, what do the broker's and the kernel's log"
-                " say?) before you start it."
+                "Before you start the broker, check each directory on its host: is it mounted,"
+                " are meta.properties and the partition folders readable, what do the broker's"
+                " log and the kernel's log report?"
             ),
             since_ms=one.unreachable_since_ms,
         )
@@ -122,14 +122,14 @@ def replicas_recreated(summary: ClusterSummary) -> Iterator[Hazard]:
             blocks=None,
             broker=broker.id,
             text=(
-                f"broker {broker.id} came back without {len(gone.directories)} of its log"
-                f" directories while {gone.pending} of its replicas had no known one: they may"
-                " have been created anew, empty"
+                f"broker {broker.id} registered without {len(gone.directories)} of its log"
+                f" directories while {gone.pending} of its replicas had no known log directory:"
+                " these may have been recreated, empty"
             ),
-            evidence=tuple(f"directory id {each} is gone" for each in gone.directories),
+            evidence=tuple(f"directory id {each} is missing" for each in gone.directories),
             way_out=(
-                "Stop the broker before more is overwritten, bring the directory back as it was,"
-                " and compare its partitions' log end offsets with those of the new logs."
+                "Stop the broker before it overwrites more, restore the directory, and compare"
+                " the log end offsets of its partitions with those of the new logs."
             ),
             since_ms=gone.at_ms,
         )
@@ -152,17 +152,18 @@ def directory_failed_under_pending(summary: ClusterSummary) -> Iterator[Hazard]:
             broker=broker.id,
             text=(
                 f"a log directory of broker {broker.id} failed while {failed.pending} of its"
-                " replicas had no known one: where they lay in it, their leaders are not moved"
+                " replicas had no known log directory: Kafka does not move the leaders of those"
+                " in it"
             ),
             evidence=(
                 *(f"directory id {each} failed" for each in failed.directories),
-                f"{broker.pending} replicas have no known directory still",
+                f"{broker.pending} replicas still have no known directory",
             ),
             way_out=(
-                "Do not restart the broker. See that it reaches the active controller: once it has"
-                " told where its replicas are, Kafka moves their leaders by itself. Those that"
-                " stay without a directory lie in one that was gone when the broker started: bring"
-                " that back as it was."
+                "Do not restart the broker. Check that it reaches the active controller: once it"
+                " has reported where its replicas are, Kafka moves their leaders. Replicas that"
+                " stay without a directory are in one that was missing when the broker started:"
+                " restore that directory."
             ),
             since_ms=failed.at_ms,
         )
@@ -182,7 +183,7 @@ def one_directory_left(disks: DisksImage) -> Iterator[Hazard]:
             broker=one.id,
             text=f"broker {one.id} has {count}",
             evidence=tuple(f"{e.path}: offline" for e in one.log_dirs if e.path not in left),
-            way_out="Bring the others back before anything else is done to this broker.",
+            way_out="Restore the other directories before you do anything else to this broker.",
         )
 
 
@@ -196,15 +197,16 @@ def directory_ids(summary: ClusterSummary, disks: DisksImage) -> Iterator[Hazard
             blocks=Action.RESTART,
             broker=broker,
             text=(
-                f"a directory.id of broker {broker} is there twice, or missing: it would not start,"
-                " or not be let in, or give the directory a new id, and partitions whose only"
-                " replica is assigned to the old one would be without a leader"
+                f"a directory.id of broker {broker} is duplicate or missing: the broker does not"
+                " start, or the controller rejects it, or it generates a new id, and partitions"
+                " whose only replica is assigned to the old id lose their leader"
             ),
             evidence=tuple(lines),
             way_out=(
                 "With the broker stopped, write into each meta.properties the directory.id that"
-                " the directory had (what is registered and in none of them is named above)."
-                " Remove the line, so that the broker makes a new one, only where no replica lies."
+                " the directory had (the evidence names registered ids without a directory)."
+                " Remove the line, so that the broker generates a new id, only if no replica is"
+                " in the directory."
             ),
         )
 
@@ -214,9 +216,9 @@ def _with_ids(summary: ClusterSummary, disks: DisksImage) -> set[int]:
 
     A broker writes the ids just before it registers.
     """
-    looked_at = {one.id: one.answered_ms or 0 for one in disks.brokers.values()}
+    read_ms = {one.id: one.answered_ms or 0 for one in disks.brokers.values()}
     return {
         each.id
         for each in summary.brokers
-        if each.mode is not Mode.ZOOKEEPER and looked_at.get(each.id, 0) > (each.registered_ms or 0)
+        if each.mode is not Mode.ZOOKEEPER and read_ms.get(each.id, 0) > (each.registered_ms or 0)
     }

@@ -23,15 +23,15 @@ from migration.values.severity import Severity
 
 _HEALTHY_LAG: Final = 100
 """A lag up to this number of records is normal: a controller writes two no-ops a second."""
-_UNSEEN: Final = "brokers in ZooKeeper mode, and a way back, see none of the changes since"
+_UNSEEN: Final = "brokers in ZooKeeper mode, and a rollback, lack all later changes"
 _RESTART: Final = (
-    "Look into the active controller's log for KRaftMigrationDriver; restarting that controller"
-    " makes the next one take over and write everything again."
+    "Search the active controller's log for KRaftMigrationDriver. Restart that controller: the"
+    " next one takes over and writes everything again."
 )
 _PUT_BACK: Final = (
     "Do not restart the active controller first: it would find no copy in ZooKeeper, leave"
-    " /migration empty and never write again. Stop whoever writes there, {put} with {content}, and"
-    " then restart the active controller: the next one writes everything again."
+    " /migration empty and never write again. Stop the client that writes there, {put} with"
+    " {content}, and then restart the active controller: the next one writes everything again."
 )
 
 
@@ -92,13 +92,13 @@ def unwritable(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
 def silence(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
     """Return that dual write has stopped: `/migration` was not written for `BEACON_STALE_MS`.
 
-    Call it only while ZooKeeper is current. None: there was a write, or `unheard` returns what is
-    missing.
+    Call it only while ZooKeeper is current. None: there was a write, or
+    `writing_not_known` returns what is missing.
     """
     found = zookeeper.migration
     if found is None or now_ms - found.written_ms <= BEACON_STALE_MS:
         return None
-    if unheard(zookeeper, now_ms) is not None:
+    if writing_not_known(zookeeper, now_ms) is not None:
         return None
     age = duration_text(now_ms - found.written_ms)
     return Stop(
@@ -109,7 +109,7 @@ def silence(zookeeper: ZooKeeperImage, now_ms: int) -> Stop | None:
     )
 
 
-def unheard(zookeeper: ZooKeeperImage, now_ms: int) -> str | None:
+def writing_not_known(zookeeper: ZooKeeperImage, now_ms: int) -> str | None:
     """Return why it is unknown whether ZooKeeper is written; None: it is known.
 
     Data that was read after a gap (a restart, a lost session) was written before it: a controller
@@ -121,9 +121,7 @@ def unheard(zookeeper: ZooKeeperImage, now_ms: int) -> str | None:
     if seen_ms is not None and now_ms - seen_ms > BEACON_STALE_MS:
         return None
     limit = duration_text(BEACON_STALE_MS)
-    return (
-        f"whether ZooKeeper is written: it has been watched for less than {limit} without a break"
-    )
+    return f"whether ZooKeeper is written: it was observed for less than {limit} without a gap"
 
 
 def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
@@ -133,12 +131,12 @@ def _emptied(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
         return None
     if now is not None and was is None and at_ms - now.written_ms <= BEACON_STALE_MS:
         return None  # the copy has just ended, and its offset is about to be written
-    state = "is gone" if now is None else "says that nothing was copied"
-    last = "what it held is not known" if was is None else f"it last held {was.text}"
-    content = "kraft_metadata_offset above 0, as it last was" if was is None else was.text
+    state = "is gone" if now is None else "records no copy"
+    last = "its last content is unknown" if was is None else f"its last content was {was.text}"
+    content = "kraft_metadata_offset above 0, as before" if was is None else was.text
     put = "create it" if now is None else "set it"
     return Stop(
-        text=f"/migration {state}, so that no controller writes to ZooKeeper: {_UNSEEN}",
+        text=f"/migration {state}, so no controller writes to ZooKeeper: {_UNSEEN}",
         evidence=f"/migration {state}; {last}",
         way_out=_PUT_BACK.format(put=f"{put} again", content=content),
         since_ms=None if was is None else was.written_ms,
@@ -163,9 +161,9 @@ def _overtaken(zookeeper: ZooKeeperImage, at_ms: int) -> Stop | None:
         return None
     return Stop(
         text=(
-            "no change reaches ZooKeeper, although /migration goes on: /controller_epoch was"
-            f" written by somebody else than controller {controller.id}, whose every write of"
-            f" metadata fails since: {_UNSEEN}"
+            "no change reaches ZooKeeper, although /migration is still written: another client"
+            " wrote /controller_epoch, and since then every metadata write of controller"
+            f" {controller.id} fails: {_UNSEEN}"
         ),
         evidence=(
             f"/controller_epoch is {zookeeper.controller_epoch}, written in transaction"
@@ -186,10 +184,10 @@ def _lag(summary: ClusterSummary) -> list[str]:
             continue
         active = node.numbers.get(JmxName.ACTIVE_CONTROLLER_COUNT)
         role = "" if active is None else " (active)" if active else " (not active)"
-        healthy = ", as if all were well" if lag <= _HEALTHY_LAG else ""
+        healthy = ", which looks healthy" if lag <= _HEALTHY_LAG else ""
         lines.append(
-            f"{JmxName.ZK_WRITE_BEHIND_LAG} of controller {node.id}{role} reads {lag}{healthy}"
+            f"{JmxName.ZK_WRITE_BEHIND_LAG} of controller {node.id}{role} is {lag}{healthy}"
         )
     if summary.jmx is not None and not lines:
-        lines.append(f"{JmxName.ZK_WRITE_BEHIND_LAG} is not known of any controller")
+        lines.append(f"{JmxName.ZK_WRITE_BEHIND_LAG} is unknown for every controller")
     return lines

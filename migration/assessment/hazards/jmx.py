@@ -57,17 +57,19 @@ def _flat(
     name = JmxName.QUEUED_REPLICA_TO_DIR_ASSIGNMENTS
     reads = node.numbers.get(name, queue.value)
     filled = duration_text(read_ms - queue.filled_ms)
-    evidence = [f"{name} reads {reads}, not below {queue.value} for {flat}, above 0 for {filled}"]
+    evidence = [f"{name} is {reads}, not below {queue.value} for {flat}, above 0 for {filled}"]
     if broker is not None and broker.assigned_ms is not None:
         age = duration_text(now_ms - broker.assigned_ms)
         evidence.append(f"metadata log: a replica was last assigned {age} ago")
     else:
-        evidence.append("metadata log: no replica was seen to be assigned")
+        evidence.append("metadata log: no assignment was observed")
     if broker is not None:
         evidence.append(f"metadata log: {broker.pending} replicas without a directory")
     if node.unreachable is not None:
         age = duration_text(now_ms - read_ms)
-        evidence.append(f"last read {age} ago; the broker's JMX is away: {node.unreachable}")
+        evidence.append(
+            f"last read {age} ago; the broker's JMX does not answer: {node.unreachable}"
+        )
     return Hazard(
         kind=HazardKind.ASSIGNMENT_QUEUE_FLAT,
         severity=Severity.WARNING,
@@ -75,13 +77,14 @@ def _flat(
         broker=node.id,
         text=(
             f"broker {node.id} has {reads} assignments that the controller has not confirmed for"
-            f" {flat}: if the directory of such a replica fails now, its leaders are not moved"
+            f" {flat}: if the directory of such a replica fails now, Kafka does not move its"
+            " leader"
         ),
         evidence=tuple(evidence),
         way_out=(
-            "Look into the broker's log for AssignmentsManager, and whether the active controller"
-            " answers. If it does, and all log directories of the broker are well, restart the"
-            " broker: it then sends all its assignments anew."
+            "Search the broker's log for AssignmentsManager, and check whether the active"
+            " controller answers. If it does, and all log directories of the broker are online,"
+            " restart the broker: it then sends all its assignments again."
         ),
         since_ms=queue.since_ms,
     )
@@ -98,21 +101,21 @@ class _Doubt(NamedTuple):
 _DOUBTS: Final = {
     JmxName.ZK_MIGRATION_STATE: _Doubt(
         Action.FINALIZE,
-        "the node does not see the migration where the metadata log has it",
-        "Look whether the node follows this cluster's metadata log: is it behind, is it of another"
-        " cluster, does `jmx` in the configuration name the right address for it?",
+        "the node reports another state of the migration than the metadata log",
+        "Check that the node follows the metadata log of this cluster and is not behind, and"
+        " that `jmx` in the configuration has its address.",
     ),
     JmxName.MIGRATING_ZK_BROKER_COUNT: _Doubt(
         Action.FINALIZE,
-        "the controller counts other registrations in migration mode than the metadata log holds",
-        "Look whether the controller follows this cluster's metadata log, and whether `jmx` in the"
-        " configuration names the right address for it.",
+        "the controller counts other registrations in migration mode than the metadata log has",
+        "Check that the controller follows the metadata log of this cluster, and that `jmx` in"
+        " the configuration has its address.",
     ),
     JmxName.OFFLINE_LOG_DIRECTORY_COUNT: _Doubt(
         Action.RESTART,
-        "the broker counts other directories as offline than it describes",
-        "Look at each log directory on the broker's host before anything is done to it, and whether"
-        " `jmx` in the configuration names the right address for it.",
+        "the broker counts other offline directories than it describes",
+        "Check each log directory on the broker's host before any step, and that `jmx` in the"
+        " configuration has the broker's address.",
     ),
 }
 
@@ -132,7 +135,7 @@ def _doubt(each: Contradiction, brokers: set[int]) -> Hazard:
         blocks=doubt.blocks,
         broker=each.node if each.node in brokers else None,
         text=f"{each.name} of node {each.node} contradicts the {each.against}: {doubt.means}",
-        evidence=(f"it reads {each.reads}; by the {each.against} it is {each.expected}",),
+        evidence=(f"it is {each.reads}; by the {each.against} it should be {each.expected}",),
         way_out=doubt.way_out,
         since_ms=each.since_ms,
     )

@@ -46,11 +46,11 @@ def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazar
             kind=HazardKind.FINALIZED_TOO_EARLY,
             severity=Severity.CRITICAL,
             blocks=None,
-            text="the migration was finalized although brokers or replicas were not ready for it",
+            text="the migration was finalized although brokers or replicas were not ready",
             evidence=tuple(lines),
             way_out=(
-                "There is no way back to ZooKeeper. Restart the brokers that are not in KRaft mode"
-                " in KRaft mode, each only when all its log directories are well."
+                "A rollback to ZooKeeper is no longer possible. Restart each broker that is not"
+                " in KRaft mode in KRaft mode, once all its log directories are online."
             ),
         )
         return
@@ -58,7 +58,7 @@ def finalize(summary: ClusterSummary, *, is_near: bool | None) -> Iterator[Hazar
         kind=HazardKind.FINALIZE_TOO_EARLY,
         severity=Severity.WARNING,
         blocks=Action.FINALIZE,
-        text="the migration must not be finalized yet, and Kafka would not refuse it",
+        text="the migration must not be finalized yet, but Kafka would accept it",
         evidence=tuple(lines),
         way_out="Wait until every broker is in KRaft mode and every replica has a directory.",
         is_due=summary.phase is Phase.DUAL_WRITE if is_near is None else is_near,
@@ -105,7 +105,7 @@ def left_behind(found: MigrationZnode, whose: str) -> Hazard:
         severity=Severity.CRITICAL,
         blocks=Action.MIGRATE,
         text=(
-            "/migration says that the copy is complete, and no controller made it: a fresh quorum"
+            "/migration records a complete copy that no running controller made: a new quorum"
             " would skip the copy and overwrite ZooKeeper with its own empty metadata"
         ),
         evidence=(
@@ -126,17 +126,17 @@ def _about_to_wipe(summary: ClusterSummary, found: MigrationZnode, offset: int) 
         severity=Severity.CRITICAL,
         blocks=Action.MIGRATE,
         text=(
-            "a quorum has taken the cluster over and skipped the copy: as soon as its metadata log"
-            f" has passed offset {offset} it deletes every topic from ZooKeeper"
+            "a quorum has taken over the cluster and skipped the copy: once its metadata log"
+            f" passes offset {offset}, it deletes every topic from ZooKeeper"
         ),
         evidence=(
-            f"/migration said kraft_metadata_offset {offset} when it took over",
-            f"its metadata log is at {summary.metadata_offset}, and grows by 2 a second at least",
+            f"/migration had kraft_metadata_offset {offset} when it took over",
+            f"its metadata log is at {summary.metadata_offset}, and grows by at least 2 a second",
         ),
         way_out=(
-            "Stop all KRaft controllers now, before that offset. Then delete /controller and"
-            " /migration (zookeeper-shell), and restart the brokers in ZooKeeper mode. Format the"
-            " controllers anew before the next attempt."
+            "Stop all KRaft controllers now, before their log reaches that offset. Then delete"
+            " /controller and /migration (zookeeper-shell), and restart the brokers in ZooKeeper"
+            " mode. Format the controllers again before the next attempt."
         ),
         since_ms=found.written_ms,
     )
@@ -153,15 +153,15 @@ def zookeeper_wiped(summary: ClusterSummary) -> Iterator[Hazard]:
         severity=Severity.CRITICAL,
         blocks=Action.RESTART,
         text=(
-            f"KRaft controller {wiped.controller} deleted {gone.topics} topics from ZooKeeper,"
-            " which it had never copied"
+            f"KRaft controller {wiped.controller} deleted {gone.topics} topics from ZooKeeper"
+            " that it had never copied"
         ),
-        evidence=tuple(f"topic {each} is gone from /brokers/topics" for each in gone.named),
+        evidence=tuple(f"topic {each} is missing from /brokers/topics" for each in gone.named),
         way_out=(
-            "Stop all KRaft controllers, and restart no broker: the partitions' logs are on the"
-            " disks still, and a broker that starts in migration mode takes them for strays."
-            " Restore ZooKeeper's data directory from before, delete /controller and /migration,"
-            " and only then restart the brokers, in ZooKeeper mode."
+            "Stop all KRaft controllers, and restart no broker: the partitions' logs are still"
+            " on the disks, and a broker that starts in migration mode treats them as strays."
+            " Restore an earlier copy of ZooKeeper's data directory, delete /controller and"
+            " /migration, and only then restart the brokers, in ZooKeeper mode."
         ),
         since_ms=gone.since_ms,
         counted=gone.topics,
@@ -178,9 +178,9 @@ def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Haz
     level = summary.metadata_version
     if level is None or level >= JBOD_LEVEL:
         return
-    told = [(each.id, len(each.log_dirs)) for each in summary.brokers]
-    told += [(each.id, len(each.log_dirs)) for each in disks.brokers.values()]
-    several = sorted({id_ for id_, number in told if number > 1})
+    counts = [(each.id, len(each.log_dirs)) for each in summary.brokers]
+    counts += [(each.id, len(each.log_dirs)) for each in disks.brokers.values()]
+    several = sorted({id_ for id_, number in counts if number > 1})
     if not several:
         return
     nothing_copied = summary.phase in (Phase.ZOOKEEPER, Phase.PRE_MIGRATION)
@@ -189,12 +189,12 @@ def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Haz
         severity=Severity.CRITICAL,
         blocks=Action.MIGRATE,
         text=(
-            f"the metadata.version is {name_of(level)}, and log directories are known from"
-            f" {JBOD_NAME} on: "
+            f"the metadata.version is {name_of(level)}, and directory assignments need"
+            f" {JBOD_NAME}: "
             + (
-                "brokers with several of them cannot register, and nothing would be copied"
+                "brokers with several log directories cannot register, and nothing would be copied"
                 if nothing_copied
-                else "no replica is ever assigned to one"
+                else "no replica is ever assigned to a log directory"
             )
         ),
         evidence=(
@@ -202,12 +202,12 @@ def metadata_version(summary: ClusterSummary, disks: DisksImage) -> Iterator[Haz
             f"brokers with several log directories: {', '.join(map(str, several))}",
         ),
         way_out=(
-            "Nothing has been copied yet: take brokers out of migration mode (one that holds the"
-            " old quorum's log dies of the new one's), stop the controllers, format them anew with"
-            " the brokers' release (kafka-storage.sh format --release-version 3.9), and begin"
-            " again. In this phase kafka-features.sh cannot raise it."
+            "Nothing has been copied yet: take the brokers out of migration mode (a broker with"
+            " the old quorum's log fails on the new one), stop the controllers, format them"
+            " again with the brokers' release (kafka-storage.sh format --release-version 3.9),"
+            " and start over. In this phase kafka-features.sh cannot raise it."
             if nothing_copied
-            else "Raise it before brokers with several directories go on:"
+            else "Raise it before you restart more brokers with several directories:"
             " kafka-features.sh --bootstrap-server ... upgrade --metadata 3.9"
         ),
     )
@@ -225,10 +225,11 @@ def unfenced_early(summary: ClusterSummary) -> Iterator[Hazard]:
             blocks=Action.RESTART,
             broker=broker.id,
             text=(
-                f"broker {broker.id} serves although {broker.pending} of its replicas have no known"
-                " log directory: if one fails now, Kafka does not move their leaders"
+                f"broker {broker.id} is unfenced although {broker.pending} of its replicas have"
+                " no known log directory: if their directory fails now, Kafka does not move"
+                " their leaders"
             ),
-            evidence=(f"unfenced with {early.pending} pending, {broker.pending} are left",),
+            evidence=(f"{early.pending} replicas pending when unfenced, {broker.pending} now",),
             way_out="Leave the broker alone until its assignments are complete.",
             since_ms=broker.unfenced_ms,
         )

@@ -70,4 +70,4 @@ def _stale(source: DataSource, currency: Currency) -> str:
     last_ms = currency.last_ms.get(source)
     answered = "" if last_ms is None else f", last answer {iso(last_ms)}"
     words, why = SOURCE_WORDS[source], currency.not_current[source]
-    return f"as last known, not current: {words}{answered} ({why})"
+    return f"not current, as last known: {words}{answered} ({why})"

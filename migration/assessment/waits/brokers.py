@@ -15,7 +15,7 @@ def broker_waits(broker: BrokerSummary, now_ms: int, stalled: Collection[int]) -
     if broker.held:
         yield _held(broker, now_ms, stalled)
     if gone := broker.replicas[ReplicaState.OFFLINE] + broker.replicas[ReplicaState.LOST]:
-        text = f"{who} has {_replicas(gone)} in a log directory that is offline: bring it back"
+        text = f"{who} has {_replicas(gone)} in an offline log directory: restore it"
         yield Wait(kind=WaitKind.REPLICAS_OFFLINE, text=text, broker=broker.id)
     if broker.fenced and not broker.held and broker.mode is not Mode.ZOOKEEPER:
         yield Wait(kind=WaitKind.BROKER_FENCED, text=_fenced_text(broker), broker=broker.id)
@@ -51,11 +51,11 @@ def _by_state(broker: BrokerSummary) -> str:
 def _fenced_text(broker: BrokerSummary) -> str:
     who = f"broker {broker.id}"
     if broker.in_controlled_shutdown:
-        return f"{who} to come back: it shut down and is fenced"
+        return f"{who} to restart: it shut down and is fenced"
     if (
         broker.mode is Mode.MIGRATING
     ):  # a directory that fails in this mode halts the broker (KAFKA-16431)
-        return f"{who} to be unfenced: look at its log directories before any restart"
+        return f"{who} to be unfenced: check its log directories before any restart"
     return f"{who} to be unfenced: it is down, or has not caught up with the metadata log"
 
 

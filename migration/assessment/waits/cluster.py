@@ -106,7 +106,7 @@ def _log_wait(summary: ClusterSummary, log: SourceCurrency, now_ms: int) -> Wait
         case SourceState.CURRENT | SourceState.OVER:
             return None
         case SourceState.ERROR:
-            text = f"the source to be mended: {status.error}"
+            text = f"the source to be repaired: {status.error}"
             return Wait(kind=WaitKind.SOURCE_ERROR, text=text)
         case SourceState.NOT_STARTED:
             text = "kraftgate run: nothing has been observed yet"
@@ -128,7 +128,7 @@ def _catching_up(summary: ClusterSummary, log: SourceCurrency) -> Wait:
     if log.why != UNREAD_RECORDS:
         return Wait(kind=WaitKind.CATCHING_UP, text=f"the metadata log to be read: {log.why}")
     if status.high_watermark is None:
-        text = "the metadata log to be read: how far it goes is not known"
+        text = "the metadata log to be read: its end is unknown"
         return Wait(kind=WaitKind.CATCHING_UP, text=text)
     unread = behind(status, summary.metadata_offset)
     read = "none" if summary.metadata_offset is None else str(summary.metadata_offset + 1)
@@ -161,7 +161,7 @@ def _zookeeper_wait(
         age = duration_text(now_ms - seen.blind_since_ms)
         return Wait(
             kind=WaitKind.ZOOKEEPER_BLIND,
-            text=f"ZooKeeper to be seen again: what happened in it for {age} is not known",
+            text=f"ZooKeeper to be read again: its changes of the last {age} are unknown",
             since_ms=seen.blind_since_ms,
         )
     if source is None or source.state in (SourceState.CURRENT, SourceState.NOT_CONFIGURED):
@@ -219,17 +219,17 @@ def _zookeeper_mode_waits(summary: ClusterSummary, unsettled: list[int]) -> Iter
             continue
         first = _not_before([other for other in unsettled if other != broker.id])
         if broker.id in unsettled:
-            first = ", not before its log directories are known to be well"
+            first = ", once all of its log directories are known to be online"
         where = f"broker {broker.id} is still in ZooKeeper mode{although}"
         text = f"{where}: restart it in KRaft mode{first}"
         yield Wait(kind=WaitKind.BROKER_IN_ZOOKEEPER_MODE, text=text, broker=broker.id)
 
 
 def _rolling_back(reverted: list[int]) -> Wait:
-    noun, verb = ("brokers", "are") if len(reverted) > 1 else ("broker", "is")
+    noun = "brokers" if len(reverted) > 1 else "broker"
     text = (
-        f"the rollback to end: {noun} {_ids(reverted)} {verb} back in migration mode from KRaft"
-        " mode. To migrate after all, restart every broker in KRaft mode"
+        f"the rollback to end: {noun} {_ids(reverted)} went from KRaft mode back to migration"
+        " mode. To migrate nevertheless, restart every broker in KRaft mode"
     )
     return Wait(kind=WaitKind.ROLLING_BACK, text=text)
 
@@ -237,7 +237,7 @@ def _rolling_back(reverted: list[int]) -> Wait:
 def _phase_wait(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]:
     """Yield the phase's own wait; in `hybrid` there is a wait for each broker instead."""
     if summary.phase is Phase.ZOOKEEPER:
-        text = "the KRaft controllers to be provisioned: their log holds no migration state yet"
+        text = "the KRaft controllers to be provisioned: their log has no migration state yet"
         yield Wait(kind=WaitKind.CONTROLLERS, text=text)
     elif summary.phase is Phase.PRE_MIGRATION:
         yield Wait(kind=WaitKind.REGISTRATIONS, text=_registrations_text(summary))
@@ -253,8 +253,8 @@ def _phase_wait(summary: ClusterSummary, unsettled: list[int]) -> Iterator[Wait]
     elif summary.phase is Phase.ROLLED_BACK:
         seen = summary.zookeeper
         clear = seen is not None and (seen.migration is None or not seen.migration.is_copied)
-        left = "" if clear else "; delete /migration before it"
-        text = f"the next attempt: ZooKeeper has the controller again{left}"
+        left = "" if clear else "; delete /migration first"
+        text = f"the next attempt: a broker in ZooKeeper mode is the controller again{left}"
         yield Wait(kind=WaitKind.ROLLED_BACK, text=text)
 
 
@@ -271,9 +271,8 @@ def _registrations_text(summary: ClusterSummary) -> str:
 def _not_before(unsettled: list[int]) -> str:
     if not unsettled:
         return ""
-    verb = "is" if len(unsettled) == 1 else "are"
     noun = "broker" if len(unsettled) == 1 else "brokers"
-    return f", not before {noun} {_ids(unsettled)} {verb} in order"
+    return f", once nothing is pending for {noun} {_ids(unsettled)}"
 
 
 def _ids(ids: Iterable[int]) -> str:

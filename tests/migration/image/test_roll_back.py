@@ -140,7 +140,7 @@ def test_once_a_broker_left_kraft_mode_no_broker_is_urged_there(
     end = Provenance(offset=20, epoch=1, timestamp_ms=20_000)
     batch = Batch(log=1, start=10, end=end, records=records, reports={})
     image, _ = advance(image, batch)
-    current = SourceStatus(observed_ms=NOW, last_reply_ms=NOW, high_watermark=22)
+    current = SourceStatus(observed_ms=NOW, last_reply_ms=NOW, high_watermark=21)
     found = waits(summarize("c", image), current, NOW, 300_000)
     kinds = {each.kind for each in found}
     both = {WaitKind.ROLLING_BACK, WaitKind.BROKER_IN_ZOOKEEPER_MODE}
@@ -158,10 +158,10 @@ def test_controllers_that_are_gone_are_not_waited_for() -> None:
     summary = summarize("c", rolled_back())
     found = waits(summary, STALE, NOW, 300_000)
     assert [each.kind for each in found] == [WaitKind.ROLLED_BACK]
-    assert found[0].text.endswith("delete /migration before it")
+    assert found[0].text.endswith("delete /migration first")
     cleared, _ = told(ZnodeGone(9900, "/migration"), image=rolled_back())
     (wait,) = waits(summarize("c", cleared), STALE, NOW, 300_000)
-    assert wait.text == "the next attempt: ZooKeeper has the controller again"
+    assert wait.text == "the next attempt: a broker in ZooKeeper mode is the controller again"
 
 
 def test_what_only_zookeeper_can_tell_is_not_taken_from_a_lost_view_of_it() -> None:
@@ -195,7 +195,7 @@ def test_a_quorum_that_finds_a_copy_skips_it_and_that_is_told_at_once() -> None:
     assert ("copy_skipped", {"controller": 3000, "metadata_offset": 287}) in events
     (hazard,) = hazards(summarize("c", image), NOW, CURRENT)
     assert (hazard.kind, hazard.blocks) == (HazardKind.STALE_MIGRATION_ZNODE, Action.MIGRATE)
-    assert "passed offset 287 it deletes every topic" in hazard.text
+    assert "passes offset 287, it deletes every topic" in hazard.text
     assert any("its metadata log is at 41" in line for line in hazard.evidence)
     _, again = told(migration(288, at_ms=7500), controller(3001, 2, at_ms=8000), image=image)
     assert "copy_skipped" not in kinds_of(again)

@@ -111,14 +111,14 @@ def test_data_that_is_stale_ends_with_4(tmp_path: Path, job: Job) -> None:
     job.write(DONE, age_ms=STALE_AFTER_MS + 1)
     result = wait(tmp_path, "--condition", "finalized", "--timeout", "10ms")
     assert result.exit_code == ExitCode.NO_DATA
-    assert "`kraftgate run` does not report any more: does it run?" in result.stderr
+    assert "`kraftgate run` no longer reports: is it running?" in result.stderr
 
 
 def test_a_state_directory_without_a_store_ends_with_4(tmp_path: Path) -> None:
     (tmp_path / "kraftgate.yaml").write_text(CONFIG)
     result = wait(tmp_path, "--condition", "finalized", "--timeout", "10ms")
     assert result.exit_code == ExitCode.NO_DATA
-    assert "nothing was observed yet: does `kraftgate run` run?" in result.stderr
+    assert "nothing was observed yet: is `kraftgate run` running?" in result.stderr
 
 
 def test_a_hazard_that_forbids_ends_with_5(tmp_path: Path, job: Job) -> None:

@@ -67,7 +67,7 @@ def test_what_is_followed_and_answers_is_current() -> None:
 
 def test_what_was_read_of_the_log_before_says_nothing_of_another() -> None:
     begun = replace(NOW, status=replace(FRESH, log=2, high_watermark=3))
-    assert not_followed(begun) == {LOG: "another metadata log has begun, and is yet to be read"}
+    assert not_followed(begun) == {LOG: "another metadata log has begun and has not been read yet"}
 
 
 def test_what_is_not_configured_is_not_current() -> None:
@@ -82,13 +82,13 @@ def test_what_is_not_configured_is_not_current() -> None:
 @pytest.mark.parametrize(
     ("status", "said"),
     [
-        (NO_STATUS, "nothing was observed yet: does `kraftgate run` run?"),
-        (replace(LIVE, last_reply_ms=None), "no answer comes any more"),
-        (replace(LIVE, last_reply_ms=NOW_MS - 15_001), "no answer comes any more"),
+        (NO_STATUS, "nothing was observed yet: is `kraftgate run` running?"),
+        (replace(LIVE, last_reply_ms=None), "it no longer answers"),
+        (replace(LIVE, last_reply_ms=NOW_MS - 15_001), "it no longer answers"),
         (replace(LIVE, last_reply_ms=None, waiting="b1: refused"), "b1: refused"),
         (
             replace(LIVE, observed_ms=NOW_MS - 15_001),
-            "`kraftgate run` does not report any more: does it run?",
+            "`kraftgate run` no longer reports: is it running?",
         ),
         (replace(LIVE, error="another cluster"), "another cluster"),
     ],
@@ -109,7 +109,7 @@ def test_jmx_numbers_are_followed_where_they_are_configured() -> None:
     assert DataSource.JMX not in seen().not_current
     assert DataSource.JMX not in seen(replace(NOW, jmx=LIVE), JMX).not_current
     assert seen(text=JMX).not_current[DataSource.JMX] == (
-        "nothing was observed yet: does `kraftgate run` run?"
+        "nothing was observed yet: is `kraftgate run` running?"
     )
     refused = replace(NOW, jmx=replace(LIVE, error="http://b1:7071/metrics answers 401"))
     assert seen(refused, JMX).not_current[DataSource.JMX].endswith("answers 401")
@@ -123,7 +123,7 @@ def test_zookeeper_must_have_been_read_and_be_seen() -> None:
     assert not_followed(without(ZooKeeperImage())) == {ZOOKEEPER: "not read yet"}
     blind = replace(SEEN, blind_since_ms=NOW_MS - 5)
     assert not_followed(without(blind)) == {
-        ZOOKEEPER: "it is not seen: changes may have been missed"
+        ZOOKEEPER: "its connection was lost: changes may have been missed"
     }
 
 

@@ -150,7 +150,7 @@ def test_zookeeper_is_watched_for_the_whole_time_before_it_counts_as_silent(
     for text in ("no_hazard(finalize)", "no_hazard(dual_write_stuck)", "dual_write_alive"):
         found = parse(text).judge(one.assessment.view)
         assert found.verdict is Verdict.UNKNOWN
-        assert "watched for less than 30 s" in found.reason
+        assert "observed for less than 30 s" in found.reason
     again.log.close()
 
 
@@ -171,7 +171,7 @@ def test_a_recorded_fact_remains_a_hazard_and_says_how_old_it_is(tmp_path: Path)
     (hazard,) = one.hazards
     assert hazard.kind is HazardKind.DUAL_WRITE_STUCK
     assert "/migration is gone" in hazard.text
-    assert hazard.evidence[0] == "as last known, not current: ZooKeeper (no server answers)"
+    assert hazard.evidence[0] == "not current, as last known: ZooKeeper (no server answers)"
     assert parse("no_hazard(finalize)").judge(one.assessment.view).verdict is Verdict.VIOLATED
     again.log.close()
 

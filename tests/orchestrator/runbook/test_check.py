@@ -45,7 +45,7 @@ CONDITIONS = [
     Wrong(
         "[quorum_healthy]",
         '["quorum healthy"]',
-        "9: 'quorum healthy' is no condition: write one like finalized or offset(1439)",
+        "9: 'quorum healthy' is not a condition: write one like finalized or offset(1439)",
     ),
     Wrong(
         "opens_when: [finalized]",

@@ -228,7 +228,7 @@ def _stuck(now: ClusterSummary, words: str) -> bool:
 
 
 def _evidence_of_a_healthy_lag(now: ClusterSummary) -> bool:
-    said = f"{LAG} of controller {CONTROLLER} (active) reads 0, as if all were well"
+    said = f"{LAG} of controller {CONTROLLER} (active) reads 0, which looks healthy"
     return any(said in each.evidence for each in found(now, HazardKind.DUAL_WRITE_STUCK))
 
 

@@ -306,7 +306,7 @@ BEHIND_S_MAX = 60.0
 
 def _controllers_behind(window: Window) -> list[str]:
     for hold in holds(window):
-        leads, _, behind = hold.partition("; behind or not there: ")
+        leads, _, behind = hold.partition("; behind or not answering: ")
         if behind and leads.startswith("quorum_healthy"):
             return [f"controller-{each}" for each in behind.split(", ")]
     return []

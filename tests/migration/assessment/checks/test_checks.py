@@ -115,7 +115,7 @@ def test_what_is_wrong_stands_before_what_is_not_known() -> None:
                                    replace(BROKERS[1], log_dirs=WHY)))  # fmt: skip
     found = BY_ID["log-dirs-online"].judge(facts)
     assert outcome_of(found) == FAIL
-    assert found.evidence[1] == "not known: the directories of broker 2: b2:9092 refused"
+    assert found.evidence[1] == "unknown: the directories of broker 2: b2:9092 refused"
 
 
 def test_evidence_is_bounded() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from migration.assessment.checks.phase import NOT_UNDER_WAY, OVER, UNDER_WAY, phase_told
+from migration.assessment.checks.phase import NOT_UNDER_WAY, OVER, UNDER_WAY, phase_of
 from migration.assessment.checks.run import CHECKS, judge, overall
 from migration.assessment.finding import Finding, Verdict
 from migration.image.summary import Phase
@@ -62,11 +62,11 @@ def found(facts: Facts, check: str) -> Finding:
 
 @pytest.mark.parametrize("phase", Phase)
 def test_the_phase_is_told_by_the_clusters_own_answers(phase: Phase) -> None:
-    assert phase_told(AT[phase]) is phase
+    assert phase_of(AT[phase]) is phase
 
 
 def test_brokers_in_migration_mode_after_the_copy_are_hybrid() -> None:
-    assert phase_told(MIGRATING) is Phase.HYBRID
+    assert phase_of(MIGRATING) is Phase.HYBRID
 
 
 @pytest.mark.parametrize("phase", OVER)
@@ -101,7 +101,7 @@ def test_while_it_is_under_way_nothing_is_to_be_formatted_or_deleted(phase: Phas
             broken,
             controllers=tuple(replace(one, migration_ready=False) for one in broken.controllers),
         )
-    assert phase_told(broken) is phase
+    assert phase_of(broken) is phase
     for facts in (AT[phase], broken):
         said = advice(facts)
         assert [word for word in DESTRUCTIVE if word in said] == []
@@ -140,7 +140,7 @@ def test_after_a_roll_back_the_leftover_blocks_with_its_own_advice() -> None:
     ],
 )  # fmt: skip
 def test_a_phase_that_is_not_known_lifts_no_check(facts: Facts) -> None:
-    assert phase_told(facts) is None
+    assert phase_of(facts) is None
     checks = {check.id: check for check in CHECKS}
     assert all(one.finding == checks[one.check.id].judge(facts) for one in judge(facts))
 

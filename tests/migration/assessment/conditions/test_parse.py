@@ -67,7 +67,7 @@ def test_a_condition_has_one_spelling(text: str, printed: str) -> None:
         ),
         ("nothing_held(1)", "the condition `nothing_held` takes no argument"),
         ("finalized(1)", "the phase `finalized` takes no argument: write finalized"),
-        ("a b", "'a b' is no condition: write one like finalized or offset(1439)"),
+        ("a b", "'a b' is not a condition: write one like finalized or offset(1439)"),
         (
             "nothing_held_but(broker)",
             "`nothing_held_but` takes a whole number, not 'broker': write nothing_held_but(3)",

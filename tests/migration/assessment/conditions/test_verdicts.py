@@ -460,4 +460,4 @@ def test_what_is_closed_to_us_does_not_close_the_gate_and_is_named() -> None:
     closed = seen(content=replace(COMPARED, closed=("brokers",)))
     found = parse("content_equal").judge(closed)
     assert found.verdict is SATISFIED
-    assert "not compared, as they are closed to us: settings of brokers" in found.evidence
+    assert "not compared, because access is denied: settings of brokers" in found.evidence

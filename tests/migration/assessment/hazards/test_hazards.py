@@ -118,9 +118,9 @@ def test_a_cluster_that_is_well_has_no_critical_hazard(phase: Phase, mode: Mode)
     [
         (Phase.ZOOKEEPER, broker(Mode.ZOOKEEPER), "(H1)"),
         (Phase.HYBRID, broker(Mode.MIGRATING), "(H1; in KRaft mode H2, H3)"),
-        (Phase.HYBRID, broker(replicas=counts(unassigned=1)), "where unassigned (H2)"),
-        (Phase.HYBRID, broker(replicas=counts(migrating=1)), "where migrating (H3)"),
-        (Phase.FINALIZED, broker(replicas=counts(migrating=1)), "where migrating (H3)"),
+        (Phase.HYBRID, broker(replicas=counts(unassigned=1)), "if unassigned (H2)"),
+        (Phase.HYBRID, broker(replicas=counts(migrating=1)), "if migrating (H3)"),
+        (Phase.FINALIZED, broker(replicas=counts(migrating=1)), "if migrating (H3)"),
     ],
 )
 def test_a_directory_that_cannot_be_read_blocks_the_restart(
@@ -170,7 +170,7 @@ def test_a_directory_that_is_not_reported_any_more_is_cut_off() -> None:
     gone = disks(log_dir("/d0"), cut_off=CUT_OFF)
     found = only(cluster(Phase.HYBRID, broker(Mode.MIGRATING), disks=gone), _RESTART)
     assert found is not None
-    assert "is not among those that it reports" in found.text
+    assert "is not among the directories that it reports" in found.text
 
 
 def test_a_migrating_broker_that_is_gone_is_not_restarted_unseen() -> None:
@@ -181,7 +181,7 @@ def test_a_migrating_broker_that_is_gone_is_not_restarted_unseen() -> None:
     found = only(cluster(Phase.HYBRID, one, disks=unseen), kind)
     assert found is not None
     assert found.blocks is Action.RESTART
-    assert found.evidence == ("not looked at: /d0", "not looked at: /d1")
+    assert found.evidence == ("not checked: /d0", "not checked: /d1")
     looked_at = disks(log_dir("/d0", readable=True), log_dir("/d1", readable=True), **down)
     assert only(cluster(Phase.HYBRID, one, disks=looked_at), kind) is None
     assert only(cluster(Phase.HYBRID, broker(), disks=unseen), kind) is None
@@ -191,7 +191,7 @@ def test_a_broker_that_came_back_with_fewer_directories() -> None:
     gone = DirectoriesGone(directories=("x",), pending=11, at_ms=5)
     found = only(cluster(Phase.HYBRID, broker(gone=gone)), HazardKind.REPLICAS_RECREATED)
     assert found is not None
-    assert (found.severity, found.evidence) == (Severity.CRITICAL, ("directory id x is gone",))
+    assert (found.severity, found.evidence) == (Severity.CRITICAL, ("directory id x is missing",))
 
 
 def test_a_directory_that_failed_while_replicas_had_none() -> None:
@@ -199,10 +199,10 @@ def test_a_directory_that_failed_while_replicas_had_none() -> None:
     one = broker(failed=failed, replicas=counts(migrating=3))
     found = only(cluster(Phase.HYBRID, one), HazardKind.DIRECTORY_FAILED_UNDER_PENDING)
     assert found is not None
-    assert "their leaders are not moved" in found.text
+    assert "does not move the leaders of those in it" in found.text
     assert found.evidence == (
         "directory id x failed",
-        "3 replicas have no known directory still",
+        "3 replicas still have no known directory",
     )
     assert found.blocks is Action.RESTART
 
@@ -211,7 +211,7 @@ def test_records_that_were_lost_are_named() -> None:
     losses = tuple(Loss(topic="t", partition=n, was_end=50, now_end=0, seen_ms=9) for n in (1, 2))
     found = only(cluster(Phase.HYBRID, disks=DisksImage(losses=losses)), HazardKind.RECORDS_LOST)
     assert found is not None
-    assert found.text == "acknowledged records are gone, of 2 partitions"
+    assert found.text == "acknowledged records of 2 partitions are lost"
     assert found.evidence == ("t-2: offsets 0 to 49", "t-1: offsets 0 to 49")
 
 
@@ -247,7 +247,7 @@ def test_a_directory_id_that_is_there_twice() -> None:
     assert found.evidence == (
         "/d0: directory.id a, as in /d1",
         "/d1: directory.id a, as in /d0",
-        "registered, and in none of them now: b",
+        "registered, but in no directory now: b",
     )
     unseen = disks(*(log_dir(p, directory_id="a", readable=None) for p in ("/d0", "/d1")))
     assert only(cluster(Phase.HYBRID, broker(), disks=unseen), IDS) is None
@@ -284,7 +284,7 @@ def test_a_directory_id_that_is_missing() -> None:
         if found is not None:
             assert found.evidence == (
                 "/d0: no directory.id in meta.properties",
-                "registered, and in none of them now: a",
+                "registered, but in no directory now: a",
             )
     just_registered = broker(registered_ms=600)
     assert only(cluster(Phase.HYBRID, just_registered, disks=missing), IDS) is None
@@ -348,7 +348,7 @@ def test_a_recorded_fact_outlives_its_source_with_its_age() -> None:
     summary = cluster(Phase.HYBRID, broker(Mode.MIGRATING), disks=BAD)
     found = {each.kind: each for each in hazards(summary, NOW, stale)}
     assert found[_RESTART].evidence[0] == (
-        "as last known, not current: the brokers' log directories, last answer"
+        "not current, as last known: the brokers' log directories, last answer"
         f" 1970-01-01T00:00:07.000Z ({why})"
     )
     assert not is_end_known(_RESTART, stale)
@@ -415,7 +415,7 @@ def test_dual_write_that_is_stuck(
 def test_controllers_that_were_stopped_do_not_make_dual_write_stuck() -> None:
     """In a rollback nobody writes the metadata log either: its end is no hazard of ZooKeeper's."""
     old = cluster(Phase.HYBRID, zookeeper=znode(283, NOW - BEACON_STALE_MS - 1))
-    stopped = Currency(not_current={DataSource.METADATA_LOG: "no answer comes any more"})
+    stopped = Currency(not_current={DataSource.METADATA_LOG: "it no longer answers"})
     kinds = {each.kind for each in hazards(old, NOW, stopped)}
     assert HazardKind.DUAL_WRITE_STUCK not in kinds
     assert only(old, HazardKind.DUAL_WRITE_STUCK) is not None
@@ -446,7 +446,7 @@ def test_what_lies_on_the_disks_counts_where_no_broker_can_register() -> None:
     assert found is not None
     assert "3.6-IV2" in found.text
     assert found.evidence[1] == "brokers with several log directories: 1"
-    assert "format them anew" in found.way_out
+    assert "format them again" in found.way_out
     one = disks(log_dir("/d0"))
     assert only(cluster(Phase.PRE_MIGRATION, disks=one, metadata_version=14), kind) is None
     assert only(cluster(Phase.PRE_MIGRATION, disks=WELL, metadata_version=17), kind) is None
@@ -457,7 +457,7 @@ def test_a_broker_that_serves_while_held() -> None:
     one = broker(held=True, unfenced_early=early, replicas=counts(migrating=4))
     found = only(cluster(Phase.DUAL_WRITE, one), HazardKind.UNFENCED_EARLY)
     assert found is not None
-    assert found.evidence == ("unfenced with 9 pending, 4 are left",)
+    assert found.evidence == ("9 replicas pending when unfenced, 4 now",)
     done = replace(one, held=False)
     assert only(cluster(Phase.DUAL_WRITE, done), HazardKind.UNFENCED_EARLY) is None
 
@@ -475,7 +475,7 @@ def difference(kind: str, **changes: object) -> Difference:
             "misplaced",
             HazardKind.REPLICA_MISPLACED,
             Action.FINALIZE,
-            "broker 2: t-1 lies in /d1 (seen), assigned to logged",
+            "broker 2: t-1 is in /d1 (seen), assigned to logged",
         ),
         ("stray", HazardKind.REPLICA_NOT_IN_METADATA, None, "broker 2: t-1 in /d1"),
         ("future", HazardKind.FUTURE_REPLICA_STUCK, None, "broker 2: t-1 in /d1"),

@@ -140,7 +140,7 @@ def test_a_contradiction_is_a_hazard(
     )
     assert (found.severity, found.blocks) == (Severity.WARNING, blocks)
     assert found.broker == (None if node == 3000 else node)
-    assert found.evidence == (f"it reads {reads}; by the metadata log it is {expected}",)
+    assert found.evidence == (f"it is {reads}; by the metadata log it should be {expected}",)
 
 
 def log_dir(path: str, error: int, readable: bool | None = None) -> LogDirSeen:

@@ -111,7 +111,7 @@ def test_stall_begins_right_behind_its_time() -> None:
 def test_the_next_restart_is_not_advised_before_the_held_broker_is_in_order() -> None:
     assert said(cluster(Phase.HYBRID, broker(2, Mode.MIGRATING), held(3)))[1] == (
         "broker 2 is still in ZooKeeper mode: restart it in KRaft mode,"
-        " not before broker 3 is in order"
+        " once nothing is pending for broker 3"
     )
 
 
@@ -123,10 +123,10 @@ def test_a_broker_in_zookeeper_mode_is_to_be_restarted() -> None:
 
 def test_a_fenced_broker_in_zookeeper_mode_is_not_to_be_restarted_unseen() -> None:
     assert said(cluster(Phase.HYBRID, broker(2, Mode.MIGRATING, fenced=True))) == [
-        "broker 2 to be unfenced: look at its log directories before any restart",
+        "broker 2 to be unfenced: check its log directories before any restart",
         (
-            "broker 2 is still in ZooKeeper mode: restart it in KRaft mode,"
-            " not before its log directories are known to be well"
+            "broker 2 is still in ZooKeeper mode: restart it in KRaft mode, once all of its log"
+            " directories are known to be online"
         ),
     ]
 
@@ -137,9 +137,9 @@ def test_offline_replicas_and_fenced_brokers_are_named() -> None:
     three = broker(3, fenced=True, in_controlled_shutdown=True)
     four = broker(4, replicas={"assigned": 31, "unassigned": 1})
     assert said(cluster(Phase.FINALIZED, one, two, three, four)) == [
-        "broker 1 has 2 replicas in a log directory that is offline: bring it back",
+        "broker 1 has 2 replicas in an offline log directory: restore it",
         "broker 2 to be unfenced: it is down, or has not caught up with the metadata log",
-        "broker 3 to come back: it shut down and is fenced",
+        "broker 3 to restart: it shut down and is fenced",
         "broker 4 has 1 replica without a directory (1 unassigned)",
     ]
 
@@ -152,7 +152,7 @@ def test_dual_write_waits_for_finalize_and_first_for_what_is_not_in_order() -> N
     assert said(cluster(Phase.DUAL_WRITE, broker(1))) == [finalize]
     blocked = said(cluster(Phase.DUAL_WRITE, broker(1), held(3), broker(4, fenced=True)))
     assert blocked[0].startswith("broker 3 is held")
-    assert blocked[-1] == finalize + ", not before brokers 3, 4 are in order"
+    assert blocked[-1] == finalize + ", once nothing is pending for brokers 3, 4"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_dual_write_waits_for_finalize_and_first_for_what_is_not_in_order() -> N
     [
         (
             Phase.ZOOKEEPER,
-            "the KRaft controllers to be provisioned: their log holds no migration state yet",
+            "the KRaft controllers to be provisioned: their log has no migration state yet",
         ),
         (
             Phase.PRE_MIGRATION,
@@ -173,7 +173,10 @@ def test_dual_write_waits_for_finalize_and_first_for_what_is_not_in_order() -> N
         (Phase.HYBRID, "the brokers to register in KRaft mode"),
         (
             Phase.ROLLED_BACK,
-            "the next attempt: ZooKeeper has the controller again; delete /migration before it",
+            (
+                "the next attempt: a broker in ZooKeeper mode is the controller again;"
+                " delete /migration first"
+            ),
         ),
     ],
 )
@@ -217,7 +220,7 @@ def test_finalized_too_early_is_said() -> None:
         (
             replace(FRESH, error="the cluster id is A, the configuration says B"),
             WaitKind.SOURCE_ERROR,
-            "the source to be mended: the cluster id is A, the configuration says B",
+            "the source to be repaired: the cluster id is A, the configuration says B",
         ),
         (
             replace(FRESH, observed_ms=NOW - 42_000),
@@ -354,7 +357,7 @@ def test_zookeeper_that_is_not_seen_is_named_as_long_as_it_is_needed() -> None:
     blind = ZooKeeperImage(seen_ms=1, blind_since_ms=NOW - 12_000)
     for phase, needed in ((Phase.HYBRID, True), (Phase.FINALIZED, False), (Phase.KRAFT, False)):
         summary = replace(cluster(phase, broker(3)), zookeeper=blind)
-        text = "ZooKeeper to be seen again: what happened in it for 12 s is not known"
+        text = "ZooKeeper to be read again: its changes of the last 12 s are unknown"
         assert (text in said(summary)) is needed
     assert said(replace(cluster(Phase.HYBRID, broker(3)), zookeeper=ZooKeeperImage(seen_ms=1)))
 

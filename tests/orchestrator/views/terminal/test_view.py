@@ -107,7 +107,7 @@ def test_stale_data_is_marked() -> None:
 def test_a_source_that_cannot_go_on_is_marked() -> None:
     lines = screen(replace(HYBRID, status=replace(FRESH, error="byte 9: damaged", finished=True)))
     assert lines[0].rstrip() == "prod  phase hybrid  SOURCE ERROR"
-    assert lines[-1] == "waiting for: the source to be mended: byte 9: damaged"
+    assert lines[-1] == "waiting for: the source to be repaired: byte 9: damaged"
 
 
 def test_a_finalized_cluster_waits_for_nothing() -> None:
