@@ -12,8 +12,7 @@ from migration.assessment.conditions import Finding, Verdict
 from migration.assessment.eta import Eta, NoEstimate, rate_per_second
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.assessment.waits.wait import WaitKind
-from migration.image.broker_replicas import log_counts, on_disk
-from migration.image.summary import BrokerSummary, ClusterSummary, Mode, UnfencedEarly
+from migration.image.summary import BrokerSummary, Mode, UnfencedEarly
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.jmx import JmxImage
 from migration.observed.source_status import SourceStatus, stale_ms
@@ -244,17 +243,18 @@ class JmxRow(Row):
     contradictions: tuple[ContradictionRow, ...]
 
 
-def broker_row(summary: ClusterSummary, broker: BrokerSummary) -> BrokerRow:
+def broker_row(
+    broker: BrokerSummary, *, replicas_known: bool, replicas_on_disk: int | None
+) -> BrokerRow:
     """Return the row of one broker."""
-    rate = rate_per_second(broker)
-    progress = broker.progress
-    return BrokerRow.of(
+    rate, progress = rate_per_second(broker), broker.progress
+    rate = None if rate is None else round(rate, 3)
+    return BrokerRow.from_facts(
         broker,
         replicas={state: broker.replicas[state] for state in _REPLICA_ORDER},
-        progress=progress
-        and ProgressRow.of(progress, rate_per_second=None if rate is None else round(rate, 3)),
-        replicas_known=log_counts(summary, broker),
-        replicas_on_disk=on_disk(summary, broker.id),
+        progress=progress and ProgressRow.from_facts(progress, rate_per_second=rate),
+        replicas_known=replicas_known,
+        replicas_on_disk=replicas_on_disk,
     )
 
 
@@ -262,7 +262,7 @@ def eta_row(eta: Eta) -> EtaRow:
     """Return an estimate, or why there is none."""
     if isinstance(eta, NoEstimate):
         return EtaRow(how=str(eta))
-    return EtaRow.of(
+    return EtaRow.from_facts(
         eta,
         seconds=round(eta.seconds, 3),
         low_seconds=round(eta.low, 3),
@@ -274,18 +274,18 @@ def eta_row(eta: Eta) -> EtaRow:
 def finding_row(finding: Finding) -> FindingRow:
     """Return the result of one condition."""
     total = max(finding.evidence_total, len(finding.evidence))
-    return FindingRow.of(finding, evidence_total=total)
+    return FindingRow.from_facts(finding, evidence_total=total)
 
 
 def hazard_row(hazard: Hazard) -> HazardRow:
     """Return one hazard."""
-    return HazardRow.of(hazard, id=hazard.kind, evidence=hazard.shown)
+    return HazardRow.from_facts(hazard, id=hazard.kind, evidence=hazard.shown)
 
 
 def alert_row(state: AlertState, runbook_url: str) -> AlertRow:
     """Return one alert; `runbook_url`: the address of the alerts' pages."""
     alert = state.alert
-    return AlertRow.of(
+    return AlertRow.from_facts(
         alert,
         broker=alert.labels.get("broker"),
         since_ms=state.found_ms if alert.since_ms is None else alert.since_ms,
@@ -293,6 +293,11 @@ def alert_row(state: AlertState, runbook_url: str) -> AlertRow:
         is_known=state.is_known,
         runbook_url=page_url(alert, runbook_url),
     )
+
+
+def execution_row(walk: WalkTold) -> ExecutionRow:
+    """Return the execution."""
+    return ExecutionRow.from_facts(walk, unexpected=unexpected_rows(walk))
 
 
 def unexpected_rows(walk: WalkTold) -> tuple[UnexpectedRow, ...]:
@@ -305,7 +310,7 @@ def jmx_row(image: JmxImage | None, source: SourceStatus, now_ms: int) -> JmxRow
     if image is None:
         return None
     age = stale_ms(source, now_ms)
-    return JmxRow.of(
+    return JmxRow.from_facts(
         source,
         stale_seconds=None if age is None else age / 1000,
         nodes={str(id_): image.nodes[id_] for id_ in sorted(image.nodes)},

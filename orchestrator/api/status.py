@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import InstanceOf, PlainSerializer
 
 from migration.assessment.eta import Eta
+from migration.image.broker_replicas import log_counts, on_disk
 from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.events import Event
 from migration.observed.source_status import stale_ms
@@ -25,9 +26,9 @@ from orchestrator.api.rows import (
     alert_row,
     broker_row,
     eta_row,
+    execution_row,
     hazard_row,
     jmx_row,
-    unexpected_rows,
 )
 from orchestrator.api.shape import Moment, Row
 from orchestrator.config.alerts import RUNBOOK_URL
@@ -106,7 +107,7 @@ def cluster_json(
     summary: ClusterSummary, events: Iterable[Event], *, complete: bool = True
 ) -> dict[str, object]:
     """Return the state of one cluster; `complete`: False for a damaged file."""
-    return ClusterRow.of(summary, **_cluster(summary, events), complete=complete).public()
+    return ClusterRow.from_facts(summary, **_cluster(summary, events), complete=complete).public()
 
 
 def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, object]:
@@ -116,7 +117,7 @@ def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, obje
     etas = {str(broker): eta_row(each) for broker, each in assessment.etas.items()}
     eta = _eta(assessment.eta)
     alerts = assessment.alerts
-    return StatusRow.of(
+    return StatusRow.from_facts(
         one.summary,
         **_cluster(one.summary, (event for _, event in one.events)),
         checkpoint=None if walk is None else walk.checkpoint,
@@ -129,7 +130,7 @@ def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, obje
         broker_eta_seconds={broker: each.seconds for broker, each in etas.items()},
         limits=one.read.limits,
         jmx=jmx_row(one.summary.jmx, one.read.jmx, one.now_ms),
-        walk=None if walk is None else ExecutionRow.of(walk, unexpected=unexpected_rows(walk)),
+        walk=None if walk is None else execution_row(walk),
         eta=eta,
         broker_etas=etas,
         pending_alerts=[alert_row(each, runbook_url) for each in alerts.pending()],
@@ -142,7 +143,14 @@ def several_json(clusters: Iterable[dict[str, object]]) -> dict[str, object]:
 
 
 def _cluster(summary: ClusterSummary, events: Iterable[Event]) -> dict[str, object]:
-    brokers = [broker_row(summary, each) for each in summary.brokers]
+    brokers = [
+        broker_row(
+            each,
+            replicas_known=log_counts(summary, each),
+            replicas_on_disk=on_disk(summary, each.id),
+        )
+        for each in summary.brokers
+    ]
     return {"brokers": brokers, "events": tuple(events)}
 
 

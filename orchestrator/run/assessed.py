@@ -55,6 +55,18 @@ class Assessed:
         return self.read.status
 
     @property
+    def active_controller(self) -> int | None:
+        """The leader of the metadata quorum: by its last answer, or else by the metadata log."""
+        answered = self.status.active_controller
+        return self.summary.active_controller if answered is None else answered
+
+    @property
+    def leader_epoch(self) -> int | None:
+        """The leader epoch of the metadata quorum, from the same sources."""
+        answered = self.status.leader_epoch
+        return self.summary.leader_epoch if answered is None else answered
+
+    @property
     def walk(self) -> WalkTold | None:
         """The execution of the runbook; None: there is none."""
         return self.read.walk

@@ -162,8 +162,6 @@ def test_whether_each_source_is_current(of: Cluster) -> None:
 
 def test_the_estimate(of: Cluster) -> None:
     seconds, shown = of.status["eta_seconds"], of.console["head"]["eta"]
-    assert (seconds is None) is (shown is None)
-    if seconds is not None:
-        assert shown["at_ms"] - shown["made_at_ms"] == round(seconds * 1000)
+    assert (shown and shown["seconds"]) == seconds
     by_metric = {at["bound"]: value for at, value in of.metric("kraftgate_eta_timestamp_seconds")}
     assert ("expected" in by_metric) is (seconds is not None)

@@ -2,6 +2,7 @@
 
 import enum
 from dataclasses import dataclass
+from typing import Final
 
 
 class WaitKind(enum.StrEnum):
@@ -29,6 +30,20 @@ class WaitKind(enum.StrEnum):
     ROLLED_BACK = "rolled_back"
 
 
+_NEED_A_PERSON: Final = frozenset(
+    {
+        WaitKind.SOURCE_ERROR,
+        WaitKind.NOT_RUNNING,
+        WaitKind.BROKER_STALLED,
+        WaitKind.REPLICAS_OFFLINE,
+        WaitKind.BROKER_IN_ZOOKEEPER_MODE,
+        WaitKind.CONTROLLERS,
+        WaitKind.FINALIZE,
+        WaitKind.ROLLED_BACK,
+    }
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
     """One reason to wait.
@@ -43,3 +58,8 @@ class Wait:
     text: str
     broker: int | None = None
     since_ms: int | None = None
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether it lasts until an operator acts."""
+        return self.kind in _NEED_A_PERSON

@@ -1,27 +1,32 @@
-"""What the console answers to one question, and what a person says to it."""
+"""The console's answers to single requests, the actions, and the JSON Schema of it all."""
 
+import json
 from collections.abc import Mapping
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
+from pydantic.json_schema import models_json_schema
 
+from migration.assessment.conditions import Verdict
 from migration.metadata.replica_state import ReplicaState
-from orchestrator.api.console.rows import EventTold
-from orchestrator.api.console.shape import Lane, Ms, Shape
+from orchestrator.api.console.state import Change, Lane, State, TimelineEvent
+from orchestrator.api.shape import Moment, Row
+from orchestrator.audit.execution.entries import RecordedFinding
 
 
-class Beat(Shape):
-    """The server's clock, and when it last looked at the clusters."""
+class Beat(Row):
+    """The server's clock, and the time of the last tick."""
 
-    at_ms: Ms
-    looked_ms: Ms | None
+    at_ms: Moment
+    looked_ms: Moment | None
 
 
-class Session(Shape):
-    """Who may do what from here.
+class Session(Row):
+    """The permissions of this client.
 
     Attributes:
-        insecure: the console is served over plain HTTP beyond its own host: show that.
+        insecure: plain HTTP beyond loopback: show that.
     """
 
     token_to_read: bool
@@ -29,20 +34,20 @@ class Session(Shape):
     insecure: bool
 
 
-class Bucket(Shape):
-    """How many events there are of one lane in [at_ms, at_ms + width), by kind."""
+class Bucket(Row):
+    """The number of events of one lane in [at_ms, at_ms + width), by kind."""
 
-    at_ms: Ms
+    at_ms: Moment
     lane: Lane
     count: int
     kinds: Mapping[str, int]
 
 
-class Timeline(Shape):
+class Timeline(Row):
     """The axis: from_ms <= event < to_ms; buckets without an event are left out."""
 
-    from_ms: Ms
-    to_ms: Ms
+    from_ms: Moment
+    to_ms: Moment
     width_ms: int
     total: int
     lanes: Mapping[Lane, int]
@@ -50,19 +55,19 @@ class Timeline(Shape):
     buckets: tuple[Bucket, ...]
 
 
-class EventPage(Shape):
-    """A page of events in the order that was asked for; `next`: cursor, null at the end."""
+class EventPage(Row):
+    """A page of events in the requested order; `next`: cursor, null at the end."""
 
-    events: tuple[EventTold, ...]
+    events: tuple[TimelineEvent, ...]
     next: str | None
 
 
-class PendingReplica(Shape):
+class PendingReplica(Row):
     """One replica.
 
     Attributes:
-        directory: its id in the metadata log, while it has a real one.
-        path: where its log lies on the broker, as the disks were last looked at.
+        directory: its id in the metadata log; null: it has no real one.
+        path: of its log on the broker, as last polled.
     """
 
     topic: str
@@ -72,13 +77,13 @@ class PendingReplica(Shape):
     path: str | None
 
 
-class PendingPage(Shape):
+class PendingPage(Row):
     """A page of a broker's replicas by topic and partition.
 
     Attributes:
-        total: how many there are of the states that were asked for.
-        expected: what the broker's row counts of them; it differs while a batch is under way.
-        note: what is not known, in words.
+        total: the number of replicas in the requested states.
+        expected: the same by the broker's row; it differs while a batch is being processed.
+        note: what is unknown, as text.
     """
 
     broker: int
@@ -89,12 +94,58 @@ class PendingPage(Shape):
     note: str | None
 
 
-class Say(Shape):
-    """What a person says; the audit trail keeps who and why.
+class GateVerdict(Row):
+    """One evaluation of guards or gate.
+
+    Attributes:
+        part: `already`, `needs` (the guards) or `opens_when` (the gate).
+        facts: its basis: metadata offset, znodes, when the disks were polled.
+    """
+
+    id: str
+    at_ms: Moment
+    checkpoint: str
+    part: Literal["already", "needs", "opens_when"]
+    verdict: Verdict
+    findings: tuple[RecordedFinding, ...]
+    facts: Mapping[str, object]
+    hash: str
+
+
+class Decision(Row):
+    """An entry of the audit trail about the checkpoint, except an evaluation."""
+
+    id: str
+    at_ms: Moment
+    checkpoint: str
+    kind: str
+    by: str | None
+    reason: str | None
+    text: str
+    hash: str
+
+
+class GateEvidence(Row):
+    """The audit trail of a checkpoint and its instances, the newest first, bounded.
+
+    Attributes:
+        older: whether older entries are left out.
+    """
+
+    checkpoint: str
+    title: str | None
+    explain: str | None
+    judgements: tuple[GateVerdict, ...]
+    decisions: tuple[Decision, ...]
+    older: bool
+
+
+class ActionRequest(Row):
+    """An operator's action; the audit trail keeps who and why.
 
     Attributes:
         checkpoint: to approve only.
-        confirm: the cluster's name, to approve a step that cannot be undone.
+        confirm: the cluster's name, to approve an irreversible step.
     """
 
     who: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
@@ -103,21 +154,52 @@ class Say(Shape):
     confirm: Annotated[str, Field(max_length=200)] | None = None
 
 
-class Done(Shape):
-    """It stands in the audit trail; the command's own words."""
+class ActionResult(Row):
+    """The action is in the audit trail; `said`: the output of the command."""
 
     said: tuple[str, ...]
 
 
-class Problem(Shape):
-    """What went wrong, and how to fix it."""
+class Problem(Row):
+    """An error, and its fix."""
 
     code: str
     message: str
     mend: str | None = None
 
 
-class Failure(Shape):
+class Failure(Row):
     """The body of every error."""
 
     error: Problem
+
+
+SHAPES: Final[tuple[type[BaseModel], ...]] = (
+    State,
+    Change,
+    Beat,
+    Session,
+    Timeline,
+    EventPage,
+    PendingPage,
+    GateEvidence,
+    ActionRequest,
+    ActionResult,
+    Failure,
+)
+
+
+@cache
+def schema() -> dict[str, object]:
+    """Return the JSON Schema; each shape is in `$defs` by its name."""
+    # `validation`, because the page gets moments as they are here: in ms.
+    _, found = models_json_schema(
+        [(each, "validation") for each in SHAPES], by_alias=False, title="The console of kraftgate"
+    )
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+@cache
+def schema_text() -> str:
+    """Return the schema as it is served."""
+    return json.dumps(schema())

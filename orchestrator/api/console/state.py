@@ -1,9 +1,8 @@
 """The contract between the console's server and its page: routes, events, JSON, errors.
 
-Times are ms since the epoch, UTC, and end in `_ms`; they are moments, so an age is the page's to
-work out, from `beat`'s clock. Null is "not known", never zero. Texts are plain text: show them as
-such, never as HTML. The shapes are here (what is streamed) and in `model_rows`, `model_walk` and
-`model_answers`.
+Moments are ms since the epoch, UTC, and end in `_ms`; the page computes ages from `beat`'s clock.
+Null means unknown, never zero. Texts are plain text: never show them as HTML. The streamed shapes
+are here, on the rows that `status --json` prints too; those of single answers are in `answers`.
 
 Reading (GET; no token on loopback, see Token):
     /               the page; /static/FILE its parts
@@ -22,107 +21,281 @@ Reading (GET; no token on loopback, see Token):
         &cursor=
     /api/clusters/NAME/checkpoints/ID
         `GateEvidence`: what the audit trail has of a checkpoint, the gate's judgements first of
-        all. ID is a `CheckpointTold.id` such as brokers-kraft[3], percent-encoded
+        all. ID is a `CheckpointState.id` such as brokers-kraft[3], percent-encoded
 
 Events of /api/stream; each but `beat` has an id, and data of one line of JSON:
-    state    `State`: first of all, and after each reconnect (Last-Event-ID changes nothing); a
-             second one when there was no look at the clusters before
-    change   `Change`: what is other than before. An absent key did not change; rows are whole
-    beat     `Beat`: every 5 s; nothing at all for 15 s: what is shown is old, so say it, reconnect
-    end      `Beat`: kraftgate ends, and the connection is closed. Say so; reconnect slowly
-Changes come at most every 100 ms. A reader that is slow gets them joined together; one that does
-not read for 20 s is cut off. More than 64 streams, or 48 without the token: 503 `too_many`.
+    state    `State`: first, and after each reconnect (Last-Event-ID is ignored); again after the
+             first tick if there was none before
+    change   `Change`: the changes since the previous event. An absent key did not change; rows are
+             complete
+    beat     `Beat`: every 5 s; after 15 s without any event the data is stale: show that, reconnect
+    end      `Beat`: kraftgate ends and closes the connection. Show that; reconnect slowly
+Changes come at most every 100 ms. A slow reader gets them merged; one that does not read for 20 s
+is disconnected. More than 64 streams, or 48 without the token: 503 `too_many`.
 
 Changing (POST, `Content-Type: application/json`, `Authorization: Bearer TOKEN`, own origin):
-    /api/clusters/NAME/approve                   body `Say` with `checkpoint`
-    /api/clusters/NAME/pause, /resume, /abort    body `Say`
-        answer `Done`; what follows from it comes by the stream.
-    /api/session    body {}: 204 if the token holds, with a cookie by which this browser may read
+    /api/clusters/NAME/approve                   body `ActionRequest` with `checkpoint`
+    /api/clusters/NAME/pause, /resume, /abort    body `ActionRequest`
+        answer `ActionResult`; its effect arrives on the stream.
+    /api/session    body {}: 204 if the token is right, with a cookie that lets this browser read
 
 Errors have the body `Failure`: 400 `bad_request`, 401 `token_needed`, `token_wrong`; 403
-`other_origin`, `other_host`; 404 `not_found`; 405 `method`; 409 `refused`: the walk does not allow
-it, in the words of the command; 413 `too_long`; 415 `content_type`; 429 `slow_down`: too many wrong
-tokens; 503 `too_many`, `not_known`: data is stale or missing; 500 `failed`.
+`other_origin`, `other_host`; 404 `not_found`; 405 `method`; 409 `refused`: the execution does not
+allow it, with the command's message; 413 `too_long`; 415 `content_type`; 429 `slow_down`: too many
+wrong tokens; 503 `too_many`, `not_known`: data is stale or missing; 500 `failed`.
 
-Token: the person finds it in the file that `kraftgate run` names at its start, and types it in.
-The page keeps it in memory or sessionStorage and sends it in the header only, never in an URL. On
-loopback whoever reaches the port may read. Elsewhere reading needs the token too: then
-`Session.may_read` is false and the other routes of /api answer 401; the page asks for the token,
-POSTs /api/session and connects.
+Token: it is in the file that `kraftgate run` names at its start; the operator types it in. The page
+keeps it in memory or sessionStorage and sends it in the header only, never in a URL. On loopback
+every client may read. Elsewhere reading needs the token too: then `Session.may_read` is false and
+the other routes of /api answer 401; the page asks for the token, POSTs /api/session and connects.
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from migration.assessment.waits.wait import WaitKind
 from migration.image.summary import Mode, Phase
 from migration.metadata.replica_state import ReplicaState
-from orchestrator.api.console.execution import CheckpointTold, WalkState
-from orchestrator.api.console.rows import (
+from orchestrator.api.rows import (
     BrokerRow,
-    Disks,
-    Eta,
-    EventTold,
-    HazardTold,
-    Source,
-    WaitTold,
+    CheckpointRow,
+    EtaRow,
+    ExecutionRow,
+    HazardRow,
+    WaitRow,
 )
-from orchestrator.api.console.shape import Ms, Shape
+from orchestrator.api.shape import Moment, Row
+
+Lane: TypeAlias = Literal["metadata", "zookeeper", "disks", "jmx", "decisions"]
+SourceName: TypeAlias = Literal["metadata_log", "zookeeper", "log_dirs", "jmx"]
+Currency: TypeAlias = Literal[
+    "current", "reading", "stale", "no_data", "source_error", "over", "finished"
+]
+CellState: TypeAlias = Literal["online", "offline", "unknown"]
+Action: TypeAlias = Literal["approve", "pause", "resume", "abort"]
 
 
-class PhaseStep(Shape):
-    """A phase of the line; a phase beside the way (rolled-back, kraft) stands alone."""
+class Eta(EtaRow):
+    """An estimate; its seconds count from `made_at_ms`."""
+
+    made_at_ms: Moment
+
+
+class BrokerState(BrokerRow):
+    """One broker.
+
+    Attributes:
+        stalled: held, without progress for longer than configured.
+        serves_early: held and unfenced.
+        pending: migrating and unassigned replicas; null, like `total`: unknown.
+        eta: of a held broker.
+        last_progress_ms: when a replica of a held broker last got a directory; before the first,
+            when it registered.
+        urgency: 0 is the most urgent; the terminal's order is by (urgency, id).
+    """
+
+    host: str | None
+    rack: str | None
+    stalled: bool
+    serves_early: bool
+    pending: int | None
+    total: int | None
+    eta: Eta | None
+    last_progress_ms: Moment | None
+    urgency: int
+
+
+class Cell(Row):
+    """One log directory of one broker.
+
+    Attributes:
+        path: as the broker names it; null: only the id is known.
+        directory: its id, 22 characters; null: unknown.
+        state: `offline`: known to be unusable; `unknown`: no source describes it now.
+        assigned: replicas that the metadata log has in it.
+        pending: replicas in it that have no directory in the metadata log.
+        offline: replicas in it that cannot be reached.
+        on_disk: replicas in it, as last described by the broker or read on its host.
+    """
+
+    path: str | None
+    directory: str | None
+    state: CellState
+    assigned: int | None
+    pending: int | None
+    offline: int | None
+    on_disk: int | None
+
+
+class Disks(Row):
+    """One broker's row of the heat map.
+
+    Attributes:
+        told_ms: when the broker last described its directories, to the minute; null: never.
+        silent: why it does not answer now; null: it does, or was never polled.
+        pending_elsewhere: pending replicas that no known directory holds; null: the metadata log
+            is not authoritative.
+    """
+
+    broker: int
+    told_ms: Moment | None
+    silent: str | None
+    silent_since_ms: Moment | None
+    pending_elsewhere: int | None
+    cells: tuple[Cell, ...]
+
+
+class SourceState(Row):
+    """One of the four sources.
+
+    Attributes:
+        in_use: whether the cluster still has it in this phase.
+        why_not: why it is not current.
+        waiting: what it waits for, as it reports.
+        error: what an operator must fix.
+        unread: records or facts that were received and not processed yet.
+    """
+
+    name: SourceName
+    configured: bool
+    in_use: bool
+    current: bool
+    why_not: str | None
+    waiting: str | None
+    error: str | None
+    last_reply_ms: Moment | None
+    endpoint: str | None
+    unread: int | None
+    limits: tuple[str, ...]
+
+
+class WaitState(WaitRow):
+    """A reason to wait; `needs_person`: it lasts until an operator acts."""
+
+    needs_person: bool
+
+
+class TimelineEvent(Row):
+    """An event or a decision on the timeline.
+
+    Attributes:
+        id: unique in the cluster, and stable.
+        at_ms: by the cluster's clock; if unknown, when it was observed.
+        by: who decided.
+        text: its fields as in the terminal.
+    """
+
+    id: str
+    at_ms: Moment
+    seen_ms: Moment | None
+    lane: Lane
+    kind: str
+    broker: int | None
+    offset: int | None
+    checkpoint: str | None
+    by: str | None
+    text: str
+
+
+class Instance(CheckpointRow):
+    """A checkpoint for one broker or controller: `id` is like brokers-kraft[3]."""
+
+    of: int
+
+
+class CheckpointState(CheckpointRow):
+    """A checkpoint of the runbook's path, in the order of the execution.
+
+    Attributes:
+        for_each: it has an instance for each of these; `instances` are the entered ones, and
+            `stage` is that of the first unfinished one.
+        people: how many must approve its step; 0: nobody, or those of an earlier checkpoint.
+        destructive: its step removes data.
+        step: the step's name; null: it only waits for its gate.
+        needs, opens_when: the guards and the gate, as in the runbook.
+    """
+
+    title: str
+    explain: str
+    for_each: Literal["broker", "controller"] | None
+    instances: tuple[Instance, ...]
+    irreversible: bool
+    destructive: bool
+    people: int
+    step: str | None
+    needs: tuple[str, ...]
+    opens_when: tuple[str, ...]
+
+
+class ExecutionState(ExecutionRow):
+    """The execution of the runbook; its `at_ms` is cut to the minute.
+
+    Attributes:
+        stage_text: the stage as in the terminal.
+        holds: why it does not continue, the most severe reason first.
+        people: how many must approve the step before it begins; 0: none.
+        approved_by: whose approvals are in force.
+        can: the actions that are possible now.
+    """
+
+    stage_text: str | None
+    holds: tuple[str, ...]
+    people: int
+    approved_by: tuple[str, ...]
+    can: tuple[Action, ...]
+
+
+class PhaseStep(Row):
+    """A phase of the migration; `rolled-back` and `kraft`, outside its order, stand alone."""
 
     phase: Phase
     state: Literal["behind", "here", "ahead"]
 
 
-class Waiting(Shape):
-    """The one thing that is waited for.
+class Waiting(Row):
+    """The most important reason to wait.
 
     Attributes:
-        text: in the words of the terminal, also when it is nothing.
-        by: whether the runbook's checkpoint holds, or the migration itself waits.
-        name: of the reason; null: of the runbook's own.
-        more: how many further reasons there are.
-        needs_person: it will not come by itself.
+        text: as in the terminal, also when there is no reason.
+        by: whether the runbook's checkpoint is closed, or the migration itself waits.
+        name: of the reason; null: of the runbook.
+        more: the number of further reasons.
+        needs_person: it lasts until an operator acts.
     """
 
     text: str
     by: Literal["runbook", "migration", "nothing"]
-    name: WaitKind | None
-    broker: int | None
-    since_ms: Ms | None
-    more: int
-    needs_person: bool
+    name: WaitKind | None = None
+    broker: int | None = None
+    since_ms: Moment | None = None
+    more: int = 0
+    needs_person: bool = False
 
 
-class Head(Shape):
+class Head(Row):
     """The top of the page.
 
     Attributes:
         phase_since_ms: when the phase began.
-        current: `current`: what is shown is the present; `reading`: records are yet to be read;
-            `over`: nobody writes the metadata log any more. Else it is old or nothing is known.
-        current_text: the same in words.
+        current: `reading`: records are unread; `over`: nothing writes the metadata log any more.
+        current_text: the same as text.
         last_reply_ms: when a controller last answered.
         observed_ms: the timestamp of the last metadata record.
-        behind: committed records that are yet to be read.
-        replicas: of all brokers, by state; null: the metadata log has no say.
-        eta: until no broker is held; null: none is, or `no_eta` says why it is not known.
-        limits: what the sources do not see here.
+        behind: committed records that are unread.
+        replicas: of all brokers, by state; null: the metadata log is not authoritative.
+        eta: until no broker is held; null: none is.
+        limits: what the sources cannot show.
     """
 
     phase: Phase
     phases: tuple[PhaseStep, ...]
-    phase_since_ms: Ms | None
-    current: Literal["current", "reading", "stale", "no_data", "source_error", "over", "finished"]
+    phase_since_ms: Moment | None
+    current: Currency
     current_text: str
     waiting: Waiting
     eta: Eta | None
-    no_eta: str | None
-    last_reply_ms: Ms | None
-    observed_ms: Ms | None
+    last_reply_ms: Moment | None
+    observed_ms: Moment | None
     metadata_offset: int | None
     behind: int
     active_controller: int | None
@@ -141,69 +314,69 @@ class Head(Shape):
     limits: tuple[str, ...]
 
 
-class ClusterState(Shape):
+class ClusterState(Row):
     """One cluster.
 
     Attributes:
-        walk: null: no runbook is walked.
-        events: the newest ones, oldest first, at most 200.
         walkable: whether a runbook is configured.
-        checkpoints: of the runbook that is walked; empty: its text is not at hand.
+        walk: null: there is no execution.
+        checkpoints: of the runbook; empty: there is no execution.
+        events: the newest ones, oldest first, at most 200.
     """
 
     name: str
     walkable: bool
     head: Head
-    sources: tuple[Source, ...]
-    walk: WalkState | None
-    checkpoints: tuple[CheckpointTold, ...]
-    waits: tuple[WaitTold, ...]
-    hazards: tuple[HazardTold, ...]
-    brokers: tuple[BrokerRow, ...]
+    sources: tuple[SourceState, ...]
+    walk: ExecutionState | None
+    checkpoints: tuple[CheckpointState, ...]
+    waits: tuple[WaitState, ...]
+    hazards: tuple[HazardRow, ...]
+    brokers: tuple[BrokerState, ...]
     disks: tuple[Disks, ...]
-    events: tuple[EventTold, ...]
+    events: tuple[TimelineEvent, ...]
 
 
-class State(Shape):
-    """Everything; `clusters` in the configuration's order, empty before the first look.
+class State(Row):
+    """Everything; `clusters` in the configuration's order, empty before the first tick.
 
     Attributes:
-        insecure: the console is served over plain HTTP beyond its own host: show that.
+        insecure: plain HTTP beyond loopback: show that.
     """
 
-    at_ms: Ms
+    at_ms: Moment
     version: str
     stall_after_ms: int
     insecure: bool
     clusters: tuple[ClusterState, ...]
 
 
-class ClusterChange(Shape):
-    """What changed of one cluster; absent keys did not.
+class ClusterChange(Row):
+    """The changes of one cluster; an absent key did not change.
 
     Attributes:
-        brokers: rows to put in place of those with their id; so for `disks`.
-        events: new ones, to append; `events_missed`: some before them are not in here.
+        brokers: rows that replace those with their id; so for `disks`.
+        events: new ones, to append; `events_missed`: some before them are missing.
         waits, hazards: the first 200; `Waiting.more` counts all.
     """
 
     name: str
     head: Head | None = None
-    sources: tuple[Source, ...] = ()
-    walk: WalkState | None = None
-    checkpoints: tuple[CheckpointTold, ...] = ()
-    waits: tuple[WaitTold, ...] = ()
-    hazards: tuple[HazardTold, ...] = ()
-    brokers: tuple[BrokerRow, ...] = ()
+    sources: tuple[SourceState, ...] = ()
+    walk: ExecutionState | None = None
+    checkpoints: tuple[CheckpointState, ...] = ()
+    waits: tuple[WaitState, ...] = ()
+    hazards: tuple[HazardRow, ...] = ()
+    brokers: tuple[BrokerState, ...] = ()
     brokers_gone: tuple[int, ...] = ()
     disks: tuple[Disks, ...] = ()
     disks_gone: tuple[int, ...] = ()
-    events: tuple[EventTold, ...] = ()
+    events: tuple[TimelineEvent, ...] = ()
     events_missed: bool = False
 
 
-class Change(Shape):
-    """What changed since the event before."""
+class Change(Row):
+    """The changes since the previous event of the stream."""
 
-    at_ms: Ms
+    at_ms: Moment
     clusters: tuple[ClusterChange, ...]

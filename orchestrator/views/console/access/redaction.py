@@ -8,7 +8,6 @@ from typing import Final
 from pydantic import BaseModel
 
 from orchestrator.config.load import Config
-from orchestrator.output.json_value import JsonValue
 from orchestrator.redaction.configured_secrets import configured_files
 from orchestrator.redaction.known_secrets import Secrets
 from orchestrator.redaction.patterns import names_a_secret
@@ -30,12 +29,12 @@ class Cleaner:
         """Return a text without secrets."""
         return self._text(text)
 
-    def json(self, model: BaseModel, *, only_set: bool = False) -> bytes:
-        """Return a model as JSON; `only_set`: without fields that were not set."""
-        plain: JsonValue = model.model_dump(mode="json", exclude_unset=only_set)
-        return json.dumps(self._cleaned(plain), separators=(",", ":"), ensure_ascii=False).encode()
+    def json(self, model: BaseModel) -> bytes:
+        """Return a model as JSON; its moments are in ms, as in the model."""
+        plain = self._cleaned(model.model_dump())
+        return json.dumps(plain, separators=(",", ":"), ensure_ascii=False).encode()
 
-    def _cleaned(self, value: JsonValue) -> JsonValue:
+    def _cleaned(self, value: object) -> object:
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, dict):
@@ -45,7 +44,7 @@ class Cleaner:
                 else self._cleaned(each)
                 for key, each in value.items()
             }
-        if isinstance(value, list):
+        if isinstance(value, (list, tuple)):
             return [self._cleaned(each) for each in value]
         return value
 

@@ -2,20 +2,19 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 from pydantic import ValidationError
 
-from orchestrator.api.console.execution import Decision, GateEvidence, Judgement
+from orchestrator.api.console.answers import Decision, GateEvidence, GateVerdict
 from orchestrator.audit import AUDIT_FILE, Entry
 from orchestrator.audit.description import author, fields_text
-from orchestrator.audit.execution.entries import Evaluated, body_of
+from orchestrator.audit.execution.entries import body_of
 from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.window import AuditWindow
 from orchestrator.errors import AuditError
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Checkpoint
-from orchestrator.views.console.state.execution import finding
 
 _ENTRIES_MAX: Final = 500
 _TEXT_MAX: Final = 4000
@@ -38,28 +37,18 @@ def gate_evidence(
         checkpoint=checkpoint,
         title=None if known is None else known.title,
         explain=None if known is None else known.explain,
-        judgements=tuple(_judgement(each) for each in shown if each.kind == EntryKind.JUDGED),
+        judgements=tuple(_verdict(each) for each in shown if each.kind == EntryKind.JUDGED),
         decisions=tuple(_decision(each) for each in shown if each.kind != EntryKind.JUDGED),
         older=len(found) > _ENTRIES_MAX,
     )
 
 
-def _judgement(entry: Entry) -> Judgement:
+def _verdict(entry: Entry) -> GateVerdict:
     try:
         body = body_of(entry.kind, entry.body)
     except ValidationError as error:
         raise AuditError(f"audit entry {entry.sequence} is of another version") from error
-    judged = cast(Evaluated, body)
-    return Judgement(
-        id=f"a{entry.sequence}",
-        at_ms=entry.at_ms,
-        checkpoint=judged.checkpoint,
-        part=judged.part,
-        verdict=judged.verdict.value,
-        findings=tuple(finding(each) for each in judged.findings),
-        facts=dict(judged.facts),
-        hash=entry.hash,
-    )
+    return GateVerdict.from_facts(body, id=f"a{entry.sequence}", at_ms=entry.at_ms, hash=entry.hash)
 
 
 def _decision(entry: Entry) -> Decision:

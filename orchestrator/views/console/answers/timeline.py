@@ -12,8 +12,7 @@ from typing import Final
 
 from migration.metadata.events import Event, Source
 from orchestrator.api.console.answers import Bucket, EventPage, Timeline
-from orchestrator.api.console.rows import EventTold
-from orchestrator.api.console.shape import Lane
+from orchestrator.api.console.state import Lane, TimelineEvent
 from orchestrator.audit import AUDIT_FILE, Entry
 from orchestrator.audit.description import author, fields_text
 from orchestrator.audit.window import LANE, AuditWindow
@@ -36,7 +35,7 @@ LANES: Final[Mapping[str, Lane]] = {
 _TEXT_MAX: Final = 600
 _SAID_ELSEWHERE: Final = frozenset({"at", "kind", "broker", "offset", "source"})
 
-Found = tuple[Place, EventTold]
+Found = tuple[Place, TimelineEvent]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,10 +167,10 @@ def history(state_dir: Path) -> Iterator[History]:
         yield History(events, decisions)
 
 
-def event_told(sequence: int, event: Event) -> EventTold:
+def event_told(sequence: int, event: Event) -> TimelineEvent:
     """Return an event of the store as a row of the timeline."""
     fields = {k: v for k, v in event_fields(event).items() if k not in _SAID_ELSEWHERE}
-    return EventTold(
+    return TimelineEvent(
         id=f"s{sequence}",
         at_ms=event.moment_ms or 0,
         seen_ms=event.seen_ms,
@@ -185,10 +184,10 @@ def event_told(sequence: int, event: Event) -> EventTold:
     )
 
 
-def decision_told(entry: Entry) -> EventTold:
+def decision_told(entry: Entry) -> TimelineEvent:
     """Return an entry of the audit trail as a row of the timeline."""
     broker, checkpoint = entry.body.get("broker"), entry.body.get("checkpoint")
-    return EventTold(
+    return TimelineEvent(
         id=f"a{entry.sequence}",
         at_ms=entry.at_ms,
         seen_ms=entry.at_ms,

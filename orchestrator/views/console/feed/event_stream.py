@@ -4,6 +4,7 @@ The frames are the same bytes for all readers that have the same version. A read
 frame when it has taken the last one, so that a slow reader skips intermediate versions.
 """
 
+import json
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Final
@@ -77,7 +78,7 @@ async def _frames(hub: Hub) -> AsyncIterator[bytes]:
 
 
 def _beat(hub: Hub) -> bytes:
-    return Beat(at_ms=now_ms(), looked_ms=hub.looked_ms).model_dump_json().encode()
+    return json.dumps(Beat(at_ms=now_ms(), looked_ms=hub.looked_ms).model_dump()).encode()
 
 
 def _frame(event: str, data: bytes, id_: str | None = None) -> bytes:

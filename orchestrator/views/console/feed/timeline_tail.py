@@ -5,7 +5,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final
 
-from orchestrator.api.console.rows import EventTold
+from orchestrator.api.console.state import TimelineEvent
 from orchestrator.audit import AUDIT_FILE, AuditLog
 from orchestrator.errors import NoDataError
 from orchestrator.run.cluster_read import Store
@@ -26,7 +26,7 @@ class Tail:
         self._audit: AuditLog | None = None
         self._told = dict.fromkeys(clusters, (0, 0))
 
-    def new(self, cluster: str) -> tuple[list[EventTold], bool]:
+    def new(self, cluster: str) -> tuple[list[TimelineEvent], bool]:
         """Return the new entries, oldest first, and whether some were left out.
 
         Raises:
@@ -62,11 +62,11 @@ class Tail:
             self._audit = self._opened.enter_context(closing(log))
 
     @staticmethod
-    def _store_new(store: Store, cluster: str, after: int) -> list[tuple[int, EventTold]]:
+    def _store_new(store: Store, cluster: str, after: int) -> list[tuple[int, TimelineEvent]]:
         found = store.events(cluster, after=after, limit=NEW_MAX, newest=True)
         return [(sequence, event_told(sequence, event)) for sequence, event in found]
 
     @staticmethod
-    def _audit_new(log: AuditLog, cluster: str, after: int) -> list[tuple[int, EventTold]]:
+    def _audit_new(log: AuditLog, cluster: str, after: int) -> list[tuple[int, TimelineEvent]]:
         newest = log.last(cluster, NEW_MAX) if not after else log.entries(cluster, after, NEW_MAX)
         return [(each.sequence, decision_told(each)) for each in newest]

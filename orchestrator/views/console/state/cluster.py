@@ -11,19 +11,25 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from pydantic import BaseModel
 
 from migration.comparison.result import Identity
-from migration.image.broker_replicas import on_disk
+from migration.image.broker_replicas import log_counts, on_disk
 from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.observed.log_dirs import BrokerDisks, DisksImage
+from orchestrator.api.rows import broker_row
 from orchestrator.run.assessed import Assessed
 from orchestrator.run.execution_status import WalkTold
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.views.console.access.redaction import Cleaner
-from orchestrator.views.console.state.assessment import hazards_told, sources, waits_told
-from orchestrator.views.console.state.brokers import broker_row
 from orchestrator.views.console.state.disks import disks_row
 from orchestrator.views.console.state.estimates import Estimated, Estimates
-from orchestrator.views.console.state.execution import checkpoints_told, walk_state
 from orchestrator.views.console.state.head import head
+from orchestrator.views.console.state.rows import (
+    broker_state,
+    checkpoint_states,
+    execution_state,
+    hazards,
+    sources,
+    waits,
+)
 
 NULL: Final = b"null"
 
@@ -51,17 +57,14 @@ class News:
         return not (self.parts or any(self.rows.values()) or any(self.gone.values()))
 
 
-class _Row(NamedTuple):
-    """The facts of one broker's row.
-
-    `eta`: for a held broker. `on_disk`: replicas on its disks, if the log does not count them.
-    """
+class _Broker(NamedTuple):
+    """The facts of one broker's row; `eta`: for a held broker."""
 
     broker: BrokerSummary
+    replicas_known: bool
+    on_disk: int | None
     eta: Estimated | None
     stalled: bool
-    knows_partitions: bool
-    on_disk: int | None
 
 
 class _Dirs(NamedTuple):
@@ -131,9 +134,9 @@ class Painter:
     def _fresh_parts(self, one: Assessed) -> Iterator[tuple[str, bytes]]:
         yield "head", self._json(head(one, self._estimates.of_all(one.summary)))
         yield "sources", self._list(sources(one))
-        yield "waits", self._list(waits_told(one.waits))
-        yield "hazards", self._list(hazards_told(one.hazards))
-        yield "walk", NULL if one.walk is None else self._json(walk_state(one.walk))
+        yield "waits", self._list(waits(one.waits))
+        yield "hazards", self._list(hazards(one.hazards))
+        yield "walk", NULL if one.walk is None else self._json(execution_state(one.walk))
         yield "checkpoints", self._checkpoints(one.walk)
 
     def _checkpoints(self, walk: WalkTold | None) -> bytes:
@@ -141,28 +144,33 @@ class Painter:
         if walk is None or self._loaded is None:
             return b"[]"
         if self._way[0] != facts:
-            self._way = (facts, self._list(checkpoints_told(walk, self._loaded)))
+            self._way = (facts, self._list(checkpoint_states(walk, self._loaded)))
         return self._way[1]
 
     def _list(self, models: Iterable[BaseModel]) -> bytes:
         return b"[" + b",".join(map(self._json, models)) + b"]"
 
-    def _broker_facts(self, one: Assessed) -> Iterator[tuple[int, _Row]]:
-        told, all_stalled = one.assessment.knows_partitions, one.assessment.stalled
-        for each in one.summary.brokers:
-            stalled = each.id in all_stalled
-            there = None if told and each.epoch is not None else on_disk(one.summary, each.id)
-            yield each.id, _Row(each, self._estimates.of(each), stalled, told, there)
+    def _broker_facts(self, one: Assessed) -> Iterator[tuple[int, _Broker]]:
+        summary = one.summary
+        for each in summary.brokers:
+            yield (
+                each.id,
+                _Broker(
+                    broker=each,
+                    replicas_known=log_counts(summary, each),
+                    on_disk=on_disk(summary, each.id),
+                    eta=self._estimates.of(each),
+                    stalled=each.id in one.assessment.stalled,
+                ),
+            )
 
-    def _broker(self, facts: _Row) -> bytes:
+    def _broker(self, facts: _Broker) -> bytes:
         row = broker_row(
             facts.broker,
-            facts.eta,
-            stalled=facts.stalled,
-            knows_partitions=facts.knows_partitions,
-            on_disk=facts.on_disk,
+            replicas_known=facts.replicas_known,
+            replicas_on_disk=facts.on_disk,
         )
-        return self._json(row)
+        return self._json(broker_state(row, facts.broker, facts.eta, stalled=facts.stalled))
 
     def _dirs(self, facts: _Dirs) -> bytes:
         row = disks_row(

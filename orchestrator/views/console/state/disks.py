@@ -7,17 +7,14 @@ directory whose id is known, replicas beyond the assigned ones are pending.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from migration.comparison.result import Identity
 from migration.image.summary import BrokerSummary
 from migration.observed.facts import LogDirSeen
 from migration.observed.log_dirs import BrokerDisks, is_bad
-from orchestrator.api.console.rows import Cell, Disks
+from orchestrator.api.console.state import Cell, CellState, Disks
 
 _MINUTE_MS = 60_000
-
-CellState = Literal["online", "offline", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,5 @@
 """The top of the page: the phase, whether data is current, and what the migration waits for."""
 
-from typing import Literal
-
 from migration.assessment.conditions import Verdict
 from migration.assessment.currency import SourceState
 from migration.assessment.waits.wait import WaitKind
@@ -9,44 +7,30 @@ from migration.image.holds import is_unfenced_early
 from migration.image.summary import WAY, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.source_status import behind
-from orchestrator.api.console.state import Head, PhaseStep, Waiting
+from orchestrator.api.console.state import Currency, Head, PhaseStep, Waiting
 from orchestrator.audit.execution.state import Stage
 from orchestrator.run.assessed import Assessed
 from orchestrator.run.execution_status import WalkTold
-from orchestrator.views.console.state.assessment import needs_person, to_the_second
-from orchestrator.views.console.state.brokers import eta_told, no_eta
 from orchestrator.views.console.state.estimates import Estimated
-
-Currency = Literal["current", "reading", "stale", "no_data", "source_error", "over", "finished"]
+from orchestrator.views.console.state.rows import eta_state, to_the_second
 
 
 def head(one: Assessed, eta: Estimated | None) -> Head:
     """Return the state of the cluster as a whole."""
     summary, status = one.summary, one.status
     current, text = _current(one)
-    controller = status.active_controller
-    epoch = status.leader_epoch
-    return Head(
-        phase=summary.phase,
+    return Head.from_facts(
+        summary,
         phases=_phases(summary.phase),
         phase_since_ms=one.tally.phase_began_ms(summary.phase),
         current=current,
         current_text=text,
         waiting=waiting(one),
-        eta=None if eta is None else eta_told(eta),
-        no_eta=None if eta is None else no_eta(eta),
+        eta=eta_state(eta),
         last_reply_ms=to_the_second(status.last_reply_ms),
-        observed_ms=summary.observed_ms,
-        metadata_offset=summary.metadata_offset,
         behind=behind(status, summary.metadata_offset),
-        active_controller=summary.active_controller if controller is None else controller,
-        leader_epoch=summary.leader_epoch if epoch is None else epoch,
-        metadata_version=summary.metadata_version,
-        topics=summary.topics,
-        partitions=summary.partitions,
-        under_replicated=summary.under_replicated,
-        leaderless=summary.leaderless,
-        reassigning=summary.reassigning,
+        active_controller=one.active_controller,
+        leader_epoch=one.leader_epoch,
         brokers={mode: sum(b.mode is mode for b in summary.brokers) for mode in Mode},
         held=sum(each.held for each in summary.brokers),
         fenced=sum(each.fenced and each.epoch is not None for each in summary.brokers),
@@ -58,40 +42,14 @@ def head(one: Assessed, eta: Estimated | None) -> Head:
 
 def waiting(one: Assessed) -> Waiting:
     """Return the most important wait; the runbook's closed checkpoint precedes the migration's."""
-    walk, reasons = one.walk, one.waits
-    walked = walk if walk is not None and walk.outcome is None else None
-    holds = walked.holds if walked else ()
-    more = len(holds) + len(reasons) - 1
-    if walked is not None and holds:
-        return Waiting(
-            text=holds[0],
-            by="runbook",
-            name=None,
-            broker=None,
-            since_ms=None,
-            more=more,
-            needs_person=_asks(walked),
-        )
-    if reasons:
-        first = reasons[0]
-        return Waiting(
-            text=first.text,
-            by="migration",
-            name=first.kind,
-            broker=first.broker,
-            since_ms=first.since_ms,
-            more=more,
-            needs_person=needs_person(first),
-        )
-    return Waiting(
-        text=one.assessment.headline,
-        by="nothing",
-        name=None,
-        broker=None,
-        since_ms=None,
-        more=0,
-        needs_person=False,
-    )
+    walk, waits = one.walk, one.waits
+    holds = walk.holds if walk is not None and walk.outcome is None else ()
+    more = len(holds) + len(waits) - 1
+    if walk is not None and holds:
+        return Waiting(text=holds[0], by="runbook", more=more, needs_person=_asks(walk))
+    if waits:
+        return Waiting.from_facts(waits[0], by="migration", name=waits[0].kind, more=more)
+    return Waiting(text=one.assessment.headline, by="nothing")
 
 
 def _phases(phase: Phase) -> tuple[PhaseStep, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from orchestrator.api.console.answers import Done, Say
+from orchestrator.api.console.answers import ActionRequest, ActionResult
 from orchestrator.audit.execution.entries import CONSOLE_LOGIN, Person
 from orchestrator.audit.kinds import EntryKind
 from orchestrator.audit.opening import open_for_entry
@@ -27,7 +27,9 @@ _PLAIN: Final[Mapping[str, Callable[[Said], None]]] = {
 }
 
 
-def act(config_path: Path, cluster: str, action: Action, say: Say, host: str) -> Done:
+def act(
+    config_path: Path, cluster: str, action: Action, asked: ActionRequest, host: str
+) -> ActionResult:
     """Perform an action as the command does; `host`: the address of the browser.
 
     Raises:
@@ -40,21 +42,21 @@ def act(config_path: Path, cluster: str, action: Action, say: Say, host: str) ->
     said = Said(
         config_path=config_path,
         cluster=cluster,
-        who=say.who,
-        reason=say.reason,
-        by=Person(who=say.who, login=CONSOLE_LOGIN, host=host),
-        confirm=lambda _: say.confirm,
+        who=asked.who,
+        reason=asked.reason,
+        by=Person(who=asked.who, login=CONSOLE_LOGIN, host=host),
+        confirm=lambda _: asked.confirm,
         say=words.append,
     )
     if action != "approve":
-        if say.checkpoint is not None:
+        if asked.checkpoint is not None:
             raise Refused(400, "bad_request", f"{action} is of the whole walk: no `checkpoint`")
         _PLAIN[action](said)
-    elif say.checkpoint is None:
+    elif asked.checkpoint is None:
         raise Refused(400, "bad_request", "approve needs the `checkpoint` that is approved")
     else:
-        approve(said, say.checkpoint)
-    return Done(said=tuple(words))
+        approve(said, asked.checkpoint)
+    return ActionResult(said=tuple(words))
 
 
 def record_wrong_token(config: Config, host: str, count: int) -> None:

@@ -6,7 +6,7 @@ from starlette.datastructures import QueryParams
 
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.probed import TopicPartition
-from orchestrator.api.console.shape import Lane
+from orchestrator.api.console.state import Lane
 from orchestrator.views.console.access.refusals import Refused
 from orchestrator.views.console.answers.bounds import bounded
 from orchestrator.views.console.answers.pending_replicas import PENDING, partition_of

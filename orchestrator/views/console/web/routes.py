@@ -11,8 +11,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from migration.image.summary import BrokerSummary
-from orchestrator.api.console.answers import EventPage, Say, Session, Timeline
-from orchestrator.api.console.published import schema_text
+from orchestrator.api.console.answers import (
+    ActionRequest,
+    EventPage,
+    Session,
+    Timeline,
+    schema_text,
+)
 from orchestrator.views.console.access.refusals import Refused, json_response
 from orchestrator.views.console.answers.gate import gate_evidence
 from orchestrator.views.console.answers.timeline import history
@@ -154,9 +159,9 @@ class Routes:
         )
         return self._json(done)
 
-    def _say(self, body: bytes) -> Say:
+    def _say(self, body: bytes) -> ActionRequest:
         try:
-            say = Say.model_validate_json(body)
+            say = ActionRequest.model_validate_json(body)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"])) or "the body"

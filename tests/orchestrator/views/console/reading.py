@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator
 
-from orchestrator.api.console.published import schema
+from orchestrator.api.console.answers import schema
 from tests.orchestrator.views.console.serve import Served
 
 TIMEOUT_S = 120.0

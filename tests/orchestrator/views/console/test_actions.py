@@ -20,7 +20,7 @@ def say(served: Served, action: str, **more: str) -> tuple[str, ...]:
     with client(served, token=served.token) as http:
         answer = http.post(f"/api/clusters/prod/{action}", json=SAY | more)
     assert answer.status_code == 200, answer.text
-    return tuple(valid("Done", answer.json())["said"])
+    return tuple(valid("ActionResult", answer.json())["said"])
 
 
 def refuses(served: Served, action: str, **more: str) -> str:

@@ -76,11 +76,12 @@ def night(**changes: Any) -> ClusterRead:
 
 def test_a_row_per_broker() -> None:
     done, moving, pending = painted(HYBRID)["brokers"]
-    assert done["unfenced_early"] == {"pending": 32, "duration_ms": 70, "standing": False}
+    assert done["unfenced_early"] == {"pending": 32, "duration_ms": 70}
+    assert not done["serves_early"]
     assert (moving["mode"], moving["held"], moving["pending"]) == ("migrating", False, 32)
     assert pending["replicas"]["migrating"] == 8
     assert (pending["pending"], pending["total"], pending["held"]) == (12, 64, True)
-    assert pending["unfenced_early"]["standing"]
+    assert pending["serves_early"]
     assert pending["last_progress_ms"] == NOW_MS - 4_000
     assert [each["urgency"] for each in (done, moving, pending)] == [15, 14, 7]
 
@@ -88,8 +89,8 @@ def test_a_row_per_broker() -> None:
 def test_a_broker_that_only_zookeeper_knows_has_no_numbers() -> None:
     unknown = migrating(7, epoch=None, mode="zookeeper", replicas=replicas())
     (row,) = painted(night(brokers=(unknown,)))["brokers"]
-    assert row["registered"] is False
-    for key in ("fenced", "replicas", "pending", "total", "under_replicated"):
+    assert not row["replicas_known"]
+    for key in ("epoch", "pending", "total", "under_replicated"):
         assert row[key] is None
 
 
@@ -138,7 +139,7 @@ def test_what_is_not_the_present_is_said(status: Any, current: str) -> None:
     assert head["current"] == current
     assert head["current_text"]
     if current not in ("current", "finished"):
-        assert head["eta"] is None
+        assert head["eta"]["seconds"] is None
 
 
 def test_the_one_thing_is_in_the_terminals_words() -> None:

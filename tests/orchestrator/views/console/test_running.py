@@ -180,7 +180,7 @@ def test_an_ipv6_address_is_an_address(start: Start) -> None:
 
 
 def test_the_published_schema_is_the_one_that_answers_are_checked_by(start: Start) -> None:
-    from orchestrator.api.console.published import SHAPES, schema
+    from orchestrator.api.console.answers import SHAPES, schema
 
     served = start()
     with httpx.Client(base_url=served.url, timeout=20) as http:

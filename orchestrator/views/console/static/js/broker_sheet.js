@@ -5,9 +5,10 @@ import { of, read } from "./api.js";
 import { BrokerState, Mode, heldText } from "./broker_table.js";
 import { HazardList } from "./hazards.js";
 import { cellKind, cellText } from "./cells.js";
-import { EtaTold } from "./now.js";
+import { EtaText } from "./now.js";
 import { Bar, Badge, REPLICA_STATES, Trouble } from "./parts.js";
 import { link } from "./route.js";
+import { etaTimes } from "./rows.js";
 import { Sheet } from "./sheet.js";
 import { count, counted, duration, rate, time } from "./words.js";
 
@@ -28,7 +29,7 @@ export function BrokerSheet({ cluster, id, standing, onClose }) {
   return html`<${Sheet} title=${`Broker ${id}`} standing=${standing} onClose=${onClose}>
     <p class="sheet-line"><${Mode} mode=${row.mode} /><${BrokerState} row=${row} /><span class="soft">${host}</span></p>
     <${Replicas} row=${row} />
-    ${row.eta && html`<${EtaTold} eta=${row.eta} what="Complete" />`}
+    ${etaTimes(row.eta) && html`<${EtaText} eta=${row.eta} what="Complete" />`}
     <${Facts} row=${row} name=${cluster.name} />
     ${hazards.length > 0 && html`<section><h3>Hazards</h3><${HazardList} hazards=${hazards} /></section>`}
     <${Directories} disks=${disks} />
@@ -38,10 +39,10 @@ export function BrokerSheet({ cluster, id, standing, onClose }) {
 
 function Replicas({ row }) {
   return html`<section class="sheet-replicas">
-    <${Bar} replicas=${row.replicas} />
+    <${Bar} replicas=${row.replicas_known ? row.replicas : null} />
     <ul class="legend">
       ${REPLICA_STATES.map(
-        (state) => html`<li key=${state}><span class="swatch fill" data-state=${state} />${state} <b class="num">${row.replicas ? count(row.replicas[state]) : "?"}</b></li>`,
+        (state) => html`<li key=${state}><span class="swatch fill" data-state=${state} />${state} <b class="num">${row.replicas_known ? count(row.replicas[state]) : "?"}</b></li>`,
       )}
     </ul>
   </section>`;
@@ -52,12 +53,12 @@ function Facts({ row, name }) {
   const facts = [
     ["Registered", row.registered_ms, row.registered_offset],
     ["Unfenced", row.unfenced_ms, row.unfenced_offset],
-    ["Assignments complete", row.complete_ms, row.complete_offset],
+    ["Assignments complete", row.assignments_complete_ms, row.assignments_complete_offset],
   ];
   const others = [
-    ["Rate", rate(row.rate_per_second)],
+    ["Rate", rate(row.progress?.rate_per_second ?? null)],
     ["Held for", heldText(row)],
-    ["Unfenced early", early && `with ${counted(early.pending, "pending replica")}${early.standing ? ", now" : early.duration_ms === null ? "" : `, for ${duration(early.duration_ms)}`}`],
+    ["Unfenced early", early && `with ${counted(early.pending, "pending replica")}${row.serves_early ? ", now" : early.duration_ms === null ? "" : `, for ${duration(early.duration_ms)}`}`],
     ["Under-replicated", row.under_replicated === null ? null : count(row.under_replicated)],
     ["Epoch", row.epoch === null ? null : count(row.epoch)],
   ].filter(([, value]) => value !== null);

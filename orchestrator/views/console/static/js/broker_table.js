@@ -4,10 +4,10 @@ import { Since } from "./clock.js";
 import { inText } from "./now.js";
 import { Badge, Bar } from "./parts.js";
 import { sheetLink } from "./route.js";
-import { STEPS, isUnsettled, lacking } from "./rows.js";
+import { STEPS, etaTimes, isFenced, isUnsettled, lacking } from "./rows.js";
 import { count, duration, rate, time } from "./words.js";
 
-/** @typedef {import("./types.js").BrokerRow} BrokerRow */
+/** @typedef {import("./types.js").BrokerState} BrokerRow */
 
 export const COLUMNS = /** @type {const} */ ([
   ["broker", "Broker"],
@@ -56,10 +56,10 @@ const Row = memo(({ row }) => {
     </th>
     <td role="cell" data-column="mode"><${Mode} mode=${row.mode} /></td>
     <td role="cell" data-column="state"><${BrokerState} row=${row} /></td>
-    <td role="cell" data-column="replicas"><${Bar} replicas=${row.replicas} /></td>
+    <td role="cell" data-column="replicas"><${Bar} replicas=${row.replicas_known ? row.replicas : null} /></td>
     <td role="cell" data-column="pending" class="num"><${Pending} row=${row} /></td>
-    <td role="cell" data-column="rate" class="num">${rate(row.rate_per_second) ?? none}</td>
-    <td role="cell" data-column="eta"><${Estimate} eta=${row.eta} none=${row.no_eta} /></td>
+    <td role="cell" data-column="rate" class="num">${rate(row.progress?.rate_per_second ?? null) ?? none}</td>
+    <td role="cell" data-column="eta"><${Estimate} eta=${row.eta} /></td>
     <td role="cell" data-column="progress">
       ${row.held && row.last_progress_ms !== null ? html`<${Since} at=${row.last_progress_ms} />` : none}
     </td>
@@ -85,13 +85,14 @@ export function Mode({ mode }) {
 
 /** Held, fenced, unfenced early: the broker's state in Kafka, and whether it is as it should be. */
 export function BrokerState({ row }) {
-  const { held, stalled, fenced, shutting_down, unfenced_early: early, registered } = row;
+  const { held, stalled, serves_early: early, in_controlled_shutdown: stopping } = row;
+  const registered = row.epoch !== null;
   return html`<span class="badges">
     ${stalled && html`<${Badge} tone="bad" icon="violated">stalled<//>`}
     ${held && html`<${Badge} tone="warn" icon="held">held<//>`}
-    ${early?.standing && html`<${Badge} tone="odd" icon="alert" title=${`serves with ${early.pending} pending`}>unfenced early<//>`}
-    ${!early?.standing && fenced === true && html`<${Badge} tone="bad" icon="fenced">${shutting_down ? "stopping" : "fenced"}<//>`}
-    ${!early?.standing && fenced === false && html`<${Badge} tone="ok" icon="dot">unfenced<//>`}
+    ${early && html`<${Badge} tone="odd" icon="alert" title=${`serves with ${row.unfenced_early.pending} pending`}>unfenced early<//>`}
+    ${isFenced(row) && html`<${Badge} tone="bad" icon="fenced">${stopping ? "stopping" : "fenced"}<//>`}
+    ${registered && !early && !row.fenced && html`<${Badge} tone="ok" icon="dot">unfenced<//>`}
     ${lacking(row) > 0 && html`<${Badge} tone="bad" icon="cross">${count(lacking(row))} offline<//>`}
     ${!registered && html`<${Badge} tone="plain" icon="ring" title="in /brokers/ids, not with the controllers">not registered<//>`}
   </span>`;
@@ -103,20 +104,18 @@ function Pending({ row }) {
   return html`<b>${count(row.pending)}</b> <span class="soft">of ${count(row.total)}</span>`;
 }
 
-function Estimate({ eta, none: why }) {
-  if (eta === null) return why === null ? none : html`<span class="estimate"><small class="soft" title=${why}>${why}</small></span>`;
-  const range =
-    eta.earliest_ms !== null && eta.latest_ms !== null
-      ? `${time(eta.earliest_ms, { date: false })} to ${time(eta.latest_ms, { date: false })}`
-      : null;
+function Estimate({ eta }) {
+  if (eta === null) return none;
+  const times = etaTimes(eta);
+  if (times === null) return html`<span class="estimate"><small class="soft" title=${eta.how}>${eta.how}</small></span>`;
   return html`<span class="estimate" title=${eta.how}>
-    <${Since} at=${eta.at_ms} say=${inText} />
-    <small class="soft">${range ? `${range}; ` : ""}${eta.how}</small>
+    <${Since} at=${times.at} say=${inText} />
+    <small class="soft">${time(times.earliest, { date: false })} to ${time(times.latest, { date: false })}; ${eta.how}</small>
   </span>`;
 }
 
 /** The time from the registration until no replica was pending, as text. @param {BrokerRow} row */
 export function heldText(row) {
-  if (row.registered_ms === null || row.complete_ms === null) return null;
-  return duration(row.complete_ms - row.registered_ms);
+  if (row.registered_ms === null || row.assignments_complete_ms === null) return null;
+  return duration(row.assignments_complete_ms - row.registered_ms);
 }

@@ -2,18 +2,18 @@
 import { html, useMemo, useState } from "./html.js";
 import { BrokerTable, COLUMNS } from "./broker_table.js";
 import { Legend, Panel } from "./parts.js";
-import { isUnsettled, lacking, sorted } from "./rows.js";
+import { isFenced, isUnsettled, lacking, sorted } from "./rows.js";
 import { counted } from "./words.js";
 
-/** @typedef {import("./types.js").BrokerRow} BrokerRow */
+/** @typedef {import("./types.js").BrokerState} BrokerRow */
 
 /** @type {readonly [string, string, (row: BrokerRow) => boolean][]} */
 const FILTERS = [
   ["all", "All", () => true],
   ["unsettled", "Not in order", isUnsettled],
   ["held", "Held", (row) => row.held],
-  ["fenced", "Fenced", (row) => row.fenced === true],
-  ["early", "Unfenced early", (row) => row.unfenced_early?.standing === true],
+  ["fenced", "Fenced", isFenced],
+  ["early", "Unfenced early", (row) => row.serves_early],
   ["offline", "Replicas offline", (row) => lacking(row) > 0],
   ["zookeeper", "Not in KRaft mode", (row) => row.mode !== "kraft"],
 ];

@@ -22,7 +22,7 @@ export function isGrave(kind) {
   return GRAVE.test(kind) && !/unfenced$|_over$|again$/.test(kind);
 }
 
-/** @param {{events: readonly import("./types.js").EventTold[], label: string}} properties newest first */
+/** @param {{events: readonly import("./types.js").TimelineEvent[], label: string}} properties newest first */
 export function EventList({ events, label }) {
   return html`<ol class="events" aria-label=${label}>
     ${events.map((each) => html`<${EventRow} key=${each.id} event=${each} />`)}

@@ -11,7 +11,7 @@ export function Hazards({ hazards }) {
   <//>`;
 }
 
-/** @param {{hazards: readonly import("./types.js").HazardTold[], open?: boolean}} properties */
+/** @param {{hazards: readonly import("./types.js").HazardRow[], open?: boolean}} properties */
 export function HazardList({ hazards, open = false }) {
   if (!hazards.length) return html`<p class="empty">No hazard is known.</p>`;
   return html`<ul class="hazards">

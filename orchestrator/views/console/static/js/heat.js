@@ -30,7 +30,7 @@ function fold(row) {
   return folded.get(row);
 }
 
-/** @param {{disks: readonly import("./types.js").Disks[], brokers: readonly import("./types.js").BrokerRow[]}} properties */
+/** @param {{disks: readonly import("./types.js").Disks[], brokers: readonly import("./types.js").BrokerState[]}} properties */
 export function Heat({ disks: told, brokers }) {
   const disks = useMemo(() => told.map(fold), [told]);
   const [filter, setFilter] = useState("all");

@@ -4,6 +4,7 @@ import { Since, now } from "./clock.js";
 import { silentSources } from "./currency.js";
 import { Icon } from "./icons.js";
 import { link, sheetLink } from "./route.js";
+import { etaTimes } from "./rows.js";
 import { counted, duration, time } from "./words.js";
 
 /**
@@ -15,7 +16,7 @@ export function Now({ cluster, standing, onSay }) {
   const tone = standing.kind === "old" || standing.kind === "nothing" ? "old" : toneOf(head.waiting);
   return html`<section class="now" aria-label="Now" data-tone=${tone}>
     <${Phases} phases=${head.phases} since=${head.phase_since_ms} />
-    <${WaitingFor} waiting=${head.waiting} eta=${head.eta} noEta=${head.no_eta} name=${cluster.name} tone=${tone} />
+    <${WaitingFor} waiting=${head.waiting} eta=${head.eta} name=${cluster.name} tone=${tone} />
     <${Silent} sources=${silentSources(cluster)} />
     <${Standing} cluster=${cluster} off=${standing.kind === "old" || standing.kind === "nothing"} onSay=${onSay} />
   </section>`;
@@ -62,7 +63,7 @@ const EYEBROWS = {
 };
 const TONE_ICONS = { person: "alert", waiting: "waiting", calm: "satisfied", old: "cross" };
 
-const WaitingFor = memo(({ waiting, eta, noEta, name, tone }) => {
+const WaitingFor = memo(({ waiting, eta, name, tone }) => {
   const old = tone === "old";
   return html`<div class="wait">
     <h2 class="wait-head" id="waiting">
@@ -74,18 +75,17 @@ const WaitingFor = memo(({ waiting, eta, noEta, name, tone }) => {
       ${waiting.broker !== null && html`<li><a href=${sheetLink({ broker: waiting.broker })}>broker ${waiting.broker}</a></li>`}
       ${waiting.more > 0 && html`<li><a href=${link(name, "overview")}>and ${counted(waiting.more, "more reason")}</a></li>`}
     </ul>
-    ${noEta && !old && html`<p class="eta">Estimate: ${noEta}</p>`}
-    ${eta && !old && html`<${EtaTold} eta=${eta} what="No broker held any more" />`}
+    ${eta && !old && html`<${EtaText} eta=${eta} what="No broker held any more" />`}
   </div>`;
 });
 
-/** An estimate with its interval and its basis. */
-export function EtaTold({ eta, what }) {
+/** An estimate with its interval and its basis, or the reason why there is none. */
+export function EtaText({ eta, what }) {
+  const times = etaTimes(eta);
+  if (times === null) return html`<p class="eta">Estimate: ${eta.how}</p>`;
   return html`<p class="eta">
-    <b>${what} <${Since} at=${eta.at_ms} say=${inText} /></b>
-    ${eta.earliest_ms !== null &&
-    eta.latest_ms !== null &&
-    html` <span class="num">(${time(eta.earliest_ms, { now: now() })} to ${time(eta.latest_ms, { now: now() })})</span>`}
+    <b>${what} <${Since} at=${times.at} say=${inText} /></b>
+    <span class="num">(${time(times.earliest, { now: now() })} to ${time(times.latest, { now: now() })})</span>
     <span class="soft"> ${eta.how}, estimated <${Since} at=${eta.made_at_ms} /></span>
   </p>`;
 }

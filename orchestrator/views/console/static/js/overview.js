@@ -54,7 +54,7 @@ const Latest = memo(({ events, name }) => {
 });
 
 const Gate = memo(({ walk }) => {
-  const { findings, checkpoint, do: todo, asks, holds, unexpected } = walk;
+  const { findings, checkpoint, shown: todo, asks, holds, unexpected } = walk;
   const last = unexpected.at(-1);
   return html`<${Panel}
     id="gate"

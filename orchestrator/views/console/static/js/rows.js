@@ -1,18 +1,31 @@
 /** Brokers as rows: which need attention, and their order. Pure. */
 
-/** @typedef {import("./types.js").BrokerRow} BrokerRow */
+/** @typedef {import("./types.js").BrokerState} BrokerRow */
+/** @typedef {import("./types.js").Eta} Eta */
 
 /** A broker's modes, in the order of the migration. */
 export const STEPS = /** @type {const} */ (["zookeeper", "migrating", "kraft"]);
 
 /** The number of unreachable replicas. @param {BrokerRow} row */
 export function lacking(row) {
-  return (row.replicas?.offline ?? 0) + (row.replicas?.lost ?? 0);
+  return row.replicas_known ? row.replicas.offline + row.replicas.lost : 0;
+}
+
+/** Whether the controllers fence the broker; false if it is not registered. @param {BrokerRow} row */
+export function isFenced(row) {
+  return row.epoch !== null && row.fenced;
+}
+
+/** When an estimate ends: expected, earliest, latest; null: there is no estimate. @param {Eta|null} eta */
+export function etaTimes(eta) {
+  if (eta === null || eta.seconds === null) return null;
+  const [at, earliest, latest] = [eta.seconds, eta.low_seconds, eta.high_seconds].map((seconds) => eta.made_at_ms + Math.round(seconds * 1000));
+  return { at, earliest, latest };
 }
 
 /** Whether the broker needs attention; one that has not migrated yet does not. @param {BrokerRow} row */
 export function isUnsettled(row) {
-  return row.held || row.fenced === true || lacking(row) > 0;
+  return row.held || isFenced(row) || lacking(row) > 0;
 }
 
 const KEYS = {
@@ -22,8 +35,8 @@ const KEYS = {
   state: (row) => row.urgency,
   replicas: (row) => row.total ?? -1,
   pending: (row) => row.pending ?? -1,
-  rate: (row) => row.rate_per_second ?? -1,
-  eta: (row) => row.eta?.at_ms ?? Number.MAX_SAFE_INTEGER,
+  rate: (row) => row.progress?.rate_per_second ?? -1,
+  eta: (row) => etaTimes(row.eta)?.at ?? Number.MAX_SAFE_INTEGER,
   progress: (row) => (row.held ? (row.last_progress_ms ?? 0) : Number.MAX_SAFE_INTEGER),
 };
 

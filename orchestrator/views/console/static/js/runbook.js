@@ -101,7 +101,7 @@ function Here({ walk }) {
   return html`<div class="here">
     ${walk.asks !== null && html`<p class="asks"><${Icon} name="alert" /><span>A person must decide: ${walk.asks}. Say <code>kraftgate decide ${walk.checkpoint} --done</code> or <code>--repeat</code>.</span></p>`}
     ${walk.people > 0 && html`<p>${walk.approved_by.length} of ${walk.people === 1 ? "one approval" : `${walk.people} approvals`}${walk.approved_by.length > 0 && `: ${walk.approved_by.join(", ")}`}.</p>`}
-    ${walk.do !== null && html`<${Todo} text=${walk.do} />`}
+    ${walk.shown !== null && html`<${Todo} text=${walk.shown} />`}
     ${walk.findings.length > 0 && html`<p class="soft">${gateText(walk.findings)}</p><${Findings} findings=${walk.findings} label="Conditions now" />`}
   </div>`;
 }

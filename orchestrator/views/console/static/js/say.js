@@ -9,7 +9,7 @@ import { baseOf } from "./now.js";
 import { Trouble } from "./parts.js";
 import { keepWho, lastWho } from "./prefs.js";
 
-/** The effects of each action on the execution. @type {Record<string, (walk: import("./types.js").WalkState, at: object|null) => string[]>} */
+/** The effects of each action on the execution. @type {Record<string, (walk: import("./types.js").ExecutionState, at: object|null) => string[]>} */
 const EFFECTS = {
   approve: (walk, at) => [
     walk.execute

@@ -23,8 +23,8 @@ function useWidth(element) {
 
 /**
  * @param {{range: import("./axis.js").Range, told: import("./types.js").Timeline|null,
- *     single: readonly import("./types.js").EventTold[]|null,
- *     phases: readonly import("./types.js").EventTold[], lanes: ReadonlySet<string>,
+ *     single: readonly import("./types.js").TimelineEvent[]|null,
+ *     phases: readonly import("./types.js").TimelineEvent[], lanes: ReadonlySet<string>,
  *     onMove: (range: import("./axis.js").Range) => void, onWhole: () => void,
  *     onFollow: () => void, tell: (text: string|null) => void}} properties
  *     `single`: every event in the range, if they are few enough to be drawn one by one

@@ -3,38 +3,53 @@
 /** @typedef {"restart"|"migrate"|"finalize"} Action */
 
 /**
+ * @typedef {object} ActionRequest
+ * @property {string} who
+ * @property {string} reason
+ * @property {string|null} [checkpoint]
+ * @property {string|null} [confirm]
+ */
+
+/**
+ * @typedef {object} ActionResult
+ * @property {readonly (string)[]} said
+ */
+
+/**
  * @typedef {object} Beat
  * @property {number} at_ms
  * @property {number|null} looked_ms
  */
 
 /**
- * @typedef {object} BrokerRow
+ * @typedef {object} BrokerState
  * @property {number} id
+ * @property {number|null} epoch
+ * @property {Mode} mode
+ * @property {boolean} fenced
+ * @property {boolean} held
+ * @property {readonly (string)[]} log_dirs
+ * @property {Record<string, number>} replicas
+ * @property {number|null} registered_offset
+ * @property {number|null} unfenced_offset
+ * @property {number|null} assignments_complete_offset
+ * @property {UnfencedEarly|null} unfenced_early
+ * @property {boolean} in_controlled_shutdown
+ * @property {number|null} registered_ms
+ * @property {number|null} unfenced_ms
+ * @property {number|null} assignments_complete_ms
+ * @property {ProgressRow|null} progress
+ * @property {number|null} under_replicated
+ * @property {boolean} replicas_known
+ * @property {number|null} replicas_on_disk
  * @property {string|null} host
  * @property {string|null} rack
- * @property {Mode} mode
- * @property {boolean} registered
- * @property {number|null} epoch
- * @property {boolean|null} fenced
- * @property {boolean|null} shutting_down
- * @property {boolean} held
  * @property {boolean} stalled
- * @property {Early|null} unfenced_early
- * @property {Record<string, number>|null} replicas
+ * @property {boolean} serves_early
  * @property {number|null} pending
  * @property {number|null} total
- * @property {number|null} under_replicated
- * @property {number|null} rate_per_second
  * @property {Eta|null} eta
- * @property {string|null} no_eta
  * @property {number|null} last_progress_ms
- * @property {number|null} registered_ms
- * @property {number|null} registered_offset
- * @property {number|null} unfenced_ms
- * @property {number|null} unfenced_offset
- * @property {number|null} complete_ms
- * @property {number|null} complete_offset
  * @property {number} urgency
  */
 
@@ -64,14 +79,23 @@
  */
 
 /**
- * @typedef {object} CheckpointTold
+ * @typedef {object} CheckpointRow
  * @property {string} id
- * @property {string} title
- * @property {string} explain
  * @property {Stage} stage
  * @property {string|null} how
  * @property {number|null} entered_ms
  * @property {number|null} ended_ms
+ */
+
+/**
+ * @typedef {object} CheckpointState
+ * @property {string} id
+ * @property {Stage} stage
+ * @property {string|null} how
+ * @property {number|null} entered_ms
+ * @property {number|null} ended_ms
+ * @property {string} title
+ * @property {string} explain
  * @property {"broker"|"controller"|null} for_each
  * @property {readonly (Instance)[]} instances
  * @property {boolean} irreversible
@@ -86,16 +110,16 @@
  * @typedef {object} ClusterChange
  * @property {string} name
  * @property {Head|null} [head]
- * @property {readonly (Source)[]} [sources]
- * @property {WalkState|null} [walk]
- * @property {readonly (CheckpointTold)[]} [checkpoints]
- * @property {readonly (WaitTold)[]} [waits]
- * @property {readonly (HazardTold)[]} [hazards]
- * @property {readonly (BrokerRow)[]} [brokers]
+ * @property {readonly (SourceState)[]} [sources]
+ * @property {ExecutionState|null} [walk]
+ * @property {readonly (CheckpointState)[]} [checkpoints]
+ * @property {readonly (WaitState)[]} [waits]
+ * @property {readonly (HazardRow)[]} [hazards]
+ * @property {readonly (BrokerState)[]} [brokers]
  * @property {readonly (number)[]} [brokers_gone]
  * @property {readonly (Disks)[]} [disks]
  * @property {readonly (number)[]} [disks_gone]
- * @property {readonly (EventTold)[]} [events]
+ * @property {readonly (TimelineEvent)[]} [events]
  * @property {boolean} [events_missed]
  */
 
@@ -104,14 +128,14 @@
  * @property {string} name
  * @property {boolean} walkable
  * @property {Head} head
- * @property {readonly (Source)[]} sources
- * @property {WalkState|null} walk
- * @property {readonly (CheckpointTold)[]} checkpoints
- * @property {readonly (WaitTold)[]} waits
- * @property {readonly (HazardTold)[]} hazards
- * @property {readonly (BrokerRow)[]} brokers
+ * @property {readonly (SourceState)[]} sources
+ * @property {ExecutionState|null} walk
+ * @property {readonly (CheckpointState)[]} checkpoints
+ * @property {readonly (WaitState)[]} waits
+ * @property {readonly (HazardRow)[]} hazards
+ * @property {readonly (BrokerState)[]} brokers
  * @property {readonly (Disks)[]} disks
- * @property {readonly (EventTold)[]} events
+ * @property {readonly (TimelineEvent)[]} events
  */
 
 /**
@@ -137,44 +161,46 @@
  */
 
 /**
- * @typedef {object} Done
- * @property {readonly (string)[]} said
- */
-
-/**
- * @typedef {object} Early
- * @property {number} pending
- * @property {number|null} duration_ms
- * @property {boolean} standing
- */
-
-/**
  * @typedef {object} Eta
- * @property {number} at_ms
- * @property {number|null} [earliest_ms]
- * @property {number|null} [latest_ms]
- * @property {number} made_at_ms
+ * @property {number|null} [broker]
+ * @property {number|null} [seconds]
+ * @property {number|null} [low_seconds]
+ * @property {number|null} [high_seconds]
+ * @property {number|null} [level]
+ * @property {number|null} [assigned]
+ * @property {number|null} [steps]
+ * @property {number|null} [over_seconds]
  * @property {string} how
+ * @property {number} made_at_ms
  */
 
 /**
  * @typedef {object} EventPage
- * @property {readonly (EventTold)[]} events
+ * @property {readonly (TimelineEvent)[]} events
  * @property {string|null} next
  */
 
 /**
- * @typedef {object} EventTold
- * @property {string} id
- * @property {number} at_ms
- * @property {number|null} seen_ms
- * @property {"metadata"|"zookeeper"|"disks"|"jmx"|"decisions"} lane
- * @property {string} kind
- * @property {number|null} broker
- * @property {number|null} offset
+ * @typedef {object} ExecutionState
+ * @property {string} runbook
  * @property {string|null} checkpoint
- * @property {string|null} by
- * @property {string} text
+ * @property {string|null} title
+ * @property {Stage|null} stage
+ * @property {string|null} path
+ * @property {string|null} paused
+ * @property {string|null} outcome
+ * @property {boolean} execute
+ * @property {string|null} asks
+ * @property {string|null} shown
+ * @property {readonly (RecordedFinding)[]} findings
+ * @property {readonly (CheckpointRow)[]} places
+ * @property {readonly (UnexpectedRow)[]} unexpected
+ * @property {number} at_ms
+ * @property {string|null} stage_text
+ * @property {readonly (string)[]} holds
+ * @property {number} people
+ * @property {readonly (string)[]} approved_by
+ * @property {readonly ("approve"|"pause"|"resume"|"abort")[]} can
  */
 
 /**
@@ -183,28 +209,31 @@
  */
 
 /**
- * @typedef {object} FindingTold
- * @property {string} condition
- * @property {"satisfied"|"waiting"|"violated"|"unknown"|"skipped"} verdict
- * @property {string} reason
- * @property {readonly (string)[]} evidence
- * @property {number|null} broker
- */
-
-/**
  * @typedef {object} GateEvidence
  * @property {string} checkpoint
  * @property {string|null} title
  * @property {string|null} explain
- * @property {readonly (Judgement)[]} judgements
+ * @property {readonly (GateVerdict)[]} judgements
  * @property {readonly (Decision)[]} decisions
  * @property {boolean} older
+ */
+
+/**
+ * @typedef {object} GateVerdict
+ * @property {string} id
+ * @property {number} at_ms
+ * @property {string} checkpoint
+ * @property {"already"|"needs"|"opens_when"} part
+ * @property {Verdict} verdict
+ * @property {readonly (RecordedFinding)[]} findings
+ * @property {Record<string, unknown>} facts
+ * @property {string} hash
  */
 
 /** @typedef {"records_lost"|"zookeeper_wiped"|"replicas_recreated"|"finalized_too_early"|"restart_loses_replicas"|"halted_in_migration"|"stale_migration_znode"|"directory_failed_under_pending"|"replica_not_on_disk"|"content_differs"|"dual_write_stuck"|"assignment_queue_flat"|"directory_ids"|"metadata_version"|"unfenced_early"|"replica_misplaced"|"replica_not_in_metadata"|"future_replica_stuck"|"one_directory_left"|"jmx_contradicts"|"finalize_too_early"} HazardKind */
 
 /**
- * @typedef {object} HazardTold
+ * @typedef {object} HazardRow
  * @property {HazardKind} id
  * @property {Severity} severity
  * @property {Action|null} blocks
@@ -213,6 +242,7 @@
  * @property {readonly (string)[]} evidence
  * @property {string} way_out
  * @property {number|null} since_ms
+ * @property {number} evidence_total
  */
 
 /**
@@ -224,7 +254,6 @@
  * @property {string} current_text
  * @property {Waiting} waiting
  * @property {Eta|null} eta
- * @property {string|null} no_eta
  * @property {number|null} last_reply_ms
  * @property {number|null} observed_ms
  * @property {number|null} metadata_offset
@@ -248,23 +277,11 @@
 /**
  * @typedef {object} Instance
  * @property {string} id
- * @property {number} of
  * @property {Stage} stage
  * @property {string|null} how
  * @property {number|null} entered_ms
  * @property {number|null} ended_ms
- */
-
-/**
- * @typedef {object} Judgement
- * @property {string} id
- * @property {number} at_ms
- * @property {string} checkpoint
- * @property {"already"|"needs"|"opens_when"} part
- * @property {"satisfied"|"waiting"|"violated"|"unknown"|"skipped"} verdict
- * @property {readonly (FindingTold)[]} findings
- * @property {Record<string, unknown>} facts
- * @property {string} hash
+ * @property {number} of
  */
 
 /** @typedef {"zookeeper"|"migrating"|"kraft"} Mode */
@@ -303,15 +320,24 @@
  * @property {string|null} [mend]
  */
 
-/** @typedef {"migrating"|"unassigned"|"assigned"|"offline"|"lost"} ReplicaState */
+/**
+ * @typedef {object} ProgressRow
+ * @property {number} assigned
+ * @property {number} first_ms
+ * @property {number} last_ms
+ * @property {number|null} rate_per_second
+ */
 
 /**
- * @typedef {object} Say
- * @property {string} who
+ * @typedef {object} RecordedFinding
+ * @property {string} condition
+ * @property {Verdict} verdict
  * @property {string} reason
- * @property {string|null} [checkpoint]
- * @property {string|null} [confirm]
+ * @property {readonly (string)[]} [evidence]
+ * @property {number|null} [broker]
  */
+
+/** @typedef {"migrating"|"unassigned"|"assigned"|"offline"|"lost"} ReplicaState */
 
 /**
  * @typedef {object} Session
@@ -323,7 +349,7 @@
 /** @typedef {"info"|"warning"|"critical"} Severity */
 
 /**
- * @typedef {object} Source
+ * @typedef {object} SourceState
  * @property {"metadata_log"|"zookeeper"|"log_dirs"|"jmx"} name
  * @property {boolean} configured
  * @property {boolean} in_use
@@ -360,15 +386,37 @@
  */
 
 /**
- * @typedef {object} Unexpected
+ * @typedef {object} TimelineEvent
+ * @property {string} id
+ * @property {number} at_ms
+ * @property {number|null} seen_ms
+ * @property {"metadata"|"zookeeper"|"disks"|"jmx"|"decisions"} lane
+ * @property {string} kind
+ * @property {number|null} broker
+ * @property {number|null} offset
+ * @property {string|null} checkpoint
+ * @property {string|null} by
+ * @property {string} text
+ */
+
+/**
+ * @typedef {object} UnexpectedRow
  * @property {number} at_ms
  * @property {string} text
  */
 
+/**
+ * @typedef {object} UnfencedEarly
+ * @property {number} pending
+ * @property {number|null} duration_ms
+ */
+
+/** @typedef {"satisfied"|"waiting"|"violated"|"unknown"|"skipped"} Verdict */
+
 /** @typedef {"source_error"|"not_running"|"no_controller"|"stale_data"|"catching_up"|"zookeeper_blind"|"broker_stalled"|"broker_held"|"replicas_offline"|"disks_unknown"|"broker_fenced"|"replicas_pending"|"jmx_unknown"|"rolling_back"|"broker_in_zookeeper_mode"|"controllers"|"registrations"|"copy"|"finalize"|"rolled_back"} WaitKind */
 
 /**
- * @typedef {object} WaitTold
+ * @typedef {object} WaitState
  * @property {WaitKind} name
  * @property {string} text
  * @property {number|null} broker
@@ -380,33 +428,11 @@
  * @typedef {object} Waiting
  * @property {string} text
  * @property {"runbook"|"migration"|"nothing"} by
- * @property {WaitKind|null} name
- * @property {number|null} broker
- * @property {number|null} since_ms
- * @property {number} more
- * @property {boolean} needs_person
- */
-
-/**
- * @typedef {object} WalkState
- * @property {string} runbook
- * @property {string|null} checkpoint
- * @property {string|null} title
- * @property {Stage|null} stage
- * @property {string|null} stage_text
- * @property {readonly (string)[]} holds
- * @property {readonly (FindingTold)[]} findings
- * @property {string|null} do
- * @property {string|null} asks
- * @property {string|null} path
- * @property {string|null} paused
- * @property {string|null} outcome
- * @property {boolean} execute
- * @property {number} people
- * @property {readonly (string)[]} approved_by
- * @property {readonly ("approve"|"pause"|"resume"|"abort")[]} can
- * @property {readonly (Unexpected)[]} unexpected
- * @property {number} told_ms
+ * @property {WaitKind|null} [name]
+ * @property {number|null} [broker]
+ * @property {number|null} [since_ms]
+ * @property {number} [more]
+ * @property {boolean} [needs_person]
  */
 
 export {};

@@ -1,0 +1,155 @@
+"""The page's lists: brokers, sources, waits, hazards, checkpoints, and the execution."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, cast
+
+from migration.assessment.conditions.authority import in_use
+from migration.assessment.data_source import FOLLOWED
+from migration.assessment.hazards import Hazard
+from migration.assessment.waits.wait import Wait
+from migration.image.holds import is_unfenced_early, last_progress_ms
+from migration.image.summary import BrokerSummary
+from migration.observed.source_status import NO_STATUS
+from orchestrator.api.console.state import (
+    Action,
+    BrokerState,
+    CheckpointState,
+    Eta,
+    ExecutionState,
+    Instance,
+    SourceName,
+    SourceState,
+    WaitState,
+)
+from orchestrator.api.rows import BrokerRow, HazardRow, eta_row, hazard_row, unexpected_rows
+from orchestrator.audit.execution.state import BEHIND, STAGE_WORDS, Stage
+from orchestrator.execution.route import checkpoints
+from orchestrator.run.assessed import Assessed
+from orchestrator.run.execution_status import PlaceTold, WalkTold
+from orchestrator.run.urgency import urgency
+from orchestrator.runbook.loaded import Loaded
+from orchestrator.runbook.model import Checkpoint
+from orchestrator.views.console.state.estimates import Estimated
+
+ROWS_MAX: Final = 200
+"""The most waits, and the most hazards, that the page gets; all are counted."""
+_MINUTE_MS: Final = 60_000
+
+
+def to_the_second(moment_ms: int | None) -> int | None:
+    """Return a moment cut to the second: it changes always, but the page updates once a second."""
+    return None if moment_ms is None else moment_ms - moment_ms % 1000
+
+
+def broker_state(
+    row: BrokerRow, broker: BrokerSummary, eta: Estimated | None, *, stalled: bool
+) -> BrokerState:
+    """Return the page's row of one broker; `eta`: for a held broker."""
+    known = row.replicas_known
+    return BrokerState.from_facts(
+        row,
+        host=broker.host,
+        rack=broker.rack,
+        stalled=stalled,
+        serves_early=is_unfenced_early(broker),
+        pending=broker.pending if known else None,
+        total=sum(row.replicas.values()) if known else row.replicas_on_disk,
+        under_replicated=row.under_replicated if known else None,
+        eta=eta_state(eta),
+        last_progress_ms=last_progress_ms(broker) if broker.held else None,
+        urgency=urgency(broker),
+    )
+
+
+def eta_state(made: Estimated | None) -> Eta | None:
+    """Return an estimate, for a broker or for all."""
+    return None if made is None else Eta.from_facts(eta_row(made.eta), made_at_ms=made.at_ms)
+
+
+def sources(one: Assessed) -> Iterator[SourceState]:
+    """Yield the four sources, also those that are not configured."""
+    statuses, unread = one.configured, one.unread
+    view, not_current = one.assessment.view, one.currency.not_current
+    for each in FOLLOWED:
+        status = statuses.get(each, NO_STATUS)
+        yield SourceState.from_facts(
+            status,
+            name=cast(SourceName, str(each)),
+            configured=each in statuses,
+            in_use=each in statuses and in_use(view, each),
+            current=each in statuses and each not in not_current,
+            why_not=not_current.get(each),
+            last_reply_ms=to_the_second(status.last_reply_ms),
+            unread=unread.get(each),
+        )
+
+
+def waits(found: Sequence[Wait]) -> Iterator[WaitState]:
+    """Yield the most important waits of the migration."""
+    return map(WaitState.model_validate, found[:ROWS_MAX])
+
+
+def hazards(found: Sequence[Hazard]) -> Iterator[HazardRow]:
+    """Yield the most severe hazards."""
+    return map(hazard_row, found[:ROWS_MAX])
+
+
+def execution_state(walk: WalkTold) -> ExecutionState:
+    """Return the state of the execution."""
+    return ExecutionState.from_facts(
+        walk,
+        unexpected=unexpected_rows(walk),
+        at_ms=walk.at_ms - walk.at_ms % _MINUTE_MS,
+        stage_text=None if walk.stage is None else STAGE_WORDS.get(walk.stage),
+        can=tuple(_can(walk)),
+    )
+
+
+def _can(walk: WalkTold) -> Iterator[Action]:
+    if walk.outcome is not None:
+        return
+    if walk.checkpoint is not None and walk.people > len(walk.approved_by):
+        yield "approve"
+    yield "pause" if walk.paused is None else "resume"
+    yield "abort"
+
+
+def checkpoint_states(walk: WalkTold, loaded: Loaded) -> Iterator[CheckpointState]:
+    """Yield the checkpoints of the path as in the runbook, with the entered instances."""
+    path: list[Checkpoint] = list(checkpoints(loaded.runbook, None))
+    if walk.path is not None:  # the entered checkpoints of the forward path, then the rollback's
+        entered = {each.id.partition("[")[0] for each in walk.places}
+        path = [each for each in path if each.id in entered]
+        path += checkpoints(loaded.runbook, walk.path)
+    for each in path:
+        yield _checkpoint_state(each, walk.places)
+
+
+def _checkpoint_state(checkpoint: Checkpoint, places: Sequence[PlaceTold]) -> CheckpointState:
+    place = next((each for each in places if each.id == checkpoint.id), None)
+    approval = checkpoint.approval
+    instances = tuple(_instances(checkpoint, places))
+    return CheckpointState.from_facts(
+        checkpoint,
+        stage=_stage(instances) if place is None else place.stage,
+        how=None if place is None else place.how,
+        entered_ms=None if place is None else place.entered_ms,
+        ended_ms=None if place is None else place.ended_ms,
+        instances=instances,
+        people=0 if approval is None or approval.given_at is not None else approval.people,
+        step=None if checkpoint.step is None else checkpoint.step.name,
+    )
+
+
+def _instances(checkpoint: Checkpoint, places: Sequence[PlaceTold]) -> Iterator[Instance]:
+    prefix = f"{checkpoint.id}["
+    for each in places:
+        if each.id.startswith(prefix):
+            yield Instance.from_facts(each, of=int(each.id[len(prefix) : -1]))
+
+
+def _stage(instances: Sequence[Instance]) -> Stage:
+    """Return the stage of a checkpoint with instances: that of the first unfinished instance."""
+    if not instances:
+        return Stage.AHEAD
+    return next((each.stage for each in instances if each.stage not in BEHIND), Stage.ENTERED)
