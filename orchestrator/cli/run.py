@@ -208,7 +208,7 @@ def follow_and_show(
         if board.last is not None:
             print_active_alerts(board.last)
         if metrics is not None and not stop.is_set():
-            metrics.wait_until_told(stop.wait)
+            metrics.wait_until_scraped(stop.wait)
 
 
 def _print_plans(config: Config) -> None:

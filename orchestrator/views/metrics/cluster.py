@@ -1,13 +1,23 @@
-"""The metrics of one cluster: its phase, metadata log, ZooKeeper state, comparisons, events."""
+"""The metrics of one cluster: phase, log, sources, hazards, waits, execution, alerts."""
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
-from migration.assessment.conditions.authority import knows_partitions, knows_phase
-from migration.assessment.conditions.view import View
+from migration.assessment.alerts import RULES, AlertState, AlertStates
+from migration.assessment.conditions import Verdict, hazards_not_known
+from migration.assessment.conditions.authority import knows_phase
+from migration.assessment.currency import SourceState
+from migration.assessment.hazards import HazardKind
+from migration.assessment.waits.wait import WaitKind
 from migration.comparison.result import Compared
 from migration.image.summary import Mode, Phase
+from migration.metadata.versions import name_of
+from migration.observed.source_status import NO_STATUS
 from migration.observed.zookeeper import ZooKeeperImage
-from orchestrator.run.cluster_read import Tally
+from orchestrator.notify.sender import SenderStats
+from orchestrator.run.assessed import Assessed
+from orchestrator.run.execution_status import WalkTold
 from orchestrator.views.metrics.exposition import Exposition, Subject
 
 CLUSTER: Final = Subject("kraftgate", "cluster")
@@ -70,10 +80,9 @@ _EVENTS: Final = CLUSTER.counter(
 )
 
 
-def tell_cluster(into: Exposition, view: View, tally: Tally) -> None:
+def add_cluster(into: Exposition, one: Assessed) -> None:
     """Add the known values of the cluster as a whole."""
-    summary = view.summary
-    name = summary.cluster
+    name, summary, view, tally = one.name, one.summary, one.assessment.view, one.tally
     if knows_phase(view):
         into.state(_PHASE, summary.phase, Phase, name)
         into.time(_PHASE_CHANGED, tally.phase_began_ms(summary.phase), name)
@@ -87,26 +96,22 @@ def tell_cluster(into: Exposition, view: View, tally: Tally) -> None:
             into.value(_ACTIVE_CONTROLLER, 1, name, summary.active_controller)
     for mode in Mode if summary.brokers else ():
         into.value(_BROKERS, sum(each.mode is mode for each in summary.brokers), name, mode)
-    if knows_partitions(view):
+    if one.assessment.knows_partitions:
         into.value(_TOPICS, summary.topics, name)
         into.value(_PARTITIONS, summary.partitions, name)
         into.value(_UNDER_REPLICATED, summary.under_replicated, name)
         into.value(_LEADERLESS, summary.leaderless, name)
         into.value(_REASSIGNING, summary.reassigning, name)
     if summary.zookeeper is not None:
-        _tell_zookeeper(into, name, summary.zookeeper)
-    _tell_comparison(into, name, "zookeeper", summary.content)
-    _tell_comparison(into, name, "log_dirs", summary.places)
+        _add_zookeeper(into, name, summary.zookeeper)
+    _add_comparison(into, name, "zookeeper", summary.content)
+    _add_comparison(into, name, "log_dirs", summary.places)
     for kind, count in sorted(tally.counts.items()):
         into.value(_EVENTS, count, name, kind)
+    into.value(_HIGH_WATERMARK, one.status.high_watermark, name)
 
 
-def tell_high_watermark(into: Exposition, cluster: str, offset: int | None) -> None:
-    """Add the high watermark of the metadata log, None if unknown."""
-    into.value(_HIGH_WATERMARK, offset, cluster)
-
-
-def _tell_zookeeper(into: Exposition, cluster: str, seen: ZooKeeperImage) -> None:
+def _add_zookeeper(into: Exposition, cluster: str, seen: ZooKeeperImage) -> None:
     if seen.controller is not None:
         kraft = seen.controller.is_kraft
         into.value(_ZK_CONTROLLER, kraft, cluster, "kraft")
@@ -116,7 +121,233 @@ def _tell_zookeeper(into: Exposition, cluster: str, seen: ZooKeeperImage) -> Non
         into.value(_ZNODE_OFFSET, seen.migration.offset, cluster)
 
 
-def _tell_comparison(into: Exposition, cluster: str, of: str, found: Compared) -> None:
+def _add_comparison(into: Exposition, cluster: str, of: str, found: Compared) -> None:
     if found.at_ms is not None:
         into.time(_COMPARED_AT, found.at_ms, cluster, of)
         into.value(_DIFFERENCES, sum(found.lasting.values()), cluster, of)
+
+
+_CLUSTER_INFO: Final = CLUSTER.info(
+    "cluster",
+    "The cluster's id, its finalized metadata.version by name, and the runbook. An "
+    "empty label is unknown, or none.",
+    "cluster_id",
+    "metadata_version",
+    "runbook",
+)
+
+
+def add_identity(into: Exposition, one: Assessed) -> None:
+    """Add the identity, once at least one of its labels is known."""
+    level = one.summary.metadata_version
+    version = None if level is None else name_of(level)
+    labels = (one.status.cluster_id, version, None if one.walk is None else one.walk.runbook)
+    if any(label is not None for label in labels):
+        into.value(_CLUSTER_INFO, 1, one.name, *(label or "" for label in labels))
+
+
+SOURCE: Final = Subject("kraftgate_source", "cluster", "source")
+
+_CURRENT: Final = SOURCE.gauge(
+    "current",
+    "Whether the data of this source is current. Only for configured sources that the "
+    "cluster still has.",
+)
+_REPLY: Final = SOURCE.gauge("last_reply_timestamp_seconds", "When the source last got an answer.")
+_ERROR: Final = SOURCE.gauge("error", "Whether the source has an error that an operator must fix.")
+_UNREAD: Final = SOURCE.gauge(
+    "unread", "Records or facts that were received and not processed yet."
+)
+
+
+def add_sources(into: Exposition, one: Assessed) -> None:
+    """Add each configured source."""
+    name, unread = one.entry.name, one.unread
+    for source, status in one.configured.items():
+        into.value(_CURRENT, one.assessment.current[source], name, source)
+        into.time(_REPLY, status.last_reply_ms, name, source)
+        if status != NO_STATUS:
+            into.value(_ERROR, status.error is not None, name, source)
+        into.value(_UNREAD, unread.get(source), name, source)
+
+
+_HAZARD: Final = CLUSTER.gauge(
+    "hazard",
+    "1 for each active hazard, with its broker, if any, and the step that it blocks, if any.",
+    "hazard",
+    "severity",
+    "blocks",
+    "broker",
+)
+_HAZARD_ACTIVE: Final = CLUSTER.gauge(
+    "hazard_active",
+    "Whether a hazard of this kind is active. 0 only if every source that would show "
+    "it is current.",
+    "hazard",
+)
+_HAZARDS_KNOWN: Final = CLUSTER.gauge(
+    "hazards_known", "Whether every source that would show a hazard is current."
+)
+_WAITS: Final = CLUSTER.gauge(
+    "waits", "Waits of this name. While a source is not current, only the wait for it.", "wait"
+)
+
+
+def add_hazards(into: Exposition, one: Assessed) -> None:
+    """Add the active hazards, and for each kind whether it is active, where that is known."""
+    name = one.name
+    known = not hazards_not_known(one.assessment.view)
+    active = {each.kind for each in one.hazards}
+    for each in one.hazards:
+        broker = "" if each.broker is None else each.broker
+        into.value(_HAZARD, 1, name, each.kind, each.severity, each.blocks or "", broker)
+    for kind in HazardKind:
+        if known or kind in active:
+            into.value(_HAZARD_ACTIVE, kind in active, name, kind)
+    into.value(_HAZARDS_KNOWN, known, name)
+
+
+def add_waits(into: Exposition, one: Assessed) -> None:
+    """Add the number of waits of each kind; if the metadata log is not current, of found kinds."""
+    found = [each.kind for each in one.waits]
+    complete = one.assessment.log.state is SourceState.CURRENT
+    for kind in WaitKind:
+        if complete or kind in found:
+            into.value(_WAITS, found.count(kind), one.name, kind)
+
+
+_CHECKPOINT: Final = CLUSTER.gauge(
+    "checkpoint", "1 for the current checkpoint of the execution.", "checkpoint", "stage"
+)
+_ENTERED: Final = CLUSTER.gauge(
+    "checkpoint_entered_timestamp_seconds",
+    "When the execution entered the checkpoint.",
+    "checkpoint",
+)
+_CONDITIONS: Final = CLUSTER.gauge(
+    "checkpoint_conditions",
+    "Conditions of the checkpoint's guards or gate, by verdict.",
+    "checkpoint",
+    "verdict",
+)
+_VERDICTS: Final = (Verdict.SATISFIED, Verdict.WAITING, Verdict.VIOLATED, Verdict.UNKNOWN)
+_ASKS: Final = CLUSTER.gauge(
+    "step_needs_decision",
+    "Whether an operator must decide about the checkpoint's step.",
+    "checkpoint",
+)
+_PAUSED: Final = CLUSTER.gauge("walk_paused", "Whether an operator paused the execution.")
+_EXECUTES: Final = CLUSTER.gauge("walk_executes", "Whether hooks perform the steps.")
+_REPORTED: Final = CLUSTER.gauge(
+    "walk_told_timestamp_seconds", "When the execution last reported its state."
+)
+
+
+def add_execution(into: Exposition, cluster: str, walk: WalkTold) -> None:
+    """Add the state of the execution; the checkpoint's only while it is at a checkpoint."""
+    into.value(_PAUSED, walk.paused is not None, cluster)
+    into.value(_EXECUTES, walk.execute, cluster)
+    into.time(_REPORTED, walk.at_ms, cluster)
+    if walk.checkpoint is None:
+        return
+    at = (cluster, walk.checkpoint)
+    into.value(_CHECKPOINT, 1, *at, walk.stage or "")
+    entered = next((each.entered_ms for each in walk.places if each.id == walk.checkpoint), None)
+    into.time(_ENTERED, entered, *at)
+    verdicts = [each.verdict for each in walk.findings]
+    for verdict in _VERDICTS:
+        into.value(_CONDITIONS, verdicts.count(verdict), *at, verdict)
+    into.value(_ASKS, walk.asks is not None, *at)
+
+
+_ALERTS: Final = CLUSTER.gauge(
+    "alerts",
+    "Active and pending alerts. An alert stays active until current data shows that "
+    "it is resolved.",
+    "alertname",
+    "severity",
+    "state",
+)
+_IDENTITY: Final = (
+    "alertname",
+    "severity",
+    "broker",
+    "log_dir",
+    "hazard",
+    "blocks",
+    "source",
+    "checkpoint",
+    "verdict",
+)
+"""The labels of every alert except `cluster`; an alert has some of them, the others are empty."""
+_ALERT: Final = CLUSTER.gauge(
+    "alert",
+    "1 for each alert whose condition holds. The Prometheus rules read it and wait "
+    "for their `for`. An active alert stays until current data shows that it is "
+    "resolved.",
+    *_IDENTITY,
+)
+_SINCE: Final = CLUSTER.gauge(
+    "alert_since_timestamp_seconds",
+    "When the condition of that alert began, or when Kraftgate first saw it.",
+    *_IDENTITY,
+)
+_WAITING_RULES: Final = frozenset((rule.name, rule.severity) for rule in RULES if rule.for_ms)
+
+NOTICES: Final = Subject("kraftgate_notices", "receiver")
+
+_SENT: Final = NOTICES.counter(
+    "sent", "Notifications or heartbeats that the receiver accepted since the start."
+)
+_FAILED: Final = NOTICES.counter("failed", "Failed attempts to notify the receiver.")
+_WAITING: Final = NOTICES.gauge("waiting", "Notifications that are due and not delivered yet.")
+_SUCCESS: Final = NOTICES.gauge(
+    "last_success_timestamp_seconds",
+    "When the receiver last accepted a notification, including earlier runs.",
+)
+
+
+def add_notifications(into: Exposition, receivers: Mapping[str, SenderStats]) -> None:
+    """Add the counters of each receiver."""
+    for name, stats in receivers.items():
+        into.value(_SENT, stats.sent, name)
+        into.value(_FAILED, stats.failed, name)
+        into.value(_WAITING, stats.waiting, name)
+        into.time(_SUCCESS, stats.success_ms, name)
+
+
+def add_alerts(into: Exposition, cluster: str, alerts: AlertStates) -> None:
+    """Add each alert, and for each rule the number of active and of pending alerts."""
+    if alerts.at_ms is None:
+        return
+    counts = Counter(
+        (each.alert.name, each.alert.severity, each.active_since_ms is not None)
+        for each in alerts.all.values()
+    )
+    for rule in RULES:
+        for state, is_active in (("firing", True), ("pending", False)):
+            into.value(
+                _ALERTS,
+                counts[rule.name, rule.severity, is_active],
+                cluster,
+                rule.name,
+                rule.severity,
+                state,
+            )
+    for each in alerts.all.values():
+        _add_alert(into, cluster, each)
+
+
+def _add_alert(into: Exposition, cluster: str, one: AlertState) -> None:
+    """Add an alert, unless it is pending and its Prometheus rule has no `for`.
+
+    A stalled broker without timestamps is such a case: only Kraftgate waits for it.
+    """
+    alert = one.alert
+    if one.active_since_ms is None and (alert.name, alert.severity) not in _WAITING_RULES:
+        return
+    labels = {"alertname": alert.name, **alert.labels}
+    identity = [labels.get(label, "") for label in _IDENTITY]
+    into.value(_ALERT, 1, cluster, *identity)
+    since_ms = one.found_ms if alert.since_ms is None else alert.since_ms
+    into.time(_SINCE, since_ms, cluster, *identity)

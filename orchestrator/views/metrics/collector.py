@@ -10,17 +10,8 @@ from prometheus_client.registry import Collector
 from orchestrator.notify.sender import SenderStats
 from orchestrator.run.assessed import Assessed
 from orchestrator.run.board import Board
-from orchestrator.views.metrics.alerts import ALERTS, NOTICES, add_alerts, add_notifications
-from orchestrator.views.metrics.assessment import JUDGED, tell_hazards, tell_waits
-from orchestrator.views.metrics.brokers import BROKER, REPLICAS, tell_broker
-from orchestrator.views.metrics.cluster import CLUSTER, tell_cluster, tell_high_watermark
-from orchestrator.views.metrics.etas import HOLDS, PACE, tell_etas
-from orchestrator.views.metrics.execution import WALK, tell_walk
+from orchestrator.views.metrics import brokers, cluster
 from orchestrator.views.metrics.exposition import Exposition, Metric, Subject
-from orchestrator.views.metrics.identity import IDENTITY, tell_identity
-from orchestrator.views.metrics.jmx import NODE, tell_jmx
-from orchestrator.views.metrics.log_dirs import DISKS, LOG_DIR, tell_log_dirs
-from orchestrator.views.metrics.sources import SOURCE, tell_sources
 
 PROCESS: Final = Subject("kraftgate")
 
@@ -31,20 +22,14 @@ _LOOK: Final = PROCESS.gauge(
 )
 _SUBJECTS: Final = (
     PROCESS,
-    IDENTITY,
-    CLUSTER,
-    SOURCE,
-    JUDGED,
-    ALERTS,
-    NOTICES,
-    WALK,
-    HOLDS,
-    BROKER,
-    PACE,
-    REPLICAS,
-    DISKS,
-    LOG_DIR,
-    NODE,
+    cluster.CLUSTER,
+    cluster.SOURCE,
+    cluster.NOTICES,
+    brokers.ALL,
+    brokers.BROKER,
+    brokers.REPLICAS,
+    brokers.LOG_DIR,
+    brokers.NODE,
 )
 
 
@@ -72,32 +57,30 @@ class LastTick(Collector):
         """Yield all samples; before the first tick only those of the process and the receivers."""
         into = Exposition()
         into.value(_BUILD, 1, version("kraftgate"))
-        add_notifications(into, self._receivers())
+        cluster.add_notifications(into, self._receivers())
         tick = self._board.last
         if tick is not None:
             into.time(_LOOK, tick.at_ms)
             for one in tick.clusters:
-                _tell_one(into, one)
+                _add_one(into, one)
         return into.families()
 
 
-def _tell_one(into: Exposition, one: Assessed) -> None:
-    name, assessment = one.name, one.assessment
-    tell_cluster(into, assessment.view, one.tally)
-    tell_high_watermark(into, name, one.status.high_watermark)
-    tell_identity(into, one.read)
-    tell_sources(into, one)
-    tell_hazards(into, one)
-    tell_waits(into, one)
-    known = assessment.knows_partitions
-    for broker in one.summary.brokers:
-        tell_broker(into, name, broker, knows_partitions=known)
-    if known:
-        tell_etas(into, one.summary, assessment.etas, one.now_ms)
-    for disks in one.summary.disks.brokers.values() if one.summary.disks else ():
-        tell_log_dirs(into, name, disks)
-    if one.summary.jmx is not None:
-        tell_jmx(into, name, one.summary.jmx)
+def _add_one(into: Exposition, one: Assessed) -> None:
+    name, summary, assessment = one.name, one.summary, one.assessment
+    cluster.add_cluster(into, one)
+    cluster.add_identity(into, one)
+    cluster.add_sources(into, one)
+    cluster.add_hazards(into, one)
+    cluster.add_waits(into, one)
+    for broker in summary.brokers:
+        brokers.add_broker(into, name, broker, knows_partitions=assessment.knows_partitions)
+    if assessment.knows_partitions:
+        brokers.add_etas(into, one)
+    for disks in summary.disks.brokers.values() if summary.disks else ():
+        brokers.add_log_dirs(into, name, disks)
+    if summary.jmx is not None:
+        brokers.add_jmx(into, name, summary.jmx)
     if one.walk is not None:
-        tell_walk(into, name, one.walk)
-    add_alerts(into, name, assessment.alerts)
+        cluster.add_execution(into, name, one.walk)
+    cluster.add_alerts(into, name, assessment.alerts)

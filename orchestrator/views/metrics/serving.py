@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _SCRAPED_S: Final = 150.0
 """No Prometheus scrapes if no request came for this time; its default interval is a minute."""
 _LAST_SCRAPE_S: Final = 65.0
-_LOOK_S: Final = 0.1
+_POLL_S: Final = 0.1
 _CONNECTIONS_MAX: Final = 32
 _SILENT_S_MAX: Final = 10.0
 _LOG = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Served:
         self._board = board
         self._scrapes = scrapes
 
-    def wait_until_told(
+    def wait_until_scraped(
         self, wait: Callable[[float], bool], limit_s: float = _LAST_SCRAPE_S
     ) -> None:
         """Wait until Prometheus has scraped the last tick, if it scrapes, so that it has the end.
@@ -59,12 +59,12 @@ class Served:
             limit_s: The longest wait.
         """
         at_s, last = self._scrapes.at_s, self._board.last
-        if at_s is None or time.monotonic() - at_s > _SCRAPED_S or self._scrapes.told is last:
+        if at_s is None or time.monotonic() - at_s > _SCRAPED_S or self._scrapes.tick is last:
             return
         echo("kraftgate: done; it ends when that was scraped", err=True)
         deadline_s = time.monotonic() + limit_s
-        while self._scrapes.told is not last and time.monotonic() < deadline_s:
-            if wait(_LOOK_S):
+        while self._scrapes.tick is not last and time.monotonic() < deadline_s:
+            if wait(_POLL_S):
                 return
 
 
@@ -92,12 +92,12 @@ def served(
     try:
         server = _server(wanted, scrapes)
     except OSError as error:
-        fix = "choose another address, or end what listens there"
+        fix = "choose another address, or stop what listens there"
         where = f"{config.path}: `metrics.listen` {wanted}"
         raise ConfigError([f"{where}: {error.strerror}: {fix}"]) from error
     at = HostPort(wanted.host, server.server_port)
     thread = threading.Thread(
-        target=server.serve_forever, args=(_LOOK_S,), name="metrics", daemon=True
+        target=server.serve_forever, args=(_POLL_S,), name="metrics", daemon=True
     )
     thread.start()
     echo(f"kraftgate: metrics at http://{at}/metrics", err=True)
@@ -115,18 +115,18 @@ class _Scrapes:
     def __init__(self, inner: "WSGIApplication", board: Board) -> None:
         self._inner = inner
         self._board = board
-        self.told: object = None
+        self.tick: object = None
         self.at_s: float | None = None
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
         """Return the response to one request, made from the board's last tick."""
-        look = self._board.last
-        return _Reply(self._inner(environ, start_response), lambda: self._answered(look))
+        tick = self._board.last
+        return _Reply(self._inner(environ, start_response), lambda: self._answered(tick))
 
-    def _answered(self, look: object) -> None:
-        self.told, self.at_s = look, time.monotonic()
+    def _answered(self, tick: object) -> None:
+        self.tick, self.at_s = tick, time.monotonic()
 
 
 class _Reply:

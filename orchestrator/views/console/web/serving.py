@@ -213,7 +213,7 @@ def _listener(config: Config, wanted: ConsoleAddress) -> socket.socket:
         family = socket.getaddrinfo(at.host, at.port, type=socket.SOCK_STREAM)[0][0]
         listener = socket.create_server((at.host, at.port), family=family)
     except OSError as error:
-        fix = "choose another address, or end what listens there"
+        fix = "choose another address, or stop what listens there"
         where = f"{config.path}: `console.listen` {at}"
         # `create_server` adds the address, which the message has already.
         why = str(error.strerror).partition(" (while")[0]

@@ -133,7 +133,7 @@ def test_a_port_in_use_is_one_clear_error(taken: str, config_file: Path) -> None
     assert done.exit_code == ExitCode.USAGE
     assert done.stderr.splitlines()[-1] == (
         f"{config_file}: `console.listen` {taken}: Address already in use: choose another address,"
-        " or end what listens there"
+        " or stop what listens there"
     )
     assert not list(config_file.parent.glob("state/*.token"))
 

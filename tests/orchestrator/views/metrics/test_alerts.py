@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from migration.assessment.alerts import NO_ALERTS, RULES, Alert, AlertState, AlertStates
-from orchestrator.views.metrics.alerts import add_alerts
+from orchestrator.views.metrics.cluster import add_alerts
 from orchestrator.views.metrics.exposition import Exposition
 
 NAME = "KraftgateAssignmentStalled"

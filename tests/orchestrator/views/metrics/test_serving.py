@@ -147,7 +147,7 @@ def test_a_port_in_use_is_one_clear_error(taken: HostPort, config_file: Path) ->
     assert done.exit_code == ExitCode.USAGE
     assert done.stderr.splitlines()[-1] == (
         f"{config_file}: `metrics.listen` {taken}: Address already in use: choose another address,"
-        " or end what listens there"
+        " or stop what listens there"
     )
 
 
@@ -189,9 +189,9 @@ def test_at_the_end_it_waits_for_whoever_scrapes() -> None:
     with served(config, board) as metrics:
         assert metrics is not None
         board.last = tick([HYBRID], NOW_MS)
-        metrics.wait_until_told(never)  # nobody scrapes
+        metrics.wait_until_scraped(never)  # nobody scrapes
         get(metrics.at)
-        metrics.wait_until_told(never)  # this was seen
+        metrics.wait_until_scraped(never)  # this was seen
         board.last = tick([HYBRID], NOW_MS + 250)
         looks: list[float] = []
 
@@ -201,11 +201,11 @@ def test_at_the_end_it_waits_for_whoever_scrapes() -> None:
                 get(metrics.at)
             return False
 
-        metrics.wait_until_told(scrape_at_the_third)
+        metrics.wait_until_scraped(scrape_at_the_third)
         assert len(looks) == 3
         board.last = tick([HYBRID], NOW_MS + 500)
-        metrics.wait_until_told(lambda _: True)  # Ctrl-C
-        metrics.wait_until_told(lambda _: False, limit_s=0.01)
+        metrics.wait_until_scraped(lambda _: True)  # Ctrl-C
+        metrics.wait_until_scraped(lambda _: False, limit_s=0.01)
 
 
 def test_nothing_secret_is_told(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from orchestrator.config.load import parse_config
 from orchestrator.run import execution_status as walk_file
 from orchestrator.run.execution_status import PlaceTold, WalkTold
 from orchestrator.run.reader import Reader
-from orchestrator.views.metrics.execution import WALK
+from orchestrator.views.metrics.cluster import CLUSTER
 from tests.orchestrator.views.metrics.scraping import CONFIG, Samples, scraped
 from tests.scenes.night import HYBRID, NOW_MS
 
@@ -53,7 +53,10 @@ def told(config: str = WITH_RUNBOOK, **changes: object) -> Samples:
 
 def test_the_checkpoint_is_told_with_its_conditions() -> None:
     scrape = told()
-    assert {each.name for each in WALK.metrics} <= scrape.keys()
+    of_execution = ("kraftgate_checkpoint", "kraftgate_step", "kraftgate_walk")
+    declared = {each.name for each in CLUSTER.metrics if each.name.startswith(of_execution)}
+    assert len(declared) == 7
+    assert declared <= scrape.keys()
     assert scrape["kraftgate_checkpoint"] == {(AT, "entered"): 1}
     assert scrape["kraftgate_checkpoint_entered_timestamp_seconds"] == {(AT,): 1789999995.0}
     assert scrape["kraftgate_checkpoint_conditions"] == {
