@@ -29,73 +29,77 @@ class EntryKind(enum.StrEnum):
     FENCE = "fence", "plain"
     WRONG_CONSOLE_TOKEN = "wrong_console_token", "bad"
     # An execution: `orchestrator.audit.execution.entries`
-    WALK_BEGAN = "walk_began", "notable", "{by.who} began a walk through {runbook}: {reason}"
+    WALK_BEGAN = "walk_began", "notable", "{by.who} began an execution of {runbook}: {reason}"
     ORCHESTRATOR_STARTED = (
         "orchestrator_started",
         "plain",
-        "an orchestrator takes the walk up: {owner}",
+        "an orchestrator started: {owner}",
     )
-    ORCHESTRATOR_ENDED = "orchestrator_ended", "plain", "it ended: {reason}"
-    LOCK_LOST = "lock_lost", "bad", "the lock is lost: {reason}"
-    LOCK_HELD = "lock_held", "plain", "the lock is held"
-    CHECKPOINT_ENTERED = "checkpoint_entered", "notable", "the walk comes to {checkpoint}"
+    ORCHESTRATOR_ENDED = "orchestrator_ended", "plain", "the orchestrator ended: {reason}"
+    LOCK_LOST = "lock_lost", "bad", "the lock was lost: {reason}"
+    LOCK_HELD = "lock_held", "plain", "the lock was acquired"
+    CHECKPOINT_ENTERED = "checkpoint_entered", "notable", "the execution entered {checkpoint}"
     JUDGED = "judged", "notable", "{part} of {checkpoint} is {verdict}"
     APPROVED = "approved", "notable", "{by.who} approved {checkpoint}: {reason}"
     APPROVALS_EXPIRED = (
         "approvals_expired",
         "bad",
-        "the approval of {checkpoint} expires: {changed}",
+        "the approval of {checkpoint} expired: {changed}",
     )
-    STEP_SHOWN = "step_shown", "notable", "the step of {checkpoint} is shown, to be done by hand"
+    STEP_SHOWN = (
+        "step_shown",
+        "notable",
+        "the step of {checkpoint} was shown, to be performed by hand",
+    )
     STEP_STARTED = (
         "step_started",
         "notable",
-        "the command of {checkpoint} is started, attempt {attempt}",
+        "the hook of {checkpoint} was started, attempt {attempt}",
     )
-    STEP_ENDED = "step_ended", "notable", "the command of {checkpoint} {how}"
+    STEP_ENDED = "step_ended", "notable", "the hook of {checkpoint} {how}"
     STEP_NOT_STARTED = (
         "step_not_started",
         "notable",
-        "the command of {checkpoint} was not started after all",
+        "the hook of {checkpoint} was not started",
     )
     STEP_UNKNOWN = (
         "step_unknown",
         "bad",
-        "how the command of {checkpoint} ended is not known: {why}",
+        "the outcome of the hook of {checkpoint} is unknown: {why}",
     )
     STEP_DECIDED = (
         "step_decided",
         "notable",
-        "{by.who} said that {checkpoint} is {decided}: {reason}",
+        "{by.who} decided that the step of {checkpoint} is {decided}: {reason}",
     )
     STEP_ELSEWHERE = (
         "step_elsewhere",
         "bad",
-        "{step}, is another orchestrator's: no step is begun",
+        "{step}, belongs to another orchestrator: no step begins",
     )
-    STEP_ELSEWHERE_ENDED = "step_elsewhere_ended", "notable", "{decided}{step}, has ended: {reason}"
-    CHECKPOINT_PASSED = "checkpoint_passed", "notable", "the walk passes {checkpoint}{already}"
+    STEP_ELSEWHERE_ENDED = "step_elsewhere_ended", "notable", "{decided}{step}, ended: {reason}"
+    CHECKPOINT_PASSED = "checkpoint_passed", "notable", "the execution passed {checkpoint}{already}"
     CHECKPOINT_SKIPPED = "checkpoint_skipped", "notable", "{by.who} skipped {checkpoint}: {reason}"
     UNEXPECTED = "unexpected", "bad", "{text}"
-    PAUSED = "paused", "notable", "{by.who} paused the walk: {reason}"
-    RESUMED = "resumed", "notable", "{by.who} resumed the walk: {reason}"
+    PAUSED = "paused", "notable", "{by.who} paused the execution: {reason}"
+    RESUMED = "resumed", "notable", "{by.who} resumed the execution: {reason}"
     ROLLBACK_BEGAN = (
         "rollback_began",
         "notable",
-        "{by.who} turned back at {at}, by {path}: {reason}",
+        "{by.who} started the rollback {path} at {at}: {reason}",
     )
-    ABORTED = "aborted", "notable", "{by.who} ended the walk: {reason}"
-    WALK_ENDED = "walk_ended", "notable", "the walk is {outcome}"
+    ABORTED = "aborted", "notable", "{by.who} aborted the execution: {reason}"
+    WALK_ENDED = "walk_ended", "notable", "the execution is {outcome}"
     # A `kraftgate run`: `orchestrator.audit.run_entries`
-    FOLLOW_BEGAN = "follow_began", "notable", "kraftgate {version} follows: {owner}"
+    FOLLOW_BEGAN = "follow_began", "notable", "kraftgate {version} started to follow: {owner}"
     FOLLOW_ENDED = "follow_ended", "notable", "kraftgate run ended"
-    SOURCE_SEEN = "source_seen", "notable", "{source} current"
-    SOURCE_LOST = "source_lost", "bad", "{source} not current: {why}"
+    SOURCE_SEEN = "source_seen", "notable", "{source} became current"
+    SOURCE_LOST = "source_lost", "bad", "{source} became stale: {why}"
     HAZARD_BEGAN = "hazard_began", "bad", "hazard {hazard}: {text}"
-    HAZARD_CHANGED = "hazard_changed", "bad", "hazard {hazard} is {severity}{forbids}"
-    HAZARD_ENDED = "hazard_ended", "notable", "hazard {hazard} is over"
+    HAZARD_CHANGED = "hazard_changed", "bad", "hazard {hazard} is {severity}{blocked}"
+    HAZARD_ENDED = "hazard_ended", "notable", "hazard {hazard} ended"
     ALERT_BEGAN = "alert_began", "bad", "alert {alert}: {description}"
-    ALERT_ENDED = "alert_ended", "notable", "alert {alert} is over"
+    ALERT_ENDED = "alert_ended", "notable", "alert {alert} was resolved"
 
 
 class EntryBody(BaseModel):

@@ -6,23 +6,17 @@ from typing import Annotated, Final, Literal, Self, TypeAlias, get_args
 from pydantic import Field, TypeAdapter
 
 from migration.assessment.alerts import Alert
+from migration.assessment.data_source import SOURCE_WORDS, DataSource
 from migration.assessment.hazards import Hazard
 from orchestrator.audit import Entry
 from orchestrator.audit.kinds import EntryBody, EntryKind
-
-_SOURCES: Final = {
-    "metadata_log": "the metadata log is",
-    "zookeeper": "ZooKeeper is",
-    "log_dirs": "the brokers' log directories are",
-    "jmx": "the JMX numbers are",
-}
 
 
 class FollowBegan(EntryBody):
     """A `kraftgate run` started to follow the cluster.
 
     Attributes:
-        last_seen_ms: the last sign of life of the one before; None: there was none.
+        last_seen_ms: when a source last reported to the run before; None: there was none.
     """
 
     kind: Literal[EntryKind.FOLLOW_BEGAN] = EntryKind.FOLLOW_BEGAN
@@ -45,7 +39,7 @@ class SourceSeen(EntryBody):
     source: str
 
     def words(self) -> Mapping[str, object]:
-        return {"source": _SOURCES.get(self.source, f"{self.source} is")}
+        return {"source": SOURCE_WORDS[DataSource(self.source)]}
 
 
 class SourceLost(EntryBody):
@@ -61,11 +55,11 @@ class SourceLost(EntryBody):
     last_seen_ms: int
 
     def words(self) -> Mapping[str, object]:
-        return {"source": _SOURCES.get(self.source, f"{self.source} is")}
+        return {"source": SOURCE_WORDS[DataSource(self.source)]}
 
 
 class _ActiveHazard(EntryBody):
-    """A hazard as it was judged; see `migration.assessment.hazards.Hazard`."""
+    """An active hazard; see `migration.assessment.hazards.Hazard`."""
 
     hazard: str
     broker: int | None
@@ -105,15 +99,15 @@ class HazardChanged(_ActiveHazard):
     kind: Literal[EntryKind.HAZARD_CHANGED] = EntryKind.HAZARD_CHANGED
 
     def words(self) -> Mapping[str, object]:
-        return {"forbids": "" if self.blocks is None else f", forbids {self.blocks}"}
+        return {"blocked": "" if self.blocks is None else f" and blocks {self.blocks}"}
 
 
 class HazardEnded(EntryBody):
     """A hazard ended.
 
     Attributes:
-        text: what was last said of it; None: by a process before this one.
-        last_seen_ms: the last look at which it stood; None: likewise.
+        text: its last text; None: an earlier process recorded it.
+        last_seen_ms: the last tick with it; None: likewise.
     """
 
     kind: Literal[EntryKind.HAZARD_ENDED] = EntryKind.HAZARD_ENDED
@@ -129,7 +123,7 @@ class AlertBegan(EntryBody):
 
     Attributes:
         fingerprint: the same for the same name and labels, whatever its words.
-        since_ms: since when what it tells of is so, as well as is known.
+        since_ms: when the condition began, if that is known.
     """
 
     kind: Literal[EntryKind.ALERT_BEGAN] = EntryKind.ALERT_BEGAN

@@ -21,7 +21,7 @@ Decision: TypeAlias = Literal["done", "repeat", "execute"]
 _DECISIONS: Final[Mapping[Decision, str]] = {
     "done": "done",
     "repeat": "to be repeated",
-    "execute": "to be done by its hook",
+    "execute": "to be performed by its hook",
 }
 
 RUNBOOKS: Final = "runbooks"
@@ -60,7 +60,7 @@ class Person(BaseModel):
 
 
 class RecordedFinding(BaseModel):
-    """One condition as it was judged."""
+    """One condition as it was evaluated."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -136,8 +136,8 @@ class Evaluated(EntryBody):
     """Guards or gate were evaluated, with another result than before.
 
     Attributes:
-        part: `already` (is the step needed?), `needs` (may it be taken?), `opens_when` (the gate).
-        facts: what the judgement rests on: metadata offset, znodes, when the disks were looked at.
+        part: `already` (is the step needed?), `needs` (may it begin?), `opens_when` (the gate).
+        facts: the basis of the result: metadata offset, znodes, when the disks were polled.
     """
 
     kind: Literal[EntryKind.JUDGED] = EntryKind.JUDGED
@@ -178,7 +178,8 @@ class StepShown(EntryBody):
     """The step was shown for an operator to perform.
 
     Attributes:
-        open_before: whether the gate held already, so that only the person can say it is done.
+        open_before: whether the gate was open already, so that only the operator
+            can decide that it is done.
     """
 
     kind: Literal[EntryKind.STEP_SHOWN] = EntryKind.STEP_SHOWN
@@ -194,7 +195,7 @@ class StepStarted(EntryBody):
     Attributes:
         run: names its output and its outcome in the state directory.
         token: of the lock that was held then.
-        open_before: whether the gate held already, so that it cannot tell the step's effect.
+        open_before: whether the gate held already, so that it does not show the step's effect.
     """
 
     kind: Literal[EntryKind.STEP_STARTED] = EntryKind.STEP_STARTED
@@ -310,7 +311,7 @@ class CheckpointPassed(EntryBody):
     facts: JsonFacts
 
     def words(self) -> Mapping[str, object]:
-        return {"already": "" if self.how == "opened" else ", which had nothing to do"}
+        return {"already": "" if self.how == "opened" else ", whose step was not needed"}
 
 
 class CheckpointSkipped(EntryBody):

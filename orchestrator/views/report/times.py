@@ -46,16 +46,16 @@ def words(name: str) -> str:
     """Return a name of the report's schema as the reader sees it.
 
     >>> words("rollback_began"), words("not_running"), words("looks")
-    ('turned back', 'nobody walked', 'looks')
+    ('rollback begun', 'not running', 'looks')
     """
     return _WORDS.get(name, name.replace("_", " "))
 
 
 _WORDS: Final = {
-    "not_running": "nobody walked",
+    "not_running": "not running",
     "look": "confirmation",
-    "walk_began": "walk begun",
-    "rollback_began": "turned back",
+    "walk_began": "execution begun",
+    "rollback_began": "rollback begun",
     "step_decided": "decided on a step",
     "step_elsewhere": "step of another orchestrator",
     "step_elsewhere_ended": "step of another orchestrator ended",

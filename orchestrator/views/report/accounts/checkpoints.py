@@ -56,7 +56,7 @@ class CheckpointRecord:
                     attempt=body.attempt,
                     argv=body.argv,
                     outcome="running",
-                    how="it runs, or its end was not seen",
+                    how="it runs, or its end is unknown",
                 )
             case entries.StepShown():
                 self._begin(began_at=at_ms, text=body.text, outcome="by hand", how="done by hand")

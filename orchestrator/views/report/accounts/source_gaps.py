@@ -10,9 +10,9 @@ from orchestrator.api.report.report import PhaseSpan, UnseenAccount
 from orchestrator.api.report.shape import span
 from orchestrator.audit.run_spans import NOT_RUNNING, Periods, SourceGap
 
-_READ_LATER: Final = "nothing: the controllers keep the log, and it was read from where it was left"
-_ZOOKEEPER: Final = "changes that were undone again; all else was read when it was seen again"
-_DISKS: Final = "a directory that failed and came back, and records that were lost and written anew"
+_READ_LATER: Final = "nothing: the controllers keep the log, and reading resumed at the last offset"
+_ZOOKEEPER: Final = "changes that were reverted meanwhile; everything else was read afterwards"
+_DISKS: Final = "a failed directory that came back, and records that were lost and written again"
 _JMX: Final = "numbers that rose and fell again"
 
 
@@ -105,7 +105,7 @@ def _skipped(events: Iterable[Event], as_of_ms: int) -> Iterator[UnseenAccount]:
                 source="metadata_log",
                 node=None,
                 why=f"{skipped} records were trimmed before they were read",
-                missed="what came and went between them; the state behind them is the snapshot's",
+                missed="changes that were reverted in them; the snapshot has the state after them",
             )
 
 

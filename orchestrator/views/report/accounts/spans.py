@@ -61,7 +61,7 @@ def _too_short(
         began_ms, ended_ms = one.began_ms, one.ended_ms
         if (told_else and ended_ms is None) or any(_meet(e, began_ms, ended_ms) for e in mine):
             continue
-        text = f"broker {life.broker} served although {one.pending} of its replicas had no known"
+        text = f"broker {life.broker} was unfenced while {one.pending} of its replicas had no known"
         yield HazardAccount(
             **one.told(as_of_ms).model_dump(),
             hazard=str(kind),
@@ -69,7 +69,7 @@ def _too_short(
             severity=str(Severity.WARNING),
             blocks=None,
             text=f"{text} log directory",
-            last_text="it was over before it was looked at" if ended_ms is not None else "",
+            last_text="it ended before the next poll" if ended_ms is not None else "",
             evidence=(f"unfenced with {one.pending} pending",),
             way_out="",
             since_at=began_ms,

@@ -41,7 +41,7 @@ def outcome(
         ending += f", in attempt {phases[-1].attempt} of {len(attempts)}"
     when = ""
     if window.began_at is not None:
-        until = "and goes on" if window.ended_at is None else f"to {at(window.ended_at)}"
+        until = "and has not ended" if window.ended_at is None else f"to {at(window.ended_at)}"
         spent = "" if window.duration_ms is None else f", {lasting(window.duration_ms)}"
         when = f" The window was from {at(window.began_at)} {until}{spent}."
         if window.ended_at is None:
@@ -73,8 +73,8 @@ def of_walks(walks: Sequence[WalkAccount]) -> Iterator[str]:
 
 
 def _walk(walk: WalkAccount, of: int) -> str:
-    which = "The walk" if of == 1 else f"Walk {walk.number} of {of}"
-    through = f"{which} through {walk.runbook}"
+    which = "The execution" if of == 1 else f"Execution {walk.number} of {of}"
+    through = f"{which} of {walk.runbook}"
     steps = [step for each in walk.checkpoints for step in each.steps]
     failed = sum(step.outcome in ("failed", "unknown") for step in steps)
     took = "one step was taken" if len(steps) == 1 else f"{len(steps) or 'no'} steps were taken"
@@ -83,10 +83,10 @@ def _walk(walk: WalkAccount, of: int) -> str:
     if walk.outcome is None:
         at_ = f" at {walk.stands_at}" if walk.stands_at else ""
         why = f": {walk.waiting_for[0]}" if walk.waiting_for else ""
-        return f"{through} has not ended; it stands{at_}{why}. In {spent} {took}."
+        return f"{through} has not ended; it is{at_}{why}. In {spent} {took}."
     back = ""
     if walk.way_back is not None:
-        back = f" It turned back at {walk.turned_at}, by {walk.way_back}."
+        back = f" It was rolled back from {walk.turned_at} by {walk.way_back}."
     how = {"completed": "was completed", "rolled-back": "was rolled back", "aborted": "was aborted"}
     return f"{through} {how[walk.outcome]} in {spent}; {took}.{back}"
 
@@ -110,7 +110,7 @@ def of_brokers(brokers: Sequence[BrokerAccount]) -> Iterator[str]:
     elif kraft:
         yield "No broker had to be held: every replica had a known directory at once."
     if still:
-        yield f"Held still: {listed(still)}."
+        yield f"Still held: {listed(still)}."
     yield from _exposed(kraft)
 
 
@@ -126,7 +126,7 @@ def _exposed(kraft: Sequence[tuple[BrokerAccount, Incarnation]]) -> Iterator[str
     still = " so far" if longest.ended_at is None else ""
     who = f"broker {id_} early: it"
     if len(ids) > 1:
-        who = f"{len(ids)} brokers early ({listed(ids)}); the longest of these times broker {id_}"
+        who = f"{len(ids)} brokers early ({listed(ids)}), the longest of them broker {id_}: it"
     yield (
         f"Kafka unfenced {who} served for {spent}{still} while {longest.pending} of its replicas"
         " had no known directory."
@@ -145,19 +145,19 @@ def of_dangers(
             " see Losses."
         )
     elif disks_followed:
-        yield "No loss of acknowledged records was noticed."
+        yield "No loss of acknowledged records was detected."
     else:
-        yield "Whether records were lost is not known: the brokers' disks were not followed."
+        yield "It is unknown whether records were lost: the log directories were not followed."
     if not hazards:
-        yield "No hazard stood."
+        yield "No hazard was active."
         return
     kinds = Counter(each.hazard for each in hazards)
     named = ", ".join(f"{kind} ({n} times)" if n > 1 else kind for kind, n in kinds.items())
     critical = sum(each.severity == "critical" for each in hazards)
-    standing = sum(each.ended_at is None for each in hazards)
+    active = sum(each.ended_at is None for each in hazards)
     yield (
-        f"{count(len(hazards), 'hazard')} stood, {critical or 'none'} critical,"
-        f" {standing or 'none'} at the end: {named}."
+        f"{count(len(hazards), 'hazard')} occurred, {critical or 'none'} critical,"
+        f" {active or 'none'} active at the end: {named}."
     )
 
 
@@ -166,8 +166,9 @@ def of_alerts(alerts: Sequence[AlertAccount]) -> Iterator[str]:
     if alerts:
         kinds = Counter(each.name for each in alerts)
         named = ", ".join(f"{name} ({n} times)" if n > 1 else name for name, n in kinds.items())
-        standing = sum(each.ended_at is None for each in alerts)
-        yield f"{count(len(alerts), 'alert')} stood, {standing or 'none'} at the end: {named}."
+        active = sum(each.ended_at is None for each in alerts)
+        occurred = f"{count(len(alerts), 'alert')} occurred"
+        yield f"{occurred}, {active or 'none'} active at the end: {named}."
 
 
 def of_people(decisions: Sequence[Decision]) -> Iterator[str]:
@@ -177,9 +178,8 @@ def of_people(decisions: Sequence[Decision]) -> Iterator[str]:
         return
     approved = sum(each.kind == "approved" for each in asked)
     names = sorted({str(each.who) for each in asked})
-    verb = "stands" if len(asked) == 1 else "stand"
     among = f", {count(approved, 'approval')} among them" if approved else ""
-    yield f"{count(len(asked), 'decision')} by {', '.join(names)} {verb} in the audit trail{among}."
+    yield f"The audit trail has {count(len(asked), 'decision')} by {', '.join(names)}{among}."
 
 
 def of_sources(unseen: Sequence[UnseenAccount]) -> Iterator[str]:
@@ -188,7 +188,7 @@ def of_sources(unseen: Sequence[UnseenAccount]) -> Iterator[str]:
         times = [each for each in unseen if each.source == source and each.node is None]
         if times:
             spent = lasting(sum(each.duration_ms or 0 for each in times))
-            yield f"Nobody saw {words} for {spent} in all; see What nobody saw."
+            yield f"No current data of {words} for {spent} in total; see Gaps."
 
 
 def attention(
@@ -203,20 +203,20 @@ def attention(
     """Yield the warnings that a reader needs first."""
     if audit is not None and not audit.intact:
         yield (
-            f"The audit trail is not as it was written: {audit.why}. Only its first"
-            f" {audit.entries} entries are used here; what came after them is not to be trusted."
+            f"The audit trail was changed: {audit.why}. Only its first {audit.entries}"
+            " entries are used here; do not trust the others."
         )
     if audit is None:
-        yield "There is no audit trail: who decided what, and when hazards stood, was not kept."
+        yield "There is no audit trail: decisions, and when hazards were active, are unknown."
     elif not kept:
         yield (
-            "When hazards began and ended was not kept: an older kraftgate run followed, or none."
-            " Those that stand at the end are judged from the store."
+            "It is unknown when hazards began and ended: an older kraftgate run followed, or"
+            " none. Those that are active at the end come from the store."
         )
     if not window.ended and window.of != "followed":
-        yield "The window has not ended: this report is of its middle."
+        yield "The window has not ended: this report is incomplete."
     if losses:
         yield "Acknowledged records were lost."
     if any(not each.exact for each in phases):
-        yield "Not every change of the phase was seen as it happened."
+        yield "The time of some phase changes is not exact."
     yield from unreadable

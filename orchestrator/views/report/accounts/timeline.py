@@ -53,7 +53,7 @@ def decisions(walks: Iterable[Walked]) -> Iterator[Decision]:
 def _reason(body: Body) -> str:
     match body:
         case entries.ApprovalsExpired():
-            return f"the state that it was given for is no more: {'; '.join(body.changed)}"
+            return f"the state that it was given for has changed: {'; '.join(body.changed)}"
         case entries.StepDecided():
             return f"{body.decision}: {body.reason}"
         case entries.RollbackBegan():

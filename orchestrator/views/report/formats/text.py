@@ -129,5 +129,5 @@ def _at(moment_ms: int | None, none: str = "-") -> str:
 
 def _spent(each: Span) -> str:
     if each.duration_ms is None:
-        return "not known"
+        return "unknown"
     return lasting(each.duration_ms) + (", still" if each.ended_at is None else "")

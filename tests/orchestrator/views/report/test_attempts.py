@@ -147,7 +147,7 @@ def test_zookeeper_is_not_missed_once_it_is_not_needed(made: Made) -> None:
     assert [(each.source, each.began_at, each.ended_at) for each in one.unseen] == [
         ("zookeeper", T + 790 * SECOND, T + 800 * SECOND)
     ]
-    assert "Nobody saw ZooKeeper for 10.0 s in all; see What nobody saw." in one.summary
+    assert "No current data of ZooKeeper for 10.0 s in total; see Gaps." in one.summary
 
 
 def test_the_page_and_the_ticket_have_the_attempts(made: Made) -> None:

@@ -127,7 +127,7 @@ def test_a_trail_that_was_changed_is_said_at_the_top_and_ends_with_1(
             False, number - 1, number,
         )  # fmt: skip
         (cluster,) = told["clusters"]
-        assert "not as it was written" in cluster["attention"][0]
+        assert "The audit trail was changed" in cluster["attention"][0]
         assert max(each["entry"] for each in cluster["decisions"]) < number
 
 

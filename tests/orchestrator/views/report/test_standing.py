@@ -88,7 +88,7 @@ def test_where_nothing_was_kept_the_store_says_what_stands_at_the_end(made: Made
     assert (one.known_by, one.exact) == ("store", False)
     assert report.attention[0].startswith("There is no audit trail")
     made.say(1_000, chronicle.SourceSeen(source="zookeeper"))
-    assert report_of(made).clusters[0].attention[0].startswith("When hazards began and ended")
+    assert report_of(made).clusters[0].attention[0].startswith("It is unknown when hazards began")
 
 
 def test_losses_are_counted_and_come_first(made: Made) -> None:
@@ -133,7 +133,7 @@ def test_records_that_were_trimmed_before_they_were_read_are_unseen(made: Made) 
         "240 records were trimmed before they were read",
         False,
     )
-    assert "Not every change of the phase was seen as it happened." in report.attention
+    assert "The time of some phase changes is not exact." in report.attention
 
 
 def test_numbers_that_came_again_were_unseen_for_so_long(made: Made) -> None:

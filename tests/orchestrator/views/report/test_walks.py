@@ -57,8 +57,8 @@ def test_a_walk_that_turned_back_says_where_and_by_what_way(made: Made) -> None:
     assert (back.result, back.way, back.title) == ("passed", "back", "Brokers back")
     assert report.summary[0].startswith("The cluster prod is back under ZooKeeper's controller.")
     assert report.summary[1].endswith(
-        "was rolled back in 1 min 15 s; one step was taken. It turned back at brokers-kraft[1], by"
-        " back."
+        "was rolled back in 1 min 15 s; one step was taken. It was rolled back from"
+        " brokers-kraft[1] by back."
     )
     assert report.decisions[-1].reason == "by back: out of time"
 
@@ -84,8 +84,8 @@ def test_a_second_walk_is_one_of_its_own(made: Made) -> None:
     assert second.checkpoints[0].result == "not needed"
     assert [each.walk for each in report.decisions] == [1, 1, 2]
     assert report.window.duration_ms == 1_200_000
-    assert "Walk 1 of 2" in report.summary[1]
-    assert "Walk 2 of 2" in report.summary[2]
+    assert "Execution 1 of 2" in report.summary[1]
+    assert "Execution 2 of 2" in report.summary[2]
 
 
 def test_an_aborted_walk_has_ended_where_it_stood(made: Made) -> None:
@@ -134,12 +134,9 @@ def test_in_its_middle_it_says_where_it_stands_and_why(made: Made) -> None:
     assert (walk.checkpoints[0].result, walk.checkpoints[0].duration_ms) == ("stands", 29_000)
     assert walk.checkpoints[0].holds[0].ended_at is None
     assert not report.window.ended
-    assert report.attention == ("The window has not ended: this report is of its middle.",)
-    assert (
-        "has not ended; it stands at brokers-kraft[1]: nothing_held: held: 2."
-        in (report.summary[1])
-    )
-    assert "Held still: 2." in report.summary
+    assert report.attention == ("The window has not ended: this report is incomplete.",)
+    assert "has not ended; it is at brokers-kraft[1]: nothing_held: held: 2." in (report.summary[1])
+    assert "Still held: 2." in report.summary
 
 
 def test_the_second_instance_of_an_approved_checkpoint_waits_for_nobody(made: Made) -> None:
@@ -164,7 +161,7 @@ def test_what_no_step_did_is_told(made: Made) -> None:
     report = report_of(made).clusters[0]
     (noticed,) = report.walks[0].unexpected
     assert (noticed.broker, noticed.text) == (2, "broker 2 registered anew")
-    assert "the lock is lost: the session expired" in {each.text for each in report.happened}
+    assert "the lock was lost: the session expired" in {each.text for each in report.happened}
 
 
 def test_without_the_runbook_s_text_there_are_no_titles(made: Made) -> None:
