@@ -6,8 +6,8 @@ from rich.text import Text
 
 from migration.assessment.currency import SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
-from migration.image.summary import WAY, WITHOUT_ZOOKEEPER, ClusterSummary, Phase
-from migration.observed.source_status import NO_STATUS, SourceStatus, behind, stale_ms
+from migration.image.summary import WAY, WITHOUT_ZOOKEEPER, Phase
+from migration.observed.source_status import NO_STATUS, behind, stale_ms
 from migration.values.timestamps import time_text
 from orchestrator.output.formatting import short_age
 from orchestrator.run.assessed import Assessed
@@ -53,24 +53,25 @@ def steps(phase: Phase, width: int) -> Text:
     return line
 
 
-def facts(summary: ClusterSummary, status: SourceStatus) -> Text:
+def facts(one: Assessed) -> Text:
     """Return the numbers of the metadata log."""
-    offset = "-" if summary.metadata_offset is None else str(summary.metadata_offset)
-    unread = behind(status, summary.metadata_offset)
-    controller = summary.active_controller
-    if status.active_controller is not None:
-        controller = status.active_controller
-    epoch = status.leader_epoch if status.leader_epoch is not None else summary.leader_epoch
-    told = [
-        f"metadata offset {offset}" + (f" ({unread} behind)" if unread else ""),
-        f"active controller {'-' if controller is None else controller}",
-        f"epoch {'-' if epoch is None else epoch}",
+    summary = one.summary
+    unread = behind(one.status, summary.metadata_offset)
+    numbers = [
+        f"metadata offset {_or_dash(summary.metadata_offset)}"
+        + (f" ({unread} behind)" if unread else ""),
+        f"active controller {_or_dash(one.active_controller)}",
+        f"epoch {_or_dash(one.leader_epoch)}",
         f"topics {summary.topics}",
         f"partitions {summary.partitions}",
     ]
     if summary.unknown_records:
-        told.append(f"unknown records {summary.unknown_records}")
-    return Text("  ".join(told))
+        numbers.append(f"unknown records {summary.unknown_records}")
+    return Text("  ".join(numbers))
+
+
+def _or_dash(number: int | None) -> str:
+    return "-" if number is None else str(number)
 
 
 def sources(one: Assessed) -> Text | None:
@@ -103,7 +104,7 @@ def _zookeeper(one: Assessed, found: SourceCurrency) -> tuple[str, str] | None:
         return "ZooKeeper not in use", "dim"
     if since_ms is None or found.state is SourceState.ERROR:
         return None
-    return f"ZooKeeper NOT SEEN since {time_text(since_ms)[:8]}", "bold red"
+    return f"ZooKeeper UNREACHABLE since {time_text(since_ms)[:8]}", "bold red"
 
 
 def _source(name: str, found: SourceCurrency, now_ms: int) -> tuple[str, str]:

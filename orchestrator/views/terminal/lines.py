@@ -22,7 +22,6 @@ from migration.values.timestamps import iso
 from orchestrator.output.formatting import event_fields, pairs
 from orchestrator.run.assessed import Assessed
 from orchestrator.run.execution_status import WalkTold
-from orchestrator.views.terminal.execution import walk_fields, walk_key
 
 
 def changes(before: Assessed | None, after: Assessed) -> list[str]:
@@ -35,7 +34,7 @@ def changes(before: Assessed | None, after: Assessed) -> list[str]:
     told += _broker_changes(was, summary, after.assessment.etas)
     was_found = () if before is None else before.hazards
     told += _hazard_changes(was_found, after.hazards, after.currency)
-    told += _walk_changes(None if before is None else before.walk, after.walk)
+    told += _execution_changes(None if before is None else before.walk, after.walk)
     if before is None or _names(before.waits) != _names(waits):
         first = waits[0] if waits else None
         fields = {
@@ -106,10 +105,29 @@ def _hazard_changes(
         yield f"change=hazard {pairs({'hazard': str(kind), 'broker': broker, **end})}"
 
 
-def _walk_changes(before: WalkTold | None, after: WalkTold | None) -> Iterator[str]:
-    if after is None or (before is not None and walk_key(before) == walk_key(after)):
+def _execution_changes(before: WalkTold | None, after: WalkTold | None) -> Iterator[str]:
+    if after is None or (before is not None and _execution_key(before) == _execution_key(after)):
         return
-    yield f"change=checkpoint {pairs(walk_fields(after))}"
+    yield f"change=checkpoint {pairs(_execution_fields(after))}"
+
+
+def _execution_fields(walk: WalkTold) -> dict[str, object]:
+    """Return the state of the execution as the fields of a line."""
+    return {
+        "checkpoint": walk.checkpoint,
+        "stage": None if walk.stage is None else str(walk.stage),
+        "path": walk.path,
+        "outcome": walk.outcome,
+        "paused": walk.paused is not None,
+        "holds": len(walk.holds),
+        "text": walk.holds[0] if walk.holds else (walk.shown or ""),
+    }
+
+
+def _execution_key(walk: WalkTold) -> object:
+    """Return the part whose change makes a new line; hold texts are left out: they have ages."""
+    names = tuple(each.partition(":")[0] for each in walk.holds)
+    return walk.checkpoint, walk.stage, walk.path, walk.outcome, walk.paused, names
 
 
 def _which(hazard: Hazard) -> tuple[HazardKind, int | None]:

@@ -18,7 +18,7 @@ from rich.text import Text
 from orchestrator.output.printing import write_line
 from orchestrator.output.rich_console import console
 from orchestrator.run.assessed import Assessed, Tick
-from orchestrator.views.terminal.layout import share
+from orchestrator.views.terminal.blocks import share
 from orchestrator.views.terminal.lines import changes
 from orchestrator.views.terminal.table import Picture
 

@@ -24,9 +24,9 @@ _STYLE: Final = {
     _SKIPPED: "dim",
 }
 _TITLE: Final = {
-    _FAIL: "to be mended",
-    _UNKNOWN: "not known",
-    _WARN: "to be looked at",
+    _FAIL: "to be fixed",
+    _UNKNOWN: "unknown",
+    _WARN: "warnings",
     _SKIPPED: "skipped",
     _PASS: "passed",
 }
@@ -78,7 +78,7 @@ def picture(
         ids = ", ".join(one.check.id for one in depend)
         parts += [
             Text(""),
-            Text(f"not known because of the above ({len(depend)})", style=_STYLE[_UNKNOWN]),
+            Text(f"unknown because of the above ({len(depend)})", style=_STYLE[_UNKNOWN]),
             Padding(Text(ids, overflow="fold"), (0, 0, 0, _INDENT)),
         ]
     for outcome in (_SKIPPED, _PASS):
@@ -94,7 +94,7 @@ def _head(cluster: str, overall: str, results: Sequence[Result]) -> Text:
     head.append(cluster, style="bold")
     said = {
         _FAIL: "  preflight: the window must not open",
-        _WARN: "  preflight: the window may open; look at the warnings",
+        _WARN: "  preflight: the window may open; check the warnings",
     }
     head.append(said.get(overall, "  preflight: the window may open"), style=_STYLE[overall])
     outcomes = [outcome_of(one.finding) for one in results]

@@ -21,12 +21,9 @@ from orchestrator.output.formatting import event_fields, pairs
 from orchestrator.output.rich_console import console
 from orchestrator.run.assessed import Assessed
 from orchestrator.views.terminal import head
-from orchestrator.views.terminal.bars import legend
-from orchestrator.views.terminal.blocks import Block, blank, lines_of, text
-from orchestrator.views.terminal.execution import walk_blocks
-from orchestrator.views.terminal.layout import Want, fit
-from orchestrator.views.terminal.rows import broker_table, most_urgent_first, was_early
-from orchestrator.views.terminal.waiting import hazard_blocks, waiting_blocks
+from orchestrator.views.terminal.blocks import Block, Want, blank, fit, lines_of, text
+from orchestrator.views.terminal.rows import broker_table, legend, most_urgent_first, was_early
+from orchestrator.views.terminal.waiting import execution_blocks, hazard_blocks, waiting_blocks
 
 _EVENTS_MAX: Final = 12
 _EVENTS_LEAST: Final = 4
@@ -57,10 +54,10 @@ class Picture:
 
 
 def _blocks(one: Assessed, width: int) -> Iterator[Block]:
-    summary, status = one.summary, one.status
+    summary = one.summary
     yield lines_of([head.title(one)], width, rank=0, least=1, floor=1)
     yield lines_of([head.steps(summary.phase, width)], width, rank=15, least=1)
-    yield lines_of([head.facts(summary, status)], width, rank=17)
+    yield lines_of([head.facts(one)], width, rank=17)
     beside = head.sources(one)
     if beside is not None:
         yield lines_of([beside], width, rank=12, least=1)
@@ -77,7 +74,7 @@ def _blocks(one: Assessed, width: int) -> Iterator[Block]:
     for limit in one.read.limits:
         yield lines_of([text(f"LIMIT {limit}", "yellow")], width, rank=16, least=1)
     if one.walk is not None:
-        yield from walk_blocks(one.walk, width)
+        yield from execution_blocks(one.walk, width)
     yield from waiting_blocks(one, width)
 
 
@@ -104,15 +101,15 @@ def _brokers(summary: ClusterSummary, etas: Mapping[int, Eta], now_ms: int, widt
 
 
 def _legend(width: int) -> Text:
-    told = legend()
-    told.truncate(width, overflow="ellipsis")
-    return told
+    line = legend()
+    line.truncate(width, overflow="ellipsis")
+    return line
 
 
 def _was_early(summary: ClusterSummary, width: int) -> Iterator[Block]:
-    told = was_early(summary.brokers)
-    if told is not None:
-        line = Text(told, style="magenta", no_wrap=True)
+    early = was_early(summary.brokers)
+    if early is not None:
+        line = Text(early, style="magenta", no_wrap=True)
         line.truncate(width, overflow="ellipsis")
         yield lines_of([line], width, rank=19)
 

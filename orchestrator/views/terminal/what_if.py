@@ -21,14 +21,14 @@ _STYLE: Final = {
 }
 _MEANS: Final = {
     Fate.LOST: "no other replica: the data is gone with it",
-    Fate.UNAVAILABLE: "no other replica can lead: only an unclean election would help",
-    Fate.LEADER_NOT_MOVED: "others are in sync, but the leader is not moved: nobody serves it",
-    Fate.UNKNOWN: "cannot be told; take it for the worst",
+    Fate.UNAVAILABLE: "no other replica can lead: only an unclean election could restore it",
+    Fate.LEADER_NOT_MOVED: "others are in sync, but the leader is not moved: no broker serves it",
+    Fate.UNKNOWN: "unknown: assume the worst",
     Fate.UNDER_MIN_ISR: "led, but acks=all is refused: under min.insync.replicas",
     Fate.LEADER_MOVES: "another replica in sync takes over",
     Fate.UNDER_REPLICATED: "one replica less",
 }
-_RESTS_ON: Final = {
+_BASIS: Final = {
     Basis.CLUSTER: "the brokers' metadata",
     Basis.DISKS: "the disks only",
     Basis.METADATA_LOG: "the metadata log only",
@@ -46,7 +46,7 @@ def picture(
     if len(minded) > SHOWN_MAX:
         parts.append(Text(f"and {len(minded) - SHOWN_MAX} more: see --json", style="bold"))
     if directories:
-        parts += [Text(""), Text("if only one directory of it failed:", style="bold")]
+        parts += [Text(""), Text("if only one of its directories failed:", style="bold")]
         parts += [_directory(each) for each in directories]
     said = [*notes, *asked.notes]
     if said:
@@ -93,7 +93,7 @@ def _groups(lines: Sequence[Line]) -> Iterator[RenderableType]:
     for (fate, why, basis), group in groups.items():
         head = Text("\n", overflow="fold")
         head.append(fate, style=_STYLE[fate])
-        head.append(f": {why} (rests on {_RESTS_ON[basis]})")
+        head.append(f": {why} (from {_BASIS[basis]})")
         yield head
         yield _table(group)
 

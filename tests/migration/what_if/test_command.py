@@ -127,7 +127,7 @@ def test_the_list_for_people_is_bounded(file: Path, gives: Gives) -> None:
     gives(MANY)
     said = invoke(file, "--broker", "1").stdout
     assert said.count("\n  t-") == SHOWN_MAX
-    assert said.count("lost: the only replica (rests on the brokers' metadata)") == 1
+    assert said.count("lost: the only replica (from the brokers' metadata)") == 1
     assert "and 3 more: see --json" in said
 
 

@@ -163,7 +163,7 @@ def test_one_cause_is_told_once(
     depend = [one for one in judge(dead) if one.is_consequence]
     assert len(depend) > 15
     said = " ".join(result.stdout.split())
-    assert f"not known because of the above ({len(depend)})" in said
+    assert f"unknown because of the above ({len(depend)})" in said
     assert all(one.check.id in said for one in depend)
 
 

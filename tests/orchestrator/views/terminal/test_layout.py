@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from orchestrator.views.terminal.blocks import lines_of, text
-from orchestrator.views.terminal.layout import Want, fit, share
+from orchestrator.views.terminal.blocks import Want, fit, lines_of, share, text
 
 wants = st.lists(
     st.builds(

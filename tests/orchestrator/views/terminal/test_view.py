@@ -21,10 +21,10 @@ from migration.observed.source_status import NO_STATUS
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.output.formatting import pairs, quoted, short_age, short_rate
 from orchestrator.run.cluster_read import ClusterRead
-from orchestrator.views.terminal.bars import LETTERS, bar, cells
 from orchestrator.views.terminal.closing import closing, event_lines
 from orchestrator.views.terminal.lines import changes
 from orchestrator.views.terminal.live import picture
+from orchestrator.views.terminal.rows import LETTERS, bar, cells
 from orchestrator.views.terminal.table import save_svg
 from tests.scenes.night import (
     EVENTS,
@@ -267,7 +267,8 @@ def test_a_broker_whose_replicas_no_source_counts_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("phase", "said"), [(Phase.HYBRID, "ZooKeeper NOT SEEN since"), (Phase.FINALIZED, "not in use")]
+    ("phase", "said"),
+    [(Phase.HYBRID, "ZooKeeper UNREACHABLE since"), (Phase.FINALIZED, "not in use")],
 )
 def test_zookeeper_that_is_switched_off_after_the_end_is_not_missed(
     phase: Phase, said: str
@@ -277,7 +278,7 @@ def test_zookeeper_that_is_switched_off_after_the_end_is_not_missed(
                   zookeeper=replace(FRESH, last_reply_ms=NOW_MS - 60_000))  # fmt: skip
     shown = "\n".join(screen(one, 120))
     assert said in shown
-    assert ("NOT SEEN" in shown) is (phase is Phase.HYBRID)
+    assert ("UNREACHABLE" in shown) is (phase is Phase.HYBRID)
 
 
 def test_events_of_several_sources_are_in_the_order_of_their_cluster_time() -> None:
