@@ -14,8 +14,7 @@ from migration.assessment.execution import Execution
 from migration.assessment.hazards import Hazard, hazards
 from migration.assessment.snapshot import Snapshot
 from migration.assessment.source_currency import currency_of, source_currencies
-from migration.assessment.waits.cluster import NEXT_STEPS, headline, waits
-from migration.assessment.waits.wait import Wait, WaitKind
+from migration.assessment.waits import NEXT_STEPS, Wait, WaitKind, headline, waits
 from migration.image.summary import ClusterSummary
 from migration.observed.probed import Maybe, Unknown
 

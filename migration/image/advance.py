@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
-from migration.image import controllers, new_log
+from migration.image import controllers
 from migration.image.batch_events import Events
 from migration.image.broker_updates import BrokerSteps
 from migration.image.brokers import Moment
@@ -75,7 +75,7 @@ def advance(image: ClusterImage, batch: Batch) -> tuple[ClusterImage, tuple[Even
             raise BatchOutOfOrder(
                 f"the batch is of metadata log number {batch.log}, the image of {image.log}"
             )
-        return new_log.begun(image, batch.log, batch.end.timestamp_ms)
+        return _next_log(image, batch.log, batch.end.timestamp_ms)
     at = image.provenance
     if at is not None and not batch.snapshot and batch.start <= at.offset:
         raise BatchOutOfOrder(
@@ -304,3 +304,37 @@ def _recounted(
         for broker, directories in counts.items()
         if (kept := {each: count for each, count in directories.items() if count})
     }
+
+
+def _next_log(image: ClusterImage, log: int, at_ms: int) -> tuple[ClusterImage, tuple[Event, ...]]:
+    """Step to the log with that number, before its first record.
+
+    `at_ms`: the timestamp of its first record; 0: unknown.
+    """
+    after = ClusterImage(
+        log=log,
+        zookeeper=image.zookeeper,
+        vanished=image.vanished,
+        wiped=image.wiped,
+        disks=image.disks,
+        jmx=image.jmx,
+    )
+    known = image.provenance
+    moment = at_ms or None
+    restarted = Event(
+        offset=None,
+        timestamp_ms=moment,
+        kind=EventKind.METADATA_LOG_RESTARTED,
+        fields={
+            "log": log,
+            "was_offset": None if known is None else known.offset,
+            "was_phase": str(image.phase),
+            "topics": image.topics,
+            "partitions": image.partitions,
+        },
+    )
+    if after.phase is image.phase:
+        return after, (restarted,)
+    fields = {"was": str(image.phase), "now": str(after.phase)}
+    changed = Event(offset=None, timestamp_ms=moment, kind=EventKind.PHASE_CHANGED, fields=fields)
+    return after, (restarted, changed)

@@ -6,11 +6,11 @@ ZkData.scala. Unreadable znodes are listed, never guessed.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.events import Event, EventCollector, Source
-from migration.observed import znode_codec, zookeeper_topics
+from migration.observed import znode_codec
 from migration.observed.facts import (
     NotificationsMissed,
     ZnodeGone,
@@ -20,7 +20,13 @@ from migration.observed.facts import (
     ZooKeeperSeen,
 )
 from migration.observed.quarantine import flaw
-from migration.observed.topic_facts import ZkTopicFact
+from migration.observed.topic_facts import (
+    ZkConfigChanged,
+    ZkStatesChanged,
+    ZkTopicChanged,
+    ZkTopicFact,
+    ZkTopicsFound,
+)
 from migration.observed.znode_codec import MigrationZnode, ZkBroker, ZkController
 from migration.observed.znodes import (
     BROKER_IDS,
@@ -30,6 +36,8 @@ from migration.observed.znodes import (
     MIGRATION,
     NOTIFICATIONS,
     REASSIGN_PARTITIONS,
+    TOPIC_CONFIGS,
+    TOPICS,
     parent,
 )
 from migration.values.foreign import Unreadable
@@ -110,7 +118,7 @@ def observe(image: ZooKeeperImage, fact: ZooKeeperFact) -> tuple[ZooKeeperImage,
         case ZnodeGone():
             image = _gone(image, fact.path, collected)
         case _ if isinstance(fact, ZkTopicFact):
-            zookeeper_topics.add_events(fact, collected)
+            _add_topic_events(fact, collected)
     return image, collected.events
 
 
@@ -275,3 +283,51 @@ def _readable(image: ZooKeeperImage, path: str) -> ZooKeeperImage:
         return image
     left = {each: why for each, why in image.unreadable.items() if each != path}
     return replace(image, unreadable=left)
+
+
+def _add_topic_events(fact: ZkTopicFact, collected: EventCollector) -> None:
+    """Add the events of a fact."""
+    match fact:
+        case ZkTopicsFound():
+            collected.add(EventKind.ZK_TOPICS_FOUND, topics=fact.topics, partitions=fact.partitions)
+        case ZkTopicChanged():
+            collected.at_ms = fact.at_ms
+            _topic(fact, collected)
+        case ZkConfigChanged(why=None):
+            collected.at_ms = fact.at_ms
+            kind = EventKind.ZK_CONFIG_GONE if fact.gone else EventKind.ZK_CONFIG_CHANGED
+            collected.add(kind, topic=fact.topic, keys=list(fact.keys))
+        case ZkConfigChanged():
+            collected.at_ms = fact.at_ms
+            path = f"{TOPIC_CONFIGS}/{fact.topic}"
+            collected.add(EventKind.ZNODE_UNREADABLE, path=path, reason=fact.why)
+        case ZkStatesChanged():
+            collected.add(
+                EventKind.ZK_PARTITION_STATES_CHANGED,
+                changes=fact.changes,
+                topics=fact.topics,
+                named=list(fact.named),
+                since_ms=fact.since_ms,
+            )
+
+
+def _topic(fact: ZkTopicChanged, collected: EventCollector) -> None:
+    of: dict[str, Any] = {"topic": fact.topic, "topic_id": fact.topic_id}
+    match fact.what:
+        case "unreadable":
+            collected.add(
+                EventKind.ZNODE_UNREADABLE, path=f"{TOPICS}/{fact.topic}", reason=fact.why
+            )
+        case "appeared":
+            collected.add(EventKind.ZK_TOPIC_APPEARED, **of, partitions=fact.now)
+        case "vanished":
+            collected.add(EventKind.ZK_TOPIC_VANISHED, **of, partitions=fact.was)
+        case _:
+            collected.add(
+                EventKind.ZK_TOPIC_REASSIGNED,
+                **of,
+                partitions=fact.now,
+                partitions_before=fact.was,
+                moved=fact.moved,
+                replicas=[f"{n}: {list(was)} -> {list(now)}" for n, was, now in fact.named],
+            )

@@ -11,11 +11,11 @@ them, so the report groups movements by the next barrier of the broker.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from migration.comparison.differences import Comparisons
 from migration.comparison.log_dirs import against_disks
-from migration.comparison.zookeeper import against_zookeeper
+from migration.comparison.zookeeper import TOPIC_RESOURCE, against_zookeeper
 from migration.metadata.directory_ids import DirectoryId, to_text
 from migration.metadata.event_kinds import EventKind
 from migration.metadata.partitions import (
@@ -30,9 +30,33 @@ from migration.observed.facts import ShardFact, ZkContentSeen
 from migration.shard.moves import Moves
 from migration.shard.records import Barrier, ShardRecord, TopicName
 from migration.shard.report import Note, ShardReport
-from migration.shard.settings import Settings, take_config, take_name
 from migration.shard.transitions import Numbers as Table
 from migration.shard.transitions import Transitions
+
+Settings: TypeAlias = dict[tuple[int, str], dict[str, bytes]]
+"""By type and name of the resource: key -> digest of the value."""
+
+
+def take_config(settings: Settings, record: Config) -> None:
+    """Set or delete a key; a resource without keys is removed."""
+    of = (record.resource_type, record.resource_name)
+    if record.digest is not None:
+        settings.setdefault(of, {})[record.name] = record.digest
+    elif of in settings:
+        settings[of].pop(record.name, None)
+        if not settings[of]:
+            del settings[of]
+
+
+def take_name(names: dict[bytes, str], settings: Settings, record: TopicName) -> None:
+    """Store a topic's name; a deleted topic loses its settings (ConfigurationsDelta)."""
+    if record.name is not None:
+        names[record.topic_id] = record.name
+        return
+    name = names.pop(record.topic_id, None)
+    if name is not None:
+        settings.pop((TOPIC_RESOURCE, name), None)
+
 
 NOT_REGISTERED: Final[frozenset[int]] = frozenset()
 

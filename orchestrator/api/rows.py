@@ -11,7 +11,7 @@ from migration.assessment.alerts import AlertState
 from migration.assessment.conditions import Finding, Verdict
 from migration.assessment.eta import Eta, NoEstimate, rate_per_second
 from migration.assessment.hazards import Action, Hazard, HazardKind
-from migration.assessment.waits.wait import WaitKind
+from migration.assessment.waits import WaitKind
 from migration.image.summary import BrokerSummary, Mode, UnfencedEarly
 from migration.metadata.replica_state import ReplicaState
 from migration.observed.jmx import JmxImage

@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from migration.assessment.waits.cluster import nothing_seen
+from migration.assessment.waits import nothing_seen
 from orchestrator.api.status import cluster_json
 from orchestrator.cli.framework import json_option, verbose_option
 from orchestrator.errors import DamagedFileError

@@ -7,7 +7,7 @@ from migration.assessment.assess import Assessment
 from migration.assessment.currency import Currency
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import Hazard
-from migration.assessment.waits.wait import Wait
+from migration.assessment.waits import Wait
 from migration.image.summary import ClusterSummary
 from migration.metadata.events import Event
 from migration.observed.source_status import SourceStatus, behind

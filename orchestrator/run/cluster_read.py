@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from migration.assessment.data_source import JOURNALED, DataSource
 from migration.assessment.snapshot import Journal
-from migration.assessment.waits.cluster import nothing_seen
+from migration.assessment.waits import nothing_seen
 from migration.image.summary import ClusterSummary, Phase
 from migration.metadata.events import Event
 from migration.observed.source_status import (

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from migration.assessment.waits.cluster import NEXT_STEPS
+from migration.assessment.waits import NEXT_STEPS
 from tests.golden.test_golden import EXPECTED
 
 SCENES: Final = sorted(each.name for each in EXPECTED.iterdir())

@@ -12,8 +12,8 @@ from migration.assessment.data_source import DataSource
 from migration.assessment.eta import Eta
 from migration.assessment.eta import etas as etas_by_currency
 from migration.assessment.polled import NOT_POLLED, Polled
-from migration.assessment.waits.cluster import waits as waits_by_currency
-from migration.assessment.waits.wait import Wait
+from migration.assessment.waits import Wait
+from migration.assessment.waits import waits as waits_by_currency
 from migration.image.holds import stalled
 from migration.image.summary import ClusterSummary
 from migration.observed.source_status import SourceStatus

@@ -6,8 +6,7 @@ Prometheus rules read all use these. A new alert is a `Rule` in one of these mod
 rule and a page.
 """
 
-from migration.assessment.alerts.alert import Alert, Rule
-from migration.assessment.alerts.facts import AlertFacts
+from migration.assessment.alerts.alert import Alert, AlertFacts, Rule
 from migration.assessment.alerts.lifecycle import NO_ALERTS, AlertState, AlertStates, advance
 from migration.assessment.alerts.rules import RULES, alerts
 

@@ -3,14 +3,74 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from migration.assessment.conditions import DataSource, View
+from migration.assessment.conditions.authority import is_zookeeper_authoritative
+from migration.assessment.execution import Execution
+from migration.image.summary import ClusterSummary
+from migration.observed.source_status import NO_STATUS, STALE_AFTER_MS, SourceStatus
 from migration.values.severity import Severity
 
-if TYPE_CHECKING:
-    from migration.assessment.alerts.facts import AlertFacts
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertFacts:
+    """One cluster at one moment.
+
+    Attributes:
+        view: of the cluster.
+        sources: the followed sources' own reports.
+        current: of `Assessment`; the values of `kraftgate_source_current`.
+        phase_began_ms: when its phase began; None: unknown.
+        execution: None: no runbook is executed.
+    """
+
+    view: View
+    sources: Mapping[DataSource, SourceStatus] = field(default_factory=dict)
+    current: Mapping[DataSource, bool | None] = field(default_factory=dict)
+    phase_began_ms: int | None = None
+    execution: Execution | None = None
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name."""
+        return self.summary.cluster
+
+    @property
+    def summary(self) -> ClusterSummary:
+        """The image of the cluster."""
+        return self.view.summary
+
+    @property
+    def now_ms(self) -> int:
+        """The time of the snapshot, by the wall clock."""
+        return self.view.now_ms
+
+    def status(self, source: DataSource) -> SourceStatus:
+        """Return a source's own report."""
+        return self.sources.get(source, NO_STATUS)
+
+    def is_current(self, source: DataSource) -> bool | None:
+        """Return whether a source is current; None: not configured, or no longer in use."""
+        return self.current.get(source)
+
+    @property
+    def log_is_current(self) -> bool:
+        """Whether the metadata log is current."""
+        return self.is_current(DataSource.METADATA_LOG) is True
+
+    @property
+    def log_decides(self) -> bool:
+        """Whether a condition that the metadata log does not show is known not to hold."""
+        return self.log_is_current or is_zookeeper_authoritative(self.view)
+
+    @property
+    def execution_is_current(self) -> bool:
+        """Whether the execution, if there is one, was recorded recently."""
+        return self.execution is None or self.now_ms - self.execution.at_ms <= STALE_AFTER_MS
+
 
 _NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -64,12 +124,12 @@ class Rule:
     severity: Severity
     for_ms: int
     summary: str
-    find: Callable[["Rule", "AlertFacts"], Iterator[Alert]]
-    is_resolved: Callable[["AlertFacts", Mapping[str, str]], bool]
+    find: Callable[["Rule", AlertFacts], Iterator[Alert]]
+    is_resolved: Callable[[AlertFacts, Mapping[str, str]], bool]
 
     def alert(
         self,
-        facts: "AlertFacts",
+        facts: AlertFacts,
         description: str,
         *,
         labels: Mapping[str, str] = _NO_LABELS,

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from migration.assessment.alerts.alert import Alert, Rule
-from migration.assessment.alerts.facts import AlertFacts
+from migration.assessment.alerts.alert import Alert, AlertFacts, Rule
 from migration.assessment.conditions.authority import knows_partitions
-from migration.assessment.waits.brokers import broker_waits
+from migration.assessment.waits import broker_waits
 from migration.image.holds import is_unfenced_early, last_progress_ms
 from migration.image.summary import BrokerSummary
 from migration.values.durations import counted_text

@@ -6,8 +6,7 @@ A hazard is active until current data shows that it ended, so stale data does no
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
-from migration.assessment.alerts.alert import Alert, Rule
-from migration.assessment.alerts.facts import AlertFacts
+from migration.assessment.alerts.alert import Alert, AlertFacts, Rule
 from migration.assessment.conditions import hazards_not_known
 from migration.assessment.hazards import Hazard, HazardKind
 

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from migration.assessment.alerts.alert import Alert, Rule
-from migration.assessment.alerts.facts import AlertFacts
+from migration.assessment.alerts.alert import Alert, AlertFacts, Rule
 from migration.assessment.alerts.rules import RULES, alerts
 from migration.values.severity import Severity
 

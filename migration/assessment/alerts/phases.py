@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from migration.assessment.alerts import from_hazards
-from migration.assessment.alerts.alert import Alert, Rule
-from migration.assessment.alerts.facts import AlertFacts
+from migration.assessment.alerts.alert import Alert, AlertFacts, Rule
 from migration.assessment.conditions.authority import knows_phase
 from migration.assessment.hazards import Action, Hazard, HazardKind
 from migration.image.summary import Phase

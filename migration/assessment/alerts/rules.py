@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from migration.assessment.alerts import brokers, directories, phases, sources
-from migration.assessment.alerts.alert import Alert, Rule
-from migration.assessment.alerts.facts import AlertFacts
+from migration.assessment.alerts.alert import Alert, AlertFacts, Rule
 from migration.values.severity import Severity
 
 _SECONDS_MS: Final = 1000

@@ -7,8 +7,7 @@ and heartbeats are for users without Prometheus.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from migration.assessment.alerts.alert import Alert, Rule
-from migration.assessment.alerts.facts import AlertFacts
+from migration.assessment.alerts.alert import Alert, AlertFacts, Rule
 from migration.assessment.conditions import DataSource
 from migration.assessment.conditions.authority import knows_phase
 from migration.image.summary import Phase

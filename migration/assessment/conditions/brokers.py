@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from migration.assessment.conditions.arguments import BROKER, LEVEL, MODE
 from migration.assessment.conditions.authority import (
     authority_not_known,
     broker_of,
@@ -13,7 +12,7 @@ from migration.assessment.conditions.authority import (
     not_known,
     zookeeper_of,
 )
-from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.kind import BROKER, LEVEL, MODE, Kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, waiting

@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from migration.assessment.conditions.arguments import CONTROLLER, COUNT, one_of
 from migration.assessment.conditions.authority import count, not_known
-from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.kind import CONTROLLER, COUNT, Kind, one_of
 from migration.assessment.conditions.view import QuorumSeen, View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting

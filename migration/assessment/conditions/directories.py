@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-from migration.assessment.conditions.arguments import BROKER, COUNT
 from migration.assessment.conditions.authority import (
     broker_of,
     brokers_not_known,
@@ -11,7 +10,7 @@ from migration.assessment.conditions.authority import (
     ids,
     not_known,
 )
-from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.kind import BROKER, COUNT, Kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, Verdict, satisfied, unknown, violated, waiting

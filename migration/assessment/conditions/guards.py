@@ -4,9 +4,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
-from migration.assessment.conditions.arguments import BROKER, DURATION, one_of
 from migration.assessment.conditions.authority import count, hazards_not_known, not_known
-from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.kind import BROKER, DURATION, Kind, one_of
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import FOLLOWED, DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting

@@ -2,13 +2,12 @@
 
 from typing import Final
 
-from migration.assessment.conditions.arguments import LEVEL, OFFSET, one_of
 from migration.assessment.conditions.authority import (
     is_zookeeper_authoritative,
     not_known,
     zookeeper_of,
 )
-from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.kind import LEVEL, OFFSET, Kind, one_of
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, violated, waiting

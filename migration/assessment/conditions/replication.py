@@ -7,7 +7,6 @@ must agree: each may lag behind the other.
 from collections.abc import Iterator
 from typing import Final
 
-from migration.assessment.conditions.arguments import BROKER
 from migration.assessment.conditions.authority import (
     authority_not_known,
     broker_of,
@@ -19,7 +18,7 @@ from migration.assessment.conditions.authority import (
     not_known,
     zookeeper_of,
 )
-from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.kind import BROKER, Kind
 from migration.assessment.conditions.view import TopicsSeen, View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, waiting

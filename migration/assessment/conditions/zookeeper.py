@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from migration.assessment.conditions.arguments import one_of
 from migration.assessment.conditions.authority import ids, not_known, zookeeper_of
-from migration.assessment.conditions.kind import Kind
+from migration.assessment.conditions.kind import Kind, one_of
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
 from migration.assessment.finding import Finding, satisfied, unknown, violated, waiting

@@ -53,7 +53,7 @@ the other routes of /api answer 401; the page asks for the token, POSTs /api/ses
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from migration.assessment.waits.wait import WaitKind
+from migration.assessment.waits import WaitKind
 from migration.image.summary import Mode, Phase
 from migration.metadata.replica_state import ReplicaState
 from orchestrator.api.rows import (

@@ -9,7 +9,7 @@ from migration.assessment.conditions import Verdict, hazards_not_known
 from migration.assessment.conditions.authority import knows_phase
 from migration.assessment.currency import SourceState
 from migration.assessment.hazards import HazardKind
-from migration.assessment.waits.wait import WaitKind
+from migration.assessment.waits import WaitKind
 from migration.comparison.result import Compared
 from migration.image.summary import Mode, Phase
 from migration.metadata.versions import name_of

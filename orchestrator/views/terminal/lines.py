@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from migration.assessment.currency import Currency
 from migration.assessment.eta import Eta, NoEstimate, rate_per_second
 from migration.assessment.hazards import Hazard, HazardKind, is_end_known
-from migration.assessment.waits.wait import Wait
+from migration.assessment.waits import Wait
 from migration.image.broker_replicas import log_counts, on_disk
 from migration.image.holds import is_unfenced_early
 from migration.image.summary import BrokerSummary, ClusterSummary

@@ -12,7 +12,7 @@ from rich.text import Text
 from migration.assessment.conditions import Verdict
 from migration.assessment.eta import Eta, NoEstimate
 from migration.assessment.hazards import Hazard
-from migration.assessment.waits.wait import Wait, WaitKind
+from migration.assessment.waits import Wait, WaitKind
 from migration.values.severity import Severity
 from migration.values.timestamps import time_text
 from orchestrator.audit.execution.state import STAGE_WORDS, Stage

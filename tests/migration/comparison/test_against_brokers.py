@@ -3,10 +3,9 @@
 import pytest
 
 from migration.comparison.differences import Difference, Last
-from migration.image.broker_comparison import LASTS_MS, against_brokers
 from migration.image.brokers import Broker, Moment
 from migration.image.cluster import ClusterImage
-from migration.image.observe import compare
+from migration.image.observe import LASTS_MS, against_brokers, compare
 from migration.image.phases import MIGRATION, MigrationState
 from migration.image.summary import Mode
 from migration.observed.facts import ZkContentRead

@@ -7,7 +7,7 @@ import pytest
 from migration.assessment.currency import CURRENT, Currency, is_log_over
 from migration.assessment.data_source import DataSource
 from migration.assessment.hazards import Action, HazardKind, hazards
-from migration.assessment.waits.wait import WaitKind
+from migration.assessment.waits import WaitKind
 from migration.image.advance import Batch, advance
 from migration.image.brokers import Broker, Moment
 from migration.image.cluster import ClusterImage, Provenance, summarize

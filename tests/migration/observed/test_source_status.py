@@ -18,7 +18,7 @@ from migration.observed.source_status import (
     to_json,
 )
 from migration.values.durations import duration_text
-from tests.migration.assessment.waits.test_waits import NOW
+from tests.migration.assessment.test_waits import NOW
 
 maybe = st.none() | st.integers(0, 2**62)
 words = st.none() | st.text()

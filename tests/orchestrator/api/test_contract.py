@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from migration.assessment.alerts import Alert, AlertState, AlertStates
-from migration.assessment.waits.cluster import nothing_seen
+from migration.assessment.waits import nothing_seen
 from migration.image.summary import ClusterSummary, ControllerSummary, Phase, UnfencedEarly
 from migration.metadata.events import Event
 from migration.observed.source_status import SourceStatus

@@ -14,7 +14,7 @@ import pytest
 
 from migration.assessment.currency import CURRENT
 from migration.assessment.hazards import HazardKind, hazards
-from migration.assessment.waits.wait import WaitKind
+from migration.assessment.waits import WaitKind
 from migration.image.summary import ClusterSummary, Mode, Phase
 from migration.metadata.events import Event, Source
 from migration.observed.jmx import JmxNode

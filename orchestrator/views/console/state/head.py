@@ -2,7 +2,7 @@
 
 from migration.assessment.conditions import Verdict
 from migration.assessment.currency import SourceState
-from migration.assessment.waits.wait import WaitKind
+from migration.assessment.waits import WaitKind
 from migration.image.holds import is_unfenced_early
 from migration.image.summary import WAY, ClusterSummary, Mode, Phase
 from migration.metadata.replica_state import ReplicaState

@@ -6,7 +6,7 @@ from typing import Final, cast
 from migration.assessment.conditions.authority import in_use
 from migration.assessment.data_source import FOLLOWED
 from migration.assessment.hazards import Hazard
-from migration.assessment.waits.wait import Wait
+from migration.assessment.waits import Wait
 from migration.image.holds import is_unfenced_early, last_progress_ms
 from migration.image.summary import BrokerSummary
 from migration.observed.source_status import NO_STATUS

@@ -7,7 +7,7 @@ import pytest
 from migration.assessment.currency import CURRENT
 from migration.assessment.hazards import Action, Hazard, HazardKind, hazards
 from migration.assessment.hazards.jmx import FLAT_AFTER_MS
-from migration.assessment.waits.wait import WaitKind
+from migration.assessment.waits import WaitKind
 from migration.image.summary import BrokerSummary, ClusterSummary, Phase
 from migration.observed.jmx import JmxImage, JmxNode, QueueFloor
 from migration.observed.jmx_names import JmxName

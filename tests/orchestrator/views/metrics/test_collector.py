@@ -8,7 +8,7 @@ from hypothesis import given
 from migration.assessment.conditions import View
 from migration.assessment.hazards import HazardKind
 from migration.assessment.snapshot import Journal
-from migration.assessment.waits.cluster import nothing_seen
+from migration.assessment.waits import nothing_seen
 from migration.comparison.result import Compared
 from migration.image.summary import BrokerSummary, Mode, Phase, UnfencedEarly
 from migration.metadata.events import Event

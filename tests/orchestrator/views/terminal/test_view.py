@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from migration.assessment.waits.cluster import nothing_seen
+from migration.assessment.waits import nothing_seen
 from migration.image.summary import BrokerSummary, Mode, Phase, UnfencedEarly
 from migration.metadata.events import Event, Source, in_time_order
 from migration.metadata.replica_state import ReplicaState

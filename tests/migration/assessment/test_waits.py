@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from migration.assessment.currency import SourceCurrency, SourceState
 from migration.assessment.data_source import DataSource
-from migration.assessment.waits.cluster import NEXT_STEPS, headline, nothing_seen
-from migration.assessment.waits.cluster import waits as waits_by_currency
-from migration.assessment.waits.wait import WaitKind
+from migration.assessment.waits import NEXT_STEPS, WaitKind, headline, nothing_seen
+from migration.assessment.waits import waits as waits_by_currency
 from migration.image.holds import is_stalled
 from migration.image.summary import (
     WITHOUT_ZOOKEEPER,

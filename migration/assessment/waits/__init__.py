@@ -1,1 +1,0 @@
-"""The waits of the migration, each with a named reason."""
