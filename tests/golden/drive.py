@@ -27,10 +27,10 @@ from orchestrator.run.assessor import Assessor
 from orchestrator.run.board import Board
 from orchestrator.run.reader import Reader
 from orchestrator.runbook.load import load
-from orchestrator.views.console.access.redaction import Cleaner
-from orchestrator.views.console.feed.hub import Fresh, Hub
-from orchestrator.views.console.feed.timeline_tail import Tail
-from orchestrator.views.console.state.cluster import Painter
+from orchestrator.views.console.access.redaction import RedactedJson
+from orchestrator.views.console.feed.hub import Hub, TickChanges
+from orchestrator.views.console.feed.publisher import Tail
+from orchestrator.views.console.state.cluster import StateBuilder
 from orchestrator.views.metrics.collector import LastTick
 from orchestrator.views.terminal.live import LineView, picture
 from tests.scenes.state_directory import Written
@@ -77,7 +77,7 @@ def _of_run(config: Config, written: Written) -> Mapping[str, str]:
     now_ms = written.polls_ms[-1]
     assessor = Assessor(config, Reader(config, newest=_EVENTS_SHOWN))
     board, alert_files = Board(), AlertFiles(config)
-    cleaner = Cleaner(Secrets().redactor({}))
+    cleaner = RedactedJson(Secrets().redactor({}))
     loaded = {each.name: load(each.runbook.file) for each in config.clusters if each.runbook}
     hub = Hub(
         {each.name: each.runbook is not None for each in config.clusters},
@@ -85,16 +85,16 @@ def _of_run(config: Config, written: Written) -> Mapping[str, str]:
         1,
         0,
     )
-    painters = {each.name: Painter(cleaner, loaded.get(each.name)) for each in config.clusters}
+    builders = {each.name: StateBuilder(cleaner, loaded.get(each.name)) for each in config.clusters}
     lines = io.StringIO()
     line_view = LineView(lines)
     with ExitStack() as stack:
-        tail = stack.enter_context(closing(Tail(config.state_dir, list(painters))))
+        tail = stack.enter_context(closing(Tail(config.state_dir, list(builders))))
         for at_ms in written.polls_ms:
             written.move(at_ms)
             board.last = tick = assessor.tick(at_ms)
             alert_files.keep(tick)
-            hub.take(_fresh(tick, painters, tail, cleaner, whole=at_ms == written.polls_ms[0]))
+            hub.take(_fresh(tick, builders, tail, cleaner, whole=at_ms == written.polls_ms[0]))
             line_view.show(tick)
     registry = CollectorRegistry()
     registry.register(LastTick(board))
@@ -109,12 +109,17 @@ def _of_run(config: Config, written: Written) -> Mapping[str, str]:
 
 
 def _fresh(
-    tick: Tick, painters: Mapping[str, Painter], tail: Tail, cleaner: Cleaner, *, whole: bool
-) -> Fresh:
-    return Fresh(
+    tick: Tick,
+    builders: Mapping[str, StateBuilder],
+    tail: Tail,
+    cleaner: RedactedJson,
+    *,
+    whole: bool,
+) -> TickChanges:
+    return TickChanges(
         at_ms=tick.at_ms,
-        news=[painters[one.entry.name].paint(one) for one in tick.clusters],
-        events={name: [cleaner.json(each) for each in tail.new(name)[0]] for name in painters},
+        news=[builders[one.entry.name].changes(one) for one in tick.clusters],
+        events={name: [cleaner.json(each) for each in tail.new(name)[0]] for name in builders},
         whole=whole,
     )
 

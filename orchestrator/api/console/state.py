@@ -75,7 +75,7 @@ CellState: TypeAlias = Literal["online", "offline", "unknown"]
 Action: TypeAlias = Literal["approve", "pause", "resume", "abort"]
 
 
-class Eta(EtaRow):
+class EtaState(EtaRow):
     """An estimate; its seconds count from `made_at_ms`."""
 
     made_at_ms: Moment
@@ -100,7 +100,7 @@ class BrokerState(BrokerRow):
     serves_early: bool
     pending: int | None
     total: int | None
-    eta: Eta | None
+    eta: EtaState | None
     last_progress_ms: Moment | None
     urgency: int
 
@@ -293,7 +293,7 @@ class Head(Row):
     current: Currency
     current_text: str
     waiting: Waiting
-    eta: Eta | None
+    eta: EtaState | None
     last_reply_ms: Moment | None
     observed_ms: Moment | None
     metadata_offset: int | None

@@ -18,7 +18,7 @@ _TEXTS_KEPT: Final = 16_384
 _names_a_secret = lru_cache(_TEXTS_KEPT)(names_a_secret)
 
 
-class Cleaner:
+class RedactedJson:
     """Writes each model as one line of JSON without secrets."""
 
     def __init__(self, redactor: Redactor) -> None:
@@ -49,10 +49,12 @@ class Cleaner:
         return value
 
 
-def cleaner(config: Config, token: Token) -> Cleaner:
+def cleaner(config: Config, token: Token) -> RedactedJson:
     """Return a cleaner for the secrets of the configuration, of the environment, and the token.
 
     Raises:
         SecretUnknown: a file with a secret cannot be read, so it could not be redacted.
     """
-    return Cleaner(Secrets(files=configured_files(config)).redactor(os.environ, [token.secret()]))
+    return RedactedJson(
+        Secrets(files=configured_files(config)).redactor(os.environ, [token.secret()])
+    )

@@ -18,7 +18,7 @@ from orchestrator.errors import (
     RunbookError,
     WalkError,
 )
-from orchestrator.views.console.access.redaction import Cleaner
+from orchestrator.views.console.access.redaction import RedactedJson
 
 _LOG = logging.getLogger(__name__)
 _CODES = {404: "not_found", 405: "method", 413: "too_long", 415: "content_type"}
@@ -44,7 +44,7 @@ class Refused(Exception):
 class Refusals:
     """Returns the responses for errors."""
 
-    def __init__(self, cleaner: Cleaner) -> None:
+    def __init__(self, cleaner: RedactedJson) -> None:
         self._cleaner = cleaner
 
     def answer(self, status: int, problem: Problem, **headers: str) -> Response:
@@ -88,7 +88,7 @@ class Refusals:
 
 
 def json_response(
-    cleaner: Cleaner, model: BaseModel, status: int = 200, **headers: str
+    cleaner: RedactedJson, model: BaseModel, status: int = 200, **headers: str
 ) -> Response:
     """Return a model as a response without secrets."""
     return Response(cleaner.json(model), status, headers, "application/json")

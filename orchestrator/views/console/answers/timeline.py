@@ -39,7 +39,7 @@ Found = tuple[Place, TimelineEvent]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class TimelineQuery:
     """A request for a part of the timeline; a time of None: no limit."""
 
     cluster: str
@@ -62,7 +62,7 @@ class History:
         self._events = events
         self._decisions = decisions
 
-    def timeline(self, asked: Asked, buckets: int) -> Timeline:
+    def timeline(self, asked: TimelineQuery, buckets: int) -> Timeline:
         """Return the counts by lane and kind in this number of buckets of equal length."""
         window = self._window(asked)
         width_ms = max(1, -(-(window.to_ms - window.from_ms) // buckets))
@@ -93,7 +93,7 @@ class History:
         )
 
     def page(
-        self, asked: Asked, limit: int, *, newest: bool, behind: Place | None = None
+        self, asked: TimelineQuery, limit: int, *, newest: bool, behind: Place | None = None
     ) -> EventPage:
         """Return at most `limit` events of the requested lanes, in order."""
         window = self._window(asked)
@@ -112,7 +112,7 @@ class History:
             next=cursor(shown[-1][0]) if more else None,
         )
 
-    def _window(self, asked: Asked) -> Window:
+    def _window(self, asked: TimelineQuery) -> Window:
         from_ms, to_ms = asked.from_ms, asked.to_ms
         if from_ms is None or to_ms is None:
             spans = [each.span(asked.cluster) for each in (self._events, self._decisions) if each]
@@ -129,21 +129,27 @@ class History:
             broker=asked.broker,
         )
 
-    def _counts(self, window: Window, width_ms: int, asked: Asked) -> Iterator[Counted]:
+    def _counts(self, window: Window, width_ms: int, asked: TimelineQuery) -> Iterator[Counted]:
         if self._events is not None and asked.sources:
             yield from self._events.counts(window, width_ms, asked.sources)
         if self._decisions is not None and "decisions" in asked.lanes:
             yield from self._decisions.counts(window, width_ms)
 
     def _told(
-        self, window: Window, asked: Asked, limit: int, *, newest: bool, behind: Place | None
+        self,
+        window: Window,
+        asked: TimelineQuery,
+        limit: int,
+        *,
+        newest: bool,
+        behind: Place | None,
     ) -> Iterator[Found]:
         if self._events is not None and asked.sources:
             events = self._events.page(window, asked.sources, limit, newest=newest, behind=behind)
-            yield from ((place, event_told(place.sequence, event)) for place, event in events)
+            yield from ((place, event_row(place.sequence, event)) for place, event in events)
         if self._decisions is not None and "decisions" in asked.lanes:
             entries = self._decisions.page(window, limit, newest=newest, behind=behind)
-            yield from ((place, decision_told(entry)) for place, entry in entries)
+            yield from ((place, decision_row(entry)) for place, entry in entries)
 
 
 @contextmanager
@@ -167,7 +173,7 @@ def history(state_dir: Path) -> Iterator[History]:
         yield History(events, decisions)
 
 
-def event_told(sequence: int, event: Event) -> TimelineEvent:
+def event_row(sequence: int, event: Event) -> TimelineEvent:
     """Return an event of the store as a row of the timeline."""
     fields = {k: v for k, v in event_fields(event).items() if k not in _SAID_ELSEWHERE}
     return TimelineEvent(
@@ -184,7 +190,7 @@ def event_told(sequence: int, event: Event) -> TimelineEvent:
     )
 
 
-def decision_told(entry: Entry) -> TimelineEvent:
+def decision_row(entry: Entry) -> TimelineEvent:
     """Return an entry of the audit trail as a row of the timeline."""
     broker, checkpoint = entry.body.get("broker"), entry.body.get("checkpoint")
     return TimelineEvent(

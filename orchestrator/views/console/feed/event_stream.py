@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from orchestrator.api.console.answers import Beat
 from orchestrator.views.console.access.refusals import Refused
-from orchestrator.views.console.feed.hub import Hub, TooMany
+from orchestrator.views.console.feed.hub import Hub, TooManyReaders
 
 BEAT_S: Final = 5.0
 _CHUNK: Final = 64 * 1024
@@ -45,7 +45,7 @@ class EventStream(EventSourceResponse):
         """
         try:
             self._hub.join(reserved=self._reserved)
-        except TooMany:
+        except TooManyReaders:
             fix = "close some of the pages that show this console, or enter the token"
             raise Refused(503, "too_many", "too many pages are open", fix) from None
         try:

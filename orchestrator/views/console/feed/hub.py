@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from orchestrator.views.console.state.cluster import NULL, News
+from orchestrator.views.console.state.cluster import NULL, ClusterChanges
 
 EVENTS_KEPT: Final = 200
 _PARTS: Final = ("head", "sources", "walk", "checkpoints", "waits", "hazards")
@@ -23,7 +23,7 @@ _LISTS: Final = frozenset(_PARTS) - {"head", "walk"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fresh:
+class TickChanges:
     """The changes of one tick, of every cluster.
 
     Attributes:
@@ -33,13 +33,13 @@ class Fresh:
     """
 
     at_ms: int
-    news: Sequence[News]
+    news: Sequence[ClusterChanges]
     events: Mapping[str, Sequence[bytes]]
     missed: frozenset[str] = frozenset()
     whole: bool = False
 
 
-class _Sheet:
+class _ClusterParts:
     """The parts of one cluster, with their versions."""
 
     def __init__(self, name: bytes, *, walkable: bool) -> None:
@@ -51,7 +51,7 @@ class _Sheet:
         self._events: deque[tuple[int, bytes]] = deque()
         self._missed = 0
 
-    def take(self, version: int, news: News, *, whole: bool) -> None:
+    def take(self, version: int, news: ClusterChanges, *, whole: bool) -> None:
         """Store the changes; `whole`: rows that are not among them are gone."""
         for key, part in news.parts.items():
             self._parts[key] = (version, part)
@@ -113,7 +113,7 @@ class _Sheet:
             yield b'"events_missed":true'
 
 
-class TooMany(Exception):
+class TooManyReaders(Exception):
     """The allowed number of pages is open."""
 
 
@@ -141,7 +141,9 @@ class Hub:
             readers_max: the most pages that may be open.
             reserved: the number of these for readers that have sent the token.
         """
-        self._sheets = {name: _Sheet(_text(name), walkable=each) for name, each in walkable.items()}
+        self._sheets = {
+            name: _ClusterParts(_text(name), walkable=each) for name, each in walkable.items()
+        }
         self._stays = [_field(key, json.dumps(each).encode()) for key, each in stays.items()]
         self._readers_max = readers_max
         self._reserved = reserved
@@ -155,7 +157,7 @@ class Hub:
         self.looked_ms: int | None = None
         self.closed = False
 
-    def take(self, fresh: Fresh) -> None:
+    def take(self, fresh: TickChanges) -> None:
         """Store a tick's changes and, if there are any, wake the waiting readers."""
         self.looked_ms = fresh.at_ms
         brought = any(not each.is_none for each in fresh.news) or any(fresh.events.values())
@@ -180,10 +182,10 @@ class Hub:
         """Count a reader; `reserved`: it may use the reserved places.
 
         Raises:
-            TooMany: no place is free.
+            TooManyReaders: no place is free.
         """
         if self._readers >= self._readers_max - (0 if reserved else self._reserved):
-            raise TooMany
+            raise TooManyReaders
         self._readers += 1
 
     def leave(self) -> None:

@@ -1,7 +1,7 @@
 """Turns a tick into the changes of a cluster: each part as JSON, made once for all pages.
 
 Unchanged parts are not made again: in a cluster of 300 brokers, one row is made when one broker
-makes progress. Only one thread paints.
+makes progress. Only one thread builds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,11 +18,12 @@ from orchestrator.api.rows import broker_row
 from orchestrator.run.assessed import Assessed
 from orchestrator.run.execution_status import WalkTold
 from orchestrator.runbook.loaded import Loaded
-from orchestrator.views.console.access.redaction import Cleaner
+from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.state.disks import disks_row
-from orchestrator.views.console.state.estimates import Estimated, Estimates
 from orchestrator.views.console.state.head import head
 from orchestrator.views.console.state.rows import (
+    Estimated,
+    Estimates,
     broker_state,
     checkpoint_states,
     execution_state,
@@ -37,7 +38,7 @@ F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
+class ClusterChanges:
     """The changes of one cluster.
 
     Attributes:
@@ -101,10 +102,10 @@ class _Rows(Generic[F]):
         return changed, gone
 
 
-class Painter:
+class StateBuilder:
     """Makes the state of one cluster."""
 
-    def __init__(self, cleaner: Cleaner, loaded: Loaded | None) -> None:
+    def __init__(self, cleaner: RedactedJson, loaded: Loaded | None) -> None:
         """Start with no state; `loaded`: the configured runbook."""
         self._json = cleaner.json
         self._loaded = loaded
@@ -114,7 +115,7 @@ class Painter:
         self._brokers = _Rows(self._broker)
         self._disks = _Rows(self._dirs)
 
-    def paint(self, one: Assessed) -> News:
+    def changes(self, one: Assessed) -> ClusterChanges:
         """Return the changes since the previous tick."""
         self._estimates.take(one.summary, one.assessment.etas, one.now_ms)
         fresh = dict(self._fresh_parts(one))
@@ -124,7 +125,7 @@ class Painter:
         disks, disks_gone = self._disks.take(
             _dirs_facts(one.summary, told=one.assessment.knows_partitions)
         )
-        return News(
+        return ClusterChanges(
             cluster=one.name,
             parts=parts,
             rows={"brokers": brokers, "disks": disks},

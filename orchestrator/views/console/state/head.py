@@ -11,8 +11,7 @@ from orchestrator.api.console.state import Currency, Head, PhaseStep, Waiting
 from orchestrator.audit.execution.state import Stage
 from orchestrator.run.assessed import Assessed
 from orchestrator.run.execution_status import WalkTold
-from orchestrator.views.console.state.estimates import Estimated
-from orchestrator.views.console.state.rows import eta_state, to_the_second
+from orchestrator.views.console.state.rows import Estimated, eta_state, to_the_second
 
 
 def head(one: Assessed, eta: Estimated | None) -> Head:

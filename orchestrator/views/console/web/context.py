@@ -8,9 +8,8 @@ from orchestrator.process.admission import Crowd
 from orchestrator.run.assessed import Tick
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.views.console.access.bearer_token import Token
-from orchestrator.views.console.access.permissions import Access
-from orchestrator.views.console.access.redaction import Cleaner
-from orchestrator.views.console.access.sessions import Sessions
+from orchestrator.views.console.access.permissions import Access, Sessions
+from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.answers.pending_replicas import Replicas
 from orchestrator.views.console.feed.hub import Hub
 
@@ -27,7 +26,7 @@ class Context:
     """
 
     config: Config
-    cleaner: Cleaner
+    cleaner: RedactedJson
     hub: Hub
     token: Token
     sessions: Sessions

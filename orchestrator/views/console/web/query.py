@@ -10,7 +10,7 @@ from orchestrator.api.console.state import Lane
 from orchestrator.views.console.access.refusals import Refused
 from orchestrator.views.console.answers.bounds import bounded
 from orchestrator.views.console.answers.pending_replicas import PENDING, partition_of
-from orchestrator.views.console.answers.timeline import LANES, Asked, place_of
+from orchestrator.views.console.answers.timeline import LANES, TimelineQuery, place_of
 from streams.state.timeline import Place
 
 LIMIT_MAX: Final = 1000
@@ -18,9 +18,9 @@ _LIMIT: Final = 200
 _TEXT_MAX: Final = 400
 
 
-def timeline_asked(cluster: str, query: QueryParams) -> Asked:
+def timeline_query(cluster: str, query: QueryParams) -> TimelineQuery:
     """Return the requested part of the timeline."""
-    return Asked(
+    return TimelineQuery(
         cluster=cluster,
         from_ms=number(query, "from_ms"),
         to_ms=number(query, "to_ms"),

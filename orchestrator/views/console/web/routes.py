@@ -104,7 +104,7 @@ class Routes:
 
     async def timeline(self, request: Request) -> Response:
         """Return the counts for the axis of the timeline."""
-        wanted = asked.timeline_asked(self._cluster(request), request.query_params)
+        wanted = asked.timeline_query(self._cluster(request), request.query_params)
         buckets = asked.limit(request.query_params, "buckets")
 
         def read() -> Timeline:
@@ -116,7 +116,7 @@ class Routes:
     async def events(self, request: Request) -> Response:
         """Return a page of events."""
         query = request.query_params
-        wanted = asked.timeline_asked(self._cluster(request), query)
+        wanted = asked.timeline_query(self._cluster(request), query)
         limit, behind = asked.limit(query), asked.behind_event(query)
         newest = asked.is_newest_first(query)
 

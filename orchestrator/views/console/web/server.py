@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from orchestrator.process.admission import Crowd, Rank
-from orchestrator.views.console.feed.hub import Fresh, Hub
+from orchestrator.views.console.feed.hub import Hub, TickChanges
 
 UNREAD_S_MAX: Final = 20.0
 """A connection whose peer reads nothing for this time is reset."""
@@ -67,7 +67,7 @@ class Server:
             self._loop.call_soon_threadsafe(self._end)
         self._thread.join()
 
-    def show(self, fresh: Fresh) -> None:
+    def show(self, fresh: TickChanges) -> None:
         """Pass the changes to the hub in the event loop."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._hub.take, fresh)

@@ -20,12 +20,11 @@ from orchestrator.views.console import third_party
 from orchestrator.views.console.access import bearer_token as tokens
 from orchestrator.views.console.access.bearer_token import Token
 from orchestrator.views.console.access.certificate import Certificate
-from orchestrator.views.console.access.permissions import Access
+from orchestrator.views.console.access.permissions import Access, Sessions
 from orchestrator.views.console.access.redaction import cleaner
-from orchestrator.views.console.access.sessions import Sessions
 from orchestrator.views.console.answers.pending_replicas import Replicas
 from orchestrator.views.console.feed.hub import Hub
-from orchestrator.views.console.feed.publisher import Painting
+from orchestrator.views.console.feed.publisher import Publisher
 from orchestrator.views.console.web.app import application
 from orchestrator.views.console.web.context import Context
 from orchestrator.views.console.web.server import Server
@@ -87,14 +86,14 @@ class Console:
         at: HostPort,
         protection: "_Protection",
         token: Token,
-        painting: Painting,
+        publisher: Publisher,
         hub: Hub,
     ) -> None:
         self.at = at
         self.url = f"{'http' if protection.certificate is None else 'https'}://{at}"
         self.insecure = protection.insecure
         self.token = token
-        self._painting = painting
+        self._publisher = publisher
         self._hub = hub
 
     @property
@@ -104,7 +103,7 @@ class Console:
 
     def tick(self, tick: Tick) -> None:
         """Publish a tick; returns at once."""
-        self._painting.take(tick)
+        self._publisher.take(tick)
 
 
 @contextmanager
@@ -156,7 +155,7 @@ def _running(
     )
     clean = cleaner(config, token)
     loaded = {each.name: load(each.runbook.file) for each in config.clusters if each.runbook}
-    painting = Painting(config, clean, loaded, lambda fresh: server.show(fresh))
+    publisher = Publisher(config, clean, loaded, lambda fresh: server.show(fresh))
     context = Context(
         config=config,
         cleaner=clean,
@@ -174,7 +173,7 @@ def _running(
         crowd=crowd,
         replicas=Replicas(config.state_dir),
         loaded=loaded,
-        tick=lambda: painting.last,
+        tick=lambda: publisher.last,
     )
     certificate = protection.certificate
     server = Server(
@@ -185,11 +184,11 @@ def _running(
         None if certificate is None else certificate.context,
     )
     server.start()
-    painting.start()
+    publisher.start()
     try:
-        yield Console(HostPort(wanted.listen.host, port), protection, token, painting, hub)
+        yield Console(HostPort(wanted.listen.host, port), protection, token, publisher, hub)
     finally:
-        painting.stop()
+        publisher.stop()
         server.stop()
 
 

@@ -129,7 +129,7 @@ def test_where_nobody_looked_at_the_disks_that_is_said(start: Start) -> None:
     (served.world.config.state_dir / "clusters" / "prod" / "disks" / "disks.db").unlink()
     page = get(served, f"{PROD}/brokers/2/pending", "PendingPage")
     assert {each["path"] for each in page["replicas"]} == {None}
-    assert "nobody looked" in page["note"]
+    assert "polled yet" in page["note"]
 
 
 def test_the_evidence_of_a_gate(served: Served) -> None:

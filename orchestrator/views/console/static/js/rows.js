@@ -1,7 +1,7 @@
 /** Brokers as rows: which need attention, and their order. Pure. */
 
 /** @typedef {import("./types.js").BrokerState} BrokerRow */
-/** @typedef {import("./types.js").Eta} Eta */
+/** @typedef {import("./types.js").EtaState} Eta */
 
 /** A broker's modes, in the order of the migration. */
 export const STEPS = /** @type {const} */ (["zookeeper", "migrating", "kraft"]);

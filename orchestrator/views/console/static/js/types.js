@@ -48,7 +48,7 @@
  * @property {boolean} serves_early
  * @property {number|null} pending
  * @property {number|null} total
- * @property {Eta|null} eta
+ * @property {EtaState|null} eta
  * @property {number|null} last_progress_ms
  * @property {number} urgency
  */
@@ -161,7 +161,7 @@
  */
 
 /**
- * @typedef {object} Eta
+ * @typedef {object} EtaState
  * @property {number|null} [broker]
  * @property {number|null} [seconds]
  * @property {number|null} [low_seconds]
@@ -253,7 +253,7 @@
  * @property {"current"|"reading"|"stale"|"no_data"|"source_error"|"over"|"finished"} current
  * @property {string} current_text
  * @property {Waiting} waiting
- * @property {Eta|null} eta
+ * @property {EtaState|null} eta
  * @property {number|null} last_reply_ms
  * @property {number|null} observed_ms
  * @property {number|null} metadata_offset

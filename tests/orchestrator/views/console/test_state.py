@@ -22,12 +22,11 @@ from orchestrator.run.assessed import Tick
 from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.execution_status import PlaceTold, WalkTold
 from orchestrator.runbook.load import load
-from orchestrator.views.console.access.redaction import Cleaner
+from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.feed import publisher
-from orchestrator.views.console.feed.hub import Fresh, Hub
-from orchestrator.views.console.feed.publisher import Painting
-from orchestrator.views.console.feed.timeline_tail import Tail
-from orchestrator.views.console.state.cluster import News, Painter
+from orchestrator.views.console.feed.hub import Hub, TickChanges
+from orchestrator.views.console.feed.publisher import Publisher, Tail
+from orchestrator.views.console.state.cluster import ClusterChanges, StateBuilder
 from tests.migration.assessment.conditions.views import all_disks, directory, disks
 from tests.orchestrator.views.console import sample
 from tests.orchestrator.views.console.reading import apply, valid
@@ -47,25 +46,25 @@ from tests.scenes.night import (
     replicas,
 )
 
-CLEAN = Cleaner(Redactor())
+CLEAN = RedactedJson(Redactor())
 RUNBOOK = load("zk-to-kraft-jbod")
 ID = "uSLaubyUxZGsRKrz8FtoCw"
 
 
-def painter() -> Painter:
-    return Painter(CLEAN, RUNBOOK)
+def builder() -> StateBuilder:
+    return StateBuilder(CLEAN, RUNBOOK)
 
 
 def looked(one: ClusterRead, now_ms: int = NOW_MS, **more: Any) -> Tick:
     return Tick(at_ms=now_ms, clusters=(seen(one, now_ms=now_ms, **more),))
 
 
-def painted(one: ClusterRead, now_ms: int = NOW_MS) -> Any:
+def state_of(one: ClusterRead, now_ms: int = NOW_MS) -> Any:
     """The one cluster of the state that a look becomes."""
     look = looked(one, now_ms)
     hub = Hub({"prod": True}, {"version": "1", "stall_after_ms": 1, "insecure": False}, 1, 0)
-    news = painter().paint(look.clusters[0])
-    hub.take(Fresh(at_ms=now_ms, news=[news], events={"prod": []}))
+    news = builder().changes(look.clusters[0])
+    hub.take(TickChanges(at_ms=now_ms, news=[news], events={"prod": []}))
     (found,) = valid("State", json.loads(hub.state(now_ms)))["clusters"]
     return found
 
@@ -75,7 +74,7 @@ def night(**changes: Any) -> ClusterRead:
 
 
 def test_a_row_per_broker() -> None:
-    done, moving, pending = painted(HYBRID)["brokers"]
+    done, moving, pending = state_of(HYBRID)["brokers"]
     assert done["unfenced_early"] == {"pending": 32, "duration_ms": 70}
     assert not done["serves_early"]
     assert (moving["mode"], moving["held"], moving["pending"]) == ("migrating", False, 32)
@@ -88,34 +87,34 @@ def test_a_row_per_broker() -> None:
 
 def test_a_broker_that_only_zookeeper_knows_has_no_numbers() -> None:
     unknown = migrating(7, epoch=None, mode="zookeeper", replicas=replicas())
-    (row,) = painted(night(brokers=(unknown,)))["brokers"]
+    (row,) = state_of(night(brokers=(unknown,)))["brokers"]
     assert not row["replicas_known"]
     for key in ("epoch", "pending", "total", "under_replicated"):
         assert row[key] is None
 
 
 def test_only_what_changed_is_new() -> None:
-    paints = painter()
+    states = builder()
 
-    def paint(one: ClusterRead, now_ms: int = NOW_MS) -> News:
+    def changes_of(one: ClusterRead, now_ms: int = NOW_MS) -> ClusterChanges:
         look = looked(one, now_ms)
-        return paints.paint(look.clusters[0])
+        return states.changes(look.clusters[0])
 
-    assert set(paint(HYBRID).rows["brokers"]) == {1, 2, 3}
-    assert paint(HYBRID).is_none
+    assert set(changes_of(HYBRID).rows["brokers"]) == {1, 2, 3}
+    assert changes_of(HYBRID).is_none
     changed = night(brokers=(*HYBRID.summary.brokers[:2], held(3, fenced=True)))
-    news = paint(changed)
+    news = changes_of(changed)
     assert set(news.rows["brokers"]) == {3}
-    news = paint(night(brokers=HYBRID.summary.brokers[:2]))
+    news = changes_of(night(brokers=HYBRID.summary.brokers[:2]))
     assert (news.rows["brokers"], news.gone["brokers"]) == ({}, [3])
 
 
 def test_time_alone_makes_no_new_rows_but_a_stall_does() -> None:
-    paints = painter()
+    states = builder()
     last = NOW_MS
     for now_ms in (NOW_MS, NOW_MS + 900, NOW_MS + FIVE_MINUTES_MS):
         look = looked(HYBRID, now_ms)
-        rows = paints.paint(look.clusters[0]).rows["brokers"]
+        rows = states.changes(look.clusters[0]).rows["brokers"]
         assert set(rows) == {NOW_MS: {1, 2, 3}, NOW_MS + 900: set()}.get(now_ms, {3})
         last = now_ms
     assert json.loads(rows[3])["stalled"] is True
@@ -135,7 +134,7 @@ def test_time_alone_makes_no_new_rows_but_a_stall_does() -> None:
     ],
 )
 def test_what_is_not_the_present_is_said(status: Any, current: str) -> None:
-    head = painted(replace(HYBRID, status=status))["head"]
+    head = state_of(replace(HYBRID, status=status))["head"]
     assert head["current"] == current
     assert head["current_text"]
     if current not in ("current", "finished"):
@@ -143,11 +142,11 @@ def test_what_is_not_the_present_is_said(status: Any, current: str) -> None:
 
 
 def test_the_one_thing_is_in_the_terminals_words() -> None:
-    waiting = painted(WATCHED)["head"]["waiting"]
+    waiting = state_of(WATCHED)["head"]["waiting"]
     assert seen(WATCHED).assessment.headline == f"{waiting['text']} (and {waiting['more']} more)"
     assert (waiting["by"], waiting["name"], waiting["broker"]) == ("migration", "broker_held", 3)
     done = ClusterRead(summary=cluster(Phase.FINALIZED, kraft(1)), events=EVENTS, status=FRESH)
-    waiting = painted(done)["head"]["waiting"]
+    waiting = state_of(done)["head"]["waiting"]
     assert (waiting["text"], waiting["by"]) == ("nothing: the migration is finalized", "nothing")
 
 
@@ -193,7 +192,7 @@ def walk(**changes: Any) -> WalkTold:
     ],
 )
 def test_the_runbooks_checkpoint_comes_first(changes: Any, needs_person: bool) -> None:
-    found = painted(replace(WATCHED, walk=walk(**changes)))
+    found = state_of(replace(WATCHED, walk=walk(**changes)))
     waiting = found["head"]["waiting"]
     assert waiting["text"] == "assignments_complete(3): 12 of 64"
     assert (waiting["by"], waiting["more"], waiting["needs_person"]) == (
@@ -218,14 +217,14 @@ def test_the_runbooks_checkpoint_comes_first(changes: Any, needs_person: bool) -
     ],
 )
 def test_what_may_be_said_now(changes: Any, can: list[str]) -> None:
-    assert painted(replace(WATCHED, walk=walk(**changes)))["walk"]["can"] == can
+    assert state_of(replace(WATCHED, walk=walk(**changes)))["walk"]["can"] == can
 
 
 def test_what_cannot_be_undone_is_marked_with_how_many_approve_it() -> None:
     def marked(path: str | None) -> dict[str, Any]:
         return {
             each["id"]: (each["irreversible"], each["destructive"], each["people"])
-            for each in painted(replace(HYBRID, walk=walk(path=path)))["checkpoints"]
+            for each in state_of(replace(HYBRID, walk=walk(path=path)))["checkpoints"]
         }
 
     ahead, back = marked(None), marked("from-hybrid")
@@ -234,7 +233,7 @@ def test_what_cannot_be_undone_is_marked_with_how_many_approve_it() -> None:
 
 
 def cells(summary: ClusterSummary) -> Any:
-    (row,) = painted(replace(HYBRID, summary=summary))["disks"]
+    (row,) = state_of(replace(HYBRID, summary=summary))["disks"]
     return row
 
 
@@ -246,7 +245,7 @@ def one_broker(told: Any, **changes: Any) -> ClusterSummary:
 def test_the_heat_map_tells_assigned_pending_and_offline_apart() -> None:
     at = sample.Moment(now_ms=NOW_MS, began_ms=NOW_MS - 1, moving=2, registered_ms=NOW_MS - 9)
     shape = replace(sample.SMALL, offline=frozenset({1}), silent=frozenset({4}))
-    rows = painted(replace(HYBRID, summary=sample.cluster(shape, at)))["disks"]
+    rows = state_of(replace(HYBRID, summary=sample.cluster(shape, at)))["disks"]
     broken, complete = rows[0]["cells"]
     assert (broken["state"], broken["offline"], broken["on_disk"]) == ("offline", 32, None)
     assert (complete["state"], complete["assigned"], complete["pending"]) == ("online", 32, 0)
@@ -298,21 +297,23 @@ _BROKERS = st.lists(
 @given(nights=st.lists(_BROKERS, min_size=1, max_size=6), joined=st.data())
 def test_changes_from_any_version_add_up_to_the_state(nights: Any, joined: Any) -> None:
     """However many looks a page missed in between."""
-    hub, paints = (
+    hub, states = (
         Hub({"prod": True}, {"version": "1", "stall_after_ms": 1, "insecure": False}, 1, 0),
-        painter(),
+        builder(),
     )
     state: Any = None
     known = 0
     for number, brokers in enumerate(nights):
         look = looked(night(brokers=tuple(sorted(brokers, key=lambda each: each.id))))
-        news = paints.paint(look.clusters[0])
+        news = states.changes(look.clusters[0])
         event = json.dumps({"n": number}).encode()
         whole = number > 0 and joined.draw(st.booleans())
-        if whole:  # the painter begins anew
-            paints = painter()
-            news = paints.paint(look.clusters[0])
-        fresh = Fresh(at_ms=NOW_MS + number, news=[news], events={"prod": [event]}, whole=whole)
+        if whole:  # the builder begins again
+            states = builder()
+            news = states.changes(look.clusters[0])
+        fresh = TickChanges(
+            at_ms=NOW_MS + number, news=[news], events={"prod": [event]}, whole=whole
+        )
         hub.take(fresh)
         if state is None:
             state, known = json.loads(hub.state(0)), hub.version
@@ -322,12 +323,12 @@ def test_changes_from_any_version_add_up_to_the_state(nights: Any, joined: Any) 
     assert state == json.loads(hub.state(0))
 
 
-def test_what_cannot_be_read_is_painted_anew_later(
+def test_after_a_read_error_everything_is_built_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(publisher, "_AGAIN_S", 0.0)
     world = World(tmp_path / "world", NOW_MS)
-    shown: list[Fresh] = []
+    shown: list[TickChanges] = []
     failing = [True]
     real = Tail.new
 
@@ -339,11 +340,11 @@ def test_what_cannot_be_read_is_painted_anew_later(
     monkeypatch.setattr(Tail, "new", fails_once)
     got = threading.Event()
 
-    def show(fresh: Fresh) -> None:
+    def show(fresh: TickChanges) -> None:
         shown.append(fresh)
         got.set()
 
-    works = Painting(world.config, CLEAN, {}, show)
+    works = Publisher(world.config, CLEAN, {}, show)
     works.take(looked(HYBRID))
     works.start()
     while not got.wait(0.05):
