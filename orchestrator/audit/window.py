@@ -6,7 +6,7 @@ from typing import Final
 
 from orchestrator.audit import database
 from orchestrator.audit.entry import Entry
-from streams.state.timeline import Counted, Place, Window
+from streams.state.timeline import EventCount, EventFilter, EventPosition
 
 AUDIT_ORIGIN: Final = 1
 LANE: Final = "decisions"
@@ -43,7 +43,7 @@ class AuditWindow:
             ).fetchone()
         return None if first is None else (first, last)
 
-    def counts(self, window: Window, stretch_ms: int) -> Iterator[Counted]:
+    def counts(self, window: EventFilter, stretch_ms: int) -> Iterator[EventCount]:
         """Count the entries by kind and by stretches of this length."""
         query = (
             "SELECT (at_ms - :from_ms) / :stretch, kind, count(*) FROM entries"  # noqa: S608
@@ -53,11 +53,11 @@ class AuditWindow:
         with database.transaction(self._db, self._path, "BEGIN"):
             rows = self._db.execute(query, asked).fetchall()
         for stretch, kind, count in rows:
-            yield Counted(stretch, LANE, kind, count)
+            yield EventCount(stretch, LANE, kind, count)
 
     def page(
-        self, window: Window, limit: int, *, newest: bool, behind: Place | None = None
-    ) -> list[tuple[Place, Entry]]:
+        self, window: EventFilter, limit: int, *, newest: bool, behind: EventPosition | None = None
+    ) -> list[tuple[EventPosition, Entry]]:
         """Return up to `limit` entries, ordered by time, after a place if one is given."""
         asked = window.parameters() | {"limit": limit}
         beyond = ""
@@ -69,7 +69,7 @@ class AuditWindow:
         found = self._read(
             f"{_WITHIN}{beyond} ORDER BY at_ms {order}, sequence {order} LIMIT :limit", asked
         )
-        return [(Place(each.at_ms, AUDIT_ORIGIN, each.sequence), each) for each in found]
+        return [(EventPosition(each.at_ms, AUDIT_ORIGIN, each.sequence), each) for each in found]
 
     def about(self, cluster: str, checkpoint: str, limit: int) -> list[Entry]:
         """Return the newest entries about a checkpoint and its instances, newest first."""

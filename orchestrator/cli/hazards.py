@@ -85,9 +85,9 @@ def _unknown(config: Config, cluster: ClusterEntry, broker: int | None) -> list[
     """Have the disks looked at now; that they are not configured is said by the view."""
     if cluster.brokers is None:
         return []
-    from streams.spark.log_dirs_poll import look_at_disks
+    from streams.spark.log_dirs_source import poll_disks
 
-    if look_at_disks(config.state_dir, cluster.name, broker, "kraftgate hazards", LOOK_S):
+    if poll_disks(config.state_dir, cluster.name, broker, "kraftgate hazards", LOOK_S):
         return []
     return ["the disks could not be looked at now: is `kraftgate run` running?"]
 

@@ -109,7 +109,7 @@ def _world(
     conditions: Sequence[Condition],
     checkpoint: str | None,
 ) -> Iterator[World]:
-    from streams.spark.log_dirs_poll import look_at_disks
+    from streams.spark.log_dirs_source import poll_disks
 
     assessor = Assessor(config, Reader(config, newest=1))
     assessor.not_followed = partial(not_followed, config.state_dir)
@@ -120,7 +120,7 @@ def _world(
             asking[each.name] = stack.enter_context(closing(asking_for(each, conditions, own)))
 
         def look_at(cluster: str, broker: int | None, timeout_s: float) -> bool:
-            return look_at_disks(config.state_dir, cluster, broker, "kraftgate wait", timeout_s)
+            return poll_disks(config.state_dir, cluster, broker, "kraftgate wait", timeout_s)
 
         assessor.polled = lambda name: asking[name].latest() if name in asking else NOT_POLLED
         yield World(

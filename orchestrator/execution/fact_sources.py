@@ -27,8 +27,8 @@ def finder_for(config: Config, entry: ClusterEntry, runbook: Runbook) -> FactFin
 
 
 def _look(config: Config, cluster: str) -> Unknown | None:
-    from streams.spark.log_dirs_poll import look_at_disks
+    from streams.spark.log_dirs_source import poll_disks
 
-    if look_at_disks(config.state_dir, cluster, None, "a checkpoint", _LOOK_S):
+    if poll_disks(config.state_dir, cluster, None, "a checkpoint", _LOOK_S):
         return None
     return Unknown("the disks could not be looked at now")

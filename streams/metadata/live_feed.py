@@ -16,7 +16,7 @@ from streams.metadata.follower import Follower, FollowerConfig
 from streams.metadata.spool import Spool
 from streams.net.listener import parse_listener
 from streams.state.doorbell import Doorbell
-from streams.state.source_status import STATUS_FILE, StatusTeller
+from streams.state.source_status import STATUS_FILE, StatusWriter
 
 _WAIT_S: Final = 1.0
 
@@ -60,7 +60,7 @@ class LiveFeed:
         self._spool = Spool(spool)
         self._follower = Follower(config, self._spool).start()
         self._stopping = threading.Event()
-        self._teller = StatusTeller(state / STATUS_FILE, self._status)
+        self._status_writer = StatusWriter(state / STATUS_FILE, self._status)
         if bell is not None:
             ringer = threading.Thread(
                 target=self._ring, args=[Doorbell(bell)], name="ringer", daemon=True
@@ -87,7 +87,7 @@ class LiveFeed:
     def stop(self) -> None:
         self._stopping.set()
         self._follower.stop()
-        self._teller.stop()
+        self._status_writer.stop()
         self._spool.close()
 
     def _ring(self, bell: Doorbell) -> None:

@@ -25,7 +25,7 @@ RawRecord = tuple[int, int, bytes | RawBarrier | RawName]
 """(metadata offset, timestamp in ms, value)."""
 
 
-class Kind(enum.IntEnum):
+class ChunkKind(enum.IntEnum):
     """The action of a shard on the records of a chunk.
 
     SEEN: they are facts of a journal. RESTART: there are none, and another log begins.
@@ -46,21 +46,19 @@ class ShardChunk(NamedTuple):
     `log`: the number of the cluster's metadata log; 0: the records are facts of a journal.
     """
 
-    kind: Kind
+    kind: ChunkKind
     log: int
     until: int
     timestamp_ms: int
     records: list[RawRecord]
 
     def pack(self) -> bytes:
-        """Return the chunk as bytes."""
         return cast(bytes, msgpack.packb(self))
 
     @classmethod
     def unpack(cls, packed: bytes) -> "ShardChunk":
-        """Return a chunk from its bytes."""
         kind, *rest = msgpack.unpackb(packed, use_list=False)
-        return cls(Kind(kind), *rest)
+        return cls(ChunkKind(kind), *rest)
 
     def facts(self) -> list[bytes]:
         """Return the packed facts of a chunk that is SEEN."""
@@ -82,16 +80,13 @@ class ClusterChunk(NamedTuple):
     records: list[tuple[int, int, RawValue, str]]
 
     def pack(self) -> bytes:
-        """Return the chunk as bytes."""
         return cast(bytes, msgpack.packb(self))
 
     @classmethod
     def unpack(cls, packed: bytes) -> "ClusterChunk":
-        """Return a chunk from its bytes."""
         return cls(*msgpack.unpackb(packed, use_list=False))
 
     def stamped(self) -> Iterator[tuple[Stamped, Admission]]:
-        """Yield the decoded records."""
         for offset, timestamp_ms, raw, admission in self.records:
             yield Stamped(offset, timestamp_ms, decode(raw)), Admission[admission]
 

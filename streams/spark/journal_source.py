@@ -1,4 +1,4 @@
-"""The common part of the sources with a journal: a reader whose offset is its sequence number.
+"""The common part of the sources with a journal: their offset is its sequence number.
 
 The rows have the form of `streams.spark.rows`: cluster, the source's own negative number in place
 of a shard, the first fact's sequence number, the packed facts. They pass the shards unchanged.
@@ -9,21 +9,22 @@ there is nothing to watch yet.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
-from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
 
 from migration.observed.source_status import SourceStatus
-from streams.spark.metadata_source import WAIT_S
+from streams.spark.metadata_source import SCHEMA, WAIT_S
 
 # Spark unpickles the source in half a dozen processes that never open a journal.
 if TYPE_CHECKING:
     from streams.state.doorbell import Doorbell
     from streams.state.journal import Journal
-    from streams.state.source_status import StatusTeller
+    from streams.state.source_status import StatusWriter
 
 FACTS_A_BATCH: Final = 10_000
 
@@ -75,23 +76,30 @@ class _Facts(InputPartition):
 
 
 class JournalReader(DataSourceStreamReader):
-    """Reads the content of the journal, which is opened at the first use."""
+    """Reads the content of the journal, which is opened at the first use.
 
-    def __init__(self, options: JournalOptions, shard: int, name: str) -> None:
+    Attributes:
+        format: the name of Spark's format, which is that of the journal and the status file.
+        shard: the negative number of the source in place of a shard.
+        option: the name of the option with the configuration of the watcher.
+    """
+
+    format: ClassVar[str]
+    shard: ClassVar[int]
+    option: ClassVar[str]
+
+    def __init__(self, options: JournalOptions) -> None:
         self.options = options
-        self._shard = shard
-        self._name = name
         self._journal: Journal | None = None
         self._watcher: Watcher | None = None
         self._bell: Doorbell | None = None
-        self._teller: StatusTeller | None = None
+        self._writer: StatusWriter | None = None
 
     @abstractmethod
     def watch(self, journal: "Journal") -> Watcher:
         """Start observing; called once, in the process that owns the reader."""
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """Return the offset before the first fact."""
         return {"sequence": 0}
 
     def latestOffset(  # noqa: N802
@@ -107,7 +115,6 @@ class JournalReader(DataSourceStreamReader):
         return {"sequence": min(journal.last, at + FACTS_A_BATCH)}
 
     def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[_Facts]:
-        """Return one part of the journal."""
         path = str(self._open().path)
         after, until = int(start["sequence"]), int(end["sequence"])
         return [_Facts((path, after, until))] if until > after else []
@@ -118,9 +125,9 @@ class JournalReader(DataSourceStreamReader):
         Raises:
             JournalError: the facts are no longer in the journal.
         """
-        from streams.spark.chunks import Kind, ShardChunk
+        from streams.spark.chunks import ChunkKind, ShardChunk
+        from streams.state.fact_codec import pack_row
         from streams.state.journal import read
-        from streams.state.journal_row import pack_row
 
         path, after, until = partition.value
         cluster = self.options.cluster
@@ -129,9 +136,9 @@ class JournalReader(DataSourceStreamReader):
             if shard is None:
                 about_cluster.append(packed)
             else:
-                chunk = ShardChunk(Kind.SEEN, 0, sequence, 0, [(sequence, 0, packed)])
+                chunk = ShardChunk(ChunkKind.SEEN, 0, sequence, 0, [(sequence, 0, packed)])
                 yield cluster, shard, sequence, chunk.pack()
-        yield cluster, self._shard, after + 1, pack_row(until, about_cluster)
+        yield cluster, self.shard, after + 1, pack_row(until, about_cluster)
 
     def commit(self, end: Mapping[str, Any]) -> None:
         """Compact the journal up to `end`, which has been processed."""
@@ -140,8 +147,8 @@ class JournalReader(DataSourceStreamReader):
 
     def stop(self) -> None:
         """Stop the watcher and close the journal."""
-        if self._teller is not None:
-            self._teller.stop()
+        if self._writer is not None:
+            self._writer.stop()
         if self._watcher is not None:
             self._watcher.stop()
         if self._journal is not None:
@@ -151,13 +158,34 @@ class JournalReader(DataSourceStreamReader):
         if self._journal is None:
             from streams.state.doorbell import Doorbell
             from streams.state.journal import Journal
-            from streams.state.source_status import StatusTeller
+            from streams.state.source_status import StatusWriter
 
             self._bell = Doorbell(self.options.bell)
-            path = self.options.state / f"{self._name}.db"
+            path = self.options.state / f"{self.format}.db"
             self._journal = Journal(path, None if self.options.waits else self._bell)
             if self.options.watched:
                 self._watcher = self.watch(self._journal)
-                file = self.options.state / f"{self._name}.json"
-                self._teller = StatusTeller(file, self._watcher.status)
+                file = self.options.state / f"{self.format}.json"
+                self._writer = StatusWriter(file, self._watcher.status)
         return self._journal
+
+
+class JournalSource(DataSource):
+    """A data source with a journal: a subclass names its reader."""
+
+    reader_type: ClassVar[type[JournalReader]]
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._options = JournalOptions.parse(options, watched=self.reader_type.option)
+
+    @classmethod
+    def name(cls) -> str:
+        return cls.reader_type.format
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> JournalReader:  # noqa: ARG002, N802
+        """Return the reader; nothing is opened yet."""
+        return self.reader_type(self._options)

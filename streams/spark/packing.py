@@ -18,7 +18,7 @@ from migration.shard.pending import Crossing, Movement
 from migration.shard.progress import Step
 from migration.shard.replication import ReplicationChange
 from migration.shard.report import Note, ShardReport
-from streams.spark.chunks import Kind, ShardChunk
+from streams.spark.chunks import ChunkKind, ShardChunk
 
 STATE_FORMAT: Final = 8
 _COMPARISON: Final = TypeAdapter(ShardComparison)
@@ -87,7 +87,7 @@ def unpack_shard(packed: bytes) -> tuple[Shard, list[ShardChunk]]:
         names=names,
         compared=Comparisons(*(_last(*each) for each in compared)),
     )
-    return shard, [ShardChunk(Kind(kind), *rest) for kind, *rest in held]
+    return shard, [ShardChunk(ChunkKind(kind), *rest) for kind, *rest in held]
 
 
 def _last(

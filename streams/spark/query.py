@@ -28,12 +28,11 @@ from migration.observed.source_status import from_json
 from migration.values.foreign import load
 from streams.log_dirs.poll_requests import PollRequests
 from streams.metadata.log_files import require_log
-from streams.spark.java import why_no_jvm
 from streams.spark.log_dirs_source import REQUESTS
 from streams.spark.processor import OUTPUT, ReplicaTracker
-from streams.spark.session import session
+from streams.spark.session import session, why_no_jvm
 from streams.spark.settings import JobSettings
-from streams.spark.sink import Look, StoreSink
+from streams.spark.sink import RequestPoll, StoreSink
 from streams.state.source_status import STATUS_FILE, now_ms
 from streams.state.store import Store
 
@@ -117,8 +116,8 @@ def follow(settings: JobSettings, state_dir: Path) -> Job:
     try:
         spark = _session(state_dir)
         streams = _live(spark, settings, state_dir)
-        look = _looks(settings, state_dir, held)
-        return _start(streams, state_dir, held, look, available_now=False)
+        request_poll = _poll_requests(settings, state_dir, held)
+        return _start(streams, state_dir, held, request_poll, available_now=False)
     except (PySparkException, Py4JError) as error:
         held.close()
         raise JobFailed(_cause(error)) from error
@@ -188,16 +187,16 @@ def _session(state_dir: Path) -> SparkSession:
 
 
 def _live(spark: SparkSession, settings: JobSettings, state_dir: Path) -> list[DataFrame]:
-    asked = [each for cluster in settings.clusters for each in cluster.options(state_dir)]
+    sources = [each for cluster in settings.clusters for each in cluster.options(state_dir)]
     # Spark asks one source after the other: the first one waits for new data on behalf of all.
-    waits = ("true", *("false" for _ in asked[1:]))
+    waits = ("true", *("false" for _ in sources[1:]))
     return [
         spark.readStream.format(name).options(**options, waits=each).load()
-        for (name, options), each in zip(asked, waits, strict=True)
+        for (name, options), each in zip(sources, waits, strict=True)
     ]
 
 
-def _looks(settings: JobSettings, state_dir: Path, held: ExitStack) -> Look:
+def _poll_requests(settings: JobSettings, state_dir: Path, held: ExitStack) -> RequestPoll:
     """Return the driver's function that requests an immediate poll by the source `log_dirs`."""
     requests = {
         each.cluster: held.enter_context(
@@ -207,18 +206,18 @@ def _looks(settings: JobSettings, state_dir: Path, held: ExitStack) -> Look:
         if each.brokers is not None
     }
 
-    def look(cluster: str, broker: int | None, why: str) -> None:
+    def request_poll(cluster: str, broker: int | None, why: str) -> None:
         if cluster in requests:
             requests[cluster].ask(broker, why)
 
-    return look
+    return request_poll
 
 
 def _start(
     streams: Sequence[DataFrame],
     state_dir: Path,
     held: ExitStack,
-    look: Look | None = None,
+    request_poll: RequestPoll | None = None,
     *,
     available_now: bool,
 ) -> Job:
@@ -235,7 +234,7 @@ def _start(
     writer = (
         tracked.writeStream.outputMode("update")
         .option("checkpointLocation", str(checkpoint))
-        .foreachBatch(StoreSink(store, now_ms, look))
+        .foreachBatch(StoreSink(store, now_ms, request_poll))
     )
     if (checkpoint / "metadata").is_file():
         store.claim(_query_id(checkpoint))

@@ -22,8 +22,8 @@ from streams.metadata.offsets import NONE
 from streams.metadata.plan import Slice
 from streams.process.garbage import without_garbage_collection
 from streams.spark.chunks import (
+    ChunkKind,
     ClusterChunk,
-    Kind,
     RawBarrier,
     RawName,
     RawRecord,
@@ -114,11 +114,11 @@ class _Router:
             for shard in self._shards:
                 self._now.setdefault(shard, [])
             restart = part.start.log != part.end.log
-            self._flush(Kind.RESTART if restart else Kind.SNAPSHOT, self._now)
+            self._flush(ChunkKind.RESTART if restart else ChunkKind.SNAPSHOT, self._now)
         else:
-            self._flush(Kind.COMMITTED, self._now)
+            self._flush(ChunkKind.COMMITTED, self._now)
             if self._transaction is not None:
-                self._flush(Kind.HELD, self._held)
+                self._flush(ChunkKind.HELD, self._held)
         yield from self._rows
         chunk = ClusterChunk(
             snapshot=part.snapshot,
@@ -186,9 +186,9 @@ class _Router:
             self._began_here = True
             return self._held
         if not self._began_here:
-            self._flush(Kind.COMMITTED, self._now)
-            self._flush(Kind.HELD, self._held)
-            kind = Kind.RELEASE if what is Admission.RELEASE else Kind.DROP
+            self._flush(ChunkKind.COMMITTED, self._now)
+            self._flush(ChunkKind.HELD, self._held)
+            kind = ChunkKind.RELEASE if what is Admission.RELEASE else ChunkKind.DROP
             for shard in self._shards:
                 chunk = ShardChunk(kind, self._part.end.log, offset + 1, timestamp, [])
                 self._row(shard, chunk)
@@ -211,9 +211,9 @@ class _Router:
             elif isinstance(record, SnapshotHeaderRecord):
                 self._timestamp_ms = within(record.last_contained_log_timestamp)
 
-    def _flush(self, kind: Kind, by_shard: dict[int, list[RawRecord]]) -> None:
+    def _flush(self, kind: ChunkKind, by_shard: dict[int, list[RawRecord]]) -> None:
         barriers = self._barriers
-        if kind in (Kind.COMMITTED, Kind.SNAPSHOT) and barriers:
+        if kind in (ChunkKind.COMMITTED, ChunkKind.SNAPSHOT) and barriers:
             if self._everywhere:
                 for shard in self._shards:
                     by_shard.setdefault(shard, [])

@@ -9,12 +9,14 @@ import atexit
 import hashlib
 import logging
 import os
+import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
@@ -41,6 +43,12 @@ _JAVA: Final = (
     "-Xshare:auto",
     "-Xlog:disable",
     "-Xlog:all=error:stderr",
+)
+_RELEASE_MIN: Final = 17
+_ANSWER_S_MAX: Final = 20.0
+_RELEASE: Final = re.compile(r'version "(?:1\.)?(\d+)')
+_FIX: Final = (
+    f"Spark needs Java {_RELEASE_MIN} or later (Debian: apt-get install openjdk-17-jre-headless)"
 )
 SETTINGS: Final = {
     "spark.app.name": "kraftgate",
@@ -250,3 +258,45 @@ def _output_to(log: Path) -> Iterator[None]:
             for descriptor, number in zip(kept, (1, 2), strict=True):
                 os.dup2(descriptor, number)
                 os.close(descriptor)
+
+
+def why_no_jvm(log: Path, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the problem with Java, or else the last line of the JVM's log, with the fix.
+
+    `log`: the file with the JVM's output.
+    """
+    home = environ.get("JAVA_HOME")
+    java = (
+        str(Path(home, "bin", "java")) if home else shutil.which("java", path=environ.get("PATH"))
+    )
+    if java is None:
+        return f"there is no java on the PATH and JAVA_HOME is not set: {_FIX}"
+    named = f"JAVA_HOME is {home}" if home else f"java is {java}"
+    if not os.access(java, os.X_OK):
+        return f"{named}, and {java} is not a program: correct or unset JAVA_HOME. {_FIX}"
+    return f"{named}: {_flaw_of(java) or _last_line(log)}. {_FIX}"
+
+
+def _flaw_of(java: str) -> str | None:
+    """Return the problem with this Java; None: Spark can use it."""
+    try:
+        shown = subprocess.run(
+            [java, "-version"], capture_output=True, timeout=_ANSWER_S_MAX, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"`{java} -version` fails: {error}"
+    text = shown.stderr.decode("utf-8", "replace").strip() or "it printed nothing"
+    if shown.returncode:
+        return f"`{java} -version` fails with {shown.returncode}: {text.splitlines()[-1]}"
+    found = _RELEASE.search(text)
+    if found is not None and int(found[1]) < _RELEASE_MIN:
+        return f"it is Java {found[1]}"
+    return None
+
+
+def _last_line(log: Path) -> str:
+    try:
+        lines = log.read_text("utf-8", errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return f"the JVM ended: {lines[-1] if lines else 'it printed nothing'} (all of it is in {log})"

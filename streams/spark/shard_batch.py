@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 from migration.observed.facts import ShardFact
 from migration.shard.apply import Shard, ShardBatch
 from streams.process.garbage import without_garbage_collection
-from streams.spark.chunks import Kind, ShardChunk, decoded
+from streams.spark.chunks import ChunkKind, ShardChunk, decoded
 from streams.spark.packing import pack_report, pack_shard, unpack_shard
 from streams.spark.transition_files import write_transitions
 from streams.state.fact_codec import unpack
@@ -35,7 +35,7 @@ def track(
         batch = ShardBatch(state)
         held = take(batch, held, chunks)
         for chunk in chunks:
-            if chunk.kind is Kind.SEEN:
+            if chunk.kind is ChunkKind.SEEN:
                 for fact in chunk.facts():
                     batch.compare(cast(ShardFact, unpack(fact)))
         report = batch.finish()
@@ -43,7 +43,7 @@ def track(
         table = batch.table
         if table is not None and len(table):
             log, until = max(
-                (chunk.log, chunk.until) for chunk in chunks if chunk.kind is not Kind.SEEN
+                (chunk.log, chunk.until) for chunk in chunks if chunk.kind is not ChunkKind.SEEN
             )
             path = write_transitions(
                 transitions,
@@ -72,21 +72,21 @@ def take(batch: ShardBatch, held: list[ShardChunk], chunks: list[ShardChunk]) ->
     """
     waiting = list(held)
     for chunk in chunks:
-        if chunk.kind is Kind.COMMITTED:
+        if chunk.kind is ChunkKind.COMMITTED:
             batch.apply(decoded(chunk.records), chunk.until)
-        elif chunk.kind is Kind.HELD:
+        elif chunk.kind is ChunkKind.HELD:
             waiting.append(chunk)
-        elif chunk.kind is Kind.RELEASE:
+        elif chunk.kind is ChunkKind.RELEASE:
             for each in waiting:
                 # They take effect at the transaction's end, with all earlier records.
                 batch.apply(decoded(each.records), chunk.until)
             waiting = []
-        elif chunk.kind is Kind.DROP:
+        elif chunk.kind is ChunkKind.DROP:
             waiting = []
-        elif chunk.kind is Kind.RESTART:
+        elif chunk.kind is ChunkKind.RESTART:
             waiting = []
             batch.restart(chunk.timestamp_ms)
-    snapshot = [chunk for chunk in chunks if chunk.kind is Kind.SNAPSHOT]
+    snapshot = [chunk for chunk in chunks if chunk.kind is ChunkKind.SNAPSHOT]
     if snapshot:
         waiting = []
         batch.replace(

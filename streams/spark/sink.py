@@ -21,13 +21,13 @@ from migration.shard.placement import CLUSTER, JMX, LOG_DIRS, SHARDS, ZOOKEEPER
 from migration.shard.report import ShardReport
 from streams.spark.chunks import ClusterChunk
 from streams.spark.packing import unpack_report
-from streams.state.journal_row import Told, unpack_row
-from streams.state.store import Outcome, Store, StoreError, TransitionFile
+from streams.state.fact_codec import FactRange, unpack_row
+from streams.state.store import BatchResult, Store, StoreError, TransitionFile
 
-Look = Callable[[str, int | None, str], None]
+RequestPoll = Callable[[str, int | None, str], None]
 """Requests a poll of a broker's disks: cluster, broker (None: all), why."""
 _FACTS: Final = {ZOOKEEPER: "zookeeper", LOG_DIRS: "log_dirs", JMX: "jmx"}
-_ASKS_FOR_A_LOOK: Final = frozenset(
+_NEEDS_POLL: Final = frozenset(
     {
         EventKind.BROKER_REGISTERED,
         EventKind.BROKER_FENCED,
@@ -48,18 +48,18 @@ class _Collected:
     chunks: list[tuple[int, ClusterChunk]] = field(default_factory=list)
     reports: dict[int, ShardReport] = field(default_factory=dict)
     files: list[TransitionFile] = field(default_factory=list)
-    facts: list[tuple[int, Told]] = field(default_factory=list)
+    facts: list[tuple[int, FactRange]] = field(default_factory=list)
 
     def place(self) -> dict[str, int]:
         """Return this batch's end position in each source: the same one when it is repeated."""
-        ends = {_FACTS[shard]: told.until for shard, told in self.facts}
+        ends = {_FACTS[shard]: each.until for shard, each in self.facts}
         if self.chunks:
             ends["kraft_metadata"] = max(chunk.end_offset for _, chunk in self.chunks)
         return ends
 
     def observations(self) -> list[Observation]:
         """Return the facts of the other sources, in the order in which they were observed."""
-        facts = [fact for _, told in self.facts for fact in told.facts]
+        facts = [fact for _, each in self.facts for fact in each.facts]
         return sorted(facts, key=lambda fact: fact.seen_ms)
 
     def batch(self) -> Batch | None:
@@ -83,18 +83,18 @@ class _Collected:
 class StoreSink:
     """Writes batches to a store; the function for `foreachBatch`.
 
-    `look`: called when the disks must be polled; None: they are not followed.
+    `request_poll`: called when the disks must be polled; None: they are not followed.
     """
 
     def __init__(
         self,
         store: Store,
         clock: Callable[[], int],
-        look: Look | None = None,
+        request_poll: RequestPoll | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
-        self._look = look
+        self._request_poll = request_poll
         self._images: dict[str, tuple[ClusterImage, ClusterSummary]] = {}
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
@@ -108,24 +108,22 @@ class StoreSink:
         if applied:
             _check_same(batch_id, applied, collected)
             return
-        outcomes = [self._outcome(cluster, each) for cluster, each in sorted(collected.items())]
-        self._store.commit(batch_id, outcomes, self._clock())
-        for outcome in outcomes:
-            self._images[outcome.cluster] = (outcome.image, outcome.summary)
-            self._ask(outcome)
+        results = [self._result(cluster, each) for cluster, each in sorted(collected.items())]
+        self._store.commit(batch_id, results, self._clock())
+        for result in results:
+            self._images[result.cluster] = (result.image, result.summary)
+            self._request_polls(result)
 
-    def _ask(self, outcome: Outcome) -> None:
+    def _request_polls(self, result: BatchResult) -> None:
         """Request polls of the disks after events that require their current state."""
-        if self._look is None:
+        if self._request_poll is None:
             return
-        wanted = {
-            each.broker: each.kind for each in outcome.events if each.kind in _ASKS_FOR_A_LOOK
-        }
+        wanted = {each.broker: each.kind for each in result.events if each.kind in _NEEDS_POLL}
         # None: all brokers; a new topic may be on any, a missed notification may be of any.
         for broker, kind in wanted.items() if None not in wanted else [(None, wanted[None])]:
-            self._look(outcome.cluster, broker, kind)
+            self._request_poll(result.cluster, broker, kind)
 
-    def _outcome(self, cluster: str, collected: _Collected) -> Outcome:
+    def _result(self, cluster: str, collected: _Collected) -> BatchResult:
         known = self._images.get(cluster)
         image = known[0] if known else self._store.image(cluster)
         before = known[1] if known else summarize(cluster, image)
@@ -136,7 +134,7 @@ class StoreSink:
         after_image, compared = compare(after_image, collected.reports, facts, SHARDS)
         after = summarize(cluster, after_image)
         was = {each.id: each for each in before.brokers}
-        return Outcome(
+        return BatchResult(
             cluster=cluster,
             image=after_image,
             summary=after,

@@ -4,17 +4,12 @@ Options: those of `streams.spark.journal_source`, and `ensemble` (`streams.zooke
 """
 
 import time
-from collections.abc import MutableMapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource
-from pyspark.sql.types import StructType
-
 from migration.observed.source_status import SourceStatus
 from migration.shard.placement import ZOOKEEPER
-from streams.spark.journal_source import JournalOptions, JournalReader, Watcher
-from streams.spark.metadata_source import SCHEMA
+from streams.spark.journal_source import JournalReader, JournalSource, Watcher
 
 if TYPE_CHECKING:
     from streams.state.journal import Journal
@@ -22,29 +17,12 @@ if TYPE_CHECKING:
     from streams.zookeeper.watcher import ZooKeeperWatcher
 
 
-class ZooKeeperSource(DataSource):
-    """The data source with the format `zookeeper`."""
-
-    def __init__(self, options: MutableMapping[str, str]) -> None:
-        super().__init__(options)
-        self._options = JournalOptions.parse(options, watched="ensemble")
-
-    @classmethod
-    def name(cls) -> str:
-        """Return the format's name."""
-        return "zookeeper"
-
-    def schema(self) -> str:
-        """Return the schema: rows are packed facts."""
-        return SCHEMA
-
-    def streamReader(self, schema: StructType) -> "ZooKeeperReader":  # noqa: ARG002, N802
-        """Return the reader; nothing is opened yet."""
-        return ZooKeeperReader(self._options, ZOOKEEPER, self.name())
-
-
 class ZooKeeperReader(JournalReader):
     """Reads the state of ZooKeeper."""
+
+    format = "zookeeper"
+    shard = ZOOKEEPER
+    option = "ensemble"
 
     def watch(self, journal: "Journal") -> Watcher:
         """Start watching from the end of the journal's facts."""
@@ -73,10 +51,10 @@ class ZooKeeperReader(JournalReader):
             should_read=lambda: is_written_by_kraft(watcher.known, now_ms()),
             dirty=dirty,
         )
-        return _Watching(watcher.start(), content.start())
+        return _Watchers(watcher.start(), content.start())
 
 
-class _Watching:
+class _Watchers:
     """A watcher and a content reader, as one `Watcher`."""
 
     def __init__(self, watcher: "ZooKeeperWatcher", content: "ContentReader") -> None:
@@ -90,19 +68,25 @@ class _Watching:
 
         watched, content = self._watcher.status(), self._content.status()
         znode = self._watcher.known.znode(CLUSTER_ID) if watched.sees else None
-        said = source_status(watched)
-        said = replace(
-            said,
+        status = source_status(watched)
+        status = replace(
+            status,
             cluster_id=None if znode is None else cluster_id_of(znode.data),
-            limits=(*said.limits, *content.limits),
+            limits=(*status.limits, *content.limits),
         )
-        if content.error is None or said.waiting is not None:
-            return said
+        if content.error is None or status.waiting is not None:
+            return status
         # Not an error of the source: without comparisons all other data is still current.
         why = content.error.detail
         words = f"the next reading of ZooKeeper's content; the last one failed: {why}"
-        return replace(said, waiting=words)
+        return replace(status, waiting=words)
 
     def stop(self) -> None:
         self._content.stop()
         self._watcher.stop()
+
+
+class ZooKeeperSource(JournalSource):
+    """The data source with the format `zookeeper`."""
+
+    reader_type = ZooKeeperReader

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-_LOOK_EVERY_S: Final = 0.02
+_POLL_S: Final = 0.02
 
 
 class Doorbell:
@@ -21,7 +21,7 @@ class Doorbell:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         self._path = path
-        self._heard = self._rung()
+        self._last_ring = self._rung()
 
     def ring(self) -> None:
         """Wake the source that waits."""
@@ -40,11 +40,11 @@ class Doorbell:
         deadline = time.monotonic() + timeout_s
         while True:
             left = deadline - time.monotonic()
-            if news(max(0.0, min(left, _LOOK_EVERY_S))):
+            if news(max(0.0, min(left, _POLL_S))):
                 return True
             rung = self._rung()
-            if rung != self._heard or left <= 0:
-                self._heard = rung
+            if rung != self._last_ring or left <= 0:
+                self._last_ring = rung
                 return False
 
     def _rung(self) -> int:

@@ -1,6 +1,7 @@
 """Converts observations to the bytes of journals and rows, and back."""
 
-from typing import Any, Final, cast, get_args
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, cast, get_args
 
 import msgpack
 from pydantic import TypeAdapter
@@ -112,3 +113,20 @@ def key(fact: Observation) -> str | None:
             | FactQuarantined()
         ):
             return None
+
+
+class FactRange(NamedTuple):
+    """Facts in the order of observation; `until`: the last sequence number that was read."""
+
+    until: int
+    facts: tuple[Observation, ...]
+
+
+def pack_row(until: int, packed: Sequence[bytes]) -> bytes:
+    """Return packed facts of a journal as the chunk of one row for Spark."""
+    return cast(bytes, msgpack.packb((until, packed)))
+
+
+def unpack_row(chunk: bytes) -> FactRange:
+    until, packed = msgpack.unpackb(chunk, use_list=False)
+    return FactRange(until, tuple(unpack(each) for each in packed))

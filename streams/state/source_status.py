@@ -61,14 +61,14 @@ def write_status(file: Path, status: SourceStatus) -> None:
     replace_file(file, text.encode("utf-8", "replace"), durable=False)
 
 
-class StatusTeller:
+class StatusWriter:
     """Writes a source's status once a second, from a thread; it gets stale if the process dies."""
 
     def __init__(self, file: Path, status: Callable[[], SourceStatus]) -> None:
         self._file = file
         self._status = status
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._tell, name="source-status", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="source-status", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -76,7 +76,7 @@ class StatusTeller:
         self._stopping.set()
         self._thread.join(_EVERY_S * 2)
 
-    def _tell(self) -> None:
+    def _run(self) -> None:
         while True:
             try:
                 write_status(self._file, self._status())

@@ -52,7 +52,7 @@ class TransitionFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class BatchResult:
     """The result of one batch for one cluster.
 
     Attributes:
@@ -150,15 +150,15 @@ class Store:
         rows = self._rows("SELECT image FROM clusters WHERE cluster = ?", (cluster,))
         return unpack_image(rows[0][0]) if rows else ClusterImage()
 
-    def commit(self, batch_id: int, outcomes: Sequence[Outcome], now_ms: int) -> None:
-        """Write the outcomes of a batch for all clusters in one transaction.
+    def commit(self, batch_id: int, results: Sequence[BatchResult], now_ms: int) -> None:
+        """Write the results of a batch for all clusters in one transaction.
 
         Raises:
             StoreError: the disk is full, or the file is not writable.
         """
         with errors_as(StoreError, f"batch {batch_id} cannot be written"), transaction(self._db):
-            for outcome in outcomes:
-                self._write(batch_id, outcome, now_ms)
+            for result in results:
+                self._write(batch_id, result, now_ms)
             # Spark repeats only the newest batch; 1000 more remain for inspection.
             self._db.execute("DELETE FROM batches WHERE batch_id < ?", (batch_id - 1000,))
 
@@ -224,23 +224,23 @@ class Store:
         )
         return [TransitionFile(path=path, rows=count) for path, count in rows]
 
-    def _write(self, batch_id: int, outcome: Outcome, now_ms: int) -> None:
-        cluster = outcome.cluster
+    def _write(self, batch_id: int, result: BatchResult, now_ms: int) -> None:
+        cluster = result.cluster
         self._db.execute(
             "INSERT INTO batches VALUES (?, ?, ?, ?)",
-            (batch_id, cluster, json.dumps(dict(outcome.place)), now_ms),
+            (batch_id, cluster, json.dumps(dict(result.place)), now_ms),
         )
         self._db.execute(
             "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?)",
-            (cluster, batch_id, pack_image(outcome.image), summary_json(outcome.summary)),
+            (cluster, batch_id, pack_image(result.image), summary_json(result.summary)),
         )
         self._db.executemany(
             "INSERT OR REPLACE INTO brokers VALUES (?, ?, ?)",
-            [(cluster, each.id, broker_json(each)) for each in outcome.brokers],
+            [(cluster, each.id, broker_json(each)) for each in result.brokers],
         )
         self._db.executemany(
             "DELETE FROM brokers WHERE cluster = ? AND id = ?",
-            [(cluster, each) for each in outcome.gone],
+            [(cluster, each) for each in result.gone],
         )
         self._db.executemany(
             "INSERT INTO events (cluster, batch_id, source, metadata_offset, timestamp_ms, "
@@ -257,12 +257,12 @@ class Store:
                     event.broker,
                     json.dumps(dict(event.fields)),
                 )
-                for event in outcome.events
+                for event in result.events
             ],
         )
         self._db.executemany(
             "INSERT OR REPLACE INTO transition_files VALUES (?, ?, ?, ?)",
-            [(each.path, cluster, batch_id, each.rows) for each in outcome.files],
+            [(each.path, cluster, batch_id, each.rows) for each in result.files],
         )
 
     def _rows(self, query: str, parameters: Sequence[object] = ()) -> list[Any]:

@@ -21,7 +21,7 @@ _WITHIN: Final = (
 )
 
 
-class Place(NamedTuple):
+class EventPosition(NamedTuple):
     """The position of an event on the axis; origin and sequence order events of one moment."""
 
     moment_ms: int
@@ -29,7 +29,7 @@ class Place(NamedTuple):
     sequence: int
 
 
-class Counted(NamedTuple):
+class EventCount(NamedTuple):
     """The number of events of one kind in one interval (`stretch`, from 0) and lane.
 
     Attributes:
@@ -43,7 +43,7 @@ class Counted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class EventFilter:
     """A filter for events: from_ms <= moment < to_ms; None selects every kind or broker."""
 
     cluster: str
@@ -87,24 +87,26 @@ class EventTimeline:
         )
         return None if first is None else (first, last)
 
-    def counts(self, window: Window, stretch_ms: int, sources: set[Source]) -> Iterator[Counted]:
+    def counts(
+        self, window: EventFilter, stretch_ms: int, sources: set[Source]
+    ) -> Iterator[EventCount]:
         """Yield the number of events by interval of `stretch_ms`, source and kind."""
         asked = window.parameters() | {"stretch": stretch_ms}
         query = (
             f"SELECT ({_MOMENT} - :from_ms) / :stretch, source, kind, count(*) FROM events"  # noqa: S608
             f" WHERE {_WITHIN} AND {_of(sources)} GROUP BY 1, 2, 3 ORDER BY 1"
         )
-        yield from map(Counted._make, self._rows(query, asked))
+        yield from map(EventCount._make, self._rows(query, asked))
 
     def page(
         self,
-        window: Window,
+        window: EventFilter,
         sources: set[Source],
         limit: int,
         *,
         newest: bool,
-        behind: Place | None = None,
-    ) -> list[tuple[Place, Event]]:
+        behind: EventPosition | None = None,
+    ) -> list[tuple[EventPosition, Event]]:
         """Return at most `limit` events in order, after the place `behind` if it is given."""
         asked = window.parameters() | {"limit": limit}
         beyond = ""
@@ -124,8 +126,8 @@ class EventTimeline:
             return self._db.execute(query, asked).fetchall()
 
 
-def _placed(sequence: int, event: Event) -> tuple[Place, Event]:
-    return Place(event.moment_ms or 0, STORE_ORIGIN, sequence), event
+def _placed(sequence: int, event: Event) -> tuple[EventPosition, Event]:
+    return EventPosition(event.moment_ms or 0, STORE_ORIGIN, sequence), event
 
 
 def _of(sources: set[Source]) -> str:

@@ -15,7 +15,7 @@ from orchestrator.run import execution_status
 from orchestrator.run.execution_status import WalkTold
 from streams.state.journal import Journal
 from streams.state.source_status import write_status
-from streams.state.store import Outcome, Store
+from streams.state.store import BatchResult, Store
 
 CONFIG_FILE: Final = "kraftgate.yaml"
 _POLL_EVERY_MS: Final = 60_000
@@ -108,9 +108,9 @@ def _config(scene: Scene) -> str:
     return f"clusters:\n{entries}{common}"
 
 
-def _outcome(one: ClusterScene) -> Outcome:
+def _outcome(one: ClusterScene) -> BatchResult:
     assert one.summary is not None
-    return Outcome(
+    return BatchResult(
         cluster=one.name,
         image=ClusterImage(),
         summary=replace(one.summary, cluster=one.name),

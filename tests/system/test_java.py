@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.spark.java import why_no_jvm
+from streams.spark.session import why_no_jvm
 
 
 def java(home: Path, script: str, mode: int = 0o755) -> Path:

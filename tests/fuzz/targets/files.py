@@ -24,7 +24,7 @@ from streams.metadata.spool import Spool
 from streams.net.errors import LiveError
 from streams.spark.damage import first_damage
 from streams.state.image_codec import unpack_image
-from streams.state.store import Outcome, Store
+from streams.state.store import BatchResult, Store
 from streams.wire.batches import read_batches
 from streams.wire.build import write_batch
 from streams.wire.errors import WireError
@@ -123,7 +123,7 @@ def _log(data: bytes) -> object:
         image = unpack_image(run.image)
         summary = summarize("fuzz", image)
         with Store.open(folder / "audit.db") as store:
-            outcome = Outcome(
+            outcome = BatchResult(
                 cluster="fuzz",
                 image=image,
                 summary=summary,

@@ -22,7 +22,7 @@ from streams.state.image_codec import (
     summary_json,
     unpack_image,
 )
-from streams.state.store import Outcome, Store
+from streams.state.store import BatchResult, Store
 from streams.zookeeper.beacon import is_beat
 from tests.streams.zookeeper.hostile import HOSTILE
 
@@ -79,7 +79,7 @@ def test_their_events_can_be_stored(facts: list[Observation]) -> None:
     image, events = observe(ClusterImage(), facts)
     with TemporaryDirectory() as folder, Store.open(Path(folder, "store.db")) as store:
         summary = summarize("c", image)
-        outcome = Outcome(
+        outcome = BatchResult(
             cluster="c", image=image, summary=summary, brokers=summary.brokers, gone=(),
             place={}, events=events, files=(),
         )  # fmt: skip

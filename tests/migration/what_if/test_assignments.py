@@ -12,7 +12,7 @@ from migration.observed.probed import TopicPartition, Unknown
 from migration.shard.transitions import ABSENT, ASSIGNED_STATE, MIGRATING_STATE, place
 from streams.probe.assignments import Row, assignments, latest
 from streams.spark.transition_files import write_transitions
-from streams.state.store import Outcome, Store, TransitionFile
+from streams.state.store import BatchResult, Store, TransitionFile
 from tests.migration.what_if.situations import ID0, ID1, T, assigned, pending
 
 A, B = (b"topic-id-of-a---", "t"), (b"topic-id-of-b---", "u")
@@ -65,7 +65,7 @@ def test_only_files_that_the_store_names_and_only_this_brokers_rows_count(tmp_pa
     with Store.open(store) as opened:
         named = [TransitionFile(path=str(each.relative_to(folder)), rows=2) for each in files[:2]]
         summary = summarize("prod", image)
-        outcome = Outcome(
+        outcome = BatchResult(
             cluster="prod", image=image, summary=summary, brokers=(), gone=(), place={},
             events=(), files=named,
         )  # fmt: skip

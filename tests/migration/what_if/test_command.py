@@ -26,7 +26,7 @@ from orchestrator.errors import ExitCode
 from orchestrator.views.terminal.what_if import SHOWN_MAX, picture
 from streams.probe.what_if import Gathered
 from streams.spark.transition_files import write_transitions
-from streams.state.store import Outcome, Store, TransitionFile
+from streams.state.store import BatchResult, Store, TransitionFile
 from tests.migration.what_if.situations import D0, WHY, T, broker, part, situation
 
 ZOOKEEPER = {"zookeeper.connect": "zk1:2181", "log.dirs": "/d0,/d1"}
@@ -65,7 +65,7 @@ def commit(state: Path, written: Path, offset: int) -> None:
     image = ClusterImage()
     summary = replace(summarize("prod", image), metadata_offset=offset)
     named = TransitionFile(path=str(written.relative_to(state / "transitions")), rows=1)
-    outcome = Outcome(
+    outcome = BatchResult(
         cluster="prod", image=image, summary=summary, brokers=(), gone=(), place={}, events=(),
         files=[named],
     )  # fmt: skip

@@ -17,7 +17,7 @@ from migration.observed.source_status import SourceStatus, to_json
 from migration.observed.znode_codec import ZkBroker
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
-from streams.state.store import Outcome, Store
+from streams.state.store import BatchResult, Store
 from tests.migration.assessment.conditions.views import (
     disks,
     migration,
@@ -66,7 +66,7 @@ class World:
         self._store = Store.open(self._state / "store.db")
 
     def write(self, summary: ClusterSummary, *, current: tuple[str, ...] = SOURCES) -> None:
-        outcome = Outcome(
+        outcome = BatchResult(
             cluster="prod",
             image=ClusterImage(),
             summary=summary,
@@ -96,7 +96,7 @@ class World:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr("streams.spark.log_dirs_poll.look_at_disks", lambda *_: True)
+    monkeypatch.setattr("streams.spark.log_dirs_source.poll_disks", lambda *_: True)
     monkeypatch.setattr(
         "streams.probe.quorum.ask_quorum", lambda _, clock_ms: quorum(at_ms=clock_ms())
     )

@@ -17,7 +17,7 @@ from orchestrator.cli import wait as command
 from orchestrator.cli.program import main
 from orchestrator.errors import ExitCode
 from orchestrator.run.waiting import Found
-from streams.state.store import Outcome, Store
+from streams.state.store import BatchResult, Store
 from tests.scenes.night import FRESH, cluster, held, kraft
 from tests.support.fake_store import write_status
 
@@ -37,7 +37,7 @@ class Job:
 
     def write(self, summary: ClusterSummary, age_ms: int = 0) -> None:
         """Commit a batch, and let the source say that it is current, or was so long ago."""
-        outcome = Outcome(
+        outcome = BatchResult(
             cluster=summary.cluster,
             image=ClusterImage(),
             summary=summary,

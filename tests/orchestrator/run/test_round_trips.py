@@ -23,7 +23,7 @@ from streams.metadata import spool_info
 from streams.metadata.batches import Mark
 from streams.state.image_codec import broker_json, read_summary, summary_json
 from streams.state.source_status import STATUS_FILE, write_status
-from streams.state.store import Outcome, Store
+from streams.state.store import BatchResult, Store
 from streams.wire.batches import HEADER
 from tests.support.examples import examples
 
@@ -81,7 +81,7 @@ def test_an_event_in_the_store(data: st.DataObject) -> None:
             seen_ms=_INT64,
         )
     )
-    outcome = Outcome(
+    outcome = BatchResult(
         cluster="c",
         image=ClusterImage(),
         summary=data.draw(st.from_type(ClusterSummary)),

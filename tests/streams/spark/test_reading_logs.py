@@ -11,7 +11,7 @@ from streams.metadata.batches import mark_at
 from streams.metadata.feed import Damage, Reach
 from streams.metadata.offsets import START, StreamOffset
 from streams.metadata.spool import Position, Spool
-from streams.spark.chunks import ClusterChunk, Kind, ShardChunk
+from streams.spark.chunks import ChunkKind, ClusterChunk, ShardChunk
 from streams.spark.metadata_source import KraftMetadataReader, SourceOptions
 from streams.wire.batches import read_batches
 from tests.support.logs import Action, values, write_segment
@@ -96,7 +96,7 @@ def test_one_after_the_other_and_the_step_is_a_batch_of_its_own(spool: Spool) ->
         assert len(parts) == 1
         found = list(again.read(parts[0]))
         assert [ShardChunk.unpack(row[3]).kind for row in found if row[1] != CLUSTER] == [
-            Kind.RESTART
+            ChunkKind.RESTART
         ] * SHARDS
         (about,) = (ClusterChunk.unpack(row[3]) for row in found if row[1] == CLUSTER)
         assert (about.log, about.end_offset, len(about.records)) == (2, -1, 0)

@@ -13,9 +13,8 @@ from pyspark.sql import DataFrame
 from migration.observed.facts import JmxSeen, Observation, ZnodeSeen
 from migration.shard.placement import ZOOKEEPER
 from streams.spark.sink import StoreSink
-from streams.state.fact_codec import pack
+from streams.state.fact_codec import pack, pack_row
 from streams.state.journal import Journal, read
-from streams.state.journal_row import pack_row
 from streams.state.store import Store
 from tests.streams.state.test_journal import FACTS
 from tests.streams.zookeeper.hostile import HOSTILE

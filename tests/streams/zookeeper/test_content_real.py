@@ -11,7 +11,7 @@ import pytest
 from migration.comparison.quotas import digest_of
 from migration.observed.facts import ZkContentRead, ZkPartition, ZkTopic
 from migration.observed.znodes import BROKER_IDS, CONTROLLER, MIGRATION, TOPICS
-from migration.shard.placement import SHARDS, ZOOKEEPER
+from migration.shard.placement import SHARDS
 from migration.values.digests import digest
 from streams.spark.journal_source import JournalOptions
 from streams.spark.zookeeper_source import ZooKeeperReader
@@ -266,7 +266,7 @@ def test_the_source_reads_it_once_kraft_writes_to_zookeeper(
         watched=json.dumps({"connect": connect, "security": {}}),
     )
     journal = Journal(tmp_path / "zookeeper.db")
-    watching = ZooKeeperReader(options, ZOOKEEPER, "zookeeper").watch(journal)
+    watching = ZooKeeperReader(options).watch(journal)
     try:
         kafka.set(
             CONTROLLER, b'{"version":2,"brokerid":3000,"timestamp":"1","kraftControllerEpoch":1}'

@@ -10,7 +10,7 @@ from kazoo.security import make_digest_acl
 
 from migration.observed.facts import ZkConfig, ZkContentRead, ZkContentSeen, ZkPartition, ZkTopic
 from migration.observed.znodes import CLUSTER_ID, CONTROLLER, MIGRATION, TOPICS
-from migration.shard.placement import SHARDS, ZOOKEEPER
+from migration.shard.placement import SHARDS
 from migration.values.digests import digest
 from streams.spark.journal_source import JournalOptions
 from streams.spark.zookeeper_source import ZooKeeperReader
@@ -151,7 +151,7 @@ def test_the_source_reads_what_its_watch_told_it(
         watched=json.dumps({"connect": connect, "security": {}}),
     )
     journal = Journal(tmp_path / "zookeeper.db")
-    watching = ZooKeeperReader(options, ZOOKEEPER, "zookeeper").watch(journal)
+    watching = ZooKeeperReader(options).watch(journal)
     try:
         until(lambda fact: isinstance(fact, ZkContentRead))
         at = len(facts())

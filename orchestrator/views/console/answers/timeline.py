@@ -20,7 +20,7 @@ from orchestrator.errors import NoDataError
 from orchestrator.output.formatting import event_fields, pairs
 from orchestrator.run.reader import STORE_FILE
 from orchestrator.views.console.answers.bounds import bounded
-from streams.state.timeline import Counted, EventTimeline, Place, Window
+from streams.state.timeline import EventCount, EventFilter, EventPosition, EventTimeline
 
 SOURCE_OF: Final[Mapping[Lane, Source]] = {
     "metadata": Source.KRAFT_METADATA,
@@ -35,7 +35,7 @@ LANES: Final[Mapping[str, Lane]] = {
 _TEXT_MAX: Final = 600
 _SAID_ELSEWHERE: Final = frozenset({"at", "kind", "broker", "offset", "source"})
 
-Found = tuple[Place, TimelineEvent]
+Found = tuple[EventPosition, TimelineEvent]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class History:
         )
 
     def page(
-        self, asked: TimelineQuery, limit: int, *, newest: bool, behind: Place | None = None
+        self, asked: TimelineQuery, limit: int, *, newest: bool, behind: EventPosition | None = None
     ) -> EventPage:
         """Return at most `limit` events of the requested lanes, in order."""
         window = self._window(asked)
@@ -112,7 +112,7 @@ class History:
             next=cursor(shown[-1][0]) if more else None,
         )
 
-    def _window(self, asked: TimelineQuery) -> Window:
+    def _window(self, asked: TimelineQuery) -> EventFilter:
         from_ms, to_ms = asked.from_ms, asked.to_ms
         if from_ms is None or to_ms is None:
             spans = [each.span(asked.cluster) for each in (self._events, self._decisions) if each]
@@ -121,7 +121,7 @@ class History:
             last = max((each[1] for each in known), default=0)
             from_ms = first if from_ms is None else from_ms
             to_ms = last + 1 if to_ms is None else to_ms
-        return Window(
+        return EventFilter(
             cluster=asked.cluster,
             from_ms=from_ms,
             to_ms=max(from_ms, to_ms),
@@ -129,7 +129,9 @@ class History:
             broker=asked.broker,
         )
 
-    def _counts(self, window: Window, width_ms: int, asked: TimelineQuery) -> Iterator[Counted]:
+    def _counts(
+        self, window: EventFilter, width_ms: int, asked: TimelineQuery
+    ) -> Iterator[EventCount]:
         if self._events is not None and asked.sources:
             yield from self._events.counts(window, width_ms, asked.sources)
         if self._decisions is not None and "decisions" in asked.lanes:
@@ -137,12 +139,12 @@ class History:
 
     def _told(
         self,
-        window: Window,
+        window: EventFilter,
         asked: TimelineQuery,
         limit: int,
         *,
         newest: bool,
-        behind: Place | None,
+        behind: EventPosition | None,
     ) -> Iterator[Found]:
         if self._events is not None and asked.sources:
             events = self._events.page(window, asked.sources, limit, newest=newest, behind=behind)
@@ -207,19 +209,19 @@ def decision_row(entry: Entry) -> TimelineEvent:
     )
 
 
-def cursor(place: Place) -> str:
+def cursor(place: EventPosition) -> str:
     """Return a place as a cursor, which `place_of` reads."""
     return ".".join(map(str, place))
 
 
-def place_of(text: str) -> Place:
+def place_of(text: str) -> EventPosition:
     """Return the place of a cursor.
 
     Raises:
         ValueError: the text is no cursor.
     """
     moment_ms, origin, sequence = map(bounded, text.split("."))
-    return Place(moment_ms, origin, sequence)
+    return EventPosition(moment_ms, origin, sequence)
 
 
 def _bounded(text: str) -> str:

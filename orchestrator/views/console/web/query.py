@@ -11,7 +11,7 @@ from orchestrator.views.console.access.refusals import Refused
 from orchestrator.views.console.answers.bounds import bounded
 from orchestrator.views.console.answers.pending_replicas import PENDING, partition_of
 from orchestrator.views.console.answers.timeline import LANES, TimelineQuery, place_of
-from streams.state.timeline import Place
+from streams.state.timeline import EventPosition
 
 LIMIT_MAX: Final = 1000
 _LIMIT: Final = 200
@@ -48,7 +48,7 @@ def is_newest_first(query: QueryParams) -> bool:
     return order == "newest"
 
 
-def behind_event(query: QueryParams) -> Place | None:
+def behind_event(query: QueryParams) -> EventPosition | None:
     """Return the event behind which the page begins; None: at the start."""
     try:
         return None if query.get("cursor") is None else place_of(query["cursor"][:_TEXT_MAX])

@@ -31,7 +31,7 @@ from orchestrator.runbook.load import load
 from streams.log_dirs import memory
 from streams.log_dirs.places import MEMORY_FILE
 from streams.spark.transition_files import write_transitions
-from streams.state.store import Outcome, Store, TransitionFile
+from streams.state.store import BatchResult, Store, TransitionFile
 from tests.orchestrator.views.console import sample
 from tests.orchestrator.views.console.sample import Moment, Shape
 
@@ -144,7 +144,7 @@ class World:
         before = {} if self._written is None else {b.id: b for b in self._written.brokers}
         self._written = summary
         self._batch += 1
-        outcome = Outcome(
+        outcome = BatchResult(
             cluster="prod",
             image=ClusterImage(),
             summary=summary,

@@ -10,7 +10,7 @@ from orchestrator.config.load import Config, parse_config
 from orchestrator.errors import FollowingError
 from orchestrator.run.cluster_read import Tally
 from orchestrator.run.reader import Reader
-from streams.state.store import Outcome, Store
+from streams.state.store import BatchResult, Store
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def config(tmp_path: Path) -> Config:
 
 def commit(config: Config, batch: int, cluster: str, *events: Event) -> None:
     image = ClusterImage()
-    outcome = Outcome(
+    outcome = BatchResult(
         cluster=cluster,
         image=image,
         summary=summarize(cluster, image),

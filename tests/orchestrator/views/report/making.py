@@ -19,7 +19,7 @@ from orchestrator.audit import run_entries as chronicle
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Person
 from streams.spark.transition_files import write_transitions
-from streams.state.store import Outcome, Store, TransitionFile
+from streams.state.store import BatchResult, Store, TransitionFile
 from tests.scenes.night import cluster, kraft
 
 T = 1_795_311_000_000
@@ -94,7 +94,7 @@ class Made:
         assert summary is not None
         with Store.open(self.state / "store.db") as store:
             files = [] if not self.moves else [self._transitions(self.moves)]
-            outcome = Outcome(
+            outcome = BatchResult(
                 cluster=self.cluster,
                 image=ClusterImage(),
                 summary=replace(summary, cluster=self.cluster),
