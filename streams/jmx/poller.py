@@ -22,7 +22,7 @@ from streams.jmx.errors import AccessRefused, JmxError, Unreachable
 from streams.jmx.exposition import Reading, in_order, numbers_in
 from streams.jmx.http import Http
 from streams.jmx.prometheus import LOOK_BACK_S, read_prometheus
-from streams.process.background import Running
+from streams.process.background import BackgroundThreads
 from streams.state.source_status import joined
 
 _STOP_S: Final = 10.0
@@ -53,7 +53,7 @@ class _Round:
     failures: dict[int | None, JmxError] = field(default_factory=dict)
 
 
-class JmxPoller(Running):
+class JmxPoller(BackgroundThreads):
     """Polls one cluster's JMX numbers."""
 
     def __init__(

@@ -35,7 +35,6 @@ def metadata_request(version: int, *, topics: bool) -> Any:  # noqa: ANN401
 
 
 def read_metadata(reply: Any) -> ClusterView:  # noqa: ANN401
-    """Convert kio's MetadataResponse to a value."""
     return ClusterView(
         cluster_id=reply.cluster_id,
         brokers={
@@ -129,7 +128,6 @@ def offsets_request(version: int, wanted: Sequence[TopicPartition], which: int) 
 
 
 def read_offsets(reply: Any) -> Iterator[PartitionOffset]:  # noqa: ANN401
-    """Convert kio's ListOffsetsResponse to values."""
     for topic in reply.topics:
         for each in topic.partitions:
             yield PartitionOffset(

@@ -58,11 +58,9 @@ class ClusterView(NamedTuple):
     racks: Mapping[int, str] = _NO_RACKS
 
     def hosted_by(self, broker: int) -> tuple[PartitionView, ...]:
-        """Return the partitions that have a replica on the broker."""
         return tuple(each for each in self.partitions.values() if broker in each.replicas)
 
     def led_by(self, broker: int) -> tuple[TopicPartition, ...]:
-        """Return the partitions that the broker leads."""
         return tuple(key for key, each in self.partitions.items() if each.leader == broker)
 
 

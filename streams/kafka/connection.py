@@ -177,11 +177,9 @@ class Connection:
         self._net.close()
 
     def __enter__(self) -> Self:
-        """Return the connection; the end of the block closes it."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Call `close`."""
         self.close()
 
     def _close_kafka(self) -> None:

@@ -19,13 +19,14 @@ from kio.serial import entity_writer
 from kio.static.primitive import i16, i32
 
 from streams.wire.errors import DamagedValue
-from streams.wire.replies import body_of
+from streams.wire.structure import measure, normalize
 
 CLIENT_ID: Final = "kraftgate"
 HANDSHAKE_BYTES_MAX: Final = 1024 * 1024
 """An ApiVersions reply has about 1 kB, the largest SASL token 64 kB."""
 _API_VERSIONS: Final = 18
 _LENGTH_BYTES: Final = 4
+_CORRELATION_BYTES: Final = 4
 _SHOWN_BYTES: Final = 16
 _ERROR_CODE: Final = slice(4, 6)
 
@@ -179,3 +180,25 @@ class Frames(KafkaProtocol):  # type: ignore[misc] # kafka-python has no types
                 f"sent a reply to API {key} v{version} of {len(frame)} bytes that does not"
                 f" decode: {reason}"
             ) from error
+
+
+def body_of(frame: bytes, kind: Any, correlation_id: int) -> bytes:  # noqa: ANN401 kio's classes
+    """Return the body of a reply: a whole value of `kind`, which kio cannot read beyond its end.
+
+    Tags that are newer than the schema are removed, because Kafka skips them.
+
+    Args:
+        frame: Header and body.
+        kind: kio's class of the reply.
+        correlation_id: The correlation id of the request.
+
+    Raises:
+        DamagedValue: the frame is too short, answers another request, or is not a reply of `kind`.
+    """
+    if len(frame) < _CORRELATION_BYTES:
+        raise DamagedValue(f"a reply of {len(frame)} bytes has no header")
+    answered = int.from_bytes(frame[:_CORRELATION_BYTES], signed=True)
+    if answered != correlation_id:
+        raise DamagedValue(f"it answers request {answered}, {correlation_id} was sent")
+    start = measure(kind.__header_schema__, frame, 0)
+    return normalize(kind, frame, start)[start:]

@@ -149,7 +149,6 @@ class Node(Connection):
         return tuple(self._kafka.broker_version_data.broker_version[:2])
 
     def features(self) -> Features:
-        """Return the features of this node (ApiVersions)."""
         reply = self._send(
             ApiVersionsRequest(
                 version=_API_VERSIONS_WITH_FEATURES,

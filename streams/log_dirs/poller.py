@@ -27,7 +27,7 @@ from streams.log_dirs.schedule import Schedule
 from streams.log_dirs.status import PollStatus
 from streams.log_dirs.views import Views
 from streams.net.errors import LiveError
-from streams.process.background import Running
+from streams.process.background import BackgroundThreads
 
 _LOOK_S: Final = 0.2
 """Time between two reads of the requests of other processes."""
@@ -40,7 +40,7 @@ _Item: TypeAlias = PollResult | ClusterView | SnapshotEnd | LiveError | None
 """An item that another thread puts into the inbox; None only wakes the poller."""
 
 
-class LogDirsPoller(Running):
+class LogDirsPoller(BackgroundThreads):
     """Polls one cluster's brokers, in a thread of its own."""
 
     def __init__(

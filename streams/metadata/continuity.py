@@ -48,7 +48,6 @@ class Continuity:
         self._head_checked = False
 
     def connected(self) -> None:
-        """Reset the state for a new controller, whose log is not confirmed."""
         self._confirmed = self._head_checked = False
 
     def confirm(self) -> None:

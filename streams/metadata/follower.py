@@ -28,7 +28,7 @@ from streams.metadata.spool import Position, Spool
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.net.security import Security
-from streams.process.background import Running
+from streams.process.background import BackgroundThreads
 from streams.state.source_status import now_ms
 
 _log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ def _nobody(_position: Position) -> None:
     """Ignore progress."""
 
 
-class Follower(Running):
+class Follower(BackgroundThreads):
     """Follows one quorum into one spool, in a thread of its own."""
 
     def __init__(

@@ -191,7 +191,6 @@ class LogIndex:
 
 
 def _joins(last: IndexEntry, entry: IndexEntry) -> bool:
-    """Whether two entries are one run of idle batches in one file."""
     return (
         last.idle
         and entry.idle

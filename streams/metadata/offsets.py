@@ -28,12 +28,10 @@ class StreamOffset(NamedTuple):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "StreamOffset":
-        """Return the offset of a JSON object from Spark."""
         return cls(*(int(data[name]) for name in cls._fields))
 
 
 def beginning(log: int) -> StreamOffset:
-    """Return the first position of a log."""
     return StreamOffset(log, 0, 0, NONE)
 
 

@@ -54,7 +54,6 @@ class SpoolInfo:
         return replace(self, cluster_id=cluster_id)
 
     def headed(self, head: Mark) -> "SpoolInfo":
-        """Return the content with the mark of the current log's beginning."""
         return replace(self, heads=(*self.heads[:-1], head))
 
     def restarted(self, head: Mark, directory: Path) -> "SpoolInfo":

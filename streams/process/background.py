@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Self
 
 
-class Running(ABC):
+class BackgroundThreads(ABC):
     """A context manager that starts its threads on entry and stops them on exit."""
 
     @abstractmethod
@@ -17,7 +17,6 @@ class Running(ABC):
         """Stop the threads."""
 
     def __enter__(self) -> Self:
-        """Call `start`."""
         return self.start()
 
     def __exit__(
@@ -26,5 +25,4 @@ class Running(ABC):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Call `stop`."""
         self.stop()

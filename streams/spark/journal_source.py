@@ -146,7 +146,6 @@ class JournalReader(DataSourceStreamReader):
             self._journal.compact(int(end["sequence"]))
 
     def stop(self) -> None:
-        """Stop the watcher and close the journal."""
         if self._writer is not None:
             self._writer.stop()
         if self._watcher is not None:

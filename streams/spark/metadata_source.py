@@ -107,15 +107,12 @@ class KraftMetadataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the format's name."""
         return "kraft_metadata"
 
     def schema(self) -> str:
-        """Return the schema: rows are chunks of records, by shard (`streams.spark.rows`)."""
         return SCHEMA
 
     def streamReader(self, schema: StructType) -> "KraftMetadataReader":  # noqa: ARG002, N802
-        """Return the reader; nothing is opened yet."""
         return KraftMetadataReader(self._options)
 
 
@@ -198,7 +195,6 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 self._index.forget(done.offset)
 
     def stop(self) -> None:
-        """Stop the feed."""
         if self._feed is not None:
             self._feed.stop()
 
@@ -229,7 +225,6 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _feed(options: SourceOptions) -> "Feed":
-    """Return the feed that the options name."""
     from streams.metadata.feed import AbsentFeed, FileFeed
 
     if options.controllers is None:

@@ -23,7 +23,6 @@ class ReplicaTracker(StatefulProcessor):
         self._transitions = Path(transitions)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Declare the state."""
         self._state = handle.getValueState("shard", "packed BINARY")
 
     def handleInputRows(  # type: ignore[override]  # noqa: N802
@@ -32,7 +31,6 @@ class ReplicaTracker(StatefulProcessor):
         rows: Iterator[Row],
         timerValues: Any,  # noqa: ANN401, ARG002, N803
     ) -> Iterator[Row]:
-        """Apply one batch's rows of one key."""
         cluster, shard = key
         if shard < 0:
             for row in rows:

@@ -84,7 +84,6 @@ class _Router:
         self._rows: list[Row] = []
 
     def take(self, batch: Batch) -> None:
-        """Route the records of one batch."""
         if batch.is_control:
             self._control(batch)
             return
@@ -108,7 +107,6 @@ class _Router:
             records.append((at, timestamp, value))
 
     def finish(self) -> Iterator[Row]:
-        """Yield all rows of the slice, the cluster's last."""
         part = self._part
         if part.snapshot:
             for shard in self._shards:

@@ -97,7 +97,6 @@ def holder(state_dir: Path) -> Holder | None:
 
 
 def _sign(file: FileIO) -> None:
-    """Write this process to the lock file as its holder."""
     pid = os.getpid()
     me = Holder(
         host=socket.gethostname(),

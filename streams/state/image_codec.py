@@ -31,7 +31,6 @@ def pack_image(image: ClusterImage) -> bytes:
 
 
 def unpack_image(packed: bytes) -> ClusterImage:
-    """Return the image that `pack_image` packed."""
     fields: dict[str, Any] = msgpack.unpackb(packed, strict_map_key=False, use_list=False)
     held_back = tuple(
         Stamped(offset, timestamp_ms, _record(name, values))
@@ -46,7 +45,6 @@ def summary_json(summary: ClusterSummary) -> str:
 
 
 def broker_json(summary: BrokerSummary) -> str:
-    """Return one broker's summary as JSON."""
     return _BROKER.dump_json(summary).decode()
 
 

@@ -134,7 +134,6 @@ class Journal:
             self._compacted = max(self._compacted, until)
 
     def close(self) -> None:
-        """Close the file."""
         with self._news:
             self._db.close()
 

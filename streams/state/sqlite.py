@@ -53,7 +53,6 @@ def connect_readonly(path: Path, busy_s_max: float = _BUSY_S_MAX) -> Connection:
 
 
 def connect_memory() -> Connection:
-    """Return an empty database in memory."""
     return sqlite3.connect(":memory:", isolation_level=None)
 
 

@@ -104,15 +104,12 @@ class Store:
         return cls(open_to_read(path), path)
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     def __enter__(self) -> "Store":
-        """Return the store; the end of the block closes it."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Call `close`."""
         self.close()
 
     def claim(self, query_id: str) -> None:
@@ -163,7 +160,6 @@ class Store:
             self._db.execute("DELETE FROM batches WHERE batch_id < ?", (batch_id - 1000,))
 
     def clusters(self) -> list[str]:
-        """Return the names of all clusters in the store."""
         return [row[0] for row in self._rows("SELECT cluster FROM clusters ORDER BY cluster")]
 
     def summary(self, cluster: str) -> ClusterSummary | None:
@@ -292,7 +288,6 @@ def open_to_read(path: Path) -> Connection:
 
 
 def read_event(row: EventRow) -> Event:
-    """Return the event of a row with the columns `EVENT`."""
     _, offset, timestamp_ms, kind, broker, fields, source, seen_ms = row
     return Event(
         offset=offset,

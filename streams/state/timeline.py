@@ -53,7 +53,6 @@ class EventFilter:
     broker: int | None = None
 
     def parameters(self) -> dict[str, object]:
-        """Return the named parameters of the SQL query."""
         return {
             "cluster": self.cluster,
             "from_ms": self.from_ms,
@@ -76,7 +75,6 @@ class EventTimeline:
         self._db = open_to_read(path)
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     def span(self, cluster: str) -> tuple[int, int] | None:

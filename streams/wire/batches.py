@@ -90,7 +90,6 @@ class Batch:
         self._start = start
 
     def __repr__(self) -> str:
-        """Return the kind, offsets and place of the batch, for messages."""
         kind = "control batch" if self.is_control else "batch"
         offsets = f"{self.base_offset}..{self.last_offset}"
         return f"<{kind} {offsets} of {self.file}, byte {self.position}>"

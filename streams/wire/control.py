@@ -91,7 +91,6 @@ def read_control(key: bytes, value: bytes) -> ControlRecord:
 
 
 def write_control(record: KnownControl) -> tuple[bytes, bytes]:
-    """Return the key and the value of a control record."""
     value = BytesIO()
     entity_writer(type(record))(value, record)
     return _KEY.pack(0, _TYPE_OF[type(record)]), value.getvalue()

@@ -239,7 +239,6 @@ def generate(jar: Path) -> str:
 
 
 def main() -> None:
-    """Write the module to the file `--into`."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--jar", type=Path, required=True, help="kafka-metadata-3.9.1.jar")
     parser.add_argument("--into", type=Path, default=Path(__file__).parent / "schema.py")

@@ -19,7 +19,7 @@ from typing import Final, Self
 from kazoo.client import KazooState
 
 from migration.observed.facts import ZooKeeperBlind, ZooKeeperFact
-from streams.process.background import Running
+from streams.process.background import BackgroundThreads
 from streams.zookeeper.client import Client
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
@@ -44,7 +44,7 @@ _POLLED: Final = (
 _log: Final = logging.getLogger(__name__)
 
 
-class ZooKeeperWatcher(Running):
+class ZooKeeperWatcher(BackgroundThreads):
     """Watches one ZooKeeper, in threads of its own. It never writes to it."""
 
     def __init__(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Self, TypeAlias
 
 from migration.observed.facts import ZkContentRead, ZkContentSeen
-from streams.process.background import Running
+from streams.process.background import BackgroundThreads
 from streams.state.source_status import Reason, dated
 from streams.zookeeper.content.facts import Content, facts_of
 from streams.zookeeper.content.reading import ContentReading
@@ -77,7 +77,7 @@ class ContentStatus:
     error: Reason | None = None
 
 
-class ContentReader(Running):
+class ContentReader(BackgroundThreads):
     """Reads all content of one ZooKeeper repeatedly, in a thread of its own."""
 
     def __init__(

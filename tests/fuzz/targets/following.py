@@ -20,12 +20,12 @@ from kio.serial.errors import SerialError
 from kio.static.primitive import Records, i32, i32Timedelta, i64
 
 from streams.kafka.errors import ConnectionFailed, ReplyDamaged
+from streams.kafka.framing import body_of
 from streams.kafka.messages import METADATA_TOPIC, METADATA_TOPIC_ID, VERSIONS
 from streams.metadata.follower import Follower, FollowerConfig
 from streams.metadata.spool import Spool
 from streams.net.endpoint import Endpoint
 from streams.wire.errors import DamagedValue
-from streams.wire.replies import body_of
 from tests.fuzz.examples import written
 from tests.fuzz.mutations import mutate_bytes
 from tests.fuzz.target import Target

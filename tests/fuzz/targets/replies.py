@@ -12,12 +12,11 @@ from kio.serial.errors import SerialError
 from streams.kafka import messages
 from streams.kafka.broker_messages import LATEST
 from streams.kafka.errors import ReplyDamaged
-from streams.kafka.framing import BadFrame, Frames, RequestFrame
+from streams.kafka.framing import BadFrame, Frames, RequestFrame, body_of
 from streams.kafka.node import Node
 from streams.net.endpoint import Endpoint
 from streams.net.errors import LiveError
 from streams.wire.errors import DamagedValue
-from streams.wire.replies import body_of
 from tests.fuzz.examples import example, written
 from tests.fuzz.mutations import mutate_bytes
 from tests.fuzz.target import Target

@@ -11,8 +11,8 @@ from kio.index import load_response_schema
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 
+from streams.kafka.framing import body_of
 from streams.wire.errors import DamagedValue
-from streams.wire.replies import body_of
 from tests.streams.wire.strategies import entities
 from tests.support.examples import examples
 
