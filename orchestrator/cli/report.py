@@ -16,7 +16,7 @@ from orchestrator.errors import AuditError, KraftgateError, NoDataError
 from orchestrator.output.printing import echo_text, write_document
 from orchestrator.views.report.build import build
 from orchestrator.views.report.formats.text import html_text, json_text, markdown_text
-from orchestrator.views.report.gather import State, gather
+from orchestrator.views.report.gather import Facts, gather
 from orchestrator.views.report.redaction import cleaned
 from streams.state.files import replace_file
 
@@ -80,7 +80,7 @@ def report(
         )
 
 
-def _built(state: State, config: Config) -> Report:
+def _built(state: Facts, config: Config) -> Report:
     try:
         return cleaned(build(state), config)
     except ValidationError as error:

@@ -11,7 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from orchestrator.notify import delivery
@@ -139,10 +139,10 @@ class Sender:
             after = {key: each for key, each in after.items() if key != fingerprint}
         self._save({"deliveries": after}, write=delivery.outline(after) != delivery.outline(before))
         while notifications := self._due(active, closing=closing):
-            self._count(waiting=len(notifications))
+            self.stats = replace(self.stats, waiting=len(notifications))
             if not self._attempt(notifications[: self._channel.batch_size]):
                 return
-        self._count(waiting=0)
+        self.stats = replace(self.stats, waiting=0)
 
     def _due(self, active: ActiveAlerts, *, closing: bool) -> Sequence[Notification]:
         now_s = time.monotonic()
@@ -168,7 +168,8 @@ class Sender:
         self._failures = 0
         after = delivery.mark_delivered(self._state.deliveries, notifications, now_ms)
         self._save({"deliveries": after, "success_ms": now_ms, "error": None})
-        self._count(sent=len(notifications), success_ms=now_ms)
+        sent = self.stats.sent + len(notifications)
+        self.stats = replace(self.stats, sent=sent, success_ms=now_ms, error=None)
         return True
 
     def _failed(
@@ -187,7 +188,7 @@ class Sender:
             self._not_before_s = now_s + max(wait_s, asked_s)
         elif len(notifications) == 1:
             self._rejected[notifications[0].idempotency_key] = now_s + _REJECTED_S
-        self._count(failed=1, error=why)
+        self.stats = replace(self.stats, failed=self.stats.failed + 1, error=why)
 
     def _save(self, changed: dict[str, object], *, write: bool = True) -> None:
         """Change the state and write its file; a full disk does not stop notifications."""
@@ -198,21 +199,3 @@ class Sender:
             self._file.write(self._state)
         except OSError as error:
             _log.warning("the deliveries of %s cannot be saved: %s", self.name, error)
-
-    def _count(
-        self,
-        *,
-        sent: int = 0,
-        failed: int = 0,
-        waiting: int | None = None,
-        success_ms: int | None = None,
-        error: str | None = None,
-    ) -> None:
-        before = self.stats
-        self.stats = SenderStats(
-            sent=before.sent + sent,
-            failed=before.failed + failed,
-            waiting=before.waiting if waiting is None else waiting,
-            success_ms=before.success_ms if success_ms is None else success_ms,
-            error=error if failed else (None if sent else before.error),
-        )

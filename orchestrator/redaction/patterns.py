@@ -43,7 +43,7 @@ _KEY_GOES_ON: Final = re.compile(_KEY_TEXT + rb"*")
 _LINE_GOES_ON: Final = re.compile(rb"[^\r\n]*")
 
 
-class Found(NamedTuple):
+class SecretMatch(NamedTuple):
     """The place of a text that resembles a secret.
 
     Attributes:
@@ -59,12 +59,12 @@ class Found(NamedTuple):
     kind: str
 
 
-def find(data: bytes) -> Iterator[Found]:
+def find(data: bytes) -> Iterator[SecretMatch]:
     """Yield every match of each pattern; matches may overlap."""
     for pattern in _PATTERNS:
         for match in pattern.finditer(data):
             kind = str(match.lastgroup)
-            yield Found(match.start(), match.start(kind), match.end(kind), kind)
+            yield SecretMatch(match.start(), match.start(kind), match.end(kind), kind)
 
 
 def going_on(kind: str) -> re.Pattern[bytes]:

@@ -11,7 +11,7 @@ from orchestrator.output.json_value import JsonValue
 from orchestrator.redaction.forms import forms
 from orchestrator.redaction.patterns import (
     KEY,
-    Found,
+    SecretMatch,
     end_of_a_key,
     find,
     is_secret_flag,
@@ -78,21 +78,21 @@ class Redactor:
         Returns:
             the position in `data` where the result begins, and the bytes that may be written.
         """
-        found = [*self.found(data), Found(0, 0, end_of_a_key(data), KEY)]
+        found = [*self.found(data), SecretMatch(0, 0, end_of_a_key(data), KEY)]
         start = data.find(b"\n", min(len(data), self.longest)) + 1 or len(data)
         return start, replaced(data, start, len(data), found)
 
-    def found(self, data: bytes) -> list[Found]:
+    def found(self, data: bytes) -> list[SecretMatch]:
         """Return every secret in bytes; they may overlap."""
         known = [
-            Found(match.start(), match.start(), match.end(), _KNOWN)
+            SecretMatch(match.start(), match.start(), match.end(), _KNOWN)
             for form in self._forms
             for match in form.finditer(data)
         ]
         return [*known, *find(data)]
 
 
-def replaced(data: bytes, start: int, end: int, found: Iterable[Found]) -> bytes:
+def replaced(data: bytes, start: int, end: int, found: Iterable[SecretMatch]) -> bytes:
     """Return a part of `data` with a mark for each secret; overlapping secrets share one mark."""
     parts, at = [], start
     for first, last in _merged(found):
@@ -104,7 +104,7 @@ def replaced(data: bytes, start: int, end: int, found: Iterable[Found]) -> bytes
     return b"".join(parts)
 
 
-def _merged(found: Iterable[Found]) -> Iterator[tuple[int, int]]:
+def _merged(found: Iterable[SecretMatch]) -> Iterator[tuple[int, int]]:
     open_: tuple[int, int] | None = None
     for one in sorted((each.start, each.end) for each in found):
         if open_ is not None and one[0] < open_[1]:

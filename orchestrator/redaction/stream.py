@@ -8,7 +8,7 @@ left out.
 import re
 from typing import Final
 
-from orchestrator.redaction.patterns import KEY, Found, going_on
+from orchestrator.redaction.patterns import KEY, SecretMatch, going_on
 from orchestrator.redaction.redactor import Redactor, replaced
 
 LINE_MAX: Final = 64 * 1024
@@ -41,7 +41,7 @@ class RedactedStream:
         """Return the rest, redacted."""
         return self._give(len(self._held), self._redactor.found(self._held))
 
-    def _give(self, cut: int, found: list[Found]) -> bytes:
+    def _give(self, cut: int, found: list[SecretMatch]) -> bytes:
         given = replaced(self._held, 0, cut, found)
         self._held = self._held[cut:]
         return given
@@ -63,7 +63,7 @@ class RedactedStream:
         crossing = self._redactor.longest_crossing
         return self._held.rfind(b"\n", 0, max(0, len(self._held) - crossing + 1)) + 1
 
-    def _cut(self, found: list[Found]) -> int:
+    def _cut(self, found: list[SecretMatch]) -> int:
         """Return the position up to which nothing can change and that does not split a secret."""
         cut = self._whole_lines()
         if cut == 0:
@@ -76,10 +76,10 @@ class RedactedStream:
                     cut, moved = one.begin, True
         return cut
 
-    def _may_go_on(self, one: Found) -> bool:
+    def _may_go_on(self, one: SecretMatch) -> bool:
         return one.kind == KEY and one.end == len(self._held)
 
-    def _give_up_on_the_first(self, found: list[Found]) -> bytes:
+    def _give_up_on_the_first(self, found: list[SecretMatch]) -> bytes:
         """Mark a secret that is too long to hold, and leave out its continuation."""
         end = max(one.end for one in found if one.begin == 0)
         while behind := [one.end for one in found if one.begin < end < one.end]:

@@ -23,41 +23,41 @@ from orchestrator.views.report.accounts import (
     executions,
     incarnations,
     source_gaps,
+    spans,
     summary,
     timeline,
 )
-from orchestrator.views.report.accounts import spans as standing
 from orchestrator.views.report.accounts.assignments import Assigned, series
 from orchestrator.views.report.accounts.attempts import attempts_of
-from orchestrator.views.report.accounts.incarnations import Life
+from orchestrator.views.report.accounts.incarnations import Registration
 from orchestrator.views.report.accounts.phases import phases_of, window_of
-from orchestrator.views.report.gather import Gathered, State
+from orchestrator.views.report.gather import ClusterFacts, Facts
 
 
-def build(state: State) -> Report:
+def build(facts: Facts) -> Report:
     """Return the report.
 
     Raises:
         pydantic.ValidationError: an entry of the trail was written by another version.
     """
     audit = None
-    if state.audit is not None:
+    if facts.audit is not None:
         audit = AuditAccount(
-            file=state.audit_file.name,
-            intact=state.audit.ok,
-            entries=state.audit.count,
-            head=state.audit.head,
-            first_bad=state.audit.first_bad,
-            why=state.audit.why,
+            file=facts.audit_file.name,
+            intact=facts.audit.ok,
+            entries=facts.audit.count,
+            head=facts.audit.head,
+            first_bad=facts.audit.first_bad,
+            why=facts.audit.why,
         )
     return Report(
         kraftgate=version("kraftgate"),
         audit=audit,
-        clusters=tuple(_cluster(each, audit) for each in state.clusters),
+        clusters=tuple(_cluster(each, audit) for each in facts.clusters),
     )
 
 
-def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
+def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     one = found.snapshot
     now = one.summary
     as_of_ms = _as_of(one, found.entries)
@@ -72,21 +72,21 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
         for each in walked
     ]
     phases = phases_of(events, now.phase, until_ms)
-    lives = incarnations.lives(events, now.brokers)
-    brokers = tuple(_brokers(lives, now, found.assigned, until_ms))
+    registrations = incarnations.registrations(events, now.brokers)
+    brokers = tuple(_brokers(registrations, now, found.assigned, until_ms))
     window = window_of(accounts, phases, brokers, _first(one, found.entries), as_of_ms)
     hazards = sorted(
-        standing.hazards(
+        spans.hazards(
             kept,
-            (life for each in lives.values() for life in each),
-            _dangers(found, until_ms),
+            (reg for each in registrations.values() for reg in each),
+            _active_hazards(found, until_ms),
             until_ms,
         ),
         key=lambda each: (each.began_at or 0, each.hazard, each.broker or 0),
     )
-    alerts = tuple(standing.alerts(kept, until_ms))
-    losses = tuple(standing.losses(events))
-    blind = source_gaps.unseen(events, kept, phases, until_ms)
+    alerts = tuple(spans.alerts(kept, until_ms))
+    losses = tuple(spans.losses(events))
+    gaps = source_gaps.gaps(events, kept, phases, until_ms)
     attempts = attempts_of(phases, accounts, until_ms)
     decisions = tuple(timeline.decisions(walked))
     return ClusterReport(
@@ -103,12 +103,12 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
         summary=(
             summary.outcome(now.cluster, str(now.phase), window, phases, attempts),
             *summary.of_attempts(attempts),
-            *summary.of_walks(accounts),
+            *summary.of_executions(accounts),
             *summary.of_brokers(brokers),
-            *summary.of_dangers(hazards, losses, disks_followed=now.disks is not None),
+            *summary.of_hazards(hazards, losses, disks_followed=now.disks is not None),
             *summary.of_alerts(alerts),
-            *summary.of_people(decisions),
-            *summary.of_sources(blind),
+            *summary.of_decisions(decisions),
+            *summary.of_sources(gaps),
         ),
         window=window,
         phases=phases,
@@ -119,35 +119,35 @@ def _cluster(found: Gathered, audit: AuditAccount | None) -> ClusterReport:
         hazards=tuple(hazards),
         alerts=alerts,
         losses=losses,
-        unseen=tuple(blind),
-        runs=tuple(standing.runs(kept, until_ms)),
+        unseen=tuple(gaps),
+        runs=tuple(spans.runs(kept, until_ms)),
         limits=one.limits,
         happened=tuple(timeline.happened(one, found.entries, walked)),
         attempts=attempts,
     )
 
 
-def _dangers(found: Gathered, as_of_ms: int) -> Sequence[Hazard]:
+def _active_hazards(facts: ClusterFacts, as_of_ms: int) -> Sequence[Hazard]:
     """Return the active hazards at the end, evaluated at `as_of_ms`."""
     snapshot = snapshot_of(
-        found.entry, found.snapshot, as_of_ms, stall_after_ms=found.stall_after_ms
+        facts.entry, facts.snapshot, as_of_ms, stall_after_ms=facts.stall_after_ms
     )
     return assess(snapshot).hazards
 
 
-def _series(found: Gathered, window: Window, as_of_ms: int) -> Series | None:
+def _series(facts: ClusterFacts, window: Window, as_of_ms: int) -> Series | None:
     """Return the replicas over the window; a hold may end after it."""
-    if found.transitions is None or window.began_at is None:
+    if facts.transitions is None or window.began_at is None:
         return None
     until_ms = as_of_ms if window.ended_at is None else window.ended_at
-    return series(found.transitions, window.began_at, until_ms)
+    return series(facts.transitions, window.began_at, until_ms)
 
 
 def _as_of(one: ClusterRead, entries: Sequence[Entry]) -> int | None:
     """Return the last moment that the facts have; None: there is none."""
-    said: tuple[SourceStatus, ...] = (one.status, one.zookeeper, one.log_dirs, one.jmx)
+    statuses: tuple[SourceStatus, ...] = (one.status, one.zookeeper, one.log_dirs, one.jmx)
     known = [
-        *(each.observed_ms for each in said if each.observed_ms),
+        *(each.observed_ms for each in statuses if each.observed_ms),
         *(event.seen_ms or event.timestamp_ms for _, event in one.events),
         *(each.at_ms for each in entries),
         one.summary.observed_ms,
@@ -162,16 +162,18 @@ def _first(one: ClusterRead, entries: Sequence[Entry]) -> int | None:
 
 
 def _brokers(
-    lives: Mapping[int, Sequence[Life]],
+    registrations: Mapping[int, Sequence[Registration]],
     now: ClusterSummary,
     assigned: Assigned | None,
     as_of_ms: int,
 ) -> Iterator[BrokerAccount]:
     known: Mapping[int, BrokerSummary] = {each.id: each for each in now.brokers}
-    for id_ in sorted(lives.keys() | known.keys()):
+    for id_ in sorted(registrations.keys() | known.keys()):
         broker = known.get(id_)
-        told = tuple(_incarnation(each, assigned, as_of_ms) for each in lives.get(id_, ()))
-        spans = [each.held for each in told if each.held is not None]
+        known_as = tuple(
+            _incarnation(each, assigned, as_of_ms) for each in registrations.get(id_, ())
+        )
+        holds = [each.held for each in known_as if each.held is not None]
         yield BrokerAccount(
             id=id_,
             host=None if broker is None else broker.host,
@@ -179,34 +181,41 @@ def _brokers(
             mode="gone" if broker is None else str(broker.mode),
             held=broker is not None and broker.held,
             fenced=broker is not None and broker.fenced,
-            held_ms=sum(each.duration_ms or 0 for each in spans),
-            fenced_ms=sum(each.duration_ms or 0 for one in told for each in one.fenced),
-            exposed_ms=sum(each.duration_ms or 0 for one in told for each in one.exposed),
-            assigned=sum(one.assignments.assigned for one in told if one.assignments is not None),
-            incarnations=told,
+            held_ms=sum(each.duration_ms or 0 for each in holds),
+            fenced_ms=sum(each.duration_ms or 0 for one in known_as for each in one.fenced),
+            exposed_ms=sum(each.duration_ms or 0 for one in known_as for each in one.exposed),
+            assigned=sum(
+                one.assignments.assigned for one in known_as if one.assignments is not None
+            ),
+            incarnations=known_as,
         )
 
 
-def _incarnation(life: Life, assigned: Assigned | None, as_of_ms: int) -> Incarnation:
+def _incarnation(reg: Registration, assigned: Assigned | None, as_of_ms: int) -> Incarnation:
     found = None
-    if assigned is not None and life.held is not None and life.registered_offset is not None:
-        found = assigned.of(life.broker, life.log, life.registered_offset, life.held_before)
+    if assigned is not None and reg.held is not None and reg.registered_offset is not None:
+        found = assigned.of(
+            reg.broker,
+            reg.log,
+            reg.registered_offset,
+            reg.held_before,
+        )
     return Incarnation(
-        metadata_log=life.log,
-        registered_at=life.registered_ms,
-        registered_offset=life.registered_offset,
-        epoch=life.epoch,
-        mode=life.mode,
-        log_dirs=life.log_dirs,
-        pending=life.pending,
-        held=None if life.held is None else life.held.told(as_of_ms),
-        completed_offset=life.completed_offset,
-        unfenced_at=life.unfenced_ms,
-        unfenced_offset=life.unfenced_offset,
-        fenced=tuple(each.told(as_of_ms) for each in life.fenced),
-        exposed=tuple(each.exposure(as_of_ms) for each in life.exposed),
-        shut_down_at=life.shut_down_ms,
-        directories_lost=life.directories_lost,
-        ended_at=life.ended_ms,
+        metadata_log=reg.log,
+        registered_at=reg.registered_ms,
+        registered_offset=reg.registered_offset,
+        epoch=reg.epoch,
+        mode=reg.mode,
+        log_dirs=reg.log_dirs,
+        pending=reg.pending,
+        held=None if reg.held is None else reg.held.span(as_of_ms),
+        completed_offset=reg.completed_offset,
+        unfenced_at=reg.unfenced_ms,
+        unfenced_offset=reg.unfenced_offset,
+        fenced=tuple(each.span(as_of_ms) for each in reg.fenced),
+        exposed=tuple(each.exposure(as_of_ms) for each in reg.exposed),
+        shut_down_at=reg.shut_down_ms,
+        directories_lost=reg.directories_lost,
+        ended_at=reg.ended_ms,
         assignments=found,
     )

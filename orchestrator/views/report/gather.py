@@ -24,7 +24,7 @@ TRANSITIONS: Final = "transitions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class ClusterFacts:
     """The facts about one cluster.
 
     Attributes:
@@ -55,15 +55,15 @@ class Gathered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class Facts:
     """The content of a state directory; `audit` None: there is no audit trail."""
 
     audit: VerifyResult | None
     audit_file: Path
-    clusters: tuple[Gathered, ...]
+    clusters: tuple[ClusterFacts, ...]
 
 
-def gather(config: Config, clusters: Sequence[str]) -> State:
+def gather(config: Config, clusters: Sequence[str]) -> Facts:
     """Return the facts about these clusters.
 
     Raises:
@@ -88,7 +88,7 @@ def gather(config: Config, clusters: Sequence[str]) -> State:
         )
     except StoreError as error:
         raise FollowingError(str(error)) from error
-    return State(audit=verified, audit_file=path, clusters=found)
+    return Facts(audit=verified, audit_file=path, clusters=found)
 
 
 def _trail(path: Path) -> tuple[VerifyResult | None, list[Entry]]:
@@ -116,12 +116,12 @@ def _gone(path: Path) -> VerifyResult | None:
 
 def _gathered(
     config: Config, store: Store | None, entry: ClusterEntry, entries: list[Entry]
-) -> Gathered:
+) -> ClusterFacts:
     name, state_dir = entry.name, config.state_dir
     one = read_cluster(store, state_dir, name)
     transitions, why = _transitions(state_dir, store, name)
     sha256s = {str(e.body.get("sha256")) for e in entries if e.kind == EntryKind.WALK_BEGAN}
-    return Gathered(
+    return ClusterFacts(
         entry=entry,
         snapshot=one,
         entries=tuple(entries),

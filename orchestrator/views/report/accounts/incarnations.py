@@ -18,16 +18,16 @@ class _Open:
     pending: int = 0
     exact: bool = True
 
-    def told(self, as_of_ms: int) -> Span:
+    def span(self, as_of_ms: int) -> Span:
         return span(self.began_ms, self.ended_ms, as_of_ms, exact=self.exact)
 
     def exposure(self, as_of_ms: int) -> Exposure:
-        of = self.told(as_of_ms)
+        of = self.span(as_of_ms)
         return Exposure(**of.model_dump(), pending=self.pending)
 
 
 @dataclass(slots=True, kw_only=True)
-class Life:
+class Registration:
     """One registration by its events; `ended_offset`: the ending record's, -1: the log ended."""
 
     broker: int
@@ -88,63 +88,65 @@ class Life:
         self.exposure_ends(at_ms, exact=exact)
 
 
-def lives(events: Iterable[Event], now: Iterable[BrokerSummary]) -> Mapping[int, list[Life]]:
+def registrations(
+    events: Iterable[Event], now: Iterable[BrokerSummary]
+) -> Mapping[int, list[Registration]]:
     """Return the registrations by broker, folded from the events in the order of their reporting.
 
     `now`: the brokers at the end. A registration that no event reported (a snapshot had it) is
     known only from there.
     """
-    fold = _Fold()
+    fold = _Registrations()
     for event in events:
         fold.take(event)
     for broker in now:
         fold.settle(broker)
-    return fold.lives
+    return fold.by_broker
 
 
-class _Fold:
+class _Registrations:
     """The state of the fold over all brokers' events."""
 
     def __init__(self) -> None:
-        self.lives: dict[int, list[Life]] = {}
+        self.by_broker: dict[int, list[Registration]] = {}
         self._log = 1
 
     def take(self, event: Event) -> None:
         """Process one event."""
         if event.kind == "metadata_log_restarted":
-            self._restarted(event)
+            self._restart(event)
         elif event.kind == "snapshot_loaded":
-            self._skipped(event)
+            self._load_snapshot(event)
         elif event.kind == "phase_changed" and event.fields.get("now") == Phase.ROLLED_BACK:
-            self._void(event)
+            self._roll_back(event)
         elif event.kind == "broker_registered" and event.broker is not None:
-            self._registered(event, event.broker)
+            self._register(event, event.broker)
         else:
-            life = self._current(event.broker)
-            if life is not None:
-                _happened(life, event)
+            reg = self._current(event.broker)
+            if reg is not None:
+                _apply(reg, event)
 
     def settle(self, broker: BrokerSummary) -> None:
         """Add a registration that only the summary has: a snapshot contained it."""
         if broker.mode is Mode.ZOOKEEPER:
             return
-        life = self._current(broker.id)
-        if life is not None and life.epoch == broker.epoch:
+        reg = self._current(broker.id)
+        if reg is not None and reg.epoch == broker.epoch:
             return
-        if life is not None:
-            life.close(None, broker.registered_offset)
-        self.lives.setdefault(broker.id, []).append(_of_summary(broker, self._log))
+        if reg is not None:
+            reg.close(None, broker.registered_offset)
+        self.by_broker.setdefault(broker.id, []).append(_of_summary(broker, self._log))
 
-    def _current(self, broker: int | None) -> Life | None:
-        known = self.lives.get(broker, []) if broker is not None else []
+    def _current(self, broker: int | None) -> Registration | None:
+        known = self.by_broker.get(broker, []) if broker is not None else []
         return known[-1] if known and known[-1].ended_offset is None else None
 
-    def _registered(self, event: Event, broker: int) -> None:
+    def _register(self, event: Event, broker: int) -> None:
         before = self._current(broker)
         if before is not None:
             before.close(event.moment_ms, event.offset)
         fields = event.fields
-        life = Life(
+        reg = Registration(
             broker=broker,
             log=self._log,
             epoch=_number(fields.get("epoch")),
@@ -155,73 +157,73 @@ class _Fold:
             pending=_number(fields.get("pending")) or 0,
         )
         if fields.get("fenced"):
-            life.fenced.append(_Open(began_ms=event.moment_ms))
-        self.lives.setdefault(broker, []).append(life)
+            reg.fenced.append(_Open(began_ms=event.moment_ms))
+        self.by_broker.setdefault(broker, []).append(reg)
 
-    def _restarted(self, event: Event) -> None:
+    def _restart(self, event: Event) -> None:
         """Close all registrations: another metadata log begins, and the old one is void."""
-        for broker in self.lives:
-            life = self._current(broker)
-            if life is not None:
-                life.close(event.moment_ms, -1)
+        for broker in self.by_broker:
+            reg = self._current(broker)
+            if reg is not None:
+                reg.close(event.moment_ms, -1)
         self._log = _number(event.fields.get("log")) or self._log + 1
 
-    def _void(self, event: Event) -> None:
+    def _roll_back(self, event: Event) -> None:
         """End all fences and holds: ZooKeeper's controller owns the cluster again, not this log."""
-        for broker in self.lives:
-            life = self._current(broker)
-            if life is not None:
-                life.fence_ends(event.moment_ms)
-                life.hold_ends(event.moment_ms, exact=False)
+        for broker in self.by_broker:
+            reg = self._current(broker)
+            if reg is not None:
+                reg.fence_ends(event.moment_ms)
+                reg.hold_ends(event.moment_ms, exact=False)
 
-    def _skipped(self, event: Event) -> None:
+    def _load_snapshot(self, event: Event) -> None:
         """End what a snapshot shows as ended; it replaced records, so the time is not exact."""
         held = _listed(event.fields.get("held"))
         gone = _listed(event.fields.get("unregistered"))
-        for broker in self.lives:
-            life = self._current(broker)
-            if life is None:
+        for broker in self.by_broker:
+            reg = self._current(broker)
+            if reg is None:
                 continue
             if broker in gone:
-                life.close(event.moment_ms, event.offset)
+                reg.close(event.moment_ms, event.offset)
             elif broker not in held:
-                life.hold_ends(event.moment_ms, exact=False)
+                reg.hold_ends(event.moment_ms, exact=False)
 
 
-def _happened(life: Life, event: Event) -> None:  # noqa: C901  # a case an event
+def _apply(reg: Registration, event: Event) -> None:  # noqa: C901  # a case an event
     at_ms = event.moment_ms
     match event.kind:
         case "broker_held":
-            life.held = _Open(began_ms=at_ms, pending=life.pending)
+            reg.held = _Open(began_ms=at_ms, pending=reg.pending)
         case "assignments_complete":
-            life.hold_ends(at_ms)
-            life.completed_offset = event.offset
+            reg.hold_ends(at_ms)
+            reg.completed_offset = event.offset
         case "broker_unfenced":
-            life.fence_ends(at_ms)
-            if life.unfenced_offset is None:
-                life.unfenced_ms, life.unfenced_offset = at_ms, event.offset
+            reg.fence_ends(at_ms)
+            if reg.unfenced_offset is None:
+                reg.unfenced_ms, reg.unfenced_offset = at_ms, event.offset
         case "broker_unfenced_early":
             pending = _number(event.fields.get("pending")) or 0
-            life.exposed.append(_Open(began_ms=at_ms, pending=pending))
+            reg.exposed.append(_Open(began_ms=at_ms, pending=pending))
         case "broker_fenced":
-            life.exposure_ends(at_ms)
-            if not life.is_fenced:
-                life.fenced.append(_Open(began_ms=at_ms))
+            reg.exposure_ends(at_ms)
+            if not reg.is_fenced:
+                reg.fenced.append(_Open(began_ms=at_ms))
         case "broker_amended":
-            life.epoch = _number(event.fields.get("epoch"))
+            reg.epoch = _number(event.fields.get("epoch"))
         case "broker_controlled_shutdown":
-            life.shut_down_ms = at_ms
+            reg.shut_down_ms = at_ms
         case "log_dirs_lost":
-            life.directories_lost += len(_listed(event.fields.get("directories")))
+            reg.directories_lost += len(_listed(event.fields.get("directories")))
         case "broker_unregistered":
-            life.close(at_ms, event.offset)
+            reg.close(at_ms, event.offset)
 
 
-def _of_summary(broker: BrokerSummary, log: int) -> Life:
+def _of_summary(broker: BrokerSummary, log: int) -> Registration:
     early, progress = broker.unfenced_early, broker.progress
     began_ms = broker.registered_ms or None
     assigned = 0 if progress is None else progress.assigned
-    life = Life(
+    reg = Registration(
         broker=broker.id,
         log=log,
         epoch=broker.epoch,
@@ -235,16 +237,16 @@ def _of_summary(broker: BrokerSummary, log: int) -> Life:
         completed_offset=broker.assignments_complete_offset,
     )
     if broker.held:
-        life.held = _Open(began_ms=began_ms, pending=life.pending, exact=False)
+        reg.held = _Open(began_ms=began_ms, pending=reg.pending, exact=False)
     if broker.fenced:
-        life.fenced.append(_Open(began_ms=None, exact=False))
+        reg.fenced.append(_Open(began_ms=None, exact=False))
     if early is not None:
         ended_ms = None if broker.held else broker.assignments_complete_ms
         at_ms = broker.unfenced_ms
-        life.exposed.append(
+        reg.exposed.append(
             _Open(began_ms=at_ms, ended_ms=ended_ms, pending=early.pending, exact=False)
         )
-    return life
+    return reg
 
 
 def _number(value: object) -> int | None:

@@ -16,7 +16,7 @@ _DISKS: Final = "a failed directory that came back, and records that were lost a
 _JMX: Final = "numbers that rose and fell again"
 
 
-def unseen(
+def gaps(
     events: Sequence[Event], found: Periods, phases: Sequence[PhaseSpan], as_of_ms: int
 ) -> list[UnseenAccount]:
     """Return the times in which a source in use was not current, by their beginning."""
@@ -110,18 +110,18 @@ def _skipped(events: Iterable[Event], as_of_ms: int) -> Iterator[UnseenAccount]:
 
 
 def _zookeeper(events: Iterable[Event], as_of_ms: int) -> Iterator[UnseenAccount]:
-    blind: Event | None = None
+    lost: Event | None = None
     for event in events:
         if event.kind == "zookeeper_blind":
-            blind = event
+            lost = event
         elif event.kind == "zookeeper_seen_again":
             since_ms = event.fields.get("blind_since_ms")
             began_ms = since_ms if isinstance(since_ms, int) else None
-            why = NOT_RUNNING if blind is None else str(blind.fields.get("reason"))
+            why = NOT_RUNNING if lost is None else str(lost.fields.get("reason"))
             yield _of_zookeeper(began_ms, event.moment_ms, why, as_of_ms)
-            blind = None
-    if blind is not None:
-        yield _of_zookeeper(blind.moment_ms, None, str(blind.fields.get("reason")), as_of_ms)
+            lost = None
+    if lost is not None:
+        yield _of_zookeeper(lost.moment_ms, None, str(lost.fields.get("reason")), as_of_ms)
 
 
 def _of_zookeeper(

@@ -8,11 +8,11 @@ from migration.values.severity import Severity
 from orchestrator.api.report.report import AlertAccount, HazardAccount, LossAccount, RunAccount
 from orchestrator.api.report.shape import span
 from orchestrator.audit.run_spans import HazardSpan, Periods
-from orchestrator.views.report.accounts.incarnations import Life
+from orchestrator.views.report.accounts.incarnations import Registration
 
 
 def hazards(
-    found: Periods, lives: Iterable[Life], now: Sequence[Hazard], as_of_ms: int
+    found: Periods, registrations: Iterable[Registration], now: Sequence[Hazard], as_of_ms: int
 ) -> Iterator[HazardAccount]:
     """Yield every hazard: those that Kraftgate evaluated, and those that only the records show.
 
@@ -23,11 +23,11 @@ def hazards(
     exposed_now = {each.broker for each in only_now if each.kind is HazardKind.UNFENCED_EARLY}
     for each in found.hazards:
         yield _recorded(each, as_of_ms)
-    for life in lives:
-        lasting = life.broker in exposed_now
-        yield from _too_short(life, found.hazards, as_of_ms, told_else=lasting)
+    for reg in registrations:
+        lasting = reg.broker in exposed_now
+        yield from _unpolled(reg, found.hazards, as_of_ms, is_reported=lasting)
     for one in only_now:
-        yield _only_now(one, as_of_ms)
+        yield _from_store(one, as_of_ms)
 
 
 def _recorded(each: HazardSpan, as_of_ms: int) -> HazardAccount:
@@ -48,24 +48,24 @@ def _recorded(each: HazardSpan, as_of_ms: int) -> HazardAccount:
     )
 
 
-def _too_short(
-    life: Life, judged: Sequence[HazardSpan], as_of_ms: int, *, told_else: bool
+def _unpolled(
+    reg: Registration, recorded: Sequence[HazardSpan], as_of_ms: int, *, is_reported: bool
 ) -> Iterator[HazardAccount]:
     """Yield the times of early unfencing that no tick caught: they often last milliseconds.
 
-    `told_else`: one that still lasts has been reported already.
+    `is_reported`: one that still lasts has been reported already.
     """
     kind = HazardKind.UNFENCED_EARLY
-    mine = [each for each in judged if each.key == (str(kind), life.broker)]
-    for one in life.exposed:
+    mine = [each for each in recorded if each.key == (str(kind), reg.broker)]
+    for one in reg.exposed:
         began_ms, ended_ms = one.began_ms, one.ended_ms
-        if (told_else and ended_ms is None) or any(_meet(e, began_ms, ended_ms) for e in mine):
+        if (is_reported and ended_ms is None) or any(_meet(e, began_ms, ended_ms) for e in mine):
             continue
-        text = f"broker {life.broker} was unfenced while {one.pending} of its replicas had no known"
+        text = f"broker {reg.broker} was unfenced while {one.pending} of its replicas had no known"
         yield HazardAccount(
-            **one.told(as_of_ms).model_dump(),
+            **one.span(as_of_ms).model_dump(),
             hazard=str(kind),
-            broker=life.broker,
+            broker=reg.broker,
             severity=str(Severity.WARNING),
             blocks=None,
             text=f"{text} log directory",
@@ -88,7 +88,7 @@ def _meet(each: HazardSpan, began_ms: int | None, ended_ms: int | None) -> bool:
     return not (ends_before or begins_behind)
 
 
-def _only_now(one: Hazard, as_of_ms: int) -> HazardAccount:
+def _from_store(one: Hazard, as_of_ms: int) -> HazardAccount:
     return HazardAccount(
         **span(one.since_ms, None, as_of_ms, exact=False).model_dump(),
         hazard=str(one.kind),

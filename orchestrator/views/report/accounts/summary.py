@@ -67,7 +67,7 @@ def of_attempts(attempts: Sequence[Attempt]) -> Iterator[str]:
         yield f"{which} ({log}) began {began} and {how}{spent}.{reached}"
 
 
-def of_walks(walks: Sequence[WalkAccount]) -> Iterator[str]:
+def of_executions(walks: Sequence[WalkAccount]) -> Iterator[str]:
     """Yield a sentence for each execution: its outcome, or its checkpoint."""
     return (_walk(each, len(walks)) for each in walks)
 
@@ -133,7 +133,7 @@ def _exposed(kraft: Sequence[tuple[BrokerAccount, Incarnation]]) -> Iterator[str
     )
 
 
-def of_dangers(
+def of_hazards(
     hazards: Sequence[HazardAccount], losses: Sequence[LossAccount], *, disks_followed: bool
 ) -> Iterator[str]:
     """Yield the sentences about hazards and losses."""
@@ -171,7 +171,7 @@ def of_alerts(alerts: Sequence[AlertAccount]) -> Iterator[str]:
         yield f"{occurred}, {active or 'none'} active at the end: {named}."
 
 
-def of_people(decisions: Sequence[Decision]) -> Iterator[str]:
+def of_decisions(decisions: Sequence[Decision]) -> Iterator[str]:
     """Yield the sentence about the operators' decisions."""
     asked = [each for each in decisions if each.who is not None]
     if not asked:

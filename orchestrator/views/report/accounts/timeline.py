@@ -19,12 +19,12 @@ Lane: TypeAlias = Literal["walk", "people", "kraftgate"]
 
 def happened(one: ClusterRead, found: Iterable[Entry], walks: Iterable[Walked]) -> list[Happening]:
     """Return all of it by time of occurrence; an item without a time comes first."""
-    told = [
+    happenings = [
         *_events(one),
-        *_walked(walks),
+        *_executed(walks),
         *_recorded(found),
     ]
-    return sorted(told, key=lambda each: each.at or 0)
+    return sorted(happenings, key=lambda each: each.at or 0)
 
 
 def decisions(walks: Iterable[Walked]) -> Iterator[Decision]:
@@ -75,7 +75,7 @@ def _events(one: ClusterRead) -> Iterator[Happening]:
         )
 
 
-def _walked(walks: Iterable[Walked]) -> Iterator[Happening]:
+def _executed(walks: Iterable[Walked]) -> Iterator[Happening]:
     for walk in walks:
         for entry, body in walk.entries:
             if isinstance(body, entries.Evaluated):

@@ -1,11 +1,11 @@
-"""What became of each registration, by the records' own times, to the millisecond."""
+"""What became of each reg, by the records' own times, to the millisecond."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 
 from migration.image.summary import BrokerSummary, Mode, UnfencedEarly
 from migration.metadata.events import Event
-from orchestrator.views.report.accounts.incarnations import Life, lives
+from orchestrator.views.report.accounts.incarnations import Registration, registrations
 from tests.scenes.night import held, kraft
 
 AS_OF = 100_000
@@ -40,33 +40,37 @@ class Log:
             self.tell("broker_held", ms, offset, pending=pending)
         return self
 
-    def lives(self, now: Iterable[BrokerSummary] = ()) -> list[Life]:
-        return list(lives(self.events, now).get(1, []))
+    def registrations(self, now: Iterable[BrokerSummary] = ()) -> list[Registration]:
+        return list(registrations(self.events, now).get(1, []))
 
 
-def spans(life: Life, of: str) -> list[tuple[int | None, int | None]]:
-    return [(each.began_ms, each.ended_ms) for each in getattr(life, of)]
+def spans(reg: Registration, of: str) -> list[tuple[int | None, int | None]]:
+    return [(each.began_ms, each.ended_ms) for each in getattr(reg, of)]
 
 
 def test_held_until_complete_and_fenced_until_unfenced() -> None:
     log = Log().registered(1_000, 645)
     log.tell("assignments_complete", 1_946, 680).tell("broker_unfenced", 2_151, 681)
-    (life,) = log.lives()
-    assert life.held is not None
-    assert (life.held.began_ms, life.held.ended_ms) == (1_000, 1_946)
-    assert life.held.told(AS_OF).duration_ms == 946
-    assert spans(life, "fenced") == [(1_000, 2_151)]
-    assert life.exposed == []
-    assert (life.completed_offset, life.unfenced_offset, life.unfenced_ms) == (680, 681, 2_151)
-    assert (life.log_dirs, life.pending, life.epoch) == (2, 12, 645)
+    (reg,) = log.registrations()
+    assert reg.held is not None
+    assert (reg.held.began_ms, reg.held.ended_ms) == (1_000, 1_946)
+    assert reg.held.span(AS_OF).duration_ms == 946
+    assert spans(reg, "fenced") == [(1_000, 2_151)]
+    assert reg.exposed == []
+    assert (
+        reg.completed_offset,
+        reg.unfenced_offset,
+        reg.unfenced_ms,
+    ) == (680, 681, 2_151)
+    assert (reg.log_dirs, reg.pending, reg.epoch) == (2, 12, 645)
 
 
 def test_exposed_from_the_early_unfencing_to_the_completion() -> None:
     log = Log().registered(1_000, 645).tell("broker_unfenced", 1_685, 648)
     log.tell("broker_unfenced_early", 1_685, 648, pending=12)
     log.tell("assignments_complete", 1_726, 680)
-    (life,) = log.lives()
-    (exposed,) = [each.exposure(AS_OF) for each in life.exposed]
+    (reg,) = log.registrations()
+    (exposed,) = [each.exposure(AS_OF) for each in reg.exposed]
     assert (exposed.began_at, exposed.ended_at, exposed.duration_ms) == (1_685, 1_726, 41)
     assert exposed.pending == 12
 
@@ -78,18 +82,18 @@ def test_while_it_is_fenced_it_is_not_exposed() -> None:
     log.tell("broker_fenced", 1_300, 650)
     log.tell("broker_unfenced", 1_500, 655).tell("broker_unfenced_early", 1_500, 655, pending=7)
     log.tell("assignments_complete", 1_900, 680)
-    (life,) = log.lives()
-    assert spans(life, "exposed") == [(1_100, 1_300), (1_500, 1_900)]
-    assert [each.pending for each in life.exposed] == [12, 7]
-    assert spans(life, "fenced") == [(1_000, 1_100), (1_300, 1_500)]
-    assert life.unfenced_ms == 1_100
+    (reg,) = log.registrations()
+    assert spans(reg, "exposed") == [(1_100, 1_300), (1_500, 1_900)]
+    assert [each.pending for each in reg.exposed] == [12, 7]
+    assert spans(reg, "fenced") == [(1_000, 1_100), (1_300, 1_500)]
+    assert reg.unfenced_ms == 1_100
 
 
 def test_the_next_registration_ends_all_that_lasted() -> None:
     log = Log().registered(1_000, 645).tell("broker_unfenced", 1_100, 646)
     log.tell("broker_unfenced_early", 1_100, 646, pending=12)
     log.registered(5_000, 700, pending=3)
-    first, second = log.lives()
+    first, second = log.registrations()
     assert (first.ended_ms, first.ended_offset) == (5_000, 700)
     assert first.held is not None
     assert first.held.ended_ms == 5_000
@@ -97,56 +101,56 @@ def test_the_next_registration_ends_all_that_lasted() -> None:
     assert second.ended_ms is None
     assert second.held is not None
     assert second.held.ended_ms is None
-    assert second.held.told(AS_OF).duration_ms == AS_OF - 5_000
+    assert second.held.span(AS_OF).duration_ms == AS_OF - 5_000
 
 
 def test_fenced_until_it_comes_back_or_is_unregistered() -> None:
     log = Log().registered(1_000, 645, pending=0).tell("assignments_complete", 1_000, 645)
     log.tell("broker_unfenced", 1_200, 646).tell("broker_controlled_shutdown", 3_000, 650)
     log.tell("broker_fenced", 3_500, 651).tell("broker_unregistered", 9_000, 700)
-    (life,) = log.lives()
-    assert spans(life, "fenced") == [(1_000, 1_200), (3_500, 9_000)]
-    assert (life.shut_down_ms, life.ended_ms) == (3_000, 9_000)
-    assert life.held is None
+    (reg,) = log.registrations()
+    assert spans(reg, "fenced") == [(1_000, 1_200), (3_500, 9_000)]
+    assert (reg.shut_down_ms, reg.ended_ms) == (3_000, 9_000)
+    assert reg.held is None
 
 
 def test_a_broker_that_told_more_of_itself_did_not_restart() -> None:
     log = Log().registered(1_000, 645).tell("broker_amended", 2_000, 660, epoch=660)
     log.tell("assignments_complete", 3_000, 680)
-    (life,) = log.lives([kraft(1, epoch=660)])
-    assert life.epoch == 660
-    assert life.held is not None
-    assert life.held.ended_ms == 3_000
+    (reg,) = log.registrations([kraft(1, epoch=660)])
+    assert reg.epoch == 660
+    assert reg.held is not None
+    assert reg.held.ended_ms == 3_000
 
 
 def test_directories_that_went_are_counted() -> None:
     log = Log().registered(1_000, 645).tell("log_dirs_lost", 2_000, 660, directories=["a"], left=1)
-    assert log.lives()[0].directories_lost == 1
+    assert log.registrations()[0].directories_lost == 1
 
 
 def test_what_a_snapshot_skipped_has_no_moment() -> None:
     log = Log().registered(1_000, 645).tell("broker_unfenced", 1_100, 646)
     log.tell("broker_unfenced_early", 1_100, 646, pending=12)
     log.tell("snapshot_loaded", 60_000, 900, None, held=[], unregistered=[], skipped=240)
-    (life,) = log.lives()
-    assert life.held is not None
-    assert (life.held.ended_ms, life.held.exact) == (60_000, False)
-    assert (life.exposed[0].ended_ms, life.exposed[0].exact) == (60_000, False)
+    (reg,) = log.registrations()
+    assert reg.held is not None
+    assert (reg.held.ended_ms, reg.held.exact) == (60_000, False)
+    assert (reg.exposed[0].ended_ms, reg.exposed[0].exact) == (60_000, False)
 
 
 def test_what_a_snapshot_says_is_held_lasts_on() -> None:
     log = Log().registered(1_000, 645)
     log.tell("snapshot_loaded", 60_000, 900, None, held=[1], unregistered=[], skipped=240)
     log.tell("assignments_complete", 61_000, 950)
-    (life,) = log.lives()
-    assert life.held is not None
-    assert (life.held.ended_ms, life.held.exact) == (61_000, True)
+    (reg,) = log.registrations()
+    assert reg.held is not None
+    assert (reg.held.ended_ms, reg.held.exact) == (61_000, True)
 
 
 def test_a_broker_that_a_snapshot_has_no_more_is_over() -> None:
     log = Log().registered(1_000, 645)
     log.tell("snapshot_loaded", 60_000, 900, None, held=[], unregistered=[1], skipped=240)
-    assert log.lives()[0].ended_ms == 60_000
+    assert log.registrations()[0].ended_ms == 60_000
 
 
 def test_another_metadata_log_ends_every_registration() -> None:
@@ -155,7 +159,7 @@ def test_another_metadata_log_ends_every_registration() -> None:
         Event(offset=None, timestamp_ms=50_000, kind="metadata_log_restarted", fields={"log": 2})
     )
     log.registered(60_000, 10)
-    first, second = log.lives()
+    first, second = log.registrations()
     assert (first.log, first.ended_ms) == (1, 50_000)
     assert (second.log, second.registered_offset) == (2, 10)
 
@@ -163,31 +167,35 @@ def test_another_metadata_log_ends_every_registration() -> None:
 def test_a_roll_back_ends_holds_and_fences_but_no_registration() -> None:
     log = Log().registered(1_000, 645)
     log.tell("phase_changed", 9_000, 700, None, was="hybrid", now="rolled-back")
-    (life,) = log.lives()
-    assert life.ended_ms is None
-    assert life.held is not None
-    assert (life.held.ended_ms, life.held.exact) == (9_000, False)
-    assert spans(life, "fenced") == [(1_000, 9_000)]
+    (reg,) = log.registrations()
+    assert reg.ended_ms is None
+    assert reg.held is not None
+    assert (reg.held.ended_ms, reg.held.exact) == (9_000, False)
+    assert spans(reg, "fenced") == [(1_000, 9_000)]
 
 
 def test_of_a_broker_that_no_event_registered_the_summary_tells() -> None:
     known = held(1, registered_ms=None)
-    (life,) = Log().lives([known])
-    assert (life.registered_ms, life.epoch, life.mode) == (None, known.epoch, "kraft")
-    assert life.held is not None
-    assert not life.held.exact
-    assert life.held.told(AS_OF).duration_ms is None
-    assert life.pending == 64
+    (reg,) = Log().registrations([known])
+    assert (reg.registered_ms, reg.epoch, reg.mode) == (
+        None,
+        known.epoch,
+        "kraft",
+    )
+    assert reg.held is not None
+    assert not reg.held.exact
+    assert reg.held.span(AS_OF).duration_ms is None
+    assert reg.pending == 64
     early = replace(known, unfenced_early=UnfencedEarly(pending=64, duration_ms=None))
-    assert Log().lives([early])[0].exposed[0].pending == 64
+    assert Log().registrations([early])[0].exposed[0].pending == 64
 
 
 def test_a_broker_of_zookeeper_mode_has_no_registration() -> None:
-    assert Log().lives([kraft(1, mode=Mode.ZOOKEEPER, epoch=None)]) == []
+    assert Log().registrations([kraft(1, mode=Mode.ZOOKEEPER, epoch=None)]) == []
 
 
 def test_a_registration_that_only_the_summary_knows_ends_the_one_before() -> None:
     log = Log().registered(1_000, 645)
-    first, second = log.lives([kraft(1, epoch=800, registered_offset=800)])
+    first, second = log.registrations([kraft(1, epoch=800, registered_offset=800)])
     assert first.ended_offset == 800
     assert second.epoch == 800

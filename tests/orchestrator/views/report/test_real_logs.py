@@ -11,7 +11,7 @@ import pytest
 from migration.metadata.replica_state import ReplicaState
 from migration.shard.transitions import ABSENT, STATES
 from orchestrator.views.report.accounts.assignments import Assigned
-from orchestrator.views.report.accounts.incarnations import Life, lives
+from orchestrator.views.report.accounts.incarnations import Registration, registrations
 from streams.spark.transition_files import Transitions
 from tests.oracle.fixtures import DATA, dump_of, unpack
 from tests.orchestrator.views.report.witness import Span, Witnessed, witnessed
@@ -24,7 +24,7 @@ CASES = sorted(each.name for each in DATA.iterdir() if each.is_dir())
 class Both:
     """One log, by the product and by the witness."""
 
-    lives: list[Life]
+    registrations: list[Registration]
     assigned: Assigned
     witnessed: list[Witnessed]
 
@@ -34,9 +34,9 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     directory = unpack(request.param, tmp_path_factory.mktemp("log") / "log")
     dump = dump_of(request.param)
     run = Run().follow(directory, 64 * 1024)
-    found = lives(run.events, run.summary.brokers)
+    found = registrations(run.events, run.summary.brokers)
     return Both(
-        lives=[each for of in found.values() for each in of],
+        registrations=[each for of in found.values() for each in of],
         assigned=Assigned(_columns(run)),
         witnessed=witnessed(dump(segment) for segment in sorted(directory.glob("*.log"))),
     )
@@ -67,31 +67,34 @@ def test_there_are_migrations_among_them() -> None:
 
 
 def test_registrations_and_their_spans_are_the_witness_s(both: Both) -> None:
-    ours = {(each.broker, each.registered_offset): each for each in both.lives}
+    ours = {(each.broker, each.registered_offset): each for each in both.registrations}
     assert ours.keys() == {(each.broker, each.registered_offset) for each in both.witnessed}
     assert ours
     for theirs in both.witnessed:
-        life = ours[theirs.broker, theirs.registered_offset]
-        assert (life.registered_ms, life.mode) == (theirs.registered_ms, theirs.mode)
-        held = [] if life.held is None else [(life.held.began_ms, life.held.ended_ms)]
+        reg = ours[theirs.broker, theirs.registered_offset]
+        assert (reg.registered_ms, reg.mode) == (
+            theirs.registered_ms,
+            theirs.mode,
+        )
+        held = [] if reg.held is None else [(reg.held.began_ms, reg.held.ended_ms)]
         assert held == theirs.held
-        assert _spans(life, "fenced") == theirs.fenced
-        assert _spans(life, "exposed") == theirs.exposed
+        assert _spans(reg, "fenced") == theirs.fenced
+        assert _spans(reg, "exposed") == theirs.exposed
         if theirs.completed_offset is not None:
-            assert life.completed_offset == theirs.completed_offset
+            assert reg.completed_offset == theirs.completed_offset
 
 
 def test_as_many_replicas_were_assigned_as_the_witness_counts(both: Both) -> None:
     for theirs in both.witnessed:
-        (life,) = (
+        (reg,) = (
             each
-            for each in both.lives
+            for each in both.registrations
             if (each.broker, each.registered_offset) == (theirs.broker, theirs.registered_offset)
         )
-        assert life.registered_offset is not None
-        found = both.assigned.of(life.broker, 1, life.registered_offset, life.ended_offset)
+        assert reg.registered_offset is not None
+        found = both.assigned.of(reg.broker, 1, reg.registered_offset, reg.ended_offset)
         assert (0 if found is None else found.assigned) == theirs.assigned
 
 
-def _spans(life: Life, of: str) -> list[Span]:
-    return [(each.began_ms, each.ended_ms) for each in getattr(life, of)]
+def _spans(reg: Registration, of: str) -> list[Span]:
+    return [(each.began_ms, each.ended_ms) for each in getattr(reg, of)]
