@@ -129,8 +129,6 @@ def _no_kraft_broker(view: View) -> Finding:
     A registration in KRaft mode counts even if the log is no longer followed: a rollback leads
     through a registration in migration mode.
     """
-    if (stale := not_known(view, _SETTINGS)) is not None:
-        return stale
     if not view.summary.brokers:
         return waiting("no broker is known yet")
     settings = view.settings
@@ -150,8 +148,6 @@ def _no_kraft_broker(view: View) -> Finding:
 
 
 def _broker_supports(view: View, broker: int, wanted: int) -> Finding:
-    if (stale := not_known(view, _LOG)) is not None:
-        return stale
     found = broker_of(view, broker)
     if found is None or found.epoch is None:
         return waiting(f"broker {broker} is not registered with the controllers")
@@ -186,8 +182,6 @@ def _up_in_zookeeper(view: View, broker: int) -> Finding:
 
 
 def _no_broker_fenced(view: View) -> Finding:
-    if (stale := not_known(view, _LOG)) is not None:
-        return stale
     registered = [each for each in view.summary.brokers if each.epoch is not None]
     if not registered:
         return waiting("no broker is registered with the controllers")
@@ -233,13 +227,14 @@ KINDS: Final = (
     Kind(
         name="no_kraft_broker",
         explains="No broker is in kraft mode, by its own settings or by its registration.",
-        sources=frozenset({_LOG, _SETTINGS}),
+        requires=(_SETTINGS,),
+        sources=frozenset({_LOG}),
         rule=_no_kraft_broker,
     ),
     Kind(
         name="broker_supports",
         explains="The broker supports this metadata.version, by its registration.",
-        sources=frozenset({_LOG}),
+        requires=(_LOG,),
         rule=_broker_supports,
         parameters=(BROKER, LEVEL),
     ),
@@ -255,7 +250,7 @@ KINDS: Final = (
         name="no_broker_fenced",
         explains="Every broker that is registered with the controllers is unfenced and not"
         " shutting down.",
-        sources=frozenset({_LOG}),
+        requires=(_LOG,),
         rule=_no_broker_fenced,
     ),
 )

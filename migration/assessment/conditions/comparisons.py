@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from migration.assessment.conditions.authority import count, not_known, unread
+from migration.assessment.conditions.authority import count, unread
 from migration.assessment.conditions.kind import Kind
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import DataSource
@@ -20,14 +20,10 @@ _DISKS: Final = DataSource.LOG_DIRS
 
 
 def _content_equal(view: View) -> Finding:
-    if (stale := not_known(view, _LOG, _ZOOKEEPER)) is not None:
-        return stale
     return _equal(view, view.summary.content, "ZooKeeper's content")
 
 
 def _disks_agree(view: View) -> Finding:
-    if (stale := not_known(view, _LOG, _DISKS)) is not None:
-        return stale
     return _equal(view, view.summary.places, "the content of the disks")
 
 
@@ -66,13 +62,13 @@ KINDS: Final = (
         name="content_equal",
         explains="The last comparison of ZooKeeper's content with the metadata log found no"
         " difference.",
-        sources=frozenset({_LOG, _ZOOKEEPER}),
+        requires=(_LOG, _ZOOKEEPER),
         rule=_content_equal,
     ),
     Kind(
         name="disks_agree",
         explains="The last comparison of the disks with the metadata log found no difference.",
-        sources=frozenset({_LOG, _DISKS}),
+        requires=(_LOG, _DISKS),
         rule=_disks_agree,
     ),
 )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from migration.assessment.conditions.authority import count, not_known
+from migration.assessment.conditions.authority import count
 from migration.assessment.conditions.kind import CONTROLLER, COUNT, Kind, one_of
 from migration.assessment.conditions.view import QuorumSeen, View
 from migration.assessment.data_source import DataSource
@@ -18,8 +18,6 @@ _QUORUM: Final = DataSource.QUORUM
 
 
 def _quorum_healthy(view: View) -> Finding:
-    if (stale := not_known(view, _QUORUM)) is not None:
-        return stale
     quorum = view.quorum
     if quorum is None or not (quorum.answering or quorum.refused):
         return unknown("no controller answered")
@@ -56,8 +54,6 @@ def _unanswered(quorum: QuorumSeen) -> list[str]:
 
 def _controllers_stopped(view: View) -> Finding:
     """Evaluate only received answers: an unreachable host may still run a controller."""
-    if (stale := not_known(view, _QUORUM)) is not None:
-        return stale
     quorum = view.quorum
     if quorum is None or not (quorum.answering or quorum.refused or quorum.silent):
         return unknown("no controller was polled")
@@ -70,8 +66,6 @@ def _controllers_stopped(view: View) -> Finding:
 
 
 def _controllers_registered(view: View, wanted: int) -> Finding:
-    if (stale := not_known(view, _LOG)) is not None:
-        return stale
     found = view.summary.controllers
     if found is None:
         return unknown("the controllers' registrations were not counted yet")
@@ -82,8 +76,6 @@ def _controllers_registered(view: View, wanted: int) -> Finding:
 
 
 def _controller_mode(view: View, controller: int, mode: str) -> Finding:
-    if (stale := not_known(view, _LOG)) is not None:
-        return stale
     known = view.summary.controllers
     if known is None:
         return unknown("the controllers' registrations were not counted yet")
@@ -108,8 +100,6 @@ def _registration(controller: ControllerSummary) -> str:
 
 
 def _controller_caught_up(view: View, controller: int) -> Finding:
-    if (stale := not_known(view, _QUORUM)) is not None:
-        return stale
     quorum = view.quorum
     if quorum is None or quorum.leader is None:
         return waiting("no controller leads the quorum")
@@ -130,19 +120,19 @@ KINDS: Final = (
         name="quorum_healthy",
         explains="A controller leads, every voter has caught up with it within 10 s, and every"
         " configured controller answers.",
-        sources=frozenset({_QUORUM}),
+        requires=(_QUORUM,),
         rule=_quorum_healthy,
     ),
     Kind(
         name="controllers_stopped",
         explains="No process listens at the address of any configured controller.",
-        sources=frozenset({_QUORUM}),
+        requires=(_QUORUM,),
         rule=_controllers_stopped,
     ),
     Kind(
         name="controllers_registered",
         explains="At least N controllers are registered.",
-        sources=frozenset({_LOG}),
+        requires=(_LOG,),
         rule=_controllers_registered,
         parameters=(COUNT,),
     ),
@@ -150,14 +140,14 @@ KINDS: Final = (
         name="controller_mode",
         explains="The latest start of the controller was with zookeeper.metadata.migration.enable"
         " (migration), or without it (kraft).",
-        sources=frozenset({_LOG}),
+        requires=(_LOG,),
         rule=_controller_mode,
         parameters=(CONTROLLER, one_of("migration", "kraft")),
     ),
     Kind(
         name="controller_caught_up",
         explains="The controller is a voter and has caught up with the leader within 10 s.",
-        sources=frozenset({_QUORUM}),
+        requires=(_QUORUM,),
         rule=_controller_caught_up,
         parameters=(CONTROLLER,),
     ),

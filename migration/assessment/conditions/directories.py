@@ -25,8 +25,6 @@ _GONE: Final = (ReplicaState.OFFLINE, ReplicaState.LOST)
 
 
 def _assignments_complete(view: View, broker: int) -> Finding:
-    if (stale := not_known(view, _LOG)) is not None:
-        return stale
     found = broker_of(view, broker)
     if found is None:
         return waiting(f"broker {broker} is not registered")
@@ -144,8 +142,6 @@ def _undescribed(broker: int, disks: BrokerDisks | None) -> Iterator[str]:
 
 
 def _log_dirs_registered(view: View, broker: int, wanted: int) -> Finding:
-    if (stale := not_known(view, _LOG)) is not None:
-        return stale
     found = broker_of(view, broker)
     if found is None or found.epoch is None:
         return waiting(f"broker {broker} is not registered with the controllers")
@@ -158,7 +154,7 @@ KINDS: Final = (
     Kind(
         name="assignments_complete",
         explains="The broker is in KRaft mode and each of its replicas has a real directory id.",
-        sources=frozenset({_LOG}),
+        requires=(_LOG,),
         rule=_assignments_complete,
         parameters=(BROKER,),
     ),
@@ -186,7 +182,7 @@ KINDS: Final = (
     Kind(
         name="log_dirs_registered",
         explains="The broker's registration names at least N log directories.",
-        sources=frozenset({_LOG}),
+        requires=(_LOG,),
         rule=_log_dirs_registered,
         parameters=(BROKER, COUNT),
     ),

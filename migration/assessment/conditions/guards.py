@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
-from migration.assessment.conditions.authority import count, hazards_not_known, not_known
+from migration.assessment.conditions.authority import count, hazards_not_known
 from migration.assessment.conditions.kind import BROKER, DURATION, Kind, one_of
 from migration.assessment.conditions.view import View
 from migration.assessment.data_source import FOLLOWED, DataSource
@@ -50,8 +50,6 @@ def _with_fix(answer: Callable[..., Finding], found: list[Hazard]) -> Finding:
 
 
 def _preflight_passed(view: View) -> Finding:
-    if (stale := not_known(view, DataSource.PREFLIGHT)) is not None:
-        return stale
     seen = view.preflight
     if seen is None or not seen.checks:
         return unknown("the preflight checks were not run")
@@ -88,7 +86,7 @@ KINDS: Final = (
     Kind(
         name="preflight_passed",
         explains="No check of `kraftgate preflight` blocks.",
-        sources=frozenset({DataSource.PREFLIGHT}),
+        requires=(DataSource.PREFLIGHT,),
         rule=_preflight_passed,
     ),
     Kind(

@@ -60,13 +60,15 @@ class Kind:
         parameters: in order.
         optional: number of the last ones that may be omitted.
         explains: one sentence: when it is satisfied.
-        sources: those that the rule may use.
+        requires: the sources without which the condition is unknown.
+        sources: further sources, which the rule may use.
     """
 
     name: str
     explains: str
-    sources: frozenset[DataSource]
     rule: KindRule
+    requires: tuple[DataSource, ...] = ()
+    sources: frozenset[DataSource] = frozenset()
     parameters: tuple[Parameter, ...] = ()
     optional: int = 0
 
@@ -93,7 +95,7 @@ class Kind:
             name=self.name,
             signature=self.signature,
             explains=self.explains,
-            sources=self.sources,
+            sources=self.sources | {*self.requires},
         )
 
 

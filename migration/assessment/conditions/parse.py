@@ -16,6 +16,7 @@ from migration.assessment.conditions import (
     replication,
     zookeeper,
 )
+from migration.assessment.conditions.authority import not_known
 from migration.assessment.conditions.condition import Condition, ConditionDoc, ConditionError
 from migration.assessment.conditions.existence import of_a_broker
 from migration.assessment.conditions.kind import Kind, Refused
@@ -111,7 +112,7 @@ def _of_kind(kind: Kind, arguments: Sequence[str]) -> Condition:
     return Condition(
         text=f"{kind.name}({', '.join(texts)})" if texts else kind.name,
         name=kind.name,
-        needs=kind.sources,
+        needs=kind.doc.sources,
         rule=partial(_judge, kind, tuple(values), broker),
         broker=broker,
         controller=controller,
@@ -126,7 +127,7 @@ def _refused(kind: Kind, argument: str, error: Refused) -> str:
 
 
 def _judge(kind: Kind, values: tuple[object, ...], broker: int | None, view: View) -> Finding:
-    answer = kind.rule(view, *values)
+    answer = not_known(view, *kind.requires) or kind.rule(view, *values)
     return answer if broker is None else of_a_broker(view, broker, answer)
 
 

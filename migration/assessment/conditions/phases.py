@@ -62,8 +62,6 @@ def _is_or_will_be(wanted: Phase, now: Phase) -> Finding:
 
 
 def _offset(view: View, wanted: int) -> Finding:
-    if (stale := not_known(view, _LOG)) is not None:
-        return stale
     now = view.summary.metadata_offset
     reason = f"the metadata offset is {now}"
     reached = now is not None and now >= wanted
@@ -71,8 +69,6 @@ def _offset(view: View, wanted: int) -> Finding:
 
 
 def _metadata_version(view: View, wanted: int) -> Finding:
-    if (stale := not_known(view, _LOG)) is not None:
-        return stale
     level = view.summary.metadata_version
     if level is None:
         return waiting("the metadata log has no metadata.version yet")
@@ -82,16 +78,12 @@ def _metadata_version(view: View, wanted: int) -> Finding:
 
 
 def _kraft_only(view: View) -> Finding:
-    if (stale := not_known(view, _LOG)) is not None:
-        return stale
     phase = view.summary.phase
     reason = f"the phase is {phase}"
     return satisfied(reason) if phase in (Phase.FINALIZED, Phase.KRAFT) else waiting(reason)
 
 
 def _copied(view: View) -> Finding:
-    if (stale := not_known(view, _LOG)) is not None:
-        return stale
     phase = view.summary.phase
     reason = f"the phase is {phase}"
     if phase is Phase.FINALIZED:
@@ -128,26 +120,27 @@ KINDS: Final = (
     Kind(
         name="kraft_only",
         explains="The cluster is in KRaft mode without ZooKeeper: finalized, or never migrated.",
-        sources=frozenset({_LOG}),
+        requires=(_LOG,),
         rule=_kraft_only,
     ),
     Kind(
         name="copied",
         explains="ZooKeeper's content is in the metadata log, as the log and /migration record.",
-        sources=frozenset({_LOG, _ZOOKEEPER}),
+        requires=(_LOG,),
+        sources=frozenset({_ZOOKEEPER}),
         rule=_copied,
     ),
     Kind(
         name="offset",
         explains="The metadata log has been read up to this offset.",
-        sources=frozenset({_LOG}),
+        requires=(_LOG,),
         rule=_offset,
         parameters=(OFFSET,),
     ),
     Kind(
         name="metadata_version",
         explains="The finalized metadata.version is this one or a later one.",
-        sources=frozenset({_LOG}),
+        requires=(_LOG,),
         rule=_metadata_version,
         parameters=(LEVEL,),
     ),

@@ -97,8 +97,6 @@ def _no_migration_znode(view: View) -> Finding:
 
 
 def _dual_write_alive(view: View) -> Finding:
-    if (stale := not_known(view, _LOG)) is not None:
-        return stale
     seen = _seen(view, MIGRATION)
     if isinstance(seen, Finding):
         return seen
@@ -148,7 +146,8 @@ KINDS: Final = (
         name="dual_write_alive",
         explains="In hybrid or dual-write, ZooKeeper was written within the last 30 s, and no other"
         " client changed the znodes that the controller's writes depend on.",
-        sources=frozenset({_LOG, _ZOOKEEPER}),
+        requires=(_LOG,),
+        sources=frozenset({_ZOOKEEPER}),
         rule=_dual_write_alive,
     ),
 )
