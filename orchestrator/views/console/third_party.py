@@ -106,9 +106,9 @@ def _npm_ci(npm: str, scratch: Path, lock: Path) -> None:
                 f"{lock}: a package does not match the lock: {line}"
                 " Do not install it: find out why the package changed."
             )
-    said = "; ".join(line for line in lines[:_ERROR_LINES_MAX] if line)
+    output = "; ".join(line for line in lines[:_ERROR_LINES_MAX] if line)
     raise ThirdPartyError(
-        f"{lock}: `npm ci` failed with exit code {done.returncode}: {said}."
+        f"{lock}: `npm ci` failed with exit code {done.returncode}: {output}."
         " Check npm's registry and proxy settings and try again."
     )
 

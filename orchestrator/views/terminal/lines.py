@@ -29,12 +29,12 @@ def changes(before: Assessed | None, after: Assessed) -> list[str]:
     summary, waits = after.summary, after.waits
     head = f"{iso(after.now_ms)} cluster={summary.cluster}"
     was = None if before is None else before.summary
-    told: list[str] = [f"change=event {pairs(fields)}" for fields in _new_events(before, after)]
-    told += _cluster_changes(was, summary)
-    told += _broker_changes(was, summary, after.assessment.etas)
+    lines: list[str] = [f"change=event {pairs(fields)}" for fields in _new_events(before, after)]
+    lines += _cluster_changes(was, summary)
+    lines += _broker_changes(was, summary, after.assessment.etas)
     was_found = () if before is None else before.hazards
-    told += _hazard_changes(was_found, after.hazards, after.currency)
-    told += _execution_changes(None if before is None else before.walk, after.walk)
+    lines += _hazard_changes(was_found, after.hazards, after.currency)
+    lines += _execution_changes(None if before is None else before.walk, after.walk)
     if before is None or _names(before.waits) != _names(waits):
         first = waits[0] if waits else None
         fields = {
@@ -43,8 +43,8 @@ def changes(before: Assessed | None, after: Assessed) -> list[str]:
             "more": max(0, len(waits) - 1),
             "text": after.assessment.headline if first is None else first.text,
         }
-        told.append(f"change=waiting {pairs(fields)}")
-    return [f"{head} {line}" for line in told]
+        lines.append(f"change=waiting {pairs(fields)}")
+    return [f"{head} {line}" for line in lines]
 
 
 def _new_events(before: Assessed | None, after: Assessed) -> Iterator[dict[str, object]]:

@@ -92,15 +92,15 @@ def picture(
 def _head(cluster: str, overall: str, results: Sequence[Result]) -> Text:
     head = Text(overflow="fold")
     head.append(cluster, style="bold")
-    said = {
+    conclusions = {
         _FAIL: "  preflight: the window must not open",
         _WARN: "  preflight: the window may open; check the warnings",
     }
-    head.append(said.get(overall, "  preflight: the window may open"), style=_STYLE[overall])
+    head.append(conclusions.get(overall, "  preflight: the window may open"), style=_STYLE[overall])
     outcomes = [outcome_of(one.finding) for one in results]
     counts = {each: outcomes.count(each) for each in _STYLE}
-    told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
-    head.append(f"  ({told})", style="dim")
+    counted = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
+    head.append(f"  ({counted})", style="dim")
     return head
 
 

@@ -60,12 +60,12 @@ def bar(replicas: Mapping[ReplicaState, int], width: int) -> Text:
 
 def legend() -> Text:
     """Return the meanings of the letters."""
-    told = Text()
+    line = Text()
     for state, (letter, style) in LETTERS.items():
-        told.append(letter, style=style)
-        told.append(f" {state}  ", style="dim")
-    told.rstrip()
-    return told
+        line.append(letter, style=style)
+        line.append(f" {state}  ", style="dim")
+    line.rstrip()
+    return line
 
 
 _BAR_MIN: Final = 6
@@ -125,12 +125,12 @@ def eta_text(eta: Eta | None, *, roomy: bool) -> str:
 
 def was_early(brokers: Sequence[BrokerSummary]) -> str | None:
     """Return the brokers that were unfenced early, and for how long; None: none, or not over."""
-    told = [
+    periods = [
         f"broker {each.id} for {duration_text(each.unfenced_early.duration_ms)}"
         for each in brokers
         if each.unfenced_early is not None and each.unfenced_early.duration_ms is not None
     ]
-    return f"unfenced early: {', '.join(told)}" if told else None
+    return f"unfenced early: {', '.join(periods)}" if periods else None
 
 
 def _counted(summary: ClusterSummary, broker: BrokerSummary) -> str:
@@ -145,8 +145,8 @@ def _bar(summary: ClusterSummary, broker: BrokerSummary, width: int) -> Text:
     if log_counts(summary, broker):
         return bar(broker.replicas, width)
     total = on_disk(summary, broker.id)
-    told = "unknown" if total is None else f"{total} on disk"
-    return Text(told[:width].ljust(width), style="dim", no_wrap=True)
+    words = "unknown" if total is None else f"{total} on disk"
+    return Text(words[:width].ljust(width), style="dim", no_wrap=True)
 
 
 def _cells(broker: BrokerSummary, counted: str, eta: str, now_ms: int) -> list[Text]:

@@ -117,8 +117,8 @@ def execution_blocks(walk: WalkTold, width: int) -> list[Block]:
         blocks.append(_shown(walk.shown, width))
     if walk.unexpected:
         at_ms, words = walk.unexpected[-1]
-        told = text(f"unexpected at {time_text(at_ms)}: {words}", "magenta")
-        blocks.append(lines_of([told], width, rank=14))
+        line = text(f"unexpected at {time_text(at_ms)}: {words}", "magenta")
+        blocks.append(lines_of([line], width, rank=14))
     return blocks
 
 

@@ -48,10 +48,10 @@ def picture(
     if directories:
         parts += [Text(""), Text("if only one of its directories failed:", style="bold")]
         parts += [_directory(each) for each in directories]
-    said = [*notes, *asked.notes]
-    if said:
+    every_note = [*notes, *asked.notes]
+    if every_note:
         parts.append(Text(""))
-        parts += [Text(f"note: {each}", overflow="fold") for each in said]
+        parts += [Text(f"note: {each}", overflow="fold") for each in every_note]
     return Group(*parts)
 
 
@@ -117,10 +117,10 @@ def _directory(one: Prediction) -> Text:
     line = Text("  ", overflow="fold")
     line.append(f"{one.log_dir}", style="bold")
     line.append(": ")
-    told = [(fate, count) for fate, count in one.counts.items() if count]
-    for position, (fate, count) in enumerate(told):
+    found = [(fate, count) for fate, count in one.counts.items() if count]
+    for position, (fate, count) in enumerate(found):
         line.append(f"{', ' if position else ''}{count} {fate}", style=_STYLE[fate])
-    if not told:
+    if not found:
         line.append("concerns no partition")
     if one.halts:
         line.append("; the broker would halt", style="bold red")

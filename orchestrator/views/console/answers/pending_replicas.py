@@ -58,7 +58,7 @@ class Replicas:
             broker=broker.id,
             total=len(found),
             expected=sum(broker.replicas[each] for each in states),
-            replicas=tuple(_told(at, known[at], lie_in.get(at)) for at in shown),
+            replicas=tuple(_pending_replica(at, known[at], lie_in.get(at)) for at in shown),
             next=cursor(shown[-1]) if len(rest) > limit else None,
             note=places.why if isinstance(places, Unknown) else None,
         )
@@ -102,7 +102,7 @@ def _files(store: Path, cluster: str) -> list[str]:
         raise NoDataError(str(error)) from error
 
 
-def _told(at: TopicPartition, known: Assignment, path: str | None) -> PendingReplica:
+def _pending_replica(at: TopicPartition, known: Assignment, path: str | None) -> PendingReplica:
     return PendingReplica(
         topic=at.topic,
         partition=at.number,

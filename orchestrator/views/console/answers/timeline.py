@@ -103,7 +103,7 @@ class History:
                 window = replace(window, to_ms=min(window.to_ms, near_ms + 1))
             else:
                 window = replace(window, from_ms=max(window.from_ms, near_ms))
-        found = [*self._told(window, asked, limit + 1, newest=newest, behind=behind)]
+        found = [*self._rows(window, asked, limit + 1, newest=newest, behind=behind)]
         found.sort(key=lambda each: each[0], reverse=newest)
         shown = found[:limit]
         more = len(found) > limit
@@ -137,7 +137,7 @@ class History:
         if self._decisions is not None and "decisions" in asked.lanes:
             yield from self._decisions.counts(window, width_ms)
 
-    def _told(
+    def _rows(
         self,
         window: EventFilter,
         asked: TimelineQuery,

@@ -33,7 +33,7 @@ class Tail:
         self._opened = ExitStack()
         self._store: Store | None = None
         self._audit: AuditLog | None = None
-        self._told = dict.fromkeys(clusters, (0, 0))
+        self._last_sent = dict.fromkeys(clusters, (0, 0))
 
     def new(self, cluster: str) -> tuple[list[TimelineEvent], bool]:
         """Return the new entries, oldest first, and whether some were left out.
@@ -43,7 +43,7 @@ class Tail:
             AuditError: the audit trail cannot be read.
         """
         self._open()
-        event, decision = self._told[cluster]
+        event, decision = self._last_sent[cluster]
         begun = bool(event or decision)
         events = [] if self._store is None else self._store_new(self._store, cluster, event)
         decisions = [] if self._audit is None else self._audit_new(self._audit, cluster, decision)
@@ -51,7 +51,7 @@ class Tail:
             event = events[-1][0]
         if decisions:
             decision = decisions[-1][0]
-        self._told[cluster] = (event, decision)
+        self._last_sent[cluster] = (event, decision)
         found = sorted((each for _, each in (*events, *decisions)), key=lambda each: each.at_ms)
         left_out = begun and max(len(events), len(decisions)) >= NEW_MAX
         return found[-NEW_MAX:], left_out or (begun and len(found) > NEW_MAX)

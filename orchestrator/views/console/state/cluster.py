@@ -123,7 +123,7 @@ class StateBuilder:
         self._parts = fresh
         brokers, brokers_gone = self._brokers.take(dict(self._broker_facts(one)))
         disks, disks_gone = self._disks.take(
-            _dirs_facts(one.summary, told=one.assessment.knows_partitions)
+            _dirs_facts(one.summary, knows_partitions=one.assessment.knows_partitions)
         )
         return ClusterChanges(
             cluster=one.name,
@@ -184,13 +184,15 @@ class StateBuilder:
         return self._json(row)
 
 
-def _dirs_facts(summary: ClusterSummary, *, told: bool) -> dict[int, _Dirs]:
+def _dirs_facts(summary: ClusterSummary, *, knows_partitions: bool) -> dict[int, _Dirs]:
     brokers = {each.id: each for each in summary.brokers}
     disks = (summary.disks or DisksImage()).brokers
     identities: dict[int, list[Identity]] = {}
     for each in summary.places.identities:
         identities.setdefault(each.broker, []).append(each)
     return {
-        id_: _Dirs(id_, brokers.get(id_), disks.get(id_), tuple(identities.get(id_, ())), told)
+        id_: _Dirs(
+            id_, brokers.get(id_), disks.get(id_), tuple(identities.get(id_, ())), knows_partitions
+        )
         for id_ in sorted(brokers.keys() | disks.keys())
     }

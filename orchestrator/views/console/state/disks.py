@@ -41,11 +41,11 @@ def disks_row(
     knows_partitions: bool,
 ) -> Disks:
     """Return one broker's directories, by path, then those of which only the id is known."""
-    told = summary is not None and summary.epoch is not None and knows_partitions
+    is_known = summary is not None and summary.epoch is not None and knows_partitions
     known = _Known(
         disks=disks or BrokerDisks(id=broker),
-        assigned=summary.directories if summary is not None and told else None,
-        pending=summary.pending if summary is not None and told else None,
+        assigned=summary.directories if summary is not None and is_known else None,
+        pending=summary.pending if summary is not None and is_known else None,
         registered=frozenset(summary.log_dirs if summary is not None else ()),
         ids={each.path: each.directory for each in identities},
     )

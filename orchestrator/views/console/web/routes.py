@@ -150,25 +150,32 @@ class Routes:
         """Perform an operator's action on the execution."""
         self._at.access.check_writer(request.headers)
         cluster, action = self._cluster(request), request.url.path.rpartition("/")[2]
-        say = self._say(await _body(request))
+        wanted = self._action(await _body(request))
         host = request.client.host if request.client else "unknown"
         path = self._at.config.path
         done = await to_thread.run_sync(
-            lambda: act(path, cluster, cast(Action, action), say, host),
+            lambda: act(path, cluster, cast(Action, action), wanted, host),
             limiter=self._action_threads,
         )
         return self._json(done)
 
-    def _say(self, body: bytes) -> ActionRequest:
+    def _action(self, body: bytes) -> ActionRequest:
         try:
-            say = ActionRequest.model_validate_json(body)
+            wanted = ActionRequest.model_validate_json(body)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"])) or "the body"
             raise Refused(400, "bad_request", f"{where}: {first['msg']}") from None
-        if any(self._at.token.is_in(text) for text in (say.who, say.reason, say.checkpoint or "")):
-            raise Refused(400, "bad_request", "the token stands in what is said: it stays secret")
-        return say
+        if any(
+            self._at.token.is_in(text)
+            for text in (wanted.who, wanted.reason, wanted.checkpoint or "")
+        ):
+            raise Refused(
+                400,
+                "bad_request",
+                "the request contains the token: remove it",
+            )
+        return wanted
 
     def _cluster(self, request: Request) -> str:
         name: str = request.path_params["cluster"]

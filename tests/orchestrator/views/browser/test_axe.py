@@ -71,7 +71,7 @@ def test_a_dialog_and_its_refusal(desk: Desk, theme: Theme, size: Size) -> None:
     dialog.get_by_label("Why").fill("why not")
     dialog.get_by_label(re.compile("^Type the cluster")).fill("prod")
     dialog.get_by_label("Token").fill("wrong-wrong-wrong-wrong")
-    dialog.get_by_role("button", name="Abort the walk").click()
+    dialog.get_by_role("button", name="Abort the execution").click()
     expect(dialog.get_by_role("alert")).to_be_visible()
     _no_violation(page, "refused", theme)
 

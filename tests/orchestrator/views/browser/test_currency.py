@@ -18,7 +18,7 @@ def _is_old(page: Page, title: str) -> None:
     band = page.locator(".old-band")
     expect(band).to_contain_text(title)
     expect(page.locator(".body")).to_have_attribute("data-old", "")
-    expect(page.locator(".now .eyebrow").first).to_contain_text("not the present")
+    expect(page.locator(".now .eyebrow").first).to_contain_text("the data is stale")
     expect(page.get_by_role("button", name="Pause")).to_be_disabled()
     assert re.match("stale|disconnected|ended|cannot follow", page.title())
     fill = "getComputedStyle(document.querySelector('.bar .fill')).backgroundColor"
@@ -58,7 +58,7 @@ def test_a_line_that_dies_without_a_word_makes_it_old_and_comes_back(desk: Desk)
         page.clock.fast_forward(14_000)
         page.clock.run_for(2_000)
         _is_old(page, "This page hears nothing")
-        expect(page.locator(".old-band")).to_contain_text("What stands below is how it was at")
+        expect(page.locator(".old-band")).to_contain_text("The data below is from")
         shown = page.locator(".old-age time").inner_text()
         page.clock.run_for(60_000)
         assert page.locator(".old-age time").inner_text() != shown, "it grows old as one looks"
@@ -75,7 +75,7 @@ def test_the_end_of_kraftgate_is_said(desk: Desk, start: Start) -> None:
     _is_present(page)
     desk.served.end()
     _is_old(page, "Kraftgate has ended")
-    expect(page.locator(".old-band")).to_contain_text("Nobody watches the cluster.")
+    expect(page.locator(".old-band")).to_contain_text("Nothing monitors the cluster.")
 
 
 def test_a_console_that_is_not_there_any_more_is_said(desk: Desk, start: Start) -> None:
@@ -92,8 +92,8 @@ def test_a_server_that_looks_no_more_is_not_believed(desk: Desk) -> None:
     """It beats on, but what it tells is of its last look."""
     page = desk.open()
     _is_present(page)
-    expect(page.locator(".old-band")).to_contain_text("Kraftgate does not look", timeout=180_000)
-    _is_old(page, "Kraftgate does not look")
+    expect(page.locator(".old-band")).to_contain_text("Kraftgate does not poll", timeout=180_000)
+    _is_old(page, "Kraftgate does not poll")
     desk.refresh()
     _is_present(page)
 

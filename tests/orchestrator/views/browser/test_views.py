@@ -60,7 +60,7 @@ def test_brokers_are_filtered_and_found(desk: Desk) -> None:
     search.fill("kafka-003")
     expect(page.locator("tbody tr")).to_have_count(1)
     search.fill("999")
-    expect(page.get_by_text("No broker is like that.")).to_be_visible()
+    expect(page.get_by_text("No broker matches.")).to_be_visible()
     search.fill("")
     page.get_by_role("button", name="Broker", exact=True).click()
     expect(page.locator("th[aria-sort=ascending]")).to_contain_text("Broker")
@@ -77,7 +77,7 @@ def test_a_small_heat_map_tells_in_words(desk: Desk) -> None:
     pending.hover()
     expect(page.get_by_test_id("told")).to_contain_text("broker 2, /data/d01")
     page.get_by_role("button", name="Offline").click()
-    expect(page.get_by_text("No broker is like that.")).to_be_visible()
+    expect(page.get_by_text("No broker matches.")).to_be_visible()
 
 
 def test_a_broker_opens_with_its_pending_replicas(desk: Desk) -> None:
@@ -115,7 +115,7 @@ def test_the_runbook_shows_the_way_and_where_it_stands(desk: Desk) -> None:
     expect(here).to_contain_text("restart the broker in KRaft mode")
     finalize = page.locator(".checkpoint").filter(has_text="2 approvals")
     expect(finalize).to_contain_text("The controllers leave the migration")
-    expect(finalize).to_contain_text("no way back")
+    expect(finalize).to_contain_text("irreversible")
 
 
 def test_hazards_tell_evidence_and_way_out(desk: Desk) -> None:

@@ -76,7 +76,7 @@ function Facts({ row, name }) {
 }
 
 function Directories({ disks }) {
-  if (!disks) return html`<section><h3>Directories</h3><p class="soft">Nobody has described them yet.</p></section>`;
+  if (!disks) return html`<section><h3>Directories</h3><p class="soft">The broker has not described them yet.</p></section>`;
   return html`<section>
     <h3>Directories</h3>
     <p class="soft">
@@ -128,17 +128,17 @@ function Pending({ cluster, row }) {
     <h3>Pending replicas ${page && html`<span class="num soft">${count(page.total)}</span>`}</h3>
     <${Trouble} error=${error} />
     ${page?.note && html`<p class="soft">${page.note}</p>`}
-    ${page && page.expected !== null && page.expected !== page.total && html`<p class="soft">The row counts ${count(page.expected)}: a batch is under way.</p>`}
+    ${page && page.expected !== null && page.expected !== page.total && html`<p class="soft">The row counts ${count(page.expected)}: a batch is being processed.</p>`}
     ${page && !page.replicas.length && !error && html`<p class="soft">None: each replica has a known directory.</p>`}
-    ${!page && !error && html`<p class="soft">Asking for them.</p>`}
+    ${!page && !error && html`<p class="soft">Loading.</p>`}
     ${page?.replicas.length > 0 && html`<${PendingTable} replicas=${page.replicas} />`}
-    ${page?.next && html`<button class="button small" disabled=${busy} onClick=${() => load(page.next)}>Further ones</button>`}
+    ${page?.next && html`<button class="button small" disabled=${busy} onClick=${() => load(page.next)}>Show more</button>`}
   </section>`;
 }
 
 function PendingTable({ replicas }) {
   return html`<table class="pending">
-    <thead><tr><th scope="col">Partition</th><th scope="col">State</th><th scope="col">Lies in</th></tr></thead>
+    <thead><tr><th scope="col">Partition</th><th scope="col">State</th><th scope="col">Directory</th></tr></thead>
     <tbody>
       ${replicas.map(
         (each) => html`<tr key=${`${each.topic}-${each.partition}`}>

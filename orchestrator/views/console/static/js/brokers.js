@@ -64,7 +64,7 @@ export function Brokers({ brokers }) {
     </div>
     ${shown.length
       ? html`<${BrokerTable} rows=${shown} label="Brokers" sort=${sort} onSort=${onSort} />`
-      : html`<p class="empty">${brokers.length ? "No broker is like that." : "No broker is known yet."}</p>`}
+      : html`<p class="empty">${brokers.length ? "No broker matches." : "No broker is known yet."}</p>`}
   <//>`;
 }
 

@@ -55,7 +55,7 @@ export function cellText(cell) {
       `${count(cell.on_disk)} on disk`,
   ].filter(Boolean);
   const state = { online: "", offline: "offline: ", unknown: "not known: " }[cell.state];
-  return state + (told.join(", ") || "nothing told");
+  return state + (told.join(", ") || "no data");
 }
 
 /** The cell with its broker, for the line below the heat map. @param {number} broker @param {Cell} cell */

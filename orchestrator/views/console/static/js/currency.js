@@ -4,7 +4,7 @@
  */
 import { now, silence } from "./clock.js";
 
-/** The server beats every 5 s; see orchestrator/api/console/state.py. */
+/** The server sends a beat every 5 s; see `orchestrator/api/console/state.py`. */
 export const SILENT_AFTER_MS = 15_000;
 
 /**
@@ -30,8 +30,8 @@ export function currency(link, model, cluster) {
     return {
       kind: "old",
       word: "stale",
-      title: "Kraftgate does not look",
-      text: "Kraftgate answers this page, but has not looked at its clusters of late.",
+      title: "Kraftgate does not poll",
+      text: "Kraftgate answers this page, but has not polled its clusters recently.",
       as_of_ms: model.looked_ms,
     };
   }
@@ -65,7 +65,7 @@ export function silentSources({ head, sources }) {
 
 /** @param {Link} link @returns {Currency} */
 function nothing(link) {
-  const text = link.state === "open" ? "Kraftgate has not looked at a cluster yet." : linkText(link);
+  const text = link.state === "open" ? "Kraftgate has not polled a cluster yet." : linkText(link);
   return { kind: "nothing", word: "connecting", title: "Nothing is known yet", text, as_of_ms: null };
 }
 
@@ -83,7 +83,7 @@ function cutOff(link, model) {
 /** @param {Link} link */
 export function linkText(link) {
   if (link.why) return link.why;
-  if (link.state === "ended") return "Kraftgate was ended. Nobody watches the cluster.";
+  if (link.state === "ended") return "Kraftgate was stopped. Nothing monitors the cluster.";
   if (link.state === "connecting") return "Connecting to Kraftgate.";
   return "The connection to Kraftgate is lost.";
 }

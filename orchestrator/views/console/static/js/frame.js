@@ -88,7 +88,7 @@ export function OldBand({ standing, link: linked }) {
       ${standing.text}
       ${past &&
       standing.as_of_ms !== null &&
-      html` <b>What stands below is how it was at ${time(standing.as_of_ms, { now: now() })} ${zoneName()}.</b>`}
+      html` <b>The data below is from ${time(standing.as_of_ms, { now: now() })} ${zoneName()}.</b>`}
     </p>
     ${past && standing.as_of_ms !== null && html`<p class="old-age" aria-hidden="true"><${Since} at=${standing.as_of_ms} say=${duration} /><small>old</small></p>`}
     ${linked.retry_ms !== null && html`<p class="old-retry soft" aria-hidden="true"><${Since} at=${linked.retry_ms} say=${retryText} /></p>`}

@@ -43,10 +43,10 @@ export function GateSheet({ cluster, id, standing, onClose }) {
     ${told?.title && html`<p><b>${told.title}</b></p>`}
     ${here && html`<section>
       <h3>Now <span class="soft">${here.stage_text}</span></h3>
-      ${here.findings.length ? html`<p class="soft">${gateText(here.findings)}</p><${Findings} findings=${here.findings} label="Conditions now" open=${true} />` : html`<p class="soft">Nothing is judged now.</p>`}
+      ${here.findings.length ? html`<p class="soft">${gateText(here.findings)}</p><${Findings} findings=${here.findings} label="Conditions now" open=${true} />` : html`<p class="soft">No condition is evaluated now.</p>`}
     </section>`}
     ${explain && html`<details><summary>What it is about</summary><p class="explain">${explain}</p></details>`}
-    ${!told && !error && html`<p class="soft">Asking the audit trail.</p>`}
+    ${!told && !error && html`<p class="soft">Loading from the audit trail.</p>`}
     ${told && html`<${Decisions} told=${told} /><${Judgements} told=${told} />`}
   <//>`;
 }
@@ -69,9 +69,9 @@ function Decisions({ told }) {
 }
 
 function Judgements({ told }) {
-  if (!told.judgements.length) return html`<section><h3>Judgements</h3><p class="soft">None is in the audit trail.</p></section>`;
+  if (!told.judgements.length) return html`<section><h3>Evaluations</h3><p class="soft">None is in the audit trail.</p></section>`;
   return html`<section>
-    <h3>Judgements, the newest first</h3>
+    <h3>Evaluations, the newest first</h3>
     ${told.judgements.map((each, at) => html`<${Judgement} key=${each.id} one=${each} open=${at === 0} own=${each.checkpoint === told.checkpoint} />`)}
     ${told.older && html`<p class="soft">Older ones: kraftgate audit show.</p>`}
   </section>`;

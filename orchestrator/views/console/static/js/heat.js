@@ -52,10 +52,10 @@ export function Heat({ disks: told, brokers }) {
         )}
       </div>
     </div>
-    <p class="heat-told" role="status" data-testid="told">${words ?? html`<span class="soft">Point at a cell, or walk with the arrow keys; Enter opens its broker.</span>`}</p>
+    <p class="heat-told" role="status" data-testid="told">${words ?? html`<span class="soft">Point at a cell, or move with the arrow keys; Enter opens its broker.</span>`}</p>
     ${shown.length
       ? html`<${Drawn} rows=${shown} cells=${cells} tell=${tell} />`
-      : html`<p class="empty">${disks.length ? "No broker is like that." : "No directory is known yet."}</p>`}
+      : html`<p class="empty">${disks.length ? "No broker matches." : "No directory is known yet."}</p>`}
   <//>`;
 }
 

@@ -56,10 +56,10 @@ function forText(ms) {
 }
 
 const EYEBROWS = {
-  person: "Waiting for, and needs a person",
+  person: "Waiting for an operator",
   waiting: "Waiting for",
   calm: "Waiting for",
-  old: "Last known to be waited for, not the present",
+  old: "Last known wait; the data is stale",
 };
 const TONE_ICONS = { person: "alert", waiting: "waiting", calm: "satisfied", old: "cross" };
 
@@ -101,7 +101,7 @@ const SAY_ICONS = { approve: "satisfied", pause: "pause", resume: "play", abort:
 const Standing = memo(({ cluster, off, onSay }) => {
   const { walk, walkable, name } = cluster;
   if (walk === null) {
-    const text = walkable ? "The walk through the runbook has not begun." : "No runbook is walked here.";
+    const text = walkable ? "The execution of the runbook has not begun." : "No runbook is executed here.";
     return html`<div class="standing soft">${text}</div>`;
   }
   return html`<div class="standing">
@@ -117,7 +117,7 @@ const Standing = memo(({ cluster, off, onSay }) => {
           <${Icon} name=${SAY_ICONS[what]} />${SAY_LABELS[what]}…
         </button>`,
       )}
-      ${off && walk.can.length > 0 && html`<small class="soft">Nothing can be said while this is not the present.</small>`}
+      ${off && walk.can.length > 0 && html`<small class="soft">No action is possible while the data is stale.</small>`}
     </div>
   </div>`;
 });
@@ -127,7 +127,7 @@ function Where({ walk, checkpoints, name }) {
   const here = walk.checkpoint;
   return html`<div class="where">
     <p>
-      <span class="eyebrow">${walk.path ? `Way back ${walk.path}, checkpoint` : "Checkpoint"}${at >= 0 && ` ${at + 1} of ${checkpoints.length}`}</span>
+      <span class="eyebrow">${walk.path ? `Rollback ${walk.path}, checkpoint` : "Checkpoint"}${at >= 0 && ` ${at + 1} of ${checkpoints.length}`}</span>
       ${walk.paused && html` <span class="badge" data-tone="warn"><${Icon} name="pause" />paused by ${walk.paused}</span>`}
       ${!walk.execute && html` <span class="badge">steps by hand</span>`}
     </p>

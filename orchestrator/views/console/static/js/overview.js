@@ -62,11 +62,11 @@ const Gate = memo(({ walk }) => {
     note=${findings.length ? `${findings.filter((each) => each.verdict === "satisfied").length} of ${findings.length} hold` : null}
     end=${checkpoint !== null && html`<a href=${sheetLink({ checkpoint })}>Evidence</a>`}
   >
-    ${asks !== null && html`<p class="asks"><${Icon} name="alert" /><span>A person must decide: ${asks}. Say <code>kraftgate decide ${checkpoint} --done</code> or <code>--repeat</code>.</span></p>`}
+    ${asks !== null && html`<p class="asks"><${Icon} name="alert" /><span>An operator must decide: ${asks}. Run <code>kraftgate decide ${checkpoint} --done</code> or <code>--repeat</code>.</span></p>`}
     ${todo !== null && html`<${Todo} text=${todo} />`}
     ${findings.length > 0 && html`<${Findings} findings=${findings} label="Conditions of the gate" />`}
     ${!findings.length && holds.length > 0 && html`<ul class="lines">${holds.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}
-    ${!findings.length && !holds.length && html`<p class="empty">Nothing is judged now.</p>`}
+    ${!findings.length && !holds.length && html`<p class="empty">No condition is evaluated now.</p>`}
     ${last && html`<p class="unexpected"><${Icon} name="alert" /><span>Unexpected at ${time(last.at_ms, { now: now() })}: ${last.text}</span></p>`}
   <//>`;
 });

@@ -24,7 +24,7 @@ export function Runbook({ cluster }) {
   const { walk, walkable, name, checkpoints } = cluster;
   if (walk === null) {
     return html`<${Panel} id="runbook" title="Runbook">
-      <p class="empty">${walkable ? "The walk has not begun." : `No runbook is configured for ${name}.`}</p>
+      <p class="empty">${walkable ? "The execution has not begun." : `No runbook is configured for ${name}.`}</p>
     <//>`;
   }
   const { runbook, path, outcome, unexpected } = walk;
@@ -53,7 +53,7 @@ const Checkpoint = memo(({ one, walk }) => {
       <p class="soft">
         <${Stand} one=${one} />${each && ` · once for each ${one.for_each}`}
         ${one.people > 0 && html` · <${Badge} tone="plain" icon="key">${one.people === 1 ? "one approval" : `${one.people} approvals`}<//>`}
-        ${one.irreversible && html` <${Badge} tone="bad" icon="flag">no way back<//>`}
+        ${one.irreversible && html` <${Badge} tone="bad" icon="flag">irreversible<//>`}
         ${one.destructive && html` <${Badge} tone="bad" icon="alert">destroys data<//>`}
       </p>
       ${each && one.instances.length > 0 && html`<${Instances} all=${one.instances} what=${one.for_each} here=${walk?.checkpoint ?? null} />`}
@@ -99,7 +99,7 @@ function Instances({ all, what, here }) {
 
 function Here({ walk }) {
   return html`<div class="here">
-    ${walk.asks !== null && html`<p class="asks"><${Icon} name="alert" /><span>A person must decide: ${walk.asks}. Say <code>kraftgate decide ${walk.checkpoint} --done</code> or <code>--repeat</code>.</span></p>`}
+    ${walk.asks !== null && html`<p class="asks"><${Icon} name="alert" /><span>An operator must decide: ${walk.asks}. Run <code>kraftgate decide ${walk.checkpoint} --done</code> or <code>--repeat</code>.</span></p>`}
     ${walk.people > 0 && html`<p>${walk.approved_by.length} of ${walk.people === 1 ? "one approval" : `${walk.people} approvals`}${walk.approved_by.length > 0 && `: ${walk.approved_by.join(", ")}`}.</p>`}
     ${walk.shown !== null && html`<${Todo} text=${walk.shown} />`}
     ${walk.findings.length > 0 && html`<p class="soft">${gateText(walk.findings)}</p><${Findings} findings=${walk.findings} label="Conditions now" />`}

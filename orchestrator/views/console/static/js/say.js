@@ -15,17 +15,17 @@ const EFFECTS = {
     walk.execute
       ? `Kraftgate may then run the hook of its step${at?.step ? ` (${at.step})` : ""}, on this cluster, as soon as all guards hold.`
       : `Its step${at?.step ? ` (${at.step})` : ""} may then be taken, by hand.`,
-    at?.irreversible ? "It cannot be undone: there is no way back to ZooKeeper from there." : "",
+    at?.irreversible ? "It cannot be undone: after it there is no rollback to ZooKeeper." : "",
     at?.destructive ? "It cannot be undone: its step destroys data, or what holds them." : "",
     walk.people > 1 ? `${walk.people} people must approve; ${walk.approved_by.length ? `${walk.approved_by.join(", ")} did` : "nobody did yet"}.` : "",
     walk.people > 1 ? "Everybody who uses the console's token counts as one person; the others approve with kraftgate approve." : "",
     "The approval expires when the state changes for which it is given.",
   ],
-  pause: () => ["No further step is begun until somebody resumes.", "The step that is under way goes on."],
+  pause: () => ["No further step is begun until an operator resumes.", "The step that is under way goes on."],
   resume: (walk) => ["Steps are begun again as soon as their guards hold.", walk.paused ? `It was paused by ${walk.paused}.` : ""],
   abort: () => [
-    "The walk ends where it stands. Nothing is taken back, no broker is touched.",
-    "Only kraftgate begin starts a new walk, at its first checkpoint.",
+    "The execution ends at this checkpoint. Nothing is undone, no broker is changed.",
+    "Only kraftgate begin starts a new execution, at its first checkpoint.",
   ],
 };
 
@@ -76,7 +76,7 @@ export function SayDialog({ what, cluster, off, onClose, onDone }) {
       setBusy(false);
     }
   };
-  const target = what === "approve" ? opened.checkpoint : "the walk";
+  const target = what === "approve" ? opened.checkpoint : "the execution";
   const label = `${TITLES[what]} ${target} in ${name}`;
   return html`<dialog ref=${dialog} class="say-dialog" aria-labelledby="say-title" aria-describedby="say-effects" onClose=${onClose}>
     <form onSubmit=${submit}>
@@ -84,11 +84,11 @@ export function SayDialog({ what, cluster, off, onClose, onDone }) {
       ${what === "approve" && opened.title && html`<p><b>${opened.title}</b></p>`}
       <ul id="say-effects" class="effects">${EFFECTS[what](walk, row ?? null).filter(Boolean).map((each) => html`<li key=${each}>${each}</li>`)}</ul>
       <label class="field">Who says it<input name="who" required maxlength="100" autocomplete="name" defaultValue=${lastWho()} /></label>
-      <label class="field">Why<textarea name="reason" required maxlength="2000" placeholder="It stands in the audit trail"></textarea></label>
+      <label class="field">Why<textarea name="reason" required maxlength="2000" placeholder="It is kept in the audit trail"></textarea></label>
       ${named && html`<label class="field">Type the cluster's name, ${name}, to confirm<input name="confirm" required autocomplete="off" pattern=${escaped(name)} title=${`Type ${name}`} /></label>`}
-      ${asksToken && html`<label class="field">Token<input name="token" type="password" required autocomplete="off" spellcheck="false" /><small class="soft">It stands in the file that kraftgate run named at its start. This tab forgets it when it is closed.</small></label>`}
-      ${moved && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The walk has moved on since you opened this, to ${walk.checkpoint ?? "its end"}. Nothing was said; close this and look again.</span></p>`}
-      ${!moved && gone && !busy && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The walk does not take this any more.</span></p>`}
+      ${asksToken && html`<label class="field">Token<input name="token" type="password" required autocomplete="off" spellcheck="false" /><small class="soft">It is in the file that kraftgate run named at its start. This tab forgets it when it is closed.</small></label>`}
+      ${moved && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution has moved on since you opened this, to ${walk.checkpoint ?? "its end"}. Nothing was sent; close this and check again.</span></p>`}
+      ${!moved && gone && !busy && html`<p class="trouble" role="alert"><${Icon} name="alert" /><span>The execution no longer allows this.</span></p>`}
       ${off && html`<p class="trouble" role="alert"><${Icon} name="cross" /><span>What is shown is not the present. Wait until it is.</span></p>`}
       <${Trouble} error=${error} />
       <p class="dialog-end">

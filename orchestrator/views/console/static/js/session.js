@@ -30,7 +30,7 @@ export function Locked({ onOpen }) {
     <h1 class="brand"><img src="static/icon.svg" alt="" width="18" height="18" />Kraftgate</h1>
     <form class="panel" onSubmit=${submit}>
       <h2>The token is needed to read</h2>
-      <p class="soft">This console listens beyond its own host. The token stands in the file that kraftgate run named at its start.</p>
+      <p class="soft">This console listens beyond its own host. The token is in the file that kraftgate run named at its start.</p>
       <label class="field">Token<input name="token" type="password" required autocomplete="off" spellcheck="false" /></label>
       <${Trouble} error=${error} />
       <button class="button primary" disabled=${busy}>Open the console</button>
