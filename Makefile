@@ -37,7 +37,7 @@ test: lint types imports console jars warm prometheus chromium ## everything: to
 	@exec $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-fast: console ## a minute: what needs no Spark, cluster, Prometheus or Chromium, with few examples
-	@exec $(BIN)/python -m pytest --numprocesses 2 --dist worksteal --hypothesis-profile fast \
+	@exec $(BIN)/python -m pytest --numprocesses 3 --dist worksteal --hypothesis-profile fast \
 		-m "not slow and $(NEEDS_NOTHING)" $(PYTEST_ARGS)
 
 FUZZ ?= 1000000

@@ -9,6 +9,8 @@ import pytest
 
 from tests.orchestrator.runbook.hosts import HOOKS, Host, host
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def here(tmp_path: Path) -> Host:

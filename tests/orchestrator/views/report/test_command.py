@@ -62,6 +62,7 @@ def test_a_file_that_cannot_be_written_is_named(made: Made) -> None:
     assert "nowhere/r.json cannot be written: its directory does not exist" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_same_state_gives_the_same_report(made: Made) -> None:
     for format_ in ("html", "json", "markdown"):
         assert run(made, "--format", format_).stdout == run(made, "--format", format_).stdout
@@ -73,6 +74,7 @@ def test_it_changes_nothing_in_the_state_directory(made: Made) -> None:
     assert {each: each.stat().st_mtime_ns for each in made.state.rglob("*.db")} == before
 
 
+@pytest.mark.slow
 def test_it_needs_no_spark_and_no_client_of_kafka(made: Made) -> None:
     code = (
         "import sys; from orchestrator.cli.program import main\n"

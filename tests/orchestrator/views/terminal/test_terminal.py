@@ -13,7 +13,7 @@ SIZES = [
     (80, 24),
     *(pytest.param(*size, marks=pytest.mark.slow) for size in ((60, 20), (120, 40), (200, 60))),
 ]
-"""Each is a process; make test-fast draws the first one."""
+"""Each is a process; make test-fast starts only a few."""
 
 
 def scene(name: str, columns: int, rows: int, **environment: str) -> Terminal:
@@ -56,6 +56,7 @@ def test_a_walk_is_told_in_every_size(columns: int, rows: int) -> None:
         assert "assignments_complete offset=680 broker=1" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "rows"), SIZES)
 def test_every_word_of_what_a_person_is_to_do_is_there(columns: int, rows: int) -> None:
     with scene("by-hand", columns, rows) as terminal:
@@ -70,6 +71,7 @@ def test_every_word_of_what_a_person_is_to_do_is_there(columns: int, rows: int) 
     assert "waiting for: broker_mode(3, kraft): not yet" in told(frame)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "rows"), SIZES)
 def test_of_three_hundred_brokers_those_in_trouble_are_shown(columns: int, rows: int) -> None:
     with scene("many", columns, rows) as terminal:
@@ -81,6 +83,7 @@ def test_of_three_hundred_brokers_those_in_trouble_are_shown(columns: int, rows:
     assert "disks STALE: 4" in told(frame)
 
 
+@pytest.mark.slow
 def test_it_follows_the_window_s_size() -> None:
     with scene("walk", 120, 40) as terminal:
         wide = terminal.wait(shown)
@@ -93,6 +96,7 @@ def test_it_follows_the_window_s_size() -> None:
         assert max(map(cell_len, wide)) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "count"), [("two", 2), ("five", 5), ("twenty", 20)])
 @pytest.mark.parametrize(("columns", "rows"), SIZES[:3])
 def test_each_cluster_has_its_place(name: str, count: int, columns: int, rows: int) -> None:
@@ -107,6 +111,7 @@ def test_each_cluster_has_its_place(name: str, count: int, columns: int, rows: i
     assert (left is None) is (count * 2 <= rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["walk", "many"])
 def test_without_colours_nothing_is_lost(name: str) -> None:
     with scene(name, 80, 24, NO_COLOR="1") as terminal:
@@ -119,6 +124,7 @@ def test_without_colours_nothing_is_lost(name: str) -> None:
     assert re.search(r"A+M+U+", told(frame))
 
 
+@pytest.mark.slow
 def test_on_a_light_terminal_nothing_is_written_in_white_or_on_nothing() -> None:
     """Whatever is light, or black, has a ground of its own."""
     with scene("many", 120, 40) as terminal:
