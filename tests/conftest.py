@@ -4,6 +4,7 @@
 at a time end at about the same moment.
 """
 
+import gc
 import importlib
 import os
 import signal
@@ -45,6 +46,12 @@ def umask() -> Iterator[None]:
     """Give the umask back: a test that prepares a state directory in this process changes it."""
     yield
     os.umask(_UMASK)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from the modules and items, which stay to the end."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

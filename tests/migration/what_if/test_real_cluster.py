@@ -18,7 +18,7 @@ from streams.net.endpoint import Endpoint
 from streams.net.security import Security
 from tests.system.killing import Killed
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.long(minutes=2)]
 
 PATIENCE_S = 180.0
 Partitions = dict[tuple[str, int], tuple[int | None, frozenset[int]]]

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.orchestrator.views.browser.conftest import Start
 from tests.orchestrator.views.browser.desk import LAPTOP, PHONE, VIEWS, Desk, Size, Theme
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long(minutes=1)]
 
 SIZES = pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
 THEMES = pytest.mark.parametrize("theme", get_args(Theme))
