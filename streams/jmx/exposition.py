@@ -27,12 +27,9 @@ class Reading(NamedTuple):
 def numbers_in(lines: Iterable[bytes], where: str) -> dict[JmxName, int]:
     """Return the numbers of the beans that Kraftgate knows, as far as they exist.
 
-    Args:
-        lines: of the text, including comments.
-        where: for messages.
-
     Raises:
-        NotMetrics: a line that names a bean is not in the text format, or no line names one.
+        NotMetrics: a line that names a bean is not in the text format, or no line names one. Its
+            message begins with `where`.
     """
     of_beans = [each for each in lines if MAY_BE_KNOWN.search(each) and not each.startswith(b"#")]
     text = b"\n".join([*of_beans, b""])

@@ -38,7 +38,7 @@ NodeFact: TypeAlias = JmxSeen | JmxUnreachable
 _log: Final = logging.getLogger(__name__)
 
 
-class _Answer(NamedTuple):
+class _TimedReadings(NamedTuple):
     """The answer of one address, and its time, by the wall clock."""
 
     at_ms: int
@@ -49,7 +49,7 @@ class _Answer(NamedTuple):
 class _Round:
     """The result of one round; `failures` by node, or None for all of them."""
 
-    answers: list[_Answer] = field(default_factory=list)
+    answers: list[_TimedReadings] = field(default_factory=list)
     failures: dict[int | None, JmxError] = field(default_factory=dict)
 
 
@@ -62,19 +62,13 @@ class JmxPoller(BackgroundThreads):
         append: Callable[[Sequence[JmxFact]], object],
         clock: Callable[[], int],
     ) -> None:
-        """Prepare the poller; `start` starts the polls.
-
-        Args:
-            config: The addresses and the intervals.
-            append: Stores facts durably, all or none, before it returns.
-            clock: The wall clock, ms since the epoch.
-        """
+        """`append` stores facts durably, all or none, before it returns."""
         self._config = config
         self._append = append
         self._clock = clock
         self._http = Http(config.access, config.deadline_s)
         self._jobs = dict(_jobs(config, self._http))
-        self._open: dict[int | None, Future[_Answer]] = {}
+        self._open: dict[int | None, Future[_TimedReadings]] = {}
         self._nodes = config.named
         self._reported_nodes: frozenset[int] | None = None
         self._last: dict[int, NodeFact] = {}
@@ -140,9 +134,9 @@ class JmxPoller(BackgroundThreads):
                 found.failures[node] = Unreachable(f"an unexpected error: {error!r}")
         return found
 
-    def _answer(self, job: Callable[[], list[Reading]]) -> _Answer:
+    def _answer(self, job: Callable[[], list[Reading]]) -> _TimedReadings:
         readings = job()
-        return _Answer(self._clock(), readings)
+        return _TimedReadings(self._clock(), readings)
 
     def _take(self, found: _Round) -> None:
         """Append the changes; those that cannot be stored are part of the next round again."""

@@ -40,13 +40,8 @@ def contents(
 ) -> tuple[DiskContentSeen, ...]:
     """Return a snapshot of all disks, in the order of the shards' indexes.
 
-    Equal disks result in equal facts: everything in them is sorted.
-
-    Args:
-        cluster: its name, which determines the shards' numbers.
-        brokers: those that are reachable.
-        topic_ids: of all topics that have one.
-        now_ms: when the brokers' answers were combined; identifies the comparison.
+    Equal disks result in equal facts: everything in them is sorted. `brokers` are those that are
+    reachable; `now_ms`, when their answers were combined, identifies the comparison.
     """
     known = sorted(brokers, key=lambda each: each.broker)
     paths = tuple((each.broker, path) for each in known for path in sorted(each.log_dirs))

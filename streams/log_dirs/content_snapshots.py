@@ -41,7 +41,7 @@ class SnapshotEnd(NamedTuple):
     failure: str | None
 
 
-class _Answer(NamedTuple):
+class _BrokerAnswer(NamedTuple):
     at_s: float
     content: BrokerContent
 
@@ -57,7 +57,7 @@ class Snapshots:
         self._config = config
         self._append = append
         self._clock = clock
-        self._answers: dict[int, _Answer] = {}
+        self._answers: dict[int, _BrokerAnswer] = {}
         self._is_news = False
         self._due_s = float("-inf")
         self._asked: set[int] = set()
@@ -71,7 +71,9 @@ class Snapshots:
 
     def answered(self, broker: int, compared: Compared, now_s: float) -> None:
         log_dirs = {path: compared.known.log_dirs[path].replicas for path in compared.good}
-        self._answers[broker] = _Answer(now_s, BrokerContent(broker, log_dirs, compared.whole))
+        self._answers[broker] = _BrokerAnswer(
+            now_s, BrokerContent(broker, log_dirs, compared.whole)
+        )
         self._is_news = True
 
     def unanswered(self, broker: int) -> None:

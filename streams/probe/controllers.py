@@ -36,7 +36,7 @@ def ask_controllers(
     return tuple(in_parallel(lambda each: _identified(each, ids, security), answers))
 
 
-class _Answer(NamedTuple):
+class _ControllerAnswer(NamedTuple):
     """The answers of one controller; `ids` are those of all controllers that it knows."""
 
     endpoint: Endpoint
@@ -44,16 +44,18 @@ class _Answer(NamedTuple):
     ids: frozenset[int] = frozenset()
 
 
-def _ask(endpoint: Endpoint, security: Security, cluster_id: str | None) -> _Answer:
+def _ask(endpoint: Endpoint, security: Security, cluster_id: str | None) -> _ControllerAnswer:
     try:
         node = Node(endpoint, security)
     except LiveError as error:
-        return _Answer(endpoint, Controller(endpoint=str(endpoint), unreachable=str(error)))
+        return _ControllerAnswer(
+            endpoint, Controller(endpoint=str(endpoint), unreachable=str(error))
+        )
     with node:
         return _query(node, endpoint, cluster_id)
 
 
-def _identified(answer: _Answer, ids: Sequence[int], security: Security) -> Controller:
+def _identified(answer: _ControllerAnswer, ids: Sequence[int], security: Security) -> Controller:
     """Determine the controller's id, if it did not report it, by requesting its settings.
 
     A controller describes its own configuration and rejects any other id.
@@ -73,7 +75,7 @@ def _identified(answer: _Answer, ids: Sequence[int], security: Security) -> Cont
     return controller
 
 
-def _query(node: Node, endpoint: Endpoint, cluster_id: str | None) -> _Answer:
+def _query(node: Node, endpoint: Endpoint, cluster_id: str | None) -> _ControllerAnswer:
     features = maybe(node.features)
     may_describe, quorum = _quorum(node)
     may_fetch, agrees = _fetch(node, cluster_id, quorum)
@@ -96,7 +98,7 @@ def _query(node: Node, endpoint: Endpoint, cluster_id: str | None) -> _Answer:
     ids = set() if quorum is None else set(quorum.voters)
     if not isinstance(described, Unknown):
         ids.update(described.endpoints)
-    return _Answer(endpoint, controller, frozenset(ids))
+    return _ControllerAnswer(endpoint, controller, frozenset(ids))
 
 
 def _release(features: Maybe[Features]) -> Maybe[tuple[int, ...]]:

@@ -19,8 +19,7 @@ from streams.net.security import Security
 from streams.probe.brokers import BrokerAnswers, ask_brokers, first_view, with_absent
 from streams.probe.controllers import ask_controllers
 from streams.zookeeper.ensemble import Ensemble
-from streams.zookeeper.probe import ask_zookeeper
-from streams.zookeeper.servers import ask_ensemble
+from streams.zookeeper.probe import ask_ensemble, ask_zookeeper
 
 _PLAINTEXT: Final = Security()
 

@@ -17,7 +17,7 @@ from streams.probe.gather import Target
 _CONNECT_S_MAX: Final = 3.0
 
 
-class _Answer(NamedTuple):
+class _QuorumAnswer(NamedTuple):
     """The result of querying one controller.
 
     Attributes:
@@ -49,7 +49,10 @@ def ask_quorum(target: Target, clock_ms: Callable[[], int]) -> Maybe[QuorumSeen]
 
 
 def _seen(
-    latest: Quorum | None, endpoints: Sequence[Endpoint], answers: Sequence[_Answer], at_ms: int
+    latest: Quorum | None,
+    endpoints: Sequence[Endpoint],
+    answers: Sequence[_QuorumAnswer],
+    at_ms: int,
 ) -> QuorumSeen:
     pairs = list(zip(map(str, endpoints), answers, strict=True))
     return QuorumSeen(
@@ -68,18 +71,18 @@ def _seen(
     )
 
 
-def _ask(endpoint: Endpoint, security: Security) -> _Answer:
+def _ask(endpoint: Endpoint, security: Security) -> _QuorumAnswer:
     try:
         node = Node(endpoint, security)
     except LiveError as error:
-        return _Answer(why=str(error), refused=_refuses(endpoint))
+        return _QuorumAnswer(why=str(error), refused=_refuses(endpoint))
     try:
         with node:
-            return _Answer(quorum=node.quorum())
+            return _QuorumAnswer(quorum=node.quorum())
     except NotAuthorized as error:
-        return _Answer(denied=str(error))
+        return _QuorumAnswer(denied=str(error))
     except LiveError as error:
-        return _Answer(why=str(error))
+        return _QuorumAnswer(why=str(error))
 
 
 def _refuses(endpoint: Endpoint) -> bool:

@@ -27,15 +27,14 @@ class ZooKeeperReader(JournalReader):
     def watch(self, journal: "Journal") -> Watcher:
         """Start watching from the end of the journal's facts."""
         from streams.state.source_status import now_ms
-        from streams.zookeeper.content.reader import ContentReader
-        from streams.zookeeper.content.when import is_written_by_kraft
-        from streams.zookeeper.dirty import Dirty
+        from streams.zookeeper.content.reader import ContentReader, is_written_by_kraft
+        from streams.zookeeper.dirty_topics import DirtyTopics
         from streams.zookeeper.ensemble import parse_ensemble
         from streams.zookeeper.known import Known
         from streams.zookeeper.watcher import ZooKeeperWatcher
 
         config = parse_ensemble(self.options.watched)
-        dirty = Dirty()
+        dirty = DirtyTopics()
         watcher = ZooKeeperWatcher(
             config,
             Known(journal.kept()),

@@ -74,10 +74,7 @@ class Pending(Generic[T]):
         return bool(self._asked.ready())
 
     def result(self, answer_s: float | None = None) -> T:
-        """Wait for the answer.
-
-        Args:
-            answer_s: The time limit; None: that of the `ZooKeeperCalls`.
+        """Wait for the answer; without `answer_s`, for the time limit of the `ZooKeeperCalls`.
 
         Raises:
             ZooKeeperError: there is no answer in time, or it is an error.
@@ -149,14 +146,12 @@ class ZooKeeperCalls:
             raise NoAnswer(why)
 
     def close(self) -> None:
-        """End the session."""
         client, self._client = self._client, None
         self._connected.clear()
         if client is not None:
             client.end()
 
     def begin_get(self, path: str) -> Pending[Znode]:
-        """Request a znode."""
         return self._begin(self._opened().get_async(path), _znode)
 
     def begin_children(self, path: str) -> Pending[list[str]]:
@@ -216,7 +211,6 @@ class ZooKeeperCalls:
             changed.wait(max(0.0, deadline_s - time.monotonic()))
 
     def transaction(self) -> Transaction:
-        """Start a transaction; `commit` sends it."""
         return self._opened().transaction()
 
     def commit(self, transaction: Transaction) -> Sequence[Any] | None:

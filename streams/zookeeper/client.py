@@ -45,7 +45,7 @@ _ADD_WATCH: Final = 106
 _PERSISTENT_RECURSIVE: Final = 1
 """AddWatchMode."""
 
-Heard: TypeAlias = Callable[[str, str], None]
+OnEvent: TypeAlias = Callable[[str, str], None]
 """Called with an event's type (`kazoo.protocol.states.EventType`) and the path below the chroot."""
 
 
@@ -57,7 +57,6 @@ class _AddWatch:
     path: str
 
     def serialize(self) -> bytes:
-        """Return the request's body."""
         return bytes(write_string(self.path) + int_struct.pack(_PERSISTENT_RECURSIVE))
 
     @classmethod
@@ -88,7 +87,7 @@ class _Connection(ConnectionHandler):  # type: ignore[misc] # kazoo is not typed
 
     def _read_watch_event(self, buffer: bytes, offset: int) -> None:
         event, _ = Watch.deserialize(buffer, offset)
-        self.client.hear(event)
+        self.client.dispatch(event)
         super()._read_watch_event(buffer, offset)
 
 
@@ -96,7 +95,7 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
     """kazoo's client with `Security`, and with watches on whole branches.
 
     Attributes:
-        heard_at: when the connection received its last event, of any watch; monotonic.
+        event_at: when the connection received its last event, of any watch; monotonic.
         has_branches: whether the server supports recursive watches; None: not yet asked.
     """
 
@@ -127,8 +126,8 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
         self._connection: ConnectionHandler = _Connection(
             self, made.retry_sleeper, logger=self.logger, sasl_options=made.sasl_options
         )
-        self._branches: dict[str, Heard] = {}
-        self.heard_at = -math.inf
+        self._branches: dict[str, OnEvent] = {}
+        self.event_at = -math.inf
         self.has_branches: bool | None = None
         self.session_timeout_s = ensemble.session_timeout_ms / 1000
         """As the server last granted it, before that as requested; kazoo stores only the latter."""
@@ -161,14 +160,13 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
         return None if identity is None else int(identity[0])
 
     def why_not(self) -> str:
-        """Return why there is no connection."""
         tried = dict(self.handler.tried)
         if not tried:
             return f"no ZooKeeper reachable: {self._hosts} not connected yet"
         words = ", ".join(f"{server}: {why}" for server, why in sorted(tried.items()))
         return f"no ZooKeeper reachable: {words}"
 
-    def watch_below_async(self, path: str, heard: Heard) -> IAsyncResult:
+    def watch_below_async(self, path: str, on_event: OnEvent) -> IAsyncResult:
         """Set a watch that reports each creation, deletion and change of data at or below `path`.
 
         ZooKeeper reports nothing about a znode that this session may not read. A server before 3.6
@@ -178,12 +176,12 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
 
         Args:
             path: It need not exist.
-            heard: Called by kazoo's thread, in ZooKeeper's order, before the answer of any request
-                that was answered later; it must neither wait nor raise.
+            on_event: Called by kazoo's thread, in ZooKeeper's order, before the answer of any
+                request that was answered later; it must neither wait nor raise.
         """
         result = self.handler.async_result()
         result.rawlink(self._learn)
-        self._branches[path] = heard
+        self._branches[path] = on_event
         self._call(_AddWatch(self.chroot + path), result)
         return result
 
@@ -193,13 +191,12 @@ class Client(KazooClient):  # type: ignore[misc] # kazoo is not typed
         elif isinstance(result.exception, UnimplementedError):
             self.has_branches = False
 
-    def hear(self, event: Watch) -> None:
-        """Process an event of the connection."""
-        self.heard_at = time.monotonic()
+    def dispatch(self, event: Watch) -> None:
+        self.event_at = time.monotonic()
         path, kind = self.unchroot(event.path), EVENT_TYPE_MAP.get(event.type)
-        for branch, heard in self._branches.items():
+        for branch, on_event in self._branches.items():
             if kind is not None and (path == branch or path.startswith(f"{branch}/")):
-                heard(kind, path)
+                on_event(kind, path)
 
 
 def _digest_of(security: Security) -> set[tuple[str, str]]:

@@ -61,13 +61,7 @@ class Handler(SequentialThreadingHandler):  # type: ignore[misc] # kazoo is not 
 def dial(
     security: Security, address: tuple[str, int], host: str, timeout_s: float
 ) -> socket.socket:
-    """Open a connection.
-
-    Args:
-        security: PLAINTEXT or SSL.
-        address: IP address and port.
-        host: The name that the server's certificate must contain.
-        timeout_s: For each step.
+    """Open a connection; `host` is the name that the server's certificate must contain.
 
     Raises:
         OSError: the server is unreachable or not trusted, or a file is missing.

@@ -70,5 +70,5 @@ def parse_ensemble(option: str) -> Ensemble:
     Raises:
         ValueError: it is not valid.
     """
-    told = json.loads(option)
-    return Ensemble(connect=told["connect"], security=parse_security(told["security"]))
+    found = json.loads(option)
+    return Ensemble(connect=found["connect"], security=parse_security(found["security"]))

@@ -109,12 +109,7 @@ _FAILED: Final[Mapping[type[Exception], type[RequestFailed]]] = MappingProxyType
 
 
 def error_of(error: BaseException, place: str = "") -> ZooKeeperError:
-    """Return the error of a request as this package's.
-
-    Args:
-        error: What kazoo raised.
-        place: What the message begins with, such as the connection string.
-    """
+    """Return kazoo's error of a request as this package's; its message begins with `place`."""
     prefix = f"{place}: " if place else ""
     name = type(error).__name__.removesuffix("Error")
     if isinstance(error, _NO_ANSWER):

@@ -125,12 +125,12 @@ class Known:
     def facts(self) -> tuple[ZooKeeperFact, ...]:
         """Return the fewest facts that result in this state."""
         counted = () if self._next is None else (self._counted(self._next),)
-        said = (self._seen, self._blind, self._topics)
+        last = (self._seen, self._blind, self._topics)
         znodes = [znode for below in self._znodes.values() for znode in below.values()]
         return (
             *sorted(znodes, key=lambda znode: znode.path),
             *counted,
-            *(fact for fact in said if fact is not None),
+            *(fact for fact in last if fact is not None),
         )
 
     def _counted(self, number: int) -> NotificationsMissed:

@@ -15,14 +15,14 @@ from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.facts import NotificationsMissed, ZnodeSeen, ZooKeeperFact
 from migration.observed.znodes import NOTIFICATIONS
-from streams.zookeeper.ledger import Ledger, is_another
+from streams.zookeeper.emitter import Emitter, is_another
 from streams.zookeeper.sequence import creations, notification_number, runs
 from streams.zookeeper.session import Session
 from streams.zookeeper.tree import await_creation
 
 
 @dataclass(slots=True)
-class _Reading:
+class _Listing:
     """One listing and the reads that follow from it.
 
     Attributes:
@@ -41,36 +41,36 @@ class _Reading:
 
 
 class Notifications:
-    """Reads the notifications of one session into the `Ledger`."""
+    """Reads the notifications of one session into the `Emitter`."""
 
-    def __init__(self, session: Session, ledger: Ledger) -> None:
-        """Prepare: `session` sends the requests, `ledger` receives every notification."""
+    def __init__(self, session: Session, emitter: Emitter) -> None:
+        """Prepare: `session` sends the requests, `emitter` receives every notification."""
         self._session = session
         self._client = session.client
-        self._ledger = ledger
-        self._looking = False
+        self._emitter = emitter
+        self._is_reading = False
         self._again = False
 
-    def look(self) -> None:
+    def read(self) -> None:
         """List and read new notifications; during a reading, schedule another one after it."""
-        if self._looking:
+        if self._is_reading:
             self._again = True
             return
-        self._looking, self._again = True, False
+        self._is_reading, self._again = True, False
         self._session.ask(
             self._client.get_children_async,
             NOTIFICATIONS,
             self._listed,
-            watch=self._session.watch(NOTIFICATIONS, self.look),
+            watch=self._session.watch(NOTIFICATIONS, self.read),
             include_data=True,
         )
 
     def _listed(self, answer: tuple[list[str], ZnodeStat] | None) -> None:
-        known = self._ledger.known
+        known = self._emitter.known
         if answer is None:
             self._parent_gone()
-            await_creation(self._session, NOTIFICATIONS, self.look)
-            self._looked()
+            await_creation(self._session, NOTIFICATIONS, self.read)
+            self._reading_ended()
             return
         names, stat = answer
         end = creations(stat.cversion, stat.numChildren)
@@ -82,67 +82,67 @@ class Notifications:
         # A znode with a number beyond the count was named by a client, not by ZooKeeper.
         numbered = ((notification_number(path), path) for path in there)
         new = {n: path for n, path in numbered if n is not None and start <= n < end}
-        reading = _Reading(end, new)
+        reading = _Listing(end, new)
         self._read_parent(reading, stat)
         for number, path in sorted(new.items()):
             self._read(reading, number, path)
         self._finish(reading)
 
     def _is_another(self, stat: ZnodeStat, end: int) -> bool:
-        last = self._ledger.known.znode(NOTIFICATIONS)
+        last = self._emitter.known.znode(NOTIFICATIONS)
         return (last is not None and is_another(last, stat)) or (
-            end < (self._ledger.known.next_notification or 0)
+            end < (self._emitter.known.next_notification or 0)
         )
 
     def _parent_gone(self) -> None:
         """Emit that the parent and its children are gone: the next one's children count from 0."""
-        known = self._ledger.known
+        known = self._emitter.known
         if known.znode(NOTIFICATIONS) is not None or known.next_notification != 0:
-            self._ledger.gone(*sorted(known.below(NOTIFICATIONS)), NOTIFICATIONS)
-            self._ledger.say(self._missed(0, 0))
+            self._emitter.remove(*sorted(known.below(NOTIFICATIONS)), NOTIFICATIONS)
+            self._emitter.emit(self._missed(0, 0))
 
     def _gone(self, paths: set[str]) -> None:
         """Emit that notifications are gone; the last fact must have the position of the count."""
-        known = self._ledger.known
-        self._ledger.gone(*sorted(paths))
+        known = self._emitter.known
+        self._emitter.remove(*sorted(paths))
         end = known.next_notification
         if paths and end is not None and notification_number(max(paths)) != end - 1:
-            self._ledger.say(self._missed(end, 0))
+            self._emitter.emit(self._missed(end, 0))
 
-    def _read_parent(self, reading: _Reading, stat: ZnodeStat) -> None:
-        last = self._ledger.known.znode(NOTIFICATIONS)
+    def _read_parent(self, reading: _Listing, stat: ZnodeStat) -> None:
+        last = self._emitter.known.znode(NOTIFICATIONS)
         if last is not None and (last.mzxid, last.version) == (stat.mzxid, stat.version):
             return
 
         def answered(found: tuple[bytes | None, ZnodeStat] | None) -> None:
             if found is not None:
-                reading.parent = self._ledger.znode(NOTIFICATIONS, *found)
+                reading.parent = self._emitter.znode(NOTIFICATIONS, *found)
             reading.open -= 1
             self._finish(reading)
 
         reading.open += 1
         self._session.ask(self._client.get_async, NOTIFICATIONS, answered)
 
-    def _read(self, reading: _Reading, number: int, path: str) -> None:
+    def _read(self, reading: _Listing, number: int, path: str) -> None:
         def answered(found: tuple[bytes | None, ZnodeStat] | None) -> None:
             if found is not None:
-                reading.found[number] = self._ledger.znode(path, *found)
+                reading.found[number] = self._emitter.znode(path, *found)
             reading.open -= 1
             self._finish(reading)
 
         reading.open += 1
         self._session.ask(self._client.get_async, path, answered)
 
-    def _finish(self, reading: _Reading) -> None:
+    def _finish(self, reading: _Listing) -> None:
         if reading.open:
             return
-        self._ledger.say(*self._account(reading))
-        self._looked()
+        self._emitter.emit(*self._account(reading))
+        self._reading_ended()
 
-    def _account(self, reading: _Reading) -> Iterator[ZooKeeperFact]:
+    def _account(self, reading: _Listing) -> Iterator[ZooKeeperFact]:
         if reading.parent is not None:
             yield reading.parent
-        start = self._ledger.known.next_notification
+        start = self._emitter.known.next_notification
         spans = [(start, reading.end)] if start is not None else [(n, n + 1) for n in reading.paths]
         for first, end in sorted(spans):
             for run in runs(first, end, reading.found):
@@ -153,9 +153,9 @@ class Notifications:
             yield self._missed(reading.end, 0)
 
     def _missed(self, first: int, number: int) -> NotificationsMissed:
-        return NotificationsMissed(self._ledger.clock(), first, number)
+        return NotificationsMissed(self._emitter.clock(), first, number)
 
-    def _looked(self) -> None:
-        self._looking = False
+    def _reading_ended(self) -> None:
+        self._is_reading = False
         if self._again:
-            self.look()
+            self.read()

@@ -1,15 +1,26 @@
-"""Reads Kafka's znodes in one session: get, children, ACLs. No watch, no write."""
+"""The checks before the window: reads Kafka's znodes in one session, and queries each server.
 
+The session sends get, children and ACL requests; no watch, no write. A server is queried with the
+four-letter command `srvr`.
+"""
+
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any, Final, TypeVar
 
-from migration.observed.probed import Maybe, Unknown, ZooKeeper
+from kazoo.hosts import collect_hosts
+
+from migration.observed.probed import Maybe, Unknown, ZooKeeper, ZooKeeperServer
 from migration.observed.znode_codec import broker_id_of, fields_of, replicas_of
 from migration.values.foreign import Unreadable
+from streams.net.security import Security
 from streams.zookeeper.calls import Pending, ZooKeeperCalls
+from streams.zookeeper.dialing import dial, reason
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.errors import NoAuth, NoNode, ZooKeeperError
 
@@ -17,6 +28,11 @@ _CONNECT_S_MAX: Final = 5.0
 _ALL_S_MAX: Final = 30.0
 """For everything together: a cluster of 50,000 topics is read in a few seconds."""
 _IN_FLIGHT_MAX: Final = 500
+_ANSWER_S_MAX: Final = 3.0
+_ANSWER_BYTES_MAX: Final = 65_536
+_AT_ONCE_MAX: Final = 9
+_VERSION: Final = re.compile(r"^Zookeeper version: (\d+)\.(\d+)\.(\d+)", re.MULTILINE)
+_MODE: Final = re.compile(r"^Mode: (\S+)", re.MULTILINE)
 _OWN_PATHS: Final = (
     "/",
     "/controller",
@@ -42,7 +58,7 @@ def ask_zookeeper(ensemble: Ensemble) -> Maybe[ZooKeeper]:
     calls = ZooKeeperCalls(ensemble)
     try:
         calls.connect(_CONNECT_S_MAX)
-        return _Reading(calls, time.monotonic() + _ALL_S_MAX).all()
+        return _ZnodeReader(calls, time.monotonic() + _ALL_S_MAX).all()
     except ZooKeeperError as error:
         return Unknown(str(error))
     finally:
@@ -50,7 +66,7 @@ def ask_zookeeper(ensemble: Ensemble) -> Maybe[ZooKeeper]:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _ZnodeReader:
     """One pass over the tree: sends requests in parallel, and waits until `deadline_s`."""
 
     calls: ZooKeeperCalls
@@ -172,3 +188,47 @@ class _Reading:
         for path, is_open in self._results(_OWN_PATHS, self.calls.begin_is_open):
             if isinstance(is_open, NoAuth) or is_open is False:
                 yield path
+
+
+def ask_ensemble(ensemble: Ensemble) -> tuple[ZooKeeperServer, ...]:
+    """Return the answer of every server of the connection string."""
+    hosts, _ = collect_hosts(ensemble.connect)
+    addresses: Sequence[tuple[str, int]] = sorted({(host, int(port)) for host, port in hosts})
+    with ThreadPoolExecutor(_AT_ONCE_MAX) as pool:
+        return tuple(pool.map(partial(_query_server, ensemble.security), addresses))
+
+
+def _query_server(security: Security, address: tuple[str, int]) -> ZooKeeperServer:
+    host, port = address
+    endpoint = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    try:
+        answer = _four_letters(security, address)
+    except OSError as error:
+        why = Unknown(f"it does not answer ({reason(error)})")
+        return ZooKeeperServer(endpoint=endpoint, version=why)
+    mode = _MODE.search(answer)
+    return ZooKeeperServer(
+        endpoint=endpoint, version=_version(answer), mode=mode[1] if mode is not None else ""
+    )
+
+
+def _version(answer: str) -> Maybe[tuple[int, ...]]:
+    found = _VERSION.search(answer)
+    if found is None:
+        first = answer.strip().partition("\n")[0][:80]
+        return Unknown(f"it does not report its version: {first or 'no answer to srvr'}")
+    return tuple(map(int, found.groups()))
+
+
+def _four_letters(security: Security, address: tuple[str, int]) -> str:
+    deadline_s = time.monotonic() + _ANSWER_S_MAX
+    answer = b""
+    with dial(security, address, address[0], _ANSWER_S_MAX) as connection:
+        connection.sendall(b"srvr")
+        while len(answer) < _ANSWER_BYTES_MAX and (left_s := deadline_s - time.monotonic()) > 0:
+            connection.settimeout(left_s)
+            part = connection.recv(4096)
+            if not part:
+                break
+            answer += part
+    return answer.decode("utf-8", "replace")

@@ -44,13 +44,7 @@ def notification_number(path: str) -> int | None:
 
 
 def runs(first: int, end: int, read: Iterable[int]) -> Iterator[Run]:
-    """Yield the runs of the numbers from `first` up to `end`, exclusive, in order.
-
-    Args:
-        first: The first number to account for.
-        end: The first number not to account for.
-        read: Numbers whose znodes were read; those outside the range are ignored.
-    """
+    """Yield the runs of the numbers from `first` up to `end`, exclusive, in order."""
     at = first
     for number in sorted({number for number in read if first <= number < end}):
         if number > at:

@@ -7,8 +7,9 @@ Requests are asynchronous. Their answers and the watches are passed to the watch
 import math
 import time
 from collections import deque
-from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from kazoo.interfaces import IAsyncResult
 from kazoo.protocol.states import EventType, WatchedEvent
@@ -57,7 +58,7 @@ class Session:
         self._reading = False
         self._requests = 0
         self.began_at = time.monotonic()
-        self.heard_at = -math.inf
+        self.answered_at = -math.inf
         self.complete = False
         self.refusals: dict[str, str] = {}
 
@@ -110,20 +111,19 @@ class Session:
             self._asked_at[number] = time.monotonic()
             send()
 
-    def watch(self, path: str, look: Action) -> Callable[[WatchedEvent], None]:
+    def watch(self, path: str, reread: Action) -> Callable[[WatchedEvent], None]:
         """Return the watch for a path, always the same one, so that kazoo stores it once."""
 
         def fired(event: WatchedEvent) -> None:
             # kazoo fires every watch with NONE when the connection is lost: the znode did not
             # change.
             if event.type != EventType.NONE:
-                self._post(self, look)
+                self._post(self, reread)
 
         return self._watches.setdefault(path, fired)
 
     @property
     def open(self) -> int:
-        """The number of requests without an answer."""
         return len(self._asked_at) + len(self._waiting)
 
     def unanswered_s(self) -> float:
@@ -132,7 +132,7 @@ class Session:
         Answers follow all earlier events, which may be a hundred thousand.
         """
         now = time.monotonic()
-        return now - max(self.client.heard_at, min(self._asked_at.values(), default=now))
+        return now - max(self.client.event_at, min(self._asked_at.values(), default=now))
 
     def _take(
         self,
@@ -147,7 +147,7 @@ class Session:
         if isinstance(error, NoAnswer):
             self._on_broken(str(error))
             return
-        self.heard_at = time.monotonic()
+        self.answered_at = time.monotonic()
         self._reading = number in self._unread
         try:
             if error is None or isinstance(error, NoNode):
@@ -162,3 +162,60 @@ class Session:
         if not self._unread and not self.complete:
             self.complete = True
             self._on_complete(self)
+
+
+class Request(NamedTuple):
+    """A request to send; the arguments of `Session.ask`."""
+
+    request: Callable[..., IAsyncResult]
+    path: str
+    answered: Callable[[Any], None]
+    refused: Callable[[ZooKeeperError], bool] = lambda _: False
+
+
+class Pipeline:
+    """Sends requests through a session, at most `in_flight_max` at a time.
+
+    Pending requests are generated only when they are sent. The requests that were added last are
+    sent first.
+    """
+
+    def __init__(self, session: Session, in_flight_max: int) -> None:
+        self._session = session
+        self._in_flight_max = in_flight_max
+        self._in_flight = 0
+        self._waiting: list[Iterator[Request]] = []
+
+    @property
+    def idle(self) -> bool:
+        return not self._in_flight and not self._waiting
+
+    def add(self, requests: Iterable[Request]) -> None:
+        """Send requests, before the pending ones."""
+        self._waiting.append(iter(requests))
+        self._send()
+
+    def _send(self) -> None:
+        while self._waiting and self._in_flight < self._in_flight_max:
+            request = next(self._waiting[-1], None)
+            if request is None:
+                self._waiting.pop()
+            else:
+                self._in_flight += 1
+                self._session.ask(
+                    request.request,
+                    request.path,
+                    partial(self._answered, request.answered),
+                    partial(self._refused, request.refused),
+                )
+
+    def _answered(self, answered: Callable[[Any], None], value: object) -> None:
+        self._in_flight -= 1
+        answered(value)
+        self._send()
+
+    def _refused(self, refused: Callable[[ZooKeeperError], bool], why: ZooKeeperError) -> bool:
+        self._in_flight -= 1
+        provided = refused(why)
+        self._send()
+        return provided

@@ -44,19 +44,19 @@ class WatcherStatus:
     limits: tuple[str, ...] = ()
 
 
-def source_status(said: WatcherStatus) -> SourceStatus:
+def source_status(status: WatcherStatus) -> SourceStatus:
     """Return the status in the form common to all sources; fields of a metadata log stay None.
 
     While the view is not complete, no received data is known to be current.
     """
     return SourceStatus(
-        observed_ms=said.observed_ms,
-        last_reply_ms=said.last_reply_ms,
-        endpoint=said.server,
-        waiting=None if said.waiting is None else said.waiting.detail,
-        error=None if said.error is None else said.error.detail,
-        limits=said.limits,
-        whole_since_ms=said.observed_ms if said.sees_since_ms is None else said.sees_since_ms,
+        observed_ms=status.observed_ms,
+        last_reply_ms=status.last_reply_ms,
+        endpoint=status.server,
+        waiting=None if status.waiting is None else status.waiting.detail,
+        error=None if status.error is None else status.error.detail,
+        limits=status.limits,
+        whole_since_ms=status.observed_ms if status.sees_since_ms is None else status.sees_since_ms,
     )
 
 
@@ -64,43 +64,30 @@ class StatusBoard:
     """Holds the status: the watcher's thread writes it, any thread reads it."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
-        """Begin with a status that waits for the watcher's start.
-
-        Args:
-            clock: Returns Kraftgate's time, ms since the epoch.
-        """
         self._clock = clock
         self._lock = threading.Lock()
         now = clock()
         starting = Reason("starting", "the watcher has not begun yet", now)
         self._status = WatcherStatus(observed_ms=now, waiting=starting)
-        self._unkept: Reason | None = None
+        self._not_stored: Reason | None = None
 
-    def read(self, unkept: str | None = None) -> WatcherStatus:
-        """Return the current status.
-
-        Args:
-            unkept: Why facts cannot be stored at present, which is then the error.
-        """
+    def read(self, not_stored: str | None = None) -> WatcherStatus:
+        """Return the current status; `not_stored` (why facts are not stored) is its error."""
         now = self._clock()
         with self._lock:
-            words = None if unkept is None else ("facts_not_kept", unkept)
-            self._unkept = words and dated(*words, self._unkept, now)
-            error = self._unkept or self._status.error
+            reason = None if not_stored is None else ("facts_not_kept", not_stored)
+            self._not_stored = reason and dated(*reason, self._not_stored, now)
+            error = self._not_stored or self._status.error
             return replace(self._status, observed_ms=now, error=error)
 
     def settle(self, waiting: tuple[str, str] | None) -> None:
-        """Record that everything was read, which ends any wait and any error.
-
-        Args:
-            waiting: Name and detail of a wait that continues even so.
-        """
+        """Record that everything was read, which ends any error, and any wait but this one."""
         now = self._clock()
         with self._lock:
             still = None if waiting is None else dated(*waiting, self._status.waiting, now)
             self._status = replace(self._status, waiting=still, error=None)
 
-    def tell(
+    def update(
         self,
         *,
         answered: bool,
@@ -108,13 +95,9 @@ class StatusBoard:
         error: tuple[str, str] | None,
         **fields: Any,  # noqa: ANN401 WatcherStatus names and types them
     ) -> None:
-        """Update the status; a wait or an error that is not given remains.
+        """Update the status; a wait or an error (name and detail) that is not given remains.
 
-        Args:
-            answered: Whether ZooKeeper answered just now.
-            waiting: Name and detail of a wait.
-            error: Name and detail of a problem to fix.
-            **fields: The status' other fields.
+        `answered`: whether ZooKeeper answered just now.
         """
         now = self._clock()
         with self._lock:

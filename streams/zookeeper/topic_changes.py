@@ -36,11 +36,7 @@ def change(
 ) -> ZkTopicChanged | ZkConfigChanged | None:
     """Return the change of a topic; None: no change, or the znode is not about topics.
 
-    Args:
-        last: The last known state; None: the znode did not exist.
-        now: The current state.
-        data: The znode's data.
-        stat: The znode's stat.
+    `last` is the last known state; None: the znode did not exist.
     """
     at_ms = stat.ctime if last is None else stat.mtime
     match now:

@@ -1,4 +1,4 @@
-"""Topics and their settings, below recursive watches, read into the `Ledger` for one session.
+"""Topics and their settings, below recursive watches, read into the `Emitter` for one session.
 
 The watch is set before the first reading, and topics that it marks meanwhile are read again. A
 ZooKeeper without such watches (before 3.6) is polled instead: everything is read every `POLL_S`.
@@ -16,11 +16,10 @@ from migration.observed.topic_facts import ZkStatesChanged, ZkTopicsFound
 from migration.observed.znode_codec import topic_of
 from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
 from migration.values.foreign import Unreadable
+from streams.zookeeper.emitter import Emitter
 from streams.zookeeper.errors import Unimplemented, ZooKeeperError
-from streams.zookeeper.ledger import Ledger
-from streams.zookeeper.marks import NAMES_MAX, NONE, Marks, Names
-from streams.zookeeper.pipeline import Pipeline, Request
-from streams.zookeeper.session import IN_FLIGHT_MAX, Action, Session
+from streams.zookeeper.session import IN_FLIGHT_MAX, Action, Pipeline, Request, Session
+from streams.zookeeper.watch_events import NAMES_MAX, NONE, Names, WatchEvents
 
 POLL_S: Final = 30.0
 """From the beginning of one full reading to the next if there is no watch."""
@@ -38,16 +37,18 @@ Touched: TypeAlias = Callable[[Names], object]
 class Topics:
     """Reads the topics that the watches mark."""
 
-    def __init__(self, session: Session, ledger: Ledger, marks: Marks, touched: Touched) -> None:
-        """Prepare: `session` sends the requests, `ledger` receives each znode found or gone.
+    def __init__(
+        self, session: Session, emitter: Emitter, events: WatchEvents, touched: Touched
+    ) -> None:
+        """Prepare: `session` sends the requests, `emitter` receives each znode found or gone.
 
-        `marks` has the watches' events; `touched` receives the topics whose content must be
+        `events` has those of the watches; `touched` receives the topics whose content must be
         compared again.
         """
         self._session = session
         self._client = session.client
-        self._ledger = ledger
-        self._marks = marks
+        self._emitter = emitter
+        self._events = events
         self._touched = touched
         self._pipeline = Pipeline(session, _IN_FLIGHT_MAX)
         self._read_at = -math.inf
@@ -66,7 +67,7 @@ class Topics:
             branch,
             lambda _: self.watch(then, others),
             partial(self._is_unknown, then),
-            heard=self._marks.hear,
+            on_event=self._events.add_event,
         )
 
     def _is_unknown(self, then: Action, why: ZooKeeperError) -> bool:
@@ -76,44 +77,43 @@ class Topics:
         return True
 
     def read(self) -> None:
-        """Read everything."""
-        self._marks.take()  # all of it is read below
+        self._events.take()  # all of it is read below
         self._read_at = time.monotonic()
         for branch in _BRANCHES:
             self._list(branch)
 
     def complete(self) -> None:
         """Emit the number of topics, when all were read for the first time."""
-        if self._ledger.known.topics_found:
+        if self._emitter.known.topics_found:
             return
-        found = [self._ledger.known.znode(path) for path in self._ledger.known.below(TOPICS)]
+        found = [self._emitter.known.znode(path) for path in self._emitter.known.below(TOPICS)]
         partitions = sum(_partitions(each.data) for each in found if each is not None)
-        self._ledger.say(ZkTopicsFound(self._ledger.clock(), len(found), partitions))
+        self._emitter.emit(ZkTopicsFound(self._emitter.clock(), len(found), partitions))
 
     def follow(self) -> None:
         """Read the marked topics, once all earlier requests were answered."""
-        self.tell_states(self._ledger.clock() - STATES_EVERY_MS)
+        self.emit_states(self._emitter.clock() - STATES_EVERY_MS)
         if not self._pipeline.idle:
             return
         if not self._client.has_branches:
             if time.monotonic() - self._read_at > POLL_S:
                 self.read()
             return
-        topics, configs, touched = self._marks.take()
-        self._look(TOPICS, topics)
-        self._look(TOPIC_CONFIGS, configs)
+        topics, configs, touched = self._events.take()
+        self._read_changed(TOPICS, topics)
+        self._read_changed(TOPIC_CONFIGS, configs)
         if touched != NONE:
             self._touched(touched)
 
-    def tell_states(self, before_ms: int) -> None:
+    def emit_states(self, before_ms: int) -> None:
         """Emit the count of writes of partitions' states, if it began before `before_ms`."""
-        states = self._marks.take_states(before_ms)
+        states = self._events.take_states(before_ms)
         if states is None:
             return
         names = sorted(states.topics or ())
-        self._ledger.say(
+        self._emitter.emit(
             ZkStatesChanged(
-                seen_ms=self._ledger.clock(),
+                seen_ms=self._emitter.clock(),
                 since_ms=states.since_ms,
                 changes=states.changes,
                 topics=NAMES_MAX if states.topics is None else len(names),
@@ -121,7 +121,7 @@ class Topics:
             )
         )
 
-    def _look(self, branch: str, names: Names) -> None:
+    def _read_changed(self, branch: str, names: Names) -> None:
         if names is None:
             self._list(branch)
         else:
@@ -130,7 +130,7 @@ class Topics:
     def _list(self, branch: str) -> None:
         def answered(names: list[str] | None) -> None:
             there = {f"{branch}/{name}" for name in names or ()}
-            self._ledger.gone(*sorted(self._ledger.known.below(branch) - there))
+            self._emitter.remove(*sorted(self._emitter.known.below(branch) - there))
             self._read(sorted(there))
 
         self._pipeline.add([Request(self._client.get_children_async, branch, answered)])
@@ -138,9 +138,9 @@ class Topics:
     def _read(self, paths: Iterable[str]) -> None:
         def answered(path: str, found: tuple[bytes | None, ZnodeStat] | None) -> None:
             if found is None:
-                self._ledger.gone(path)
+                self._emitter.remove(path)
             else:
-                self._ledger.found(path, *found)
+                self._emitter.update(path, *found)
 
         self._pipeline.add(
             Request(self._client.get_async, path, partial(answered, path)) for path in paths

@@ -8,30 +8,29 @@ from collections.abc import Sequence
 
 from kazoo.protocol.states import ZnodeStat
 
-from streams.zookeeper.ledger import Ledger
+from streams.zookeeper.emitter import Emitter
 from streams.zookeeper.session import Action, Session
 
 
 class Tree:
-    """Reads paths for one session and updates the `Ledger`."""
+    """Reads paths for one session and updates the `Emitter`."""
 
     def __init__(
-        self, session: Session, ledger: Ledger, data: Sequence[str], branches: Sequence[str]
+        self, session: Session, emitter: Emitter, data: Sequence[str], branches: Sequence[str]
     ) -> None:
-        """Prepare: `session` sends the requests, `ledger` receives each znode found or gone.
+        """Prepare: `session` sends the requests, `emitter` receives each znode found or gone.
 
         `data` has paths of znodes; `branches` has paths of znodes whose children are read, each
         with its data.
         """
         self._session = session
         self._client = session.client
-        self._ledger = ledger
+        self._emitter = emitter
         self._data = data
         self._branches = branches
         self._watched: set[str] = set()
 
     def read(self) -> None:
-        """Read everything."""
         for path in self._data:
             self._read(path)
         for branch in self._branches:
@@ -40,35 +39,35 @@ class Tree:
     def _read(self, path: str) -> None:
         def answered(found: tuple[bytes | None, ZnodeStat] | None) -> None:
             if found is None:
-                self._ledger.gone(path)
-                await_creation(self._session, path, look)
+                self._emitter.remove(path)
+                await_creation(self._session, path, reread)
             else:
-                self._ledger.found(path, *found)
+                self._emitter.update(path, *found)
 
-        def look() -> None:
+        def reread() -> None:
             self._read(path)
 
         self._session.ask(
-            self._client.get_async, path, answered, watch=self._session.watch(path, look)
+            self._client.get_async, path, answered, watch=self._session.watch(path, reread)
         )
 
     def _list(self, branch: str) -> None:
         def answered(names: list[str] | None) -> None:
             there = {f"{branch}/{name}" for name in names or ()}
-            self._ledger.gone(*sorted(self._ledger.known.below(branch) - there))
+            self._emitter.remove(*sorted(self._emitter.known.below(branch) - there))
             for path in sorted(there - self._watched):
                 self._read_child(path)
             if names is None:
-                await_creation(self._session, branch, look)
+                await_creation(self._session, branch, reread)
 
-        def look() -> None:
+        def reread() -> None:
             self._list(branch)
 
         self._session.ask(
             self._client.get_children_async,
             branch,
             answered,
-            watch=self._session.watch(branch, look),
+            watch=self._session.watch(branch, reread),
         )
 
     def _read_child(self, path: str) -> None:
@@ -77,10 +76,10 @@ class Tree:
         def answered(found: tuple[bytes | None, ZnodeStat] | None) -> None:
             if found is None:
                 self._watched.discard(path)
-                self._ledger.gone(path)
+                self._emitter.remove(path)
             else:
                 self._watched.add(path)
-                self._ledger.found(path, *found)
+                self._emitter.update(path, *found)
 
         self._session.ask(
             self._client.get_async,
@@ -90,14 +89,14 @@ class Tree:
         )
 
 
-def await_creation(session: Session, path: str, look: Action) -> None:
-    """Watch a path that did not exist; call `look` immediately if it exists by now.
+def await_creation(session: Session, path: str, reread: Action) -> None:
+    """Watch a path that did not exist; call `reread` immediately if it exists by now.
 
     Only `exists` sets a watch on an absent znode (DataTree.getData and getChildren set none).
     """
 
     def answered(stat: ZnodeStat | None) -> None:
         if stat is not None:
-            look()
+            reread()
 
-    session.ask(session.client.exists_async, path, answered, watch=session.watch(path, look))
+    session.ask(session.client.exists_async, path, answered, watch=session.watch(path, reread))

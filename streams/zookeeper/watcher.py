@@ -5,8 +5,8 @@ thread continues whatever ZooKeeper does: a wait has a named reason, a refusal i
 the status; so is an unexpected error, after which everything is read again.
 
 kazoo's threads only put work into a queue. The watcher's thread takes it from there, sends requests
-without waiting, and passes facts to a third thread (`outbox`), so that a slow disk causes no missed
-notification.
+without waiting, and passes facts to a third thread (`_Appender`), so that a slow disk causes no
+missed notification.
 """
 
 import logging
@@ -20,22 +20,23 @@ from kazoo.client import KazooState
 
 from migration.observed.facts import ZooKeeperBlind, ZooKeeperFact
 from streams.process.background import BackgroundThreads
+from streams.zookeeper.all_znodes import AllZnodes
 from streams.zookeeper.client import Client
+from streams.zookeeper.emitter import Clock, Emitter
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.known import Known
-from streams.zookeeper.ledger import Clock, Ledger
-from streams.zookeeper.marks import Marks
-from streams.zookeeper.outbox import Outbox
 from streams.zookeeper.session import Action, Session
 from streams.zookeeper.status import StatusBoard, WatcherStatus
 from streams.zookeeper.topics import POLL_S, Touched
-from streams.zookeeper.watched import Everything
+from streams.zookeeper.watch_events import WatchEvents
 
 _TICK_S: Final = 0.2
 _AGAIN_S: Final = 3.0
 """Time between attempts after a refusal or an unexpected error."""
 
 _STOP_S: Final = 30.0
+_RETRY_S: Final = 1.0
+_APPEND_STOP_S: Final = 10.0
 _POLLED: Final = (
     f"this ZooKeeper has no recursive watches (it is older than 3.6): topics are read every"
     f" {POLL_S:.0f} s, and changes of leaders and ISRs are not counted"
@@ -68,16 +69,16 @@ class ZooKeeperWatcher(BackgroundThreads):
         """
         self._config = config
         self._clock = clock
-        self._outbox = Outbox(append)
-        self._ledger = Ledger(Known(known.facts()), self._outbox.put, clock)
+        self._appender = _Appender(append)
+        self._emitter = Emitter(Known(known.facts()), self._appender.put, clock)
         self._work: queue.SimpleQueue[tuple[object, Action]] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._client: Client | None = None
-        self._everything: Everything | None = None
-        self._marks = Marks(clock)
+        self._all_znodes: AllZnodes | None = None
+        self._events = WatchEvents(clock)
         self._touched = touched
-        self._heard_at = time.monotonic()
+        self._contact_at = time.monotonic()
         self._server = config.hosts
         self._board = StatusBoard(clock)
 
@@ -87,7 +88,7 @@ class ZooKeeperWatcher(BackgroundThreads):
         """Start the threads; only once."""
         if self._thread is not None:
             raise RuntimeError("a watcher is started once")
-        self._outbox.start()
+        self._appender.start()
         self._thread = threading.Thread(target=self._run, name="zookeeper-watcher", daemon=True)
         self._thread.start()
         return self
@@ -101,39 +102,39 @@ class ZooKeeperWatcher(BackgroundThreads):
 
     def status(self) -> WatcherStatus:
         """Return the current status. Never raises."""
-        return self._board.read(self._outbox.error)
+        return self._board.read(self._appender.error)
 
     @property
     def known(self) -> Known:
         """The known state; other threads may read only single znodes and `sees`."""
-        return self._ledger.known
+        return self._emitter.known
 
     # The thread
 
     def _run(self) -> None:
-        self._admit_gap()
+        self._emit_gap()
         while not self._stopping.is_set():
             try:
                 self._follow()
             except Exception as error:  # noqa: BLE001 reported in the status, and retried
-                _log.exception("watching %s went wrong; begun again", self._config.connect)
+                _log.exception("watching %s failed; it begins again", self._config.connect)
                 self._lose(f"unexpected: {error!r}")
-                self._tell(error=("unexpected", repr(error)))
+                self._update_status(error=("unexpected", repr(error)))
                 self._stopping.wait(_AGAIN_S)
-        self._outbox.close()
+        self._appender.close()
 
-    def _admit_gap(self) -> None:
+    def _emit_gap(self) -> None:
         """Emit that the view was lost, if the last watcher ended without emitting that."""
-        known = self._ledger.known
+        known = self._emitter.known
         if known.sees and known.latest_ms is not None:
-            why = "Kraftgate ended without a word after this; it is started again"
-            self._ledger.say(ZooKeeperBlind(known.latest_ms, why))
+            why = "Kraftgate ended unexpectedly after this; it is started again"
+            self._emitter.emit(ZooKeeperBlind(known.latest_ms, why))
 
     def _follow(self) -> None:
         """Use one client, until it is hopeless or the watcher is stopped."""
         client = Client(self._config, self._state_changed)
         self._client = client
-        self._heard_at = time.monotonic()
+        self._contact_at = time.monotonic()
         try:
             client.open()
             while not self._stopping.is_set() and not self._is_hopeless():
@@ -156,17 +157,17 @@ class ZooKeeperWatcher(BackgroundThreads):
         self._tick()
 
     def _tick(self) -> None:
-        self._ledger.tick()
-        everything = self._everything
-        if everything is None:
+        self._emitter.tick()
+        all_znodes = self._all_znodes
+        if all_znodes is None:
             if self._client is not None:
-                self._tell(waiting=("no_zookeeper_reachable", self._client.why_not()))
+                self._update_status(waiting=("no_zookeeper_reachable", self._client.why_not()))
             return
-        session = everything.session
-        heard_at = max(session.heard_at, session.client.heard_at)
-        if heard_at > self._heard_at:
-            self._heard_at = heard_at
-            self._tell(answered=True)
+        session = all_znodes.session
+        answered_at = max(session.answered_at, session.client.event_at)
+        if answered_at > self._contact_at:
+            self._contact_at = answered_at
+            self._update_status(answered=True)
         if not session.complete:
             return
         if session.unanswered_s() > self._timeout_s / 2:
@@ -178,18 +179,18 @@ class ZooKeeperWatcher(BackgroundThreads):
         elif session.refusals:
             self._refused(session)
         else:
-            everything.follow(quiet_s=self._timeout_s / 3)
+            all_znodes.follow(quiet_s=self._timeout_s / 3)
 
     def _refused(self, session: Session) -> None:
         words = ", ".join(f"{path}: {why}" for path, why in sorted(session.refusals.items()))
         self._lose(f"ZooKeeper refused to show {words}", keep=True)
-        self._tell(error=("refused", f"ZooKeeper refused to show {words}"))
+        self._update_status(error=("refused", f"ZooKeeper refused to show {words}"))
         if time.monotonic() - session.began_at > _AGAIN_S:
             self._begin()
 
     @property
     def _session(self) -> Session | None:
-        return None if self._everything is None else self._everything.session
+        return None if self._all_znodes is None else self._all_znodes.session
 
     @property
     def _timeout_s(self) -> float:
@@ -200,7 +201,7 @@ class ZooKeeperWatcher(BackgroundThreads):
 
     def _is_hopeless(self) -> bool:
         """Return whether the server was silent for two session timeouts: no session can remain."""
-        return time.monotonic() - self._heard_at > 2 * self._timeout_s
+        return time.monotonic() - self._contact_at > 2 * self._timeout_s
 
     # Events of kazoo
 
@@ -210,8 +211,8 @@ class ZooKeeperWatcher(BackgroundThreads):
     def _take_state(self, state: str, server: str) -> None:
         self._server = server
         if state == KazooState.CONNECTED:
-            self._heard_at = time.monotonic()
-            self._tell(answered=True)
+            self._contact_at = time.monotonic()
+            self._update_status(answered=True)
             self._begin()
         elif state == KazooState.SUSPENDED:
             self._lose(f"the connection to {self._server} was lost")
@@ -229,64 +230,123 @@ class ZooKeeperWatcher(BackgroundThreads):
             on_complete=self._completed,
             on_broken=lambda why: self._lose(f"{self._server}: {why}"),
         )
-        self._everything = Everything(
+        self._all_znodes = AllZnodes(
             session,
-            self._ledger,
-            self._marks,
+            self._emitter,
+            self._events,
             self._touched,
             on_chroot=lambda: self._settle(session),
             chroot=self._config.chroot,
         )
-        self._tell(waiting=("reading", f"reading everything from {self._server}"))
-        self._everything.begin()
+        self._update_status(waiting=("reading", f"reading everything from {self._server}"))
+        self._all_znodes.begin()
 
     def _completed(self, session: Session) -> None:
-        if session.refusals or self._everything is None:
+        if session.refusals or self._all_znodes is None:
             return  # not everything was read: `_tick` reports it, and retries
         self._touched(None)  # there may have been changes while the view was lost
-        if self._everything.complete(self._server):
+        if self._all_znodes.complete(self._server):
             self._settle(session)
 
     def _settle(self, session: Session) -> None:
         """Record that everything was read, if so; without its chroot every znode seems absent."""
-        if self._everything is None or not session.complete or session.refusals:
+        if self._all_znodes is None or not session.complete or session.refusals:
             return
         chroot = self._config.chroot
         missing = f"the chroot {chroot} does not exist in ZooKeeper: is it the right one?"
-        self._board.settle(("chroot_missing", missing) if self._everything.chroot_missing else None)
-        self._tell()
+        self._board.settle(("chroot_missing", missing) if self._all_znodes.chroot_missing else None)
+        self._update_status()
 
     def _lose(self, why: str, *, keep: bool = False) -> None:
         """Discard the session, unless `keep` is set, and emit once that the view is lost."""
-        if self._everything is not None:
-            self._everything.end()
+        if self._all_znodes is not None:
+            self._all_znodes.end()
         if not keep:
-            self._everything = None
-        self._ledger.flush()
-        if self._ledger.known.sees:
-            self._ledger.say(ZooKeeperBlind(self._clock(), why))
-        self._tell()
+            self._all_znodes = None
+        self._emitter.flush()
+        if self._emitter.known.sees:
+            self._emitter.emit(ZooKeeperBlind(self._clock(), why))
+        self._update_status()
 
     # The status
 
-    def _tell(
+    def _update_status(
         self,
         *,
         answered: bool = False,
         waiting: tuple[str, str] | None = None,
         error: tuple[str, str] | None = None,
     ) -> None:
-        ledger, client = self._ledger, self._client if self._session else None
-        self._board.tell(
+        emitter, client = self._emitter, self._client if self._session else None
+        self._board.update(
             answered=answered,
             waiting=waiting,
             error=error,
             server=client and self._server,
             session=client and client.session_id,
-            sees=ledger.known.sees,
-            sees_since_ms=ledger.known.sees_since_ms,
-            blind_since_ms=ledger.known.blind_since_ms,
-            notifications_seen=ledger.notifications_seen,
-            notifications_missed=ledger.notifications_missed,
+            sees=emitter.known.sees,
+            sees_since_ms=emitter.known.sees_since_ms,
+            blind_since_ms=emitter.known.blind_since_ms,
+            notifications_seen=emitter.notifications_seen,
+            notifications_missed=emitter.notifications_missed,
             limits=(_POLLED,) if client is not None and client.has_branches is False else (),
         )
+
+
+class _Appender:
+    """Passes facts on in order, each once; retries rejected ones until they are stored."""
+
+    def __init__(self, append: Callable[[Sequence[ZooKeeperFact]], object]) -> None:
+        """`append` stores facts: they are stored when it returns, and not stored when it raises."""
+        self._append = append
+        self._waiting: queue.SimpleQueue[Sequence[ZooKeeperFact] | None] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="zookeeper-facts", daemon=True)
+        self.error: str | None = None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def put(self, facts: Sequence[ZooKeeperFact]) -> None:
+        """Queue facts; does not block."""
+        self._waiting.put(facts)
+
+    def close(self) -> None:
+        """Pass on the queued facts with one last attempt, and end the thread.
+
+        Facts that cannot be stored are not lost: the next watcher resumes from the stored state.
+        """
+        self._stopping.set()
+        self._waiting.put(None)
+        self._thread.join(_APPEND_STOP_S)
+
+    def _run(self) -> None:
+        ended = False
+        while not ended:
+            batch, ended = self._take()
+            while batch and not self._kept(batch):
+                if self._stopping.wait(_RETRY_S):
+                    self._kept(batch)
+                    return
+
+    def _take(self) -> tuple[list[ZooKeeperFact], bool]:
+        """Wait for facts and return all queued ones; True: they are the last."""
+        batch: list[ZooKeeperFact] = []
+        facts = self._waiting.get()
+        while facts is not None:
+            batch.extend(facts)
+            if self._waiting.empty():
+                return batch, False
+            facts = self._waiting.get()
+        return batch, True
+
+    def _kept(self, batch: Sequence[ZooKeeperFact]) -> bool:
+        try:
+            self._append(batch)
+        except Exception as error:  # noqa: BLE001 after any error the facts are not stored
+            if self.error is None:
+                _log.warning("facts of ZooKeeper cannot be stored: %r", error)
+            self.error = f"the state of ZooKeeper cannot be stored: {error!r}"
+            return False
+        self.error = None
+        return True

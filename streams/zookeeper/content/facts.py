@@ -42,11 +42,7 @@ def facts_of(
 ) -> tuple[ZkContentSeen | ZkContentRead, ...]:
     """Return the content as facts of the cluster's shards, each in a stable order.
 
-    Args:
-        content: The result of a reading.
-        cluster: The cluster's name.
-        comparison: When the reading began, ms.
-        seen_ms: When it ended, Kraftgate's clock.
+    `comparison` is when the reading began, `seen_ms` when it ended; ms, Kraftgate's clock.
     """
     topics: list[list[ZkTopic]] = [[] for _ in range(SHARDS)]
     configs: list[list[ZkConfig]] = [[] for _ in range(SHARDS)]

@@ -31,8 +31,7 @@ from migration.values.foreign import Unreadable
 from streams.zookeeper.config_digests import config_of, quotas_of
 from streams.zookeeper.content.facts import Content
 from streams.zookeeper.errors import NoAuth, ZooKeeperError
-from streams.zookeeper.pipeline import Pipeline, Request
-from streams.zookeeper.session import Session
+from streams.zookeeper.session import Pipeline, Request, Session
 
 _QUOTAS: Final = ("users", "clients", "ips")
 _SENSITIVE: Final = {BROKER_CONFIGS: "brokers", f"{CONFIGS}/users": "quotas"}
@@ -76,13 +75,6 @@ class Gathering:
     def __init__(
         self, session: Session, in_flight_max: int, names: tuple[str, ...] | None = None
     ) -> None:
-        """Prepare the requests.
-
-        Args:
-            session: The session that sends them.
-            in_flight_max: The maximum number of unanswered requests.
-            names: Of the topics to read; None: everything is read.
-        """
         self._names = names
         self._client = session.client
         self._pipeline = Pipeline(session, in_flight_max)

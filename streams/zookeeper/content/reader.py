@@ -17,23 +17,29 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Self, TypeAlias
 
 from migration.observed.facts import ZkContentRead, ZkContentSeen
+from migration.observed.znodes import CONTROLLER, MIGRATION
+from migration.observed.zookeeper import ZooKeeperImage, observe
 from streams.process.background import BackgroundThreads
 from streams.state.source_status import Reason, dated
 from streams.zookeeper.content.facts import Content, facts_of
 from streams.zookeeper.content.reading import ContentReading
-from streams.zookeeper.dirty import Dirty
+from streams.zookeeper.dirty_topics import DirtyTopics
+from streams.zookeeper.emitter import Clock
 from streams.zookeeper.ensemble import Ensemble
 from streams.zookeeper.errors import Abandoned
-from streams.zookeeper.ledger import Clock
-from streams.zookeeper.marks import Names
+from streams.zookeeper.known import Known
+from streams.zookeeper.watch_events import Names
 
 INTERVAL_S: Final = 30.0
-_LOOK_S: Final = 1.0
+FROZEN_AFTER_MS: Final = 300_000
+"""In dual write KRaft rewrites `/migration` twice a second; after finalizing, never."""
+_POLL_S: Final = 1.0
 """Time between two polls for something to compare or to read again."""
 _STOP_S: Final = 30.0
 _CLOSED: Final = (
     "{} are not compared: ZooKeeper does not show /config/{} to Kraftgate"
-    " (zookeeper.set.acl); give it the brokers' own way in, or look at them with kafka-configs"
+    " (zookeeper.set.acl); configure the brokers' credentials for it, or read them with"
+    " kafka-configs"
 )
 CLOSED: Final = {
     "brokers": _CLOSED.format("the brokers' settings", "brokers"),
@@ -87,7 +93,7 @@ class ContentReader(BackgroundThreads):
         append: Callable[[Sequence[ContentFact]], object],
         clock: Clock,
         should_read: Callable[[], bool],
-        dirty: Dirty,
+        dirty: DirtyTopics,
         interval_s: float = INTERVAL_S,
     ) -> None:
         """Prepare the reader; `start` opens the first connection.
@@ -121,11 +127,6 @@ class ContentReader(BackgroundThreads):
         self._status = ContentStatus(observed_ms=now, waiting=starting)
 
     def start(self) -> Self:
-        """Start the thread; only once.
-
-        Raises:
-            RuntimeError: it was started before.
-        """
         if self._thread is not None:
             raise RuntimeError("a content reader is started once")
         self._thread = threading.Thread(target=self._run, name="zookeeper-content", daemon=True)
@@ -151,15 +152,15 @@ class ContentReader(BackgroundThreads):
     def _run(self) -> None:
         while not self._stopping.is_set():
             self._turn()
-            self._stopping.wait(min(_LOOK_S, max(0.0, self._whole_at - time.monotonic())))
+            self._stopping.wait(min(_POLL_S, max(0.0, self._whole_at - time.monotonic())))
 
     def _turn(self) -> None:
         """Read what is due, if a comparison is possible."""
         if not self._should_read():
             detail = "no KRaft controller is seen to write what it knows to ZooKeeper"
-            self._tell(waiting=("not_in_dual_write", detail), limits=())
+            self._update_status(waiting=("not_in_dual_write", detail), limits=())
             self._dirty.forget()
-            self._whole_at = time.monotonic() + min(_LOOK_S, self._interval_s)
+            self._whole_at = time.monotonic() + min(_POLL_S, self._interval_s)
             return
         began_at = time.monotonic()
         if began_at < self._rested_at:
@@ -174,11 +175,11 @@ class ContentReader(BackgroundThreads):
         except Abandoned as why:
             fresh |= names or frozenset()  # to be retried
             if why.name != "stopped":
-                self._tell(error=(why.name, why.detail))
+                self._update_status(error=(why.name, why.detail))
         except Exception as error:  # noqa: BLE001 it is reported in the status, and retried
             fresh |= names or frozenset()
             _log.exception("reading the content of %s went wrong", self._config.connect)
-            self._tell(error=("unexpected", repr(error)))
+            self._update_status(error=("unexpected", repr(error)))
         self._dirty.read(fresh, time.monotonic())
         self._rested_at = 2 * time.monotonic() - began_at
         self._whole_at = max(self._whole_at, self._rested_at)
@@ -186,19 +187,19 @@ class ContentReader(BackgroundThreads):
     def _compare(self, names: Names) -> None:
         comparison = self._name()
         began_at = time.monotonic()
-        self._tell(reading_since_ms=comparison)
+        self._update_status(reading_since_ms=comparison)
         content = self._read(None if names is None else tuple(sorted(names)))
         facts = facts_of(content, self._cluster, comparison, self._clock())
         try:
             self._append(facts)
         except Exception as error:
             raise Abandoned(
-                "facts_not_kept", f"the content of ZooKeeper cannot be kept: {error!r}"
+                "facts_not_kept", f"the content of ZooKeeper cannot be stored: {error!r}"
             ) from error
         if names is not None:
-            self._tell(rereadings=self._status.rereadings + 1)
+            self._update_status(rereadings=self._status.rereadings + 1)
             return
-        self._tell(
+        self._update_status(
             comparison=comparison,
             took_ms=round((time.monotonic() - began_at) * 1000),
             topics=len(content.topics),
@@ -223,7 +224,7 @@ class ContentReader(BackgroundThreads):
         finally:
             self._reading = None
 
-    def _tell(
+    def _update_status(
         self,
         *,
         waiting: tuple[str, str] | None = None,
@@ -243,3 +244,24 @@ class ContentReader(BackgroundThreads):
                 error=dated(*error, was.error, now) if error else was.error if again else None,
                 **found,
             )
+
+
+def is_written_by_kraft(known: Known, now_ms: int) -> bool:
+    """Return whether a KRaft controller copies its metadata log to ZooKeeper, as far as known.
+
+    That is from the end of the copy until `/migration` was not rewritten for 5 minutes. If it was
+    frozen before the first reading, that is known only 5 minutes later: the clocks of ZooKeeper and
+    Kraftgate are not compared. Safe while the watcher runs.
+    """
+    migration, controller = known.znode(MIGRATION), known.znode(CONTROLLER)
+    if not known.sees or migration is None or controller is None:
+        return False
+    image, _ = observe(ZooKeeperImage(), controller)
+    image, _ = observe(image, migration)
+    return (
+        image.controller is not None
+        and image.controller.is_kraft
+        and image.migration is not None
+        and image.migration.is_copied
+        and now_ms - migration.seen_ms < FROZEN_AFTER_MS
+    )

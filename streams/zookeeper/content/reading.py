@@ -29,13 +29,7 @@ class ContentReading:
         names: tuple[str, ...] | None = None,
         in_flight_max: int = IN_FLIGHT_MAX,
     ) -> None:
-        """Prepare the reading; `run` opens the connection.
-
-        Args:
-            config: The ZooKeeper.
-            names: Of the topics to read; None: everything is read.
-            in_flight_max: The maximum number of unanswered requests.
-        """
+        """Prepare the reading of everything, or of the topics of these names."""
         self._config = config
         self._names = names
         self._in_flight_max = in_flight_max

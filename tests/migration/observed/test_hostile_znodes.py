@@ -23,7 +23,7 @@ from streams.state.image_codec import (
     unpack_image,
 )
 from streams.state.store import BatchResult, Store
-from streams.zookeeper.beacon import is_beat
+from streams.zookeeper.emitter import is_heartbeat
 from tests.streams.zookeeper.hostile import HOSTILE
 
 _PATHS = st.sampled_from([*HOSTILE, "/admin/delete_topics/t", "/admin/reassign_partitions"])
@@ -93,7 +93,7 @@ def test_their_events_can_be_stored(facts: list[Observation]) -> None:
 
 @given(_DATA, _DATA)
 def test_any_data_of_the_beacon_is_a_beat_or_not(before: bytes, now: bytes) -> None:
-    assert is_beat(before, now) in {True, False}
+    assert is_heartbeat(before, now) in {True, False}
 
 
 @pytest.mark.parametrize("path", HOSTILE)

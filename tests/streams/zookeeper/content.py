@@ -13,7 +13,7 @@ from migration.metadata.directory_ids import to_text
 from migration.observed.facts import ZkContentRead, ZkContentSeen, ZkTopic
 from migration.observed.znodes import TOPICS
 from streams.zookeeper.content.reader import ContentFact, ContentReader, ContentStatus
-from streams.zookeeper.dirty import Dirty
+from streams.zookeeper.dirty_topics import DirtyTopics
 from streams.zookeeper.ensemble import Ensemble
 from tests.streams.zookeeper.watching import SESSION_TIMEOUT_MS, Writer, wall_ms
 
@@ -73,7 +73,7 @@ class Compared:
         self.refuse: Exception | None = None
         self._lock = threading.Lock()
         config = Ensemble(connect=connect, session_timeout_ms=SESSION_TIMEOUT_MS)
-        self.dirty = Dirty()
+        self.dirty = DirtyTopics()
         self.reader = ContentReader(
             config, CLUSTER, self._append, clock, should_read, self.dirty, interval_s
         )

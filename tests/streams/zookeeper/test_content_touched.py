@@ -16,10 +16,10 @@ from streams.spark.journal_source import JournalOptions
 from streams.spark.zookeeper_source import ZooKeeperReader
 from streams.state.fact_codec import unpack
 from streams.state.journal import Journal, read
-from streams.zookeeper import dirty
+from streams.zookeeper import dirty_topics
 from streams.zookeeper.content import reader
 from streams.zookeeper.content.gathering import Gathering
-from streams.zookeeper.marks import NAMES_MAX
+from streams.zookeeper.watch_events import NAMES_MAX
 from tests.streams.zookeeper.content import (
     CLUSTER,
     comparing,
@@ -44,8 +44,8 @@ def topic(name: str, number: int) -> ZkTopic:
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SOON_S", "AGAIN_S"):
-        monkeypatch.setattr(dirty, name, 0.1)
-    monkeypatch.setattr(reader, "_LOOK_S", 0.05)
+        monkeypatch.setattr(dirty_topics, name, 0.1)
+    monkeypatch.setattr(reader, "_POLL_S", 0.05)
 
 
 def test_it_is_read_soon_and_once_more_and_alone(kafka: Writer, connect: str) -> None:

@@ -14,8 +14,8 @@ from kazoo.protocol.states import ZnodeStat
 from migration.observed.facts import ZnodeGone, ZooKeeperFact
 from migration.observed.znodes import NOTIFICATIONS
 from streams.state.fact_codec import key
+from streams.zookeeper.emitter import Emitter
 from streams.zookeeper.known import Known
-from streams.zookeeper.ledger import Ledger
 from streams.zookeeper.notifications import Notifications
 from tests.streams.zookeeper.watching import EVENT, accounted
 
@@ -128,7 +128,7 @@ class Night:
         self.journal.extend(facts)
 
     def restart(self) -> None:
-        self.ledger = Ledger(Known(self.journal), self.append, lambda: 1)
+        self.emitter = Emitter(Known(self.journal), self.append, lambda: 1)
         self.reconnect()
 
     def compact(self) -> None:
@@ -137,7 +137,7 @@ class Night:
 
     def reconnect(self) -> None:
         self.model.forget()
-        Notifications(self.model, self.ledger).look()  # type: ignore[arg-type]
+        Notifications(self.model, self.emitter).read()  # type: ignore[arg-type]
 
     def settle(self) -> None:
         while self.model.requests or self.model.fired:
@@ -167,7 +167,7 @@ def test_each_is_read_or_counted_exactly_once(steps: list[str]) -> None:
     assert accounted(night.facts) == dict.fromkeys(range(night.model.created), 1)
     assert Known(kept(night.journal)).next_notification == night.model.created
     if "compact" not in steps:
-        assert night.ledger.known.below(NOTIFICATIONS) == set(night.model.children)
+        assert night.emitter.known.below(NOTIFICATIONS) == set(night.model.children)
 
 
 @given(
@@ -214,7 +214,7 @@ def test_what_came_and_went_before_the_first_reading_is_nobodys_miss(
     night.restart()
     night.settle()
     assert sum(accounted(night.facts).values()) == left
-    assert night.ledger.known.next_notification == earlier + left
+    assert night.emitter.known.next_notification == earlier + left
 
 
 def test_a_name_given_by_hand_is_no_notification() -> None:

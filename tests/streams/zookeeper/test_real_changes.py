@@ -9,7 +9,7 @@ from kazoo.exceptions import NoNodeError
 from migration.observed import znodes
 from migration.observed.facts import NotificationsMissed, ZnodeGone, ZnodeSeen
 from orchestrator.lab import Lab
-from tests.streams.zookeeper.test_beacon import migration
+from tests.streams.zookeeper.test_heartbeat import migration
 from tests.streams.zookeeper.watching import (
     EVENT,
     Watched,

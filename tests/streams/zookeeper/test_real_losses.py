@@ -227,15 +227,15 @@ def test_an_unexpected_error_is_told_and_everything_begun_again(
     monkeypatch.setattr(watcher, "_AGAIN_S", 0.1)
     with watching(connect) as watched:
         first = watched.until_seen()
-        found = watched.watcher._ledger.found
-        monkeypatch.setattr(watched.watcher._ledger, "found", Mock(side_effect=[KeyError("x")]))
+        found = watched.watcher._emitter.update
+        monkeypatch.setattr(watched.watcher._emitter, "update", Mock(side_effect=[KeyError("x")]))
         kafka.create(znodes.CONTROLLER, b"1")
         blind = watched.until_blind()
         error = watched.until(lambda: watched.watcher.status().error)
         assert error is not None
         assert error.name == "unexpected"
         assert "KeyError" in blind.why
-        monkeypatch.setattr(watched.watcher._ledger, "found", found)
+        monkeypatch.setattr(watched.watcher._emitter, "update", found)
         seen = watched.until_seen(2)
         assert seen.session != first.session
         assert data(watched.until_of(znodes.CONTROLLER, 1)) == b"1"

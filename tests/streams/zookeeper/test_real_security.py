@@ -17,8 +17,7 @@ from streams.net.security import Security
 from streams.zookeeper import watcher
 from streams.zookeeper.content.reading import ContentReading
 from streams.zookeeper.ensemble import Ensemble
-from streams.zookeeper.probe import ask_zookeeper
-from streams.zookeeper.servers import ask_ensemble
+from streams.zookeeper.probe import ask_ensemble, ask_zookeeper
 from tests.streams.zookeeper.certificates import Authority, Certificate, tls_settings
 from tests.streams.zookeeper.content import raw_id, topic_data
 from tests.streams.zookeeper.watching import EVENT, Watched, Writer, accounted, data, watching

@@ -16,8 +16,8 @@ from migration.observed.topic_facts import (
 )
 from migration.observed.znodes import CONTROLLER, TOPIC_CONFIGS, TOPICS
 from streams.state.fact_codec import pack
-from streams.zookeeper import marks, topics
-from streams.zookeeper.marks import Names
+from streams.zookeeper import topics, watch_events
+from streams.zookeeper.watch_events import Names
 from tests.streams.zookeeper.content import config_data, raw_id, state_data, topic_data, write_topic
 from tests.streams.zookeeper.old_server import old_server
 from tests.streams.zookeeper.watching import Watched, Writer, watching
@@ -222,7 +222,7 @@ def test_a_burst_of_states_is_counted_and_nothing_grows_with_it(
 def test_more_topics_at_once_than_are_kept_by_name_are_all_told(
     kafka: Writer, connect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(marks, "NAMES_MAX", 10)
+    monkeypatch.setattr(watch_events, "NAMES_MAX", 10)
     names = [f"t{number:02}" for number in range(40)]
     kafka.create(f"{TOPICS}/old", assigned((1,)))
     with watching(connect) as watched:

@@ -32,7 +32,7 @@ def test_hosts_and_chroot_are_parted(connect: str, hosts: str, chroot: str) -> N
 
 
 def tell(board: StatusBoard, waiting: tuple[str, str] | None = None, **fields: object) -> None:
-    board.tell(answered=False, waiting=waiting, error=None, **fields)
+    board.update(answered=False, waiting=waiting, error=None, **fields)
 
 
 def test_a_wait_is_dated_by_its_name_and_ends_when_all_is_read() -> None:
@@ -62,12 +62,12 @@ def test_facts_not_kept_are_an_error_until_they_are_kept() -> None:
 
 def test_it_becomes_the_status_of_a_source() -> None:
     board = StatusBoard(lambda: 7)
-    board.tell(
+    board.update(
         answered=True, waiting=("reading", "reading everything"), error=None, server="zk1:2181"
     )
     said = source_status(board.read())
     assert (said.observed_ms, said.last_reply_ms, said.endpoint) == (7, 7, "zk1:2181")
     assert (said.waiting, said.error, said.next_offset) == ("reading everything", None, None)
     assert said.whole_since_ms == 7, "nothing that was read before is known to be the present"
-    board.tell(answered=True, waiting=None, error=None, sees=True, sees_since_ms=3)
+    board.update(answered=True, waiting=None, error=None, sees=True, sees_since_ms=3)
     assert source_status(board.read()).whole_since_ms == 3

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from kazoo.protocol.states import EventType
 
 from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
-from streams.zookeeper.marks import NAMES_MAX, NONE, Marked, Marks, States
+from streams.zookeeper.watch_events import NAMES_MAX, NONE, ChangedTopics, StateWrites, WatchEvents
 
 CREATED, CHANGED, DELETED = EventType.CREATED, EventType.CHANGED, EventType.DELETED
 
@@ -14,10 +14,10 @@ def state(topic: str, partition: int = 0) -> str:
     return f"{TOPICS}/{topic}/partitions/{partition}/state"
 
 
-def marks(*events: tuple[str, str], clock: int = 5000) -> Marks:
-    made = Marks(lambda: clock)
+def marks(*events: tuple[str, str], clock: int = 5000) -> WatchEvents:
+    made = WatchEvents(lambda: clock)
     for kind, path in events:
-        made.hear(kind, path)
+        made.add_event(kind, path)
     return made
 
 
@@ -35,13 +35,13 @@ def test_each_path_marks_what_has_to_be_read_again() -> None:
         (CHANGED, state("e")),
         (CHANGED, f"{TOPIC_CONFIGS}/f"),
     )
-    assert made.take() == Marked(names("a", "b", "c"), names("f"), names(*"abcdef"))
-    assert made.take() == Marked(NONE, NONE, NONE)
+    assert made.take() == ChangedTopics(names("a", "b", "c"), names("f"), names(*"abcdef"))
+    assert made.take() == ChangedTopics(NONE, NONE, NONE)
 
 
 def test_a_branch_that_came_or_went_marks_all_of_it() -> None:
-    assert marks((DELETED, TOPICS)).take() == Marked(None, NONE, None)
-    assert marks((CREATED, TOPIC_CONFIGS)).take() == Marked(NONE, None, None)
+    assert marks((DELETED, TOPICS)).take() == ChangedTopics(None, NONE, None)
+    assert marks((CREATED, TOPIC_CONFIGS)).take() == ChangedTopics(NONE, None, None)
 
 
 def test_only_writes_of_states_are_counted_and_not_their_creation() -> None:
@@ -53,16 +53,16 @@ def test_only_writes_of_states_are_counted_and_not_their_creation() -> None:
         (DELETED, state("a")),
     )
     assert made.take_states(4999) is None
-    assert made.take_states(5000) == States(5000, 3, names("a", "b"))
+    assert made.take_states(5000) == StateWrites(5000, 3, names("a", "b"))
     assert made.take_states(5000) is None
 
 
 def test_more_names_than_are_kept_are_all_of_them_until_they_are_taken() -> None:
     made = marks(*((CHANGED, state(f"t{n}")) for n in range(NAMES_MAX + 1)))
     taken = made.take_states(5000)
-    assert taken == States(5000, NAMES_MAX + 1, None)
-    assert made.take() == Marked(NONE, NONE, None)
-    made.hear(CHANGED, state("t"))
+    assert taken == StateWrites(5000, NAMES_MAX + 1, None)
+    assert made.take() == ChangedTopics(NONE, NONE, None)
+    made.add_event(CHANGED, state("t"))
     assert made.take().touched == names("t")
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperBlind, ZooKeeperSeen
 from migration.observed.znodes import CONTROLLER, MIGRATION
-from streams.zookeeper.content.when import FROZEN_AFTER_MS, is_written_by_kraft
+from streams.zookeeper.content.reader import FROZEN_AFTER_MS, is_written_by_kraft
 from streams.zookeeper.known import Known
 
 NOW_MS = 10_000_000

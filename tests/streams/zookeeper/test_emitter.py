@@ -1,13 +1,12 @@
-"""The ledger tells a difference once, holds beats back, and knows one znode from the next."""
+"""The emitter tells a difference once, holds beats back, and knows one znode from the next."""
 
 from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.facts import ZnodeGone, ZnodeSeen, ZooKeeperFact
 from migration.observed.znodes import CONTROLLER, MIGRATION
-from streams.zookeeper.beacon import COALESCE_MS
+from streams.zookeeper.emitter import COALESCE_MS, Emitter
 from streams.zookeeper.known import Known
-from streams.zookeeper.ledger import Ledger
-from tests.streams.zookeeper.test_beacon import migration
+from tests.streams.zookeeper.test_heartbeat import migration
 
 
 def stat(mzxid: int, version: int = 0, czxid: int = 1) -> ZnodeStat:
@@ -18,14 +17,14 @@ class Told:
     def __init__(self) -> None:
         self.now_ms = 1000
         self.facts: list[ZooKeeperFact] = []
-        self.ledger = Ledger(Known(), self.facts.extend, lambda: self.now_ms)
+        self.emitter = Emitter(Known(), self.facts.extend, lambda: self.now_ms)
 
     def found(self, path: str, data: bytes | None, at: ZnodeStat) -> list[ZooKeeperFact]:
-        return self.new(lambda: self.ledger.found(path, data, at))
+        return self.new(lambda: self.emitter.update(path, data, at))
 
     def tick(self, ms: int) -> list[ZooKeeperFact]:
         self.now_ms += ms
-        return self.new(self.ledger.tick)
+        return self.new(self.emitter.tick)
 
     def new(self, act: object) -> list[ZooKeeperFact]:
         before = len(self.facts)
@@ -43,10 +42,10 @@ def test_the_same_again_is_no_news() -> None:
 
 def test_gone_is_told_once_and_only_of_what_was_there() -> None:
     told = Told()
-    assert told.new(lambda: told.ledger.gone(CONTROLLER)) == []
+    assert told.new(lambda: told.emitter.remove(CONTROLLER)) == []
     told.found(CONTROLLER, b"", stat(1))
-    assert told.new(lambda: told.ledger.gone(CONTROLLER)) == [ZnodeGone(1000, CONTROLLER)]
-    assert told.new(lambda: told.ledger.gone(CONTROLLER)) == []
+    assert told.new(lambda: told.emitter.remove(CONTROLLER)) == [ZnodeGone(1000, CONTROLLER)]
+    assert told.new(lambda: told.emitter.remove(CONTROLLER)) == []
 
 
 def test_a_znode_created_anew_unseen_was_gone_in_between() -> None:
@@ -96,7 +95,7 @@ def test_deletion_overtakes_a_beat_that_is_held() -> None:
     told = Told()
     told.found(MIGRATION, migration(1), stat(1))
     told.found(MIGRATION, migration(2), stat(2, 1))
-    assert len(told.new(lambda: told.ledger.gone(MIGRATION))) == 1
+    assert len(told.new(lambda: told.emitter.remove(MIGRATION))) == 1
     assert told.tick(COALESCE_MS) == []
 
 

@@ -1,16 +1,29 @@
-"""`Ledger`: the emitted facts, and so which facts to emit when a znode is read again."""
+"""Emits a fact for each znode that changed since its last fact.
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+`/migration` is a heartbeat: in dual write the active KRaft controller rewrites it for every batch
+of the metadata log, about twice a second; only the offset and the epochs differ then
+(KRaftMigrationDriver). Such changes are delayed and combined.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeAlias
 
 from kazoo.protocol.states import ZnodeStat
 
 from migration.observed.facts import NotificationsMissed, ZnodeGone, ZnodeSeen, ZooKeeperFact
+from migration.observed.znode_codec import MIGRATION_OFFSET, fields_of
 from migration.observed.znodes import MIGRATION, TOPIC_CONFIGS, parent
+from migration.values.foreign import Unreadable
 from streams.zookeeper import topic_changes
-from streams.zookeeper.beacon import COALESCE_MS, is_beat
 from streams.zookeeper.known import Known, Znode
 from streams.zookeeper.sequence import notification_number
+
+COALESCE_MS: Final = 5000
+"""Maximum time for which a heartbeat is delayed."""
+
+_HEARTBEAT_FIELDS: Final = frozenset(
+    {MIGRATION_OFFSET, "kraft_metadata_epoch", "kraft_controller_epoch"}
+)
 
 Clock: TypeAlias = Callable[[], int]
 """Returns Kraftgate's time, ms since the epoch."""
@@ -23,17 +36,11 @@ class Write(Protocol):
         """Accept the facts."""
 
 
-class Ledger:
+class Emitter:
     """Turns readings of znodes into facts: only differences from the last emitted ones."""
 
     def __init__(self, known: Known, write: Write, clock: Clock) -> None:
-        """Resume from a state.
-
-        Args:
-            known: The state emitted so far; `Ledger` updates it.
-            write: Called with each fact once.
-            clock: Dates the facts.
-        """
+        """Resume from `known`, the state emitted so far; `write` is called with each fact once."""
         self.known = known
         self.clock = clock
         self.notifications_seen = 0
@@ -41,7 +48,7 @@ class Ledger:
         self._write = write
         self._held: ZnodeSeen | None = None
 
-    def say(self, *facts: ZooKeeperFact) -> None:
+    def emit(self, *facts: ZooKeeperFact) -> None:
         """Emit facts; those of one call remain together."""
         for fact in facts:
             self.known.take(fact)
@@ -56,7 +63,6 @@ class Ledger:
             self._write(facts)
 
     def znode(self, path: str, data: bytes | None, stat: ZnodeStat) -> ZnodeSeen:
-        """Return the fact of a znode that was read."""
         return ZnodeSeen(
             seen_ms=self.clock(),
             path=path,
@@ -67,7 +73,7 @@ class Ledger:
             session=stat.ephemeralOwner,
         )
 
-    def found(self, path: str, data: bytes | None, stat: ZnodeStat) -> None:
+    def update(self, path: str, data: bytes | None, stat: ZnodeStat) -> None:
         """Emit a znode if it differs; if it was created again, first the end of the last one."""
         last, now = self.known.kept(path), self._to_keep(path, data, stat)
         if path == MIGRATION:
@@ -80,18 +86,18 @@ class Ledger:
         elif isinstance(now, ZnodeSeen) and self._may_wait(last, now):
             self._held = now
             return
-        told = topic_changes.change(last, now, data, stat)
+        change = topic_changes.change(last, now, data, stat)
         # Topics of the first reading are not changes, unless they cannot be parsed.
-        is_news = told is not None and (last or told.why or self.known.topics_found)
-        self.say(*ended, now, *([told] if told is not None and is_news else []))
+        is_news = change is not None and (last or change.why or self.known.topics_found)
+        self.emit(*ended, now, *([change] if change is not None and is_news else []))
 
-    def gone(self, *paths: str) -> None:
+    def remove(self, *paths: str) -> None:
         """Emit that znodes no longer exist, if they were emitted."""
         now = self.clock()
         if MIGRATION in paths:
             self._held = None
         known = [last for path in paths if (last := self.known.kept(path)) is not None]
-        self.say(*(fact for last in known for fact in _end(last, now)))
+        self.emit(*(fact for last in known for fact in _end(last, now)))
 
     def _to_keep(self, path: str, data: bytes | None, stat: ZnodeStat) -> Znode:
         """Return the fact to emit: for settings only digests, as they may be secrets."""
@@ -100,29 +106,29 @@ class Ledger:
         return self.znode(path, data, stat)
 
     def tick(self) -> None:
-        """Emit the delayed beat, if its delay is over."""
+        """Emit the delayed heartbeat, if its delay is over."""
         last = self.known.znode(MIGRATION)
         if self._held is not None and not self._may_wait(last, self._held):
             self.flush()
 
     def flush(self) -> None:
-        """Emit the delayed beat."""
+        """Emit the delayed heartbeat."""
         held, self._held = self._held, None
         if held is not None:
-            self.say(held._replace(seen_ms=self.clock()))
+            self.emit(held._replace(seen_ms=self.clock()))
 
     def _may_wait(self, last: Znode | None, now: ZnodeSeen) -> bool:
         return (
             isinstance(last, ZnodeSeen)
             and last.path == MIGRATION
             and 0 <= self.clock() - last.seen_ms < COALESCE_MS
-            and is_beat(last.data, now.data)
+            and is_heartbeat(last.data, now.data)
         )
 
 
 def _end(last: Znode, now_ms: int) -> list[ZooKeeperFact]:
-    told = topic_changes.end(last, now_ms)
-    return [ZnodeGone(now_ms, last.path), *([] if told is None else [told])]
+    change = topic_changes.end(last, now_ms)
+    return [ZnodeGone(now_ms, last.path), *([] if change is None else [change])]
 
 
 def is_another(last: Znode, stat: ZnodeStat) -> bool:
@@ -132,3 +138,29 @@ def is_another(last: Znode, stat: ZnodeStat) -> bool:
     another one. One modified before that is in a ZooKeeper that lost its data.
     """
     return bool(stat.czxid > last.mzxid or stat.mzxid < last.mzxid)
+
+
+def is_heartbeat(before: bytes, now: bytes) -> bool:
+    """Return whether the change shows only that a controller still writes.
+
+    The first change of the offset to a value above 0 shows that the copy is complete, so it is not
+    a beat; neither is data that cannot be parsed.
+    """
+    was, is_ = _fields(before), _fields(now)
+    if was is None or is_ is None or was.keys() != is_.keys():
+        return False
+    if _copied(was) is None or _copied(was) != _copied(is_):
+        return False
+    return all(is_[name] == value for name, value in was.items() if name not in _HEARTBEAT_FIELDS)
+
+
+def _copied(fields: Mapping[str, Any]) -> bool | None:
+    offset = fields.get(MIGRATION_OFFSET)
+    return offset > 0 if isinstance(offset, int) else None
+
+
+def _fields(data: bytes) -> Mapping[str, Any] | None:
+    try:
+        return fields_of(data)
+    except Unreadable:
+        return None  # the caller emits such data immediately

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.zookeeper.beacon import is_beat
+from streams.zookeeper.emitter import is_heartbeat
 
 
 def migration(offset: object = 283, **others: object) -> bytes:
@@ -27,7 +27,7 @@ def migration(offset: object = 283, **others: object) -> bytes:
 )
 def test_offset_and_epochs_alone_are_a_beat(before: int, now: int, epochs: tuple[int, int]) -> None:
     later = migration(now, kraft_metadata_epoch=epochs[0], kraft_controller_epoch=epochs[1])
-    assert is_beat(migration(before), later)
+    assert is_heartbeat(migration(before), later)
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,10 @@ def test_offset_and_epochs_alone_are_a_beat(before: int, now: int, epochs: tuple
     ],
 )
 def test_anything_else_is_news(before: bytes, now: bytes) -> None:
-    assert not is_beat(before, now)
+    assert not is_heartbeat(before, now)
 
 
 @given(before=st.binary(), now=st.binary())
 def test_no_bytes_break_it(before: bytes, now: bytes) -> None:
-    assert not is_beat(before, now)
-    assert not is_beat(migration(), now)
+    assert not is_heartbeat(before, now)
+    assert not is_heartbeat(migration(), now)

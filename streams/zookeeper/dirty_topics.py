@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from migration.comparison.differences import LASTS_MS
-from streams.zookeeper.marks import NAMES_MAX, Names
+from streams.zookeeper.watch_events import NAMES_MAX, Names
 
 SOON_S: Final = 1.0
 AGAIN_S: Final = LASTS_MS / 1000 + 0.5
 
 
-class Dirty:
+class DirtyTopics:
     """Written by the watcher's thread, read by the content reader's. Times are monotonic, in s."""
 
     def __init__(self) -> None:
@@ -38,9 +38,7 @@ class Dirty:
     def take(self, now_s: float, *, whole: bool = False) -> tuple[Names, frozenset[str]]:
         """Return the topics to read now, and those of them to read once more (`read`).
 
-        Args:
-            now_s: The time.
-            whole: Everything is read now anyway.
+        `whole`: everything is read now anyway.
         """
         with self._lock:
             whole, self._all = whole or self._all, False

@@ -1,26 +1,26 @@
-"""Everything that is watched in one session: first a full reading, then the changes."""
+"""All znodes that are watched in one session: first a full reading, then the changes."""
 
 import time
 from collections.abc import Callable
 
 from migration.observed import znodes
 from migration.observed.facts import ZooKeeperSeen
-from streams.zookeeper.ledger import Ledger
-from streams.zookeeper.marks import Marks
+from streams.zookeeper.emitter import Emitter
 from streams.zookeeper.notifications import Notifications
 from streams.zookeeper.session import Session
 from streams.zookeeper.topics import Topics, Touched
 from streams.zookeeper.tree import Tree
+from streams.zookeeper.watch_events import WatchEvents
 
 
-class Everything:
-    """Reads all znodes through one session into the `Ledger`."""
+class AllZnodes:
+    """Reads all znodes through one session into the `Emitter`."""
 
     def __init__(
         self,
         session: Session,
-        ledger: Ledger,
-        marks: Marks,
+        emitter: Emitter,
+        events: WatchEvents,
         touched: Touched,
         on_chroot: Callable[[], object],
         *,
@@ -28,19 +28,19 @@ class Everything:
     ) -> None:
         """Prepare the readers; `begin` sends the first request.
 
-        `session` sends the requests, and `ledger` receives each znode found or gone. `marks` has
-        the events of the recursive watches; `touched` receives the topics whose content must be
+        `session` sends the requests, and `emitter` receives each znode found or gone. `events` has
+        those of the recursive watches; `touched` receives the topics whose content must be
         compared again. `on_chroot` is called when it is known whether `chroot` exists: Kafka's
         chroot, empty for the root.
         """
         self.session = session
-        self.topics = Topics(session, ledger, marks, touched)
+        self.topics = Topics(session, emitter, events, touched)
         self.chroot_missing = False
-        self._ledger = ledger
+        self._emitter = emitter
         self._chroot = chroot
         self._on_chroot = on_chroot
-        self._tree = Tree(session, ledger, znodes.DATA, znodes.BRANCHES)
-        self._notifications = Notifications(session, ledger)
+        self._tree = Tree(session, emitter, znodes.DATA, znodes.BRANCHES)
+        self._notifications = Notifications(session, emitter)
 
     def begin(self) -> None:
         """Read everything; the session's `on_complete` reports the end."""
@@ -48,27 +48,23 @@ class Everything:
 
     def _read(self) -> None:
         # Notifications first: no other znode is deleted while it waits to be read.
-        self._notifications.look()
+        self._notifications.read()
         self._tree.read()
-        self._look_for_chroot()
+        self._read_chroot()
         self.topics.read()
 
     def complete(self, server: str) -> bool:
-        """Emit that everything was read; False: the connection was lost just now.
-
-        Args:
-            server: The server's name for the fact.
-        """
-        client, known = self.session.client, self._ledger.known
+        """Emit that everything was read; False: the connection was lost just now."""
+        client, known = self.session.client, self._emitter.known
         identity = client.session_id
         if identity is None:
             return False
-        self._ledger.flush()
+        self._emitter.flush()
         self.topics.complete()
         if not known.sees:
-            self._ledger.say(
+            self._emitter.emit(
                 ZooKeeperSeen(
-                    seen_ms=self._ledger.clock(),
+                    seen_ms=self._emitter.clock(),
                     server=server,
                     session=identity,
                     blind_since_ms=known.blind_since_ms,
@@ -80,14 +76,14 @@ class Everything:
     def follow(self, quiet_s: float) -> None:
         """Read the marked topics; if the server was silent for `quiet_s`, send a request."""
         self.topics.follow()
-        if not self.session.open and time.monotonic() - self.session.heard_at > quiet_s:
-            self._notifications.look()
+        if not self.session.open and time.monotonic() - self.session.answered_at > quiet_s:
+            self._notifications.read()
 
     def end(self) -> None:
         """Emit the pending counts: the session is discarded."""
-        self.topics.tell_states(self._ledger.clock())
+        self.topics.emit_states(self._emitter.clock())
 
-    def _look_for_chroot(self) -> None:
+    def _read_chroot(self) -> None:
         """Read whether the chroot exists: without it every znode below seems absent."""
         if not self._chroot:
             return
@@ -96,5 +92,5 @@ class Everything:
             self.chroot_missing = stat is None
             self._on_chroot()
 
-        watch = self.session.watch("/", self._look_for_chroot)
+        watch = self.session.watch("/", self._read_chroot)
         self.session.ask(self.session.client.exists_async, "/", answered, watch=watch)

@@ -1,6 +1,6 @@
 """The events of the recursive watches since they were last taken: names and counts only.
 
-While a broker restarts, thousands of partitions change in a second. kazoo's thread only adds marks
+While a broker restarts, thousands of partitions change in a second. kazoo's thread only adds names
 here; their number grows with the topics, and at most to `NAMES_MAX` of them: more count as all
 topics.
 """
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 from kazoo.protocol.states import EventType
 
 from migration.observed.znodes import TOPIC_CONFIGS, TOPICS
-from streams.zookeeper.ledger import Clock
+from streams.zookeeper.emitter import Clock
 
 NAMES_MAX: Final = 1000
 _OF_TOPIC: Final = len(f"{TOPICS}/t".split("/"))
@@ -22,7 +22,7 @@ Names: TypeAlias = frozenset[str] | None
 NONE: Final[frozenset[str]] = frozenset()
 
 
-class Marked(NamedTuple):
+class ChangedTopics(NamedTuple):
     """The changes.
 
     Attributes:
@@ -36,7 +36,7 @@ class Marked(NamedTuple):
     touched: Names
 
 
-class States(NamedTuple):
+class StateWrites(NamedTuple):
     """Number of writes of partitions' states (`ZkStatesChanged`)."""
 
     since_ms: int
@@ -44,22 +44,17 @@ class States(NamedTuple):
     topics: Names
 
 
-class Marks:
+class WatchEvents:
     """Written by kazoo's thread, read by the watcher's."""
 
     def __init__(self, clock: Clock) -> None:
-        """Begin without marks.
-
-        Args:
-            clock: Returns Kraftgate's time, ms since the epoch.
-        """
         self._clock = clock
         self._lock = threading.Lock()
         self._topics, self._configs, self._touched, self._written = (_Bounded() for _ in range(4))
         self._states = 0
         self._states_since_ms = 0
 
-    def hear(self, kind: str, path: str) -> None:
+    def add_event(self, kind: str, path: str) -> None:
         """Record an event; waits for nothing except the lock."""
         parts = path.split("/")
         name = parts[_OF_TOPIC - 1] if len(parts) >= _OF_TOPIC else None
@@ -75,17 +70,17 @@ class Marks:
                 self._states += 1
                 self._written.add(name)
 
-    def take(self) -> Marked:
-        """Return the marks, and clear them."""
+    def take(self) -> ChangedTopics:
+        """Return the events, and clear them."""
         with self._lock:
-            return Marked(self._topics.take(), self._configs.take(), self._touched.take())
+            return ChangedTopics(self._topics.take(), self._configs.take(), self._touched.take())
 
-    def take_states(self, before_ms: int) -> States | None:
+    def take_states(self, before_ms: int) -> StateWrites | None:
         """Return the count that began before `before_ms`, and reset it; None: there is none."""
         with self._lock:
             if not self._states or self._states_since_ms > before_ms:
                 return None
-            taken = States(self._states_since_ms, self._states, self._written.take())
+            taken = StateWrites(self._states_since_ms, self._states, self._written.take())
             self._states = 0
             return taken
 
@@ -108,7 +103,6 @@ class _Bounded:
             self._names.clear()
 
     def take(self) -> Names:
-        """Return the names, and clear them."""
         taken = None if self._all else frozenset(self._names)
         self._names.clear()
         self._all = False
