@@ -143,7 +143,7 @@ def test_a_clean_cluster_passes_then_a_failed_directory_blocks_then_a_dead_broke
     assert f"broker 1: {path} is offline (KAFKA_STORAGE_ERROR 56)" in failed.of("log-dirs-online")
     for name in alone:
         assert f"broker 1: {name}, the only copy ({path})" in failed.of("replicas-accounted")
-    assert "would be created anew and empty" in failed.of("replicas-accounted")
+    assert "would be recreated, empty" in failed.of("replicas-accounted")
 
     real.lab.kill("broker-2")
     down = real.preflight()
