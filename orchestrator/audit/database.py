@@ -62,7 +62,6 @@ def schema_as_written() -> dict[str, str]:
 
 
 def head(db: Connection) -> ChainHead:
-    """Return the last entry's sequence and hash."""
     row = db.execute("SELECT sequence, hash FROM entries ORDER BY sequence DESC LIMIT 1").fetchone()
     return ChainHead() if row is None else ChainHead(sequence=row[0], hash=row[1])
 

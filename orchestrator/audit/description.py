@@ -39,7 +39,6 @@ def _fields(entry: Entry) -> Iterator[tuple[str, object]]:
 
 
 def _unmet(findings: object) -> Iterator[tuple[str, object]]:
-    """Yield the conditions that did not hold."""
     if isinstance(findings, Sequence) and not isinstance(findings, str):
         conditions = [each for each in findings if isinstance(each, Mapping)]
         reasons = [

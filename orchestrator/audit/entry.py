@@ -39,7 +39,6 @@ class Entry:
     previous: str
 
     def hashed(self) -> dict[str, JsonValue]:
-        """Return the fields that the hash covers."""
         return {
             "previous": self.previous,
             "sequence": self.sequence,

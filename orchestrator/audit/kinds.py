@@ -19,7 +19,6 @@ class EntryKind(enum.StrEnum):
     sentence: str
 
     def __new__(cls, value: str, weight: Weight = "notable", sentence: str = "") -> "EntryKind":
-        """Make a member whose value is `value`."""
         kind = str.__new__(cls, value)
         kind._value_ = value
         kind.weight = weight
@@ -119,9 +118,7 @@ class EntryBody(BaseModel):
         return {}
 
     def sentence(self) -> str:
-        """Return the entry as a sentence."""
         return self.kind.sentence.format_map({**dict(self), **self.words()})
 
     def as_json(self) -> dict[str, JsonValue]:
-        """Return the body as the audit trail stores it."""
         return self.model_dump(mode="json", exclude={"kind"})

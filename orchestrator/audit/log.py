@@ -64,15 +64,12 @@ class AuditLog:
         return cls(database.connect_readonly(path), path, Redactor())
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     def __enter__(self) -> "AuditLog":
-        """Return this; the end of the context closes it."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the file."""
         self.close()
 
     def append(

@@ -72,7 +72,6 @@ class _ActiveHazard(EntryBody):
 
     @classmethod
     def of(cls, hazard: Hazard) -> Self:
-        """Return the hazard as an audit entry stores it."""
         return cls.model_validate(
             {
                 "hazard": str(hazard.kind),
@@ -136,7 +135,6 @@ class AlertBegan(EntryBody):
 
     @classmethod
     def of(cls, alert: Alert) -> "AlertBegan":
-        """Return the alert as an audit entry stores it."""
         return cls(
             alert=alert.name,
             fingerprint=alert.fingerprint,

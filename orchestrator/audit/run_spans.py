@@ -68,7 +68,6 @@ class HazardSpan:
 
     @property
     def key(self) -> HazardKey:
-        """The hazard and its broker."""
         return self.first.hazard, self.first.broker
 
 
@@ -107,11 +106,9 @@ class Periods:
     sources: set[str] = field(default_factory=set)
 
     def active_hazards(self) -> dict[HazardKey, HazardSpan]:
-        """Return the hazards without an end."""
         return {each.key: each for each in self.hazards if each.ended_ms is None}
 
     def active_alerts(self) -> list[AlertSpan]:
-        """Return the alerts without an end."""
         return [each for each in self.alerts if each.ended_ms is None]
 
 

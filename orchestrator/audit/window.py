@@ -32,7 +32,6 @@ class AuditWindow:
         self._db = database.connect_readonly(path)
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     def span(self, cluster: str) -> tuple[int, int] | None:

@@ -37,7 +37,6 @@ class HookOutput:
         self.failed = ""
 
     def take(self, data: bytes) -> None:
-        """Accept output."""
         self.total += len(data)
         if self._room > 0:
             self._write(self._stream.feed(data[: self._room]))

@@ -186,7 +186,6 @@ class _Run:
         self._still_running = tuple(each.pid for each in descendants())
 
     def outcome(self, started_ms: int) -> Outcome:
-        """Return how the command ended."""
         code = os.waitstatus_to_exitcode(self._status or 0)
         natural = End.EXITED if code >= 0 else End.SIGNALLED
         return Outcome(

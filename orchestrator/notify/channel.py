@@ -73,7 +73,6 @@ class Channel(ABC):
         return f"{response.status}"
 
     def close(self) -> None:
-        """Close the connections to the receiver."""
         self._poster.close()
 
 
@@ -102,7 +101,6 @@ def header_values(files: Mapping[str, Path] | None) -> Mapping[str, str]:
 
 
 def as_json(value: object) -> bytes:
-    """Return compact JSON in UTF-8."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -120,5 +118,4 @@ def unexpected_response(kind: str, url: str) -> Undelivered:
 
 
 def shortened(text: str, characters_max: int) -> str:
-    """Return the text, or its beginning with an ellipsis."""
     return text if len(text) <= characters_max else f"{text[: characters_max - 3]}..."

@@ -74,7 +74,6 @@ class AlertmanagerChannel(Channel):
         self._url = f"{config.url}/api/v2/alerts"
 
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:
-        """Return one request with all notifications as a list."""
         until = iso(now_ms + ACTIVE_FOR_MS)
         body = [
             {
@@ -117,7 +116,6 @@ class PagerDutyChannel(Channel):
         self._runbook_url = runbook_url
 
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
-        """Return the request with one event."""
         (notification,) = notifications
         alert = notification.alert
         key = secret_in(self._config.routing_key_file)
@@ -174,7 +172,6 @@ class WebhookChannel(Channel):
         self._runbook_url = runbook_url
 
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
-        """Return the request with one alert."""
         (notification,) = notifications
         url, secrets = secret_address(self._config.url, self._config.url_file)
         headers = header_values(self._config.header_files)

@@ -124,7 +124,6 @@ class Poster:
             raise _undelivered(origin, error) from None  # its text has the address
 
     def close(self) -> None:
-        """Close the pooled connections."""
         self._pool.clear()
 
     def _check_ca(self) -> None:

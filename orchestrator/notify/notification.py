@@ -33,7 +33,6 @@ class Notification:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether the notification reports a resolution."""
         return self.resolved_ms is not None
 
     @property
@@ -85,5 +84,4 @@ class Notification:
 
 
 def page_url(alert: Alert, runbook_url: str) -> str:
-    """Return the address of the alert's page, below `runbook_url`."""
     return f"{runbook_url}/{alert.name}.md"

@@ -62,7 +62,6 @@ class Notifier:
                 _log.error("%s gets no more notifications: its thread has ended", sender.name)
 
     def polled(self) -> None:
-        """Record that the clusters were polled just now."""
         for heartbeat in self._heartbeats:
             heartbeat.polled()
 

@@ -102,7 +102,6 @@ class Sender:
         return delivery.due(self._state.deliveries, self._submitted, self._policy, self._clock_ms())
 
     def is_alive(self) -> bool:
-        """Whether the thread runs."""
         return self._thread.is_alive()
 
     def _work(self) -> None:

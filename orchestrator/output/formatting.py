@@ -46,7 +46,6 @@ def quoted(value: object) -> str:
 
 
 def pairs(values: Mapping[str, object]) -> str:
-    """Return `key=value` for every entry, in order."""
     return " ".join(f"{key}={quoted(value)}" for key, value in values.items())
 
 

@@ -19,7 +19,6 @@ def topics() -> dict[str, Path]:
 
 
 def title(page: Path) -> str:
-    """Return the heading of a page."""
     with page.open(encoding="utf-8") as lines:
         return next(lines).removeprefix("# ").strip()
 

@@ -3,12 +3,16 @@
 It prefers to redact too much rather than too little: `password=a,b` loses `,b` too.
 """
 
+import base64
+import html
+import json
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
+from urllib.parse import quote, quote_plus
 
 from orchestrator.output.json_value import JsonValue
-from orchestrator.redaction.forms import forms
 from orchestrator.redaction.patterns import (
     KEY,
     SecretMatch,
@@ -21,6 +25,8 @@ from orchestrator.redaction.patterns import (
 MARK: Final = "[redacted]"
 _MARK: Final = MARK.encode()
 _KNOWN: Final = "known"
+_LINE_MIN: Final = 8
+"""A single line of a multi-line secret is searched for if it has at least this many characters."""
 
 
 class Redactor:
@@ -44,7 +50,6 @@ class Redactor:
         return self.data(text.encode("utf-8", "backslashreplace")).decode()
 
     def data(self, data: bytes) -> bytes:
-        """Redact bytes."""
         return replaced(data, 0, len(data), self.found(data))
 
     def argv(self, argv: Sequence[str]) -> list[str]:
@@ -115,3 +120,37 @@ def _merged(found: Iterable[SecretMatch]) -> Iterator[tuple[int, int]]:
         open_ = one
     if open_ is not None:
         yield open_
+
+
+def forms(secret: str) -> set[bytes]:
+    """Return every form of a secret, and of each of its longer lines, in which it may be printed.
+
+    As it is; encoded as in JSON, a URL, HTML or a shell word; and in base64, plain or URL-safe.
+    """
+    return {form for text in _texts(secret) for form in _forms(text) if form}
+
+
+def _texts(secret: str) -> Iterator[str]:
+    whole = secret.strip()
+    yield whole
+    lines = [line.strip() for line in whole.splitlines()]
+    if len(lines) > 1:
+        yield from (line for line in lines if len(line) >= _LINE_MIN)
+
+
+def _forms(text: str) -> Iterator[bytes]:
+    raw = text.encode("utf-8", "backslashreplace")
+    yield raw
+    yield base64.b64encode(raw).rstrip(b"=")
+    yield base64.urlsafe_b64encode(raw).rstrip(b"=")
+    printed = raw.decode()
+    for form in (
+        json.dumps(printed)[1:-1],
+        json.dumps(printed, ensure_ascii=False)[1:-1],
+        quote(printed),
+        quote(printed, safe=""),
+        quote_plus(printed),
+        html.escape(printed),
+        shlex.quote(printed).strip("'"),
+    ):
+        yield form.encode()

@@ -38,7 +38,6 @@ class RedactedStream:
         return self._give(cut, found)
 
     def end(self) -> bytes:
-        """Return the rest, redacted."""
         return self._give(len(self._held), self._redactor.found(self._held))
 
     def _give(self, cut: int, found: list[SecretMatch]) -> bytes:

@@ -72,7 +72,6 @@ class RecordedFinding(BaseModel):
 
     @classmethod
     def of(cls, finding: Finding) -> "RecordedFinding":
-        """Return the finding as an audit entry stores it."""
         return cls(
             condition=finding.condition,
             verdict=finding.verdict,

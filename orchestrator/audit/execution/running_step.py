@@ -97,5 +97,4 @@ class Home:
         return cls(host=socket.gethostname(), id=file.read_text("ascii").strip())
 
     def has(self, step: RunningStep) -> bool:
-        """Return whether the step began here."""
         return (step.host, step.home) == (self.host, self.id)

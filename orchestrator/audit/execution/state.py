@@ -70,7 +70,6 @@ class CheckpointState:
 
     @property
     def is_behind(self) -> bool:
-        """Whether the execution is past it."""
         return self.stage in BEHIND
 
 

@@ -60,7 +60,6 @@ class HeartbeatSender:
         self._thread.start()
 
     def polled(self) -> None:
-        """Record that the clusters were polled just now."""
         self._polled_s = time.monotonic()
         self._first.set()
 

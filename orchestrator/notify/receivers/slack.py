@@ -40,7 +40,6 @@ class SlackChannel(Channel):
         self._url = ""
 
     def request(self, notifications: Sequence[Notification], now_ms: int) -> Request:  # noqa: ARG002
-        """Return one message with a coloured bar."""
         (one,) = notifications
         self._url, secrets = secret_address(None, self._url_file)
         title = _title(one)

@@ -88,7 +88,6 @@ class CheckpointRecord:
             self._end_by_hand(at_ms)
 
     def account(self, execution: ExecutionState, as_of_ms: int) -> CheckpointAccount:
-        """Return the checkpoint's part of the report."""
         until_ms = as_of_ms if self.ended_ms is None else self.ended_ms
         return CheckpointAccount(
             id=self.id,

@@ -58,7 +58,6 @@ class Registration:
 
     @property
     def is_fenced(self) -> bool:
-        """Whether it is fenced after the last processed event."""
         return bool(self.fenced) and self.fenced[-1].ended_ms is None
 
     def close(self, at_ms: int | None, offset: int | None) -> None:
@@ -112,7 +111,6 @@ class _Registrations:
         self._log = 1
 
     def take(self, event: Event) -> None:
-        """Process one event."""
         if event.kind == "metadata_log_restarted":
             self._restart(event)
         elif event.kind == "snapshot_loaded":

@@ -107,7 +107,6 @@ def _from_store(one: Hazard, as_of_ms: int) -> HazardAccount:
 
 
 def losses(events: Iterable[Event]) -> Iterator[LossAccount]:
-    """Yield every detected loss of acknowledged records."""
     for event in events:
         if event.kind != "records_lost" or event.moment_ms is None:
             continue
@@ -126,7 +125,6 @@ def losses(events: Iterable[Event]) -> Iterator[LossAccount]:
 
 
 def alerts(found: Periods, as_of_ms: int) -> Iterator[AlertAccount]:
-    """Yield every alert that was active."""
     for each in found.alerts:
         labels = dict(each.alert.labels)
         labels.pop("cluster", None)

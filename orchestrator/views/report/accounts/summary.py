@@ -136,7 +136,6 @@ def _exposed(kraft: Sequence[tuple[BrokerAccount, Incarnation]]) -> Iterator[str
 def of_hazards(
     hazards: Sequence[HazardAccount], losses: Sequence[LossAccount], *, disks_followed: bool
 ) -> Iterator[str]:
-    """Yield the sentences about hazards and losses."""
     if losses:
         partitions = len({(each.topic, each.partition) for each in losses})
         records = sum(each.records for each in losses)
@@ -162,7 +161,6 @@ def of_hazards(
 
 
 def of_alerts(alerts: Sequence[AlertAccount]) -> Iterator[str]:
-    """Yield the sentence about alerts."""
     if alerts:
         kinds = Counter(each.name for each in alerts)
         named = ", ".join(f"{name} ({n} times)" if n > 1 else name for name, n in kinds.items())
@@ -172,7 +170,6 @@ def of_alerts(alerts: Sequence[AlertAccount]) -> Iterator[str]:
 
 
 def of_decisions(decisions: Sequence[Decision]) -> Iterator[str]:
-    """Yield the sentence about the operators' decisions."""
     asked = [each for each in decisions if each.who is not None]
     if not asked:
         return

@@ -2,25 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from itertools import groupby
 from typing import Final, Literal
 
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from migration.values.timestamps import nearest_datetime
 from orchestrator.api.report.brokers import BrokerAccount, Series
 from orchestrator.api.report.execution import CheckpointAccount
 from orchestrator.api.report.report import ClusterReport
 from orchestrator.api.report.shape import Span
-from orchestrator.views.report.formats.axes import (
-    WIDTH_IN,
-    Axis,
-    Rows,
-    date,
-    legend_above,
-    time_below,
-)
+from orchestrator.output.visible import visible
 from orchestrator.views.report.formats.svg import (
     BACK,
     BAD,
@@ -29,14 +25,19 @@ from orchestrator.views.report.formats.svg import (
     GOOD,
     HELD,
     INK,
+    LINE,
     PASSED,
     PENDING,
+    QUIET,
     SERIES,
     embedded,
     style,
 )
 from orchestrator.views.report.times import at, count
 
+_WIDTH_IN: Final = 10.0
+_ROWS_LOW: Final = 40
+"""With more rows than this, the rows are smaller."""
 _LINES_MAX: Final = len(SERIES)
 """Up to this number of brokers each has a line; of more, a band shows the range of the shares."""
 _INSTANCES_MAX: Final = 24
@@ -48,6 +49,67 @@ _COLOUR_OF: Final = {
     "skipped": BAD,
     "aborted": BAD,
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Axis:
+    """The time range of a cluster's plots."""
+
+    began_ms: int
+    ended_ms: int
+
+    def clip(self, each: Span) -> tuple[int, int] | None:
+        """Return the part of a span that is in the range; None: there is none."""
+        began_ms = self.began_ms if each.began_at is None else max(each.began_at, self.began_ms)
+        ended_ms = self.ended_ms if each.ended_at is None else min(each.ended_at, self.ended_ms)
+        return (began_ms, ended_ms) if ended_ms >= began_ms else None
+
+
+class _Rows:
+    """A figure with a row for each label, the first at the top."""
+
+    def __init__(self, axis: _Axis, labels: Sequence[str]) -> None:
+        height = 0.26 if len(labels) <= _ROWS_LOW else 0.14
+        size = (_WIDTH_IN, 0.9 + height * max(2, len(labels)))
+        self.figure = Figure(figsize=size, layout="constrained")
+        self._axis = axis
+        self._axes = axes = self.figure.subplots()
+        axes.set_yticks(
+            range(len(labels)),
+            [visible(each) for each in labels],
+            fontsize=8 if len(labels) <= _ROWS_LOW else 5,
+            color=INK,
+        )
+        axes.set_ylim(len(labels) - 0.4, -0.6)
+        axes.set_xlim(_date(axis.began_ms), _date(axis.ended_ms))
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="x", linewidth=0.5)
+        axes.set_axisbelow(True)
+        _time_below(axes)
+
+    def bar(self, row: int, each: Span, colour: str, height: float = 0.7) -> None:
+        """Draw a span, clipped to the axis."""
+        clipped = self._axis.clip(each)
+        if clipped is not None:
+            began, ended = _date(clipped[0]), _date(clipped[1])
+            self._axes.broken_barh(
+                [(began, ended - began)],
+                (row - height / 2, height),
+                facecolors=colour,
+                edgecolors=colour,
+                linewidth=0.8,  # so that a span of milliseconds is visible
+            )
+
+    def mark(self, row: int, each: Span) -> None:
+        """Mark the beginning of a span, which may be too short to be visible."""
+        clipped = self._axis.clip(each)
+        if clipped is not None:
+            self._axes.plot([_date(clipped[0])], [row], marker="|", color=EXPOSED, markersize=9)
+
+    def legend(self, told: Sequence[tuple[str, str]]) -> None:
+        for label, colour in told:
+            self._axes.plot([], [], color=colour, linewidth=6, label=label)
+        _legend_above(self._axes, len(told))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +127,7 @@ def plots(cluster: ClusterReport, name: str) -> list[Plot]:
     ended_ms = window.ended_at if window.ended_at is not None else cluster.as_of
     if window.began_at is None or ended_ms is None or ended_ms <= window.began_at:
         return []
-    axis = Axis(began_ms=window.began_at, ended_ms=ended_ms)
+    axis = _Axis(began_ms=window.began_at, ended_ms=ended_ms)
     with style():
         return [
             _way(cluster, axis, f"{name}-plot-way"),
@@ -74,7 +136,7 @@ def plots(cluster: ClusterReport, name: str) -> list[Plot]:
         ]
 
 
-def _way(cluster: ClusterReport, axis: Axis, name: str) -> Plot:
+def _way(cluster: ClusterReport, axis: _Axis, name: str) -> Plot:
     """Return the plot of the phases, then of each execution's checkpoints, as bars on one axis."""
     told: list[tuple[str, list[tuple[Span, str]]]] = []
     several = len(cluster.attempts) > 1
@@ -90,7 +152,7 @@ def _way(cluster: ClusterReport, axis: Axis, name: str) -> Plot:
             else:
                 told += [(which + instance, [bar]) for instance, bar in bars]
     told = [row for row in told if any(axis.clip(each) is not None for each, _ in row[1])]
-    rows = Rows(axis, [label for label, _ in told])
+    rows = _Rows(axis, [label for label, _ in told])
     for number, (_, some) in enumerate(told):
         for each, colour in some:
             rows.bar(number, each, colour)
@@ -104,12 +166,12 @@ def _bar_of(each: CheckpointAccount) -> tuple[Span, str]:
     return of, _COLOUR_OF.get(each.result, BACK)
 
 
-def _brokers(cluster: ClusterReport, axis: Axis, name: str) -> Iterator[Plot]:
+def _brokers(cluster: ClusterReport, axis: _Axis, name: str) -> Iterator[Plot]:
     """Yield the plot with a row for each broker: fenced, held, unfenced early."""
     shown = [each for each in cluster.brokers if each.incarnations]
     if not shown:
         return
-    rows = Rows(axis, [f"broker {each.id}" for each in shown])
+    rows = _Rows(axis, [f"broker {each.id}" for each in shown])
     for number, broker in enumerate(shown):
         for one in broker.incarnations:
             for fenced in one.fenced:
@@ -136,9 +198,9 @@ def _replicas(series: Series | None, name: str) -> Iterator[Plot]:
     """Yield the plot of replicas with and without a known directory: in total, then by broker."""
     if series is None:
         return
-    figure = Figure(figsize=(WIDTH_IN, 5.2), layout="constrained")
+    figure = Figure(figsize=(_WIDTH_IN, 5.2), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True)
-    moments = [date(each) for each in series.at]
+    moments = [_date(each) for each in series.at]
     upper.stackplot(
         moments,
         series.assigned,
@@ -150,20 +212,20 @@ def _replicas(series: Series | None, name: str) -> Iterator[Plot]:
     )
     upper.set_ylabel("replicas")
     upper.yaxis.set_major_locator(MaxNLocator(integer=True))
-    legend_above(upper, 3)
+    _legend_above(upper, 3)
     if len(series.brokers) <= _LINES_MAX:
         for each, colour in zip(series.brokers, SERIES, strict=False):
             label = f"broker {each.id}"
             lower.step(moments, each.assigned, color=colour, where="post", label=label)
         lower.set_ylabel("in a known directory")
         lower.yaxis.set_major_locator(MaxNLocator(integer=True))
-        legend_above(lower, _LINES_MAX // 2)
+        _legend_above(lower, _LINES_MAX // 2)
     else:
         _band(lower, series, moments)
     for axes in (upper, lower):
         axes.margins(x=0)
         axes.grid(axis="y", linewidth=0.5)
-    time_below(lower)
+    _time_below(lower)
     title = "Replicas by what is known of their directory, over time"
     yield Plot(of="replicas", svg=embedded(figure, name, title, _ends(series)), title=title)
 
@@ -184,7 +246,7 @@ def _band(axes: Axes, series: Series, moments: Sequence[float]) -> None:
     axes.step(moments, middle, color=INK, where="post", label="middle")
     axes.set_ylabel(f"% known, of {len(series.brokers)} brokers")
     axes.set_ylim(0, 105)
-    legend_above(axes, 2)
+    _legend_above(axes, 2)
 
 
 def _ends(series: Series) -> str:
@@ -200,3 +262,22 @@ def _from_to(bars: Sequence[tuple[Span, str]]) -> str:
     began = "the beginning" if first.began_at is None else at(first.began_at)
     ended = "now" if last.ended_at is None else at(last.ended_at)
     return f"from {began} to {ended}"
+
+
+def _legend_above(axes: Axes, columns: int) -> None:
+    """Put the legend above the plot, where it covers nothing."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
+
+
+def _time_below(axes: Axes) -> None:
+    """Label the x axis with the time in UTC, as coarsely as fits."""
+    locator = AutoDateLocator(tz=UTC)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    formatter = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_formatter(formatter)
+    axes.set_xlabel("UTC", loc="left", color=QUIET)
+    axes.spines["bottom"].set_color(LINE)
+
+
+def _date(moment_ms: int) -> float:
+    return float(date2num(nearest_datetime(moment_ms)))  # type: ignore[no-untyped-call]

@@ -33,7 +33,6 @@ def json_text(report: Report) -> str:
 
 
 def html_text(report: Report) -> str:
-    """Return the report as a page."""
     from orchestrator.views.report.formats.plots import plots  # matplotlib is slow to import
 
     environment = _environment(_shown)
