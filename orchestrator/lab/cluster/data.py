@@ -12,10 +12,10 @@ from orchestrator.lab.kafka import log_dirs
 from orchestrator.lab.kafka.admin import Admin
 
 _SYNC_S_MAX = 180.0
-_TOPIC_S_MAX = 60.0
+_TOPIC_S_MAX = 180.0
 _NOTICE_S_MAX = 60.0
 _DUMP_S_MAX = 120.0
-_CONFIGS_S_MAX = 60.0
+_CONFIGS_S_MAX = 180.0
 _DUMP_MAIN = "kafka.tools.DumpLogSegments"
 _CONFIGS_MAIN = "kafka.admin.ConfigCommand"
 

@@ -18,7 +18,7 @@ from orchestrator.lab.cluster.rollback import LabReverting
 from orchestrator.lab.cluster.spec import LabSpec
 from orchestrator.lab.errors import WrongStateError
 
-_COPY_S_MAX = 120.0
+_COPY_S_MAX = 300.0
 _COMPLETED = "Completing the ZK [Mm]igration"
 
 
@@ -173,7 +173,7 @@ class Lab(LabReverting):
             )
         self._change_mode(broker, Mode.KRAFT, wait=wait)
 
-    def wait_registered(self, broker: int, *, timeout_s: float = 60.0) -> int:
+    def wait_registered(self, broker: int, *, timeout_s: float = 180.0) -> int:
         """Wait until a broker is registered with the controllers; return its broker epoch.
 
         Raises:
@@ -228,7 +228,7 @@ class Lab(LabReverting):
         self._start_controller(node, Mode.KRAFT, wait=True)
         self.wait_quorum_caught_up()
 
-    def wait_quorum_caught_up(self, *, timeout_s: float = 60.0) -> None:
+    def wait_quorum_caught_up(self, *, timeout_s: float = 180.0) -> None:
         """Wait until some controller leads and every voter has all committed records.
 
         Raises:

@@ -16,8 +16,8 @@ from orchestrator.lab.kafka.quorum import Quorum
 from orchestrator.lab.machine.ports import LOOPBACK
 
 _START_S_MAX = 120.0
-_GONE_S_MAX = 40.0  # an ephemeral znode outlives its broker by 18 s, the session timeout
-_LEADER_S_MAX = 60.0
+_GONE_S_MAX = 120.0  # an ephemeral znode outlives its broker by 18 s, the session timeout
+_LEADER_S_MAX = 180.0
 _FORMAT_S_MAX = 120.0
 _BIND_ATTEMPTS = 3
 

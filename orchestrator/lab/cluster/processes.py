@@ -192,7 +192,7 @@ class LabProcesses:
         """Return the file with the output of the process, of all its starts in order."""
         return self._layout.log_file(self._layout.named(name).name)
 
-    def wait_for_log(self, name: str, pattern: str, *, timeout_s: float = 60.0) -> re.Match[str]:
+    def wait_for_log(self, name: str, pattern: str, *, timeout_s: float = 180.0) -> re.Match[str]:
         """Wait until the process has logged a match since its last start, and return it.
 
         Raises:
@@ -208,7 +208,7 @@ class LabProcesses:
             tail=process.tail,
         )
 
-    def wait_dead(self, name: str, *, timeout_s: float = 60.0) -> None:
+    def wait_dead(self, name: str, *, timeout_s: float = 180.0) -> None:
         """Wait until the process has ended by itself.
 
         Raises:

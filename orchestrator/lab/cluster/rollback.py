@@ -22,7 +22,7 @@ from orchestrator.lab.kafka import quorum
 _CONTROLLER = "/controller"
 _CONTROLLER_EPOCH = "/controller_epoch"
 _MIGRATION = "/migration"
-_ELECTION_S_MAX = 60.0
+_ELECTION_S_MAX = 180.0
 
 
 @dataclass(frozen=True, slots=True)
