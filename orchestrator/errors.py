@@ -87,7 +87,7 @@ class RunbookError(ProblemsError):
     """A runbook, or a file of hooks for one, cannot be used."""
 
 
-class WalkError(KraftgateError):
+class ExecutionError(KraftgateError):
     """What was said to a walk does not fit where it stands."""
 
     code = ExitCode.USAGE

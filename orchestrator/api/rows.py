@@ -21,7 +21,7 @@ from orchestrator.api.shape import Moment, Row
 from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import Stage
 from orchestrator.notify.notification import page_url
-from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.execution_status import ExecutionStatus
 
 _REPLICA_ORDER = (
     ReplicaState.MIGRATING,
@@ -295,12 +295,12 @@ def alert_row(state: AlertState, runbook_url: str) -> AlertRow:
     )
 
 
-def execution_row(walk: WalkTold) -> ExecutionRow:
+def execution_row(walk: ExecutionStatus) -> ExecutionRow:
     """Return the execution."""
     return ExecutionRow.from_facts(walk, unexpected=unexpected_rows(walk))
 
 
-def unexpected_rows(walk: WalkTold) -> tuple[UnexpectedRow, ...]:
+def unexpected_rows(walk: ExecutionStatus) -> tuple[UnexpectedRow, ...]:
     """Return the changes that no step made, oldest first."""
     return tuple(UnexpectedRow(at_ms=at_ms, text=text) for at_ms, text in walk.unexpected)
 

@@ -112,7 +112,7 @@ def cluster_json(
 
 def status_json(one: Assessed, runbook_url: str = RUNBOOK_URL) -> dict[str, object]:
     """Return the live state of one cluster."""
-    assessment, walk = one.assessment, one.walk
+    assessment, walk = one.assessment, one.execution
     age = stale_ms(one.status, one.now_ms)
     etas = {str(broker): eta_row(each) for broker, each in assessment.etas.items()}
     eta = _eta(assessment.eta)

@@ -14,7 +14,7 @@ from orchestrator.cli.framework import cluster_option, config_option
 from orchestrator.execution.operator import approve as approval
 from orchestrator.execution.operator import control
 from orchestrator.execution.operator import decide as decision_on
-from orchestrator.execution.operator.request import Said
+from orchestrator.execution.operator.request import OperatorRequest
 from orchestrator.output.printing import ask
 
 _OPTIONS: Final = (
@@ -38,7 +38,7 @@ def _requested(function: Callable[..., None]) -> Callable[..., None]:
     def command(
         config_path: Path, cluster: str | None, who: str | None, reason: str, **arguments: object
     ) -> None:
-        said = Said(config_path=config_path, cluster=cluster, who=who, reason=reason)
+        said = OperatorRequest(config_path=config_path, cluster=cluster, who=who, reason=reason)
         function(said, **arguments)
 
     for option in reversed(_OPTIONS):
@@ -54,7 +54,7 @@ def _requested(function: Callable[..., None]) -> Callable[..., None]:
     help="The cluster's name, for an irreversible step. Default: a prompt on a terminal.",
 )
 @_requested
-def approve(request: Said, checkpoint: str, confirm: str | None) -> None:
+def approve(request: OperatorRequest, checkpoint: str, confirm: str | None) -> None:
     """Approve the step of CHECKPOINT, in the cluster's current state.
 
     The approval expires when that state changes: a broker restarts, a directory fails, a hazard
@@ -78,21 +78,21 @@ def _typed(cluster: str) -> str | None:
 
 @click.command()
 @_requested
-def pause(request: Said) -> None:
+def pause(request: OperatorRequest) -> None:
     """Begin no further step; the current one continues to its end."""
     control.pause(request)
 
 
 @click.command()
 @_requested
-def resume(request: Said) -> None:
+def resume(request: OperatorRequest) -> None:
     """Resume the execution after `pause`."""
     control.resume(request)
 
 
 @click.command()
 @_requested
-def abort(request: Said) -> None:
+def abort(request: OperatorRequest) -> None:
     """End the execution where it is; nothing is undone."""
     control.abort(request)
 
@@ -100,7 +100,7 @@ def abort(request: Said) -> None:
 @click.command()
 @click.argument("checkpoint")
 @_requested
-def skip(request: Said, checkpoint: str) -> None:
+def skip(request: OperatorRequest, checkpoint: str) -> None:
     """Continue without CHECKPOINT: skip its step and its gate.
 
     Refused at an irreversible checkpoint.
@@ -125,7 +125,7 @@ def skip(request: Said, checkpoint: str) -> None:
     help="The hook that another orchestrator started for it has ended.",
 )
 @_requested
-def decide(request: Said, checkpoint: str, decision: str | None) -> None:
+def decide(request: OperatorRequest, checkpoint: str, decision: str | None) -> None:
     """Decide about a step that failed, is shown, or whose end is unknown.
 
     A step that failed, or whose end is unknown, takes --done or --repeat. A step that is shown for
@@ -147,13 +147,13 @@ def decide(request: Said, checkpoint: str, decision: str | None) -> None:
 
 @click.command()
 @_requested
-def rollback(request: Said) -> None:
+def rollback(request: OperatorRequest) -> None:
     """Start the rollback of the current checkpoint."""
     control.rollback(request)
 
 
 @click.command()
 @_requested
-def begin(request: Said) -> None:
+def begin(request: OperatorRequest) -> None:
     """Begin a new execution after the last one has ended."""
     control.begin(request)

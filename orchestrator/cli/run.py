@@ -19,7 +19,7 @@ from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry, ConsoleAddress
 from orchestrator.config.state_dir import claiming, key
 from orchestrator.config.targets import target_of
-from orchestrator.errors import NoDataError, WalkError
+from orchestrator.errors import ExecutionError, NoDataError
 from orchestrator.execution.conductor import Conductor
 from orchestrator.notify.notifier import notifying, print_active_alerts
 from orchestrator.output.printing import echo, echo_text
@@ -33,7 +33,7 @@ from orchestrator.run.identity import require_one_cluster
 from orchestrator.run.job import Follow, check, followed
 from orchestrator.run.probes.probes import asking_for
 from orchestrator.run.reader import Reader
-from orchestrator.run.recorder import Chronicle
+from orchestrator.run.recorder import AuditRecorder
 from orchestrator.run.until import Gate
 from orchestrator.runbook.cluster_facts import facts_of
 from orchestrator.runbook.hooks_file import load_hooks
@@ -180,7 +180,7 @@ def follow_and_show(
         served(config, board, alerts.stats) as metrics,
         _console(config) as console,
         closing(Conductor(config, log, execute=execute)) as conductor,
-        closing(Chronicle(config, log, assessor.reported_before_ms)) as chronicle,
+        closing(AuditRecorder(config, log, assessor.reported_before_ms)) as recorder,
         follow(config) as following,
     ):
         stop.take_signals()
@@ -198,7 +198,7 @@ def follow_and_show(
             alerts.polled()
             alerts.submit(now)
             alert_files.keep(now)
-            chronicle.tick(now)
+            recorder.tick(now)
             if console is not None:
                 console.tick(now)
             return now
@@ -216,12 +216,12 @@ def _print_plans(config: Config) -> None:
 
     Raises:
         RunbookError: a runbook or its hooks cannot be used.
-        WalkError: no cluster has a runbook.
+        ExecutionError: no cluster has a runbook.
         NoDataError: a cluster cannot be reached; its plan was printed without hosts.
     """
     named = [each for each in config.clusters if each.runbook is not None]
     if not named:
-        raise WalkError(f"{config.path} names no `runbook` to plan")
+        raise ExecutionError(f"{config.path} names no `runbook` to plan")
     silent = [each.name for each in named if not _print_plan(each)]
     if silent:
         raise NoDataError(f"nothing of {', '.join(silent)} could be reached: the plan has no hosts")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from migration.assessment.conditions import Condition, parse
 from orchestrator.execution.judge import Part
-from orchestrator.execution.route import Stop
+from orchestrator.execution.route import CheckpointInstance
 from orchestrator.runbook.model import Runbook
 
 
@@ -18,10 +18,10 @@ class Conditions:
         self._own = frozenset(each.name for each in runbook.conditions)
         self._read: dict[tuple[str, Part], Sequence[Condition]] = {}
 
-    def of(self, stop: Stop, part: Part) -> Sequence[Condition]:
+    def of(self, instance: CheckpointInstance, part: Part) -> Sequence[Condition]:
         """Return the conditions of a part, bound to the stop's broker or controller."""
-        key = (stop.id, part)
+        key = (instance.id, part)
         if key not in self._read:
-            texts: Sequence[str] = getattr(stop.checkpoint, part)
-            self._read[key] = [parse(each, bind=stop.bind, own=self._own) for each in texts]
+            texts: Sequence[str] = getattr(instance.checkpoint, part)
+            self._read[key] = [parse(each, bind=instance.bind, own=self._own) for each in texts]
         return self._read[key]

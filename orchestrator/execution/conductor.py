@@ -15,10 +15,10 @@ from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.load import Config
 from orchestrator.config.models import ClusterEntry, RunbookEntry
 from orchestrator.config.targets import ensemble_of
-from orchestrator.errors import LockHeld, WalkError
+from orchestrator.errors import ExecutionError, LockHeld
 from orchestrator.execution.approvals import this_person
 from orchestrator.execution.evidence import evidence
-from orchestrator.execution.executor import Standing, Walker
+from orchestrator.execution.executor import Executor, TickResult
 from orchestrator.execution.fact_sources import finder_for
 from orchestrator.execution.judge import Judge
 from orchestrator.execution.locks.cluster_lock import ClusterLock
@@ -27,13 +27,13 @@ from orchestrator.execution.locks.zookeeper_lock import ZooKeeperLock
 from orchestrator.execution.route import finalize_is_near
 from orchestrator.execution.step_fence import end_own
 from orchestrator.execution.step_fields import Fields
-from orchestrator.execution.steps import Steps, Tell
+from orchestrator.execution.steps import Record, Steps
 from orchestrator.hooks.runs import HookRuns
 from orchestrator.hooks.step_commands import HookCommands
 from orchestrator.process.owner import Owner
 from orchestrator.run import execution_status
 from orchestrator.run.assessed import Assessed, Tick
-from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.runbook.hooks_file import Hooks, load_hooks
 from orchestrator.runbook.load import load
 from orchestrator.runbook.loaded import Loaded
@@ -51,40 +51,40 @@ class Conductor:
 
     Raises:
         RunbookError: a runbook or a file of hooks cannot be used.
-        WalkError: there is nothing to execute, or a runbook was changed during its execution.
+        ExecutionError: there is nothing to execute, or a runbook was changed during its execution.
         LockHeld: another orchestrator acts on a cluster.
         AuditError: the audit trail cannot be written.
     """
 
     def __init__(self, config: Config, log: AuditLog, *, execute: bool) -> None:
-        self._walked: dict[str, _Walked] = {}
+        self._executions: dict[str, _ClusterExecution] = {}
         named = {each.name: each.runbook for each in config.clusters if each.runbook is not None}
         if execute and not any(each.hooks for each in named.values()):
-            raise WalkError(
+            raise ExecutionError(
                 "--execute has nothing to do the steps with: name `hooks` beside the runbook's"
                 f" `file` in {config.path}"
             )
         with ExitStack() as made:
             for entry in config.clusters:
                 if entry.name in named:
-                    walked = _Walked(config, entry, named[entry.name], log, execute=execute)
-                    self._walked[entry.name] = made.enter_context(closing(walked))
+                    one = _ClusterExecution(config, entry, named[entry.name], log, execute=execute)
+                    self._executions[entry.name] = made.enter_context(closing(one))
             self._made = made.pop_all()
 
     def take_in(self) -> None:
         """Store the answers that have arrived; call it before the read of the tick."""
-        for walked in self._walked.values():
-            walked.take_in()
+        for one in self._executions.values():
+            one.take_in()
 
-    def execution(self, cluster: str) -> WalkTold | None:
+    def execution(self, cluster: str) -> ExecutionStatus | None:
         """Return how far the execution on a cluster is; None: the cluster names no runbook."""
-        walked = self._walked.get(cluster)
-        return None if walked is None else walked.said
+        one = self._executions.get(cluster)
+        return None if one is None else one.request
 
     def polled(self, cluster: str) -> Polled:
         """Return the latest answers of the sources that the checkpoint of a cluster needs."""
-        walked = self._walked.get(cluster)
-        return NOT_POLLED if walked is None else walked.polled()
+        one = self._executions.get(cluster)
+        return NOT_POLLED if one is None else one.polled()
 
     def tick(self, tick: Tick) -> None:
         """Continue every execution with this tick, whose data was read after `take_in`.
@@ -94,15 +94,15 @@ class Conductor:
             AuditError: the audit trail cannot be written.
         """
         for one in tick.clusters:
-            if one.name in self._walked:
-                self._walked[one.name].tick(one)
+            if one.name in self._executions:
+                self._executions[one.name].tick(one)
 
     def close(self) -> None:
         """Release locks and files; running hooks continue, and the next process finds them."""
         self._made.close()
 
 
-class _Walked:
+class _ClusterExecution:
     """The execution on one cluster, with everything it needs."""
 
     def __init__(
@@ -123,7 +123,7 @@ class _Walked:
             hooks.check_passed(os.environ)
         self._owner = Owner.myself(now_ms())
         self._trail = ExecutionTrail(log, entry.name)
-        self.said = execution_status.read(self._home / execution_status.WALK_FILE)
+        self.request = execution_status.read(self._home / execution_status.EXECUTION_FILE)
         self._written = False
         with ExitStack() as made:
             zookeeper = None
@@ -132,17 +132,17 @@ class _Walked:
             store = StoreLock(config.state_dir, entry.name, log, self._owner)
             lock = made.enter_context(closing(ClusterLock(store, zookeeper)))
             self._fence, home = self._acquire(lock, config.state_dir)
-            self._take_up(config.state_dir, hooks)
+            self._record_start(config.state_dir, hooks)
             self._finder = finder_for(config, entry, self._loaded.runbook)
             made.enter_context(closing(self._finder))
-            self._walker = Walker(
+            self._executor = Executor(
                 loaded=self._loaded,
                 trail=self._trail,
                 fence=self._fence,
                 judge=Judge(self._finder),
-                steps=lambda tell: self._steps(tell, hooks, lock, config.state_dir, home),
+                steps=lambda record: self._steps(record, hooks, lock, config.state_dir, home),
             )
-            made.callback(self._put_down)
+            made.callback(self._record_end)
             self._made = made.pop_all()
 
     def _acquire(self, lock: ClusterLock, state_dir: Path) -> tuple[int, Home]:
@@ -159,7 +159,7 @@ class _Walked:
             raise
 
     def _steps(
-        self, tell: Tell, hooks: Hooks | None, lock: ClusterLock, state_dir: Path, home: Home
+        self, record: Record, hooks: Hooks | None, lock: ClusterLock, state_dir: Path, home: Home
     ) -> Steps:
         return Steps(
             fields=Fields(self._entry),
@@ -171,7 +171,7 @@ class _Walked:
                 "KRAFTGATE_CLUSTER": self._entry.name,
                 "KRAFTGATE_FENCE": str(self._fence),
             },
-            tell=tell,
+            record=record,
         )
 
     def take_in(self) -> None:
@@ -185,11 +185,11 @@ class _Walked:
     def tick(self, one: Assessed) -> None:
         """Continue the execution with this tick, and write its status."""
         self._finder.note(one.read)
-        standing = self._walker.tick(one.assessment.view, evidence(one.read))
-        if standing is not None:
-            self._say(standing, one.now_ms)
+        result = self._executor.tick(one.assessment.view, evidence(one.read))
+        if result is not None:
+            self._write_status(result, one.now_ms)
 
-    def _take_up(self, state_dir: Path, hooks: Hooks | None) -> None:
+    def _record_start(self, state_dir: Path, hooks: Hooks | None) -> None:
         """Begin an execution if there never was one, and record which orchestrator runs it."""
         _keep(state_dir / RUNBOOKS / f"{self._loaded.sha256}.yaml", self._loaded)
         if self._trail.state() is None:
@@ -199,7 +199,7 @@ class _Walked:
                 by=this_person(),
                 reason="kraftgate run",
             )
-            self._tell(began)
+            self._record(began)
         started = entries.OrchestratorStarted(
             owner=self._owner.words(),
             version=version("kraftgate"),
@@ -207,34 +207,34 @@ class _Walked:
             hooks_sha256=None if hooks is None else hooks.sha256,
             fence=self._fence,
         )
-        self._tell(started)
+        self._record(started)
 
-    def _put_down(self) -> None:
+    def _record_end(self) -> None:
         ended = entries.OrchestratorEnded(owner=self._owner.words(), reason="it was told to end")
-        self._tell(ended)
+        self._record(ended)
 
-    def _tell(self, body: Body) -> None:
+    def _record(self, body: Body) -> None:
         self._trail.append(body, now_ms(), self._fence)
 
-    def _say(self, standing: Standing, at_ms: int) -> None:
-        said = execution_status.told(
-            standing.walk,
+    def _write_status(self, result: TickResult, at_ms: int) -> None:
+        request = execution_status.told(
+            result.execution,
             at_ms,
-            checkpoint=standing.stop,
-            title=standing.title,
-            holds=standing.holds,
-            findings=tuple(RecordedFinding.of(each) for each in standing.findings),
-            people=standing.people,
+            checkpoint=result.checkpoint,
+            title=result.title,
+            holds=result.holds,
+            findings=tuple(RecordedFinding.of(each) for each in result.findings),
+            people=result.people,
             finalize_is_near=finalize_is_near(
-                self._loaded.runbook, standing.walk.path, standing.stop
+                self._loaded.runbook, result.execution.path, result.checkpoint
             ),
         )
-        before = self.said
-        same = before is not None and before.says_the_same(said, _TELL_EVERY_MS)
+        before = self.request
+        same = before is not None and before.says_the_same(request, _TELL_EVERY_MS)
         if same and self._written:
             return
-        self.said, self._written = said, True
-        execution_status.write(self._home / execution_status.WALK_FILE, said)
+        self.request, self._written = request, True
+        execution_status.write(self._home / execution_status.EXECUTION_FILE, request)
 
     def close(self) -> None:
         """Record that this orchestrator ends, and release the locks."""

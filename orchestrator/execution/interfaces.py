@@ -30,10 +30,10 @@ class Runs(Protocol):
 class Lock(Protocol):
     """The lock that lets only one orchestrator act on a cluster; see `ClusterLock`."""
 
-    def begin(self, step: RunningStep, *, zookeeper_stands: bool) -> Held | NotHeld:
+    def begin(self, step: RunningStep, *, has_zookeeper: bool) -> Held | NotHeld:
         """Check, right before a step, that the lock is held, and record the step."""
 
-    def running(self, *, zookeeper_stands: bool) -> RunningStep | None:
+    def running(self, *, has_zookeeper: bool) -> RunningStep | None:
         """Return the recorded step."""
 
     def end(self, step: RunningStep) -> bool:

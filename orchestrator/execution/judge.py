@@ -19,7 +19,7 @@ from migration.assessment.conditions import (
 )
 from orchestrator.audit.execution.entries import Evaluated, JsonFacts, RecordedFinding
 from orchestrator.audit.execution.state import CheckpointState
-from orchestrator.run.soak import Together
+from orchestrator.run.soak import JointConditions
 
 Part = Literal["already", "needs", "opens_when"]
 
@@ -48,7 +48,7 @@ class Freshness(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class PartResult:
     """The result of evaluating a part now.
 
     Attributes:
@@ -82,28 +82,28 @@ class Judge:
     def __init__(self, fresh: Freshness) -> None:
         self._fresh = fresh
         self._held_since: dict[tuple[str, Part], int] = {}
-        self._together: dict[tuple[str, Part], Together] = {}
+        self._together: dict[tuple[str, Part], JointConditions] = {}
         self._told_ms: dict[tuple[str, Part], int] = {}
 
     def judge(
         self,
-        place: CheckpointState,
+        state: CheckpointState,
         part: Part,
         conditions: Sequence[Condition],
         view: View,
         facts: JsonFacts,
-    ) -> Answer:
+    ) -> PartResult:
         """Evaluate one part; a part without conditions holds at once."""
         if not conditions:
-            return Answer(holds=True, verdict=Verdict.SATISFIED, findings=(), told=None)
+            return PartResult(holds=True, verdict=Verdict.SATISFIED, findings=(), told=None)
         self._fresh.keep(conditions)
-        key = (place.id, part)
-        together = self._together.setdefault(key, Together(conditions))
-        findings = together.judge(view)
+        key = (state.id, part)
+        joint = self._together.setdefault(key, JointConditions(conditions))
+        findings = joint.judge(view)
         verdict = verdict_of(findings)
         holds = self._confirmed(key, conditions, verdict, view)
-        told = self._news(place, part, findings, verdict, view.now_ms, facts)
-        return Answer(holds=holds, verdict=verdict, findings=findings, told=told)
+        told = self._news(state, part, findings, verdict, view.now_ms, facts)
+        return PartResult(holds=holds, verdict=verdict, findings=findings, told=told)
 
     def forget(self) -> None:
         """Start over: what held is not known to have held without interruption."""
@@ -126,15 +126,15 @@ class Judge:
 
     def _news(
         self,
-        place: CheckpointState,
+        state: CheckpointState,
         part: Part,
         findings: tuple[Finding, ...],
         verdict: Verdict,
         now_ms: int,
         facts: JsonFacts,
     ) -> Evaluated | None:
-        before = place.evaluated.get(part)
-        key = (place.id, part)
+        before = state.evaluated.get(part)
+        key = (state.id, part)
         if before is not None:
             same = [(each.condition, each.verdict) for each in before.findings] == [
                 (each.condition, each.verdict) for each in findings
@@ -146,18 +146,18 @@ class Judge:
             if same and now_ms - self._told_ms.get(key, 0) < _REASONS_EVERY_MS:
                 return None
         self._told_ms[key] = now_ms
-        return _judged(place, part, findings, verdict, facts)
+        return _judged(state, part, findings, verdict, facts)
 
 
 def _judged(
-    place: CheckpointState,
+    state: CheckpointState,
     part: Part,
     findings: tuple[Finding, ...],
     verdict: Verdict,
     facts: JsonFacts,
 ) -> Evaluated:
     return Evaluated(
-        checkpoint=place.id,
+        checkpoint=state.id,
         part=part,
         verdict=verdict,
         findings=tuple(RecordedFinding.of(each) for each in findings),

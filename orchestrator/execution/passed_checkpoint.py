@@ -77,14 +77,14 @@ def _walk(config: Config, cluster: str) -> ExecutionState | None:
         return None
 
 
-def _told(walk: ExecutionState | None, checkpoint: str) -> tuple[Verdict, str]:
-    if walk is None:
+def _told(execution: ExecutionState | None, checkpoint: str) -> tuple[Verdict, str]:
+    if execution is None:
         return Verdict.UNKNOWN, "no walk has begun: does `kraftgate run` run?"
-    place = walk.checkpoint(checkpoint)
-    if walk.passed(checkpoint):
-        return Verdict.SATISFIED, f"it is {place.stage}"
-    if walk.outcome is not None:
-        return Verdict.VIOLATED, f"the walk ended before it: {walk.outcome}"
-    current = walk.current
+    state = execution.checkpoint(checkpoint)
+    if execution.passed(checkpoint):
+        return Verdict.SATISFIED, f"it is {state.stage}"
+    if execution.outcome is not None:
+        return Verdict.VIOLATED, f"the walk ended before it: {execution.outcome}"
+    current = execution.current
     stands = "between two checkpoints" if current is None else f"at {current.id} ({current.stage})"
     return Verdict.WAITING, f"the walk stands {stands}"

@@ -16,7 +16,7 @@ from orchestrator.runbook.places import forward, in_turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
+class CheckpointInstance:
     """One checkpoint that the execution is at.
 
     Attributes:
@@ -38,14 +38,14 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class AllPassed:
     """A checkpoint with `for_each` whose instances are all passed; `id` has no brackets."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stuck:
+class UnknownInstance:
     """The next instance of a checkpoint is unknown."""
 
     id: str
@@ -55,7 +55,7 @@ class Stuck:
 def checkpoints(runbook: Runbook, path: str | None) -> Sequence[Checkpoint]:
     """Return the forward path, or the rollback path with this id, in execution order."""
     if path is not None:
-        return runbook.way_back(path)
+        return runbook.rollback_path(path)
     return [each.checkpoint for each in in_turn(forward(runbook))]
 
 
@@ -95,82 +95,90 @@ def _guards_finalize(*parts: Sequence[str]) -> bool:
 _OF_FINALIZE: Final = ((str(Action.FINALIZE),), (str(HazardKind.FINALIZE_TOO_EARLY),))
 
 
-def next_stop(walk: ExecutionState, runbook: Runbook, view: View) -> Stop | Done | Stuck | None:
+def next_checkpoint(
+    execution: ExecutionState, runbook: Runbook, view: View
+) -> CheckpointInstance | AllPassed | UnknownInstance | None:
     """Return the next checkpoint of the execution; None: all are passed."""
-    for checkpoint in checkpoints(runbook, walk.path):
-        if walk.passed(checkpoint.id):
+    for checkpoint in checkpoints(runbook, execution.path):
+        if execution.passed(checkpoint.id):
             continue
         if checkpoint.for_each is None:
-            return Stop(id=checkpoint.id, checkpoint=checkpoint, bind={})
-        return _of_each(walk, checkpoint, view)
+            return CheckpointInstance(id=checkpoint.id, checkpoint=checkpoint, bind={})
+        return _of_each(execution, checkpoint, view)
     return None
 
 
-def step_begun(walk: ExecutionState, checkpoint: str) -> bool:
+def step_begun(execution: ExecutionState, checkpoint: str) -> bool:
     """Return whether the step of a checkpoint, or of one of its instances, was begun."""
     return any(
         was_begun(each)
-        for each in walk.checkpoints.values()
+        for each in execution.checkpoints.values()
         if each.id == checkpoint or each.id.startswith(f"{checkpoint}[")
     )
 
 
-def begun_elsewhere(walk: ExecutionState, id_: str) -> bool:
+def another_begun(execution: ExecutionState, id_: str) -> bool:
     """Return whether the step of another instance of the checkpoint was begun."""
     prefix = f"{id_.partition('[')[0]}["
     return any(
         was_begun(each)
-        for each in walk.checkpoints.values()
+        for each in execution.checkpoints.values()
         if each.id.startswith(prefix) and each.id != id_
     )
 
 
-def asked_at(
-    walk: ExecutionState, place: CheckpointState, approval: Approval
+def approved_at(
+    execution: ExecutionState, state: CheckpointState, approval: Approval
 ) -> tuple[CheckpointState, ...]:
     """Return the places whose approvals count for a step: that of `given_at`, and its own."""
     if approval.given_at is None:
-        return (place,)
-    return walk.checkpoint(approval.given_at), place
+        return (state,)
+    return execution.checkpoint(approval.given_at), state
 
 
-def people_asked(walk: ExecutionState, stop: Stop) -> int:
+def approvals_needed(execution: ExecutionState, instance: CheckpointInstance) -> int:
     """Return how many people must approve the step of a stop; 0: none, or it is covered."""
-    wanted, place = stop.checkpoint.approval, walk.checkpoint(stop.id)
-    if wanted is None or stop.begun or place.stage is not Stage.ENTERED:
+    wanted, state = instance.checkpoint.approval, execution.checkpoint(instance.id)
+    if wanted is None or instance.begun or state.stage is not Stage.ENTERED:
         return 0
-    earlier = asked_at(walk, place, wanted)[:-1]
+    earlier = approved_at(execution, state, wanted)[:-1]
     covered = any(len(each.approvals) >= wanted.people for each in earlier)
     return 0 if covered else wanted.people
 
 
-def was_begun(place: CheckpointState) -> bool:
+def was_begun(state: CheckpointState) -> bool:
     """Return whether the step of a place was begun, by a hook or by hand."""
-    return place.attempts > 0 or place.shown is not None or place.stage is Stage.STEP_DONE
+    return state.attempts > 0 or state.shown is not None or state.stage is Stage.STEP_DONE
 
 
-def _of_each(walk: ExecutionState, checkpoint: Checkpoint, view: View) -> Stop | Done | Stuck:
+def _of_each(
+    execution: ExecutionState, checkpoint: Checkpoint, view: View
+) -> CheckpointInstance | AllPassed | UnknownInstance:
     kind = str(checkpoint.for_each)
-    current = walk.current
+    current = execution.current
     if current is not None and current.id.startswith(f"{checkpoint.id}["):
         which = current.id[len(checkpoint.id) + 1 : -1]
-        begun = begun_elsewhere(walk, current.id)
-        return Stop(id=current.id, checkpoint=checkpoint, bind={kind: which}, begun=begun)
+        begun = another_begun(execution, current.id)
+        return CheckpointInstance(
+            id=current.id, checkpoint=checkpoint, bind={kind: which}, begun=begun
+        )
     unseen = brokers_not_known(view) if kind == "broker" else _log_not_known(view)
     if unseen is not None:
         why = f"which {kind}s there are is not known: {unseen.reason}"
-        return Stuck(id=checkpoint.id, why=why)
+        return UnknownInstance(id=checkpoint.id, why=why)
     members = _brokers(view) if kind == "broker" else _controllers(view)
     if not members:
-        return Stuck(id=checkpoint.id, why=f"no {kind} is known")
-    done = [each.id for each in members if walk.checkpoint(f"{checkpoint.id}[{each.id}]").is_behind]
+        return UnknownInstance(id=checkpoint.id, why=f"no {kind} is known")
+    done = [
+        each.id for each in members if execution.checkpoint(f"{checkpoint.id}[{each.id}]").is_behind
+    ]
     rules = checkpoint.order if checkpoint.order is not None else _ALL_RULES[kind]
     for each in in_order(members, rules, _leaders(view), done):
         if each.id not in done:
             id_, bind = f"{checkpoint.id}[{each.id}]", {kind: str(each.id)}
-            begun = begun_elsewhere(walk, id_)
-            return Stop(id=id_, checkpoint=checkpoint, bind=bind, begun=begun)
-    return Done(id=checkpoint.id)
+            begun = another_begun(execution, id_)
+            return CheckpointInstance(id=id_, checkpoint=checkpoint, bind=bind, begun=begun)
+    return AllPassed(id=checkpoint.id)
 
 
 _ALL_RULES: Final[Mapping[str, tuple[OrderRule, ...]]] = {

@@ -26,14 +26,14 @@ class StepFence:
         tell: appends to the audit trail.
     """
 
-    def __init__(self, lock: Lock, runs: Runs, home: Home, tell: Callable[[Body], None]) -> None:
+    def __init__(self, lock: Lock, runs: Runs, home: Home, record: Callable[[Body], None]) -> None:
         self._lock = lock
         self._runs = runs
         self._home = home
-        self._tell = tell
+        self._record = record
 
     def begin(
-        self, checkpoint: str, run: str, hook: Hook, *, zookeeper_stands: bool
+        self, checkpoint: str, run: str, hook: Hook, *, has_zookeeper: bool
     ) -> Held | NotHeld:
         """Check the lock and record the step; its hook may be started only if the lock is held."""
         since_ms = time.time_ns() // 1_000_000
@@ -45,37 +45,37 @@ class StepFence:
             since_ms=since_ms,
             ends_ms=since_ms + round((hook.timeout_s + hook.patience_s) * 1000),
         )
-        return self._lock.begin(step, zookeeper_stands=zookeeper_stands)
+        return self._lock.begin(step, has_zookeeper=has_zookeeper)
 
-    def settle(self, walk: ExecutionState, *, zookeeper_stands: bool) -> None:
+    def settle(self, execution: ExecutionState, *, has_zookeeper: bool) -> None:
         """Remove the record of a step that has ended, by its outcome or by a decision."""
-        step = self._lock.running(zookeeper_stands=zookeeper_stands)
-        if step is not None and self._has_ended(step, walk) and self._lock.end(step):
+        step = self._lock.running(has_zookeeper=has_zookeeper)
+        if step is not None and self._has_ended(step, execution) and self._lock.end(step):
             step = None
-        if walk.elsewhere is not None and walk.elsewhere != step:
-            self._tell(entries.StepElsewhereEnded(step=walk.elsewhere))
+        if execution.elsewhere is not None and execution.elsewhere != step:
+            self._record(entries.StepElsewhereEnded(step=execution.elsewhere))
 
-    def waits(self, walk: ExecutionState, *, zookeeper_stands: bool) -> str | None:
+    def waits(self, execution: ExecutionState, *, has_zookeeper: bool) -> str | None:
         """Return the text of a wait while a recorded step prevents another step."""
-        step = self._lock.running(zookeeper_stands=zookeeper_stands)
+        step = self._lock.running(has_zookeeper=has_zookeeper)
         if step is None:
             return None
-        if self._has_ended(step, walk):
+        if self._has_ended(step, execution):
             return f"ZooKeeper, to remove the record of {step.words()}: it has ended"
         if self._home.has(step):
             return f"the end of {step.words()}"
-        if walk.elsewhere != step:
-            self._tell(entries.StepElsewhere(step=step))
+        if execution.elsewhere != step:
+            self._record(entries.StepElsewhere(step=step))
         return decision(step)
 
-    def _has_ended(self, step: RunningStep, walk: ExecutionState) -> bool:
-        if step == walk.decided_elsewhere:
+    def _has_ended(self, step: RunningStep, execution: ExecutionState) -> bool:
+        if step == execution.decided_elsewhere:
             return True
         if not self._home.has(step):
             return False
         found = self._runs.look(step.run)
         if isinstance(found, Unknown):
-            return not _is_open(step, walk)
+            return not _is_open(step, execution)
         return not isinstance(found, Running)
 
 
@@ -85,7 +85,7 @@ def end_own(lock: Lock, runs: Runs, home: Home) -> None:
     Raises:
         HookError: the state of the hook cannot be read.
     """
-    step = lock.running(zookeeper_stands=True)
+    step = lock.running(has_zookeeper=True)
     if step is None or not home.has(step):
         return
     if not isinstance(runs.look(step.run), Running | Unknown):
@@ -101,10 +101,10 @@ def decision(step: RunningStep) -> str:
     )
 
 
-def _is_open(step: RunningStep, walk: ExecutionState) -> bool:
+def _is_open(step: RunningStep, execution: ExecutionState) -> bool:
     """Return whether the trail has neither the end of the step nor a decision about it."""
-    left = walk.left_running
+    left = execution.left_running
     return (left is not None and left.run == step.run) or any(
         each.run == step.run and each.stage in (Stage.RUNNING, Stage.ASKS)
-        for each in walk.checkpoints.values()
+        for each in execution.checkpoints.values()
     )

@@ -15,19 +15,19 @@ from orchestrator.audit.execution.state import ExecutionState, LeftoverHook
 from orchestrator.errors import HookError, RunbookError, SecretUnknown
 from orchestrator.execution.interfaces import Commands, Lock, Runs
 from orchestrator.execution.locks.store_lock import NotHeld
-from orchestrator.execution.route import Stop
+from orchestrator.execution.route import CheckpointInstance
 from orchestrator.execution.step_fence import StepFence
 from orchestrator.execution.step_fields import Fields, shown
 from orchestrator.hooks.runs import Ended, Hook, NotStarted, Running, Unknown
 from orchestrator.runbook.model import Step
 from orchestrator.runbook.templates import render
 
-OUTPUT_TOLD: Final = 16_384
+OUTPUT_RECORDED_MAX: Final = 16_384
 """Only this many bytes at the end of a hook's output are in the trail; the run's file has all of
 it."""
 
 
-Tell = Callable[[Body], None]
+Record = Callable[[Body], None]
 
 
 class Steps:
@@ -49,19 +49,19 @@ class Steps:
         lock: Lock,
         home: Home,
         environment: dict[str, str],
-        tell: Tell,
+        record: Record,
     ) -> None:
         self._fields = fields
         self._commands = commands
         self._runs = runs
-        self._step_fence = StepFence(lock, runs, home, tell)
+        self._step_fence = StepFence(lock, runs, home, record)
         self._environment = environment
-        self._tell = tell
+        self._record = record
 
     def take(
         self,
-        walk: ExecutionState,
-        stop: Stop,
+        execution: ExecutionState,
+        instance: CheckpointInstance,
         step: Step,
         view: View,
         facts: JsonFacts,
@@ -72,31 +72,34 @@ class Steps:
         Returns:
             why the step cannot begin now; None: it has begun.
         """
-        place, fields = walk.checkpoint(stop.id), self._fields.of(stop.bind, view.summary)
-        run = f"{walk.sequence}-{stop.id}-{place.attempts + 1}"
+        state, fields = (
+            execution.checkpoint(instance.id),
+            self._fields.of(instance.bind, view.summary),
+        )
+        run = f"{execution.sequence}-{instance.id}-{state.attempts + 1}"
         try:
-            hook = self._hook(step, fields, self._told_to_hook(stop, run))
+            hook = self._hook(step, fields, self._hook_environment(instance, run))
             argv = None if hook is None else _redacted(hook)
         except (RunbookError, SecretUnknown) as error:
             return f"the command of step {step.name}: {error}"
         if hook is None or argv is None:
             text = render(step.manual, shown(fields))
             told = entries.StepShown(
-                checkpoint=stop.id, text=text, open_before=is_open(), facts=facts
+                checkpoint=instance.id, text=text, open_before=is_open(), facts=facts
             )
-            self._tell(told)
+            self._record(told)
             return None
-        open_before, attempt = is_open(), place.attempts + 1
-        held = self._step_fence.begin(stop.id, run, hook, zookeeper_stands=_stands(view))
+        open_before, attempt = is_open(), state.attempts + 1
+        held = self._step_fence.begin(instance.id, run, hook, has_zookeeper=_has_zookeeper(view))
         if isinstance(held, NotHeld):
-            if walk.lock_lost != held.why:
-                self._tell(entries.LockLost(reason=held.why))
+            if execution.lock_lost != held.why:
+                self._record(entries.LockLost(reason=held.why))
             return f"the lock of the orchestrator: {held.why}"
-        if walk.lock_lost is not None:
-            self._tell(entries.LockAcquired(token=held.token))
-        self._tell(
+        if execution.lock_lost is not None:
+            self._record(entries.LockAcquired(token=held.token))
+        self._record(
             entries.StepStarted(
-                checkpoint=stop.id,
+                checkpoint=instance.id,
                 run=run,
                 attempt=attempt,
                 argv=argv,
@@ -105,23 +108,23 @@ class Steps:
                 facts=facts,
             )
         )
-        self._start(stop, run, replace(hook, begin_before_s=held.until_s))
+        self._start(instance, run, replace(hook, begin_before_s=held.until_s))
         return None
 
-    def has_hook(self, stop: Stop, step: Step, view: View) -> bool:
+    def has_hook(self, instance: CheckpointInstance, step: Step, view: View) -> bool:
         """Return whether the step has a hook here, even one whose command cannot be made now."""
         try:
-            return self._hook(step, self._fields.of(stop.bind, view.summary), {}) is not None
+            return self._hook(step, self._fields.of(instance.bind, view.summary), {}) is not None
         except RunbookError:
             return True
 
-    def settle(self, walk: ExecutionState, view: View) -> None:
+    def settle(self, execution: ExecutionState, view: View) -> None:
         """Remove the record of a step that has ended; call it at every tick."""
-        self._step_fence.settle(walk, zookeeper_stands=_stands(view))
+        self._step_fence.settle(execution, has_zookeeper=_has_zookeeper(view))
 
-    def waits(self, walk: ExecutionState, view: View) -> str | None:
+    def waits(self, execution: ExecutionState, view: View) -> str | None:
         """Return the text of a wait while another step is recorded as running."""
-        return self._step_fence.waits(walk, zookeeper_stands=_stands(view))
+        return self._step_fence.waits(execution, has_zookeeper=_has_zookeeper(view))
 
     def look(self, checkpoint: str, run: str) -> str | None:
         """Record the outcome of a run; return the text of a wait while it runs."""
@@ -129,15 +132,15 @@ class Steps:
             case Running():
                 return f"the hook of {checkpoint} to end"
             case Ended() as found:
-                self._tell(_ended(checkpoint, run, found))
+                self._record(_ended(checkpoint, run, found))
             case NotStarted():
-                self._tell(entries.StepNotStarted(checkpoint=checkpoint, run=run))
+                self._record(entries.StepNotStarted(checkpoint=checkpoint, run=run))
             case Unknown() as found:
                 told = entries.StepUnknown(checkpoint=checkpoint, run=run, why=_why_unknown(found))
-                self._tell(told)
+                self._record(told)
         return None
 
-    def look_left(self, hook: LeftoverHook) -> str | None:
+    def poll_leftover(self, hook: LeftoverHook) -> str | None:
         """Do the same for a hook of an earlier execution, and wait for processes that it left."""
         found = self._runs.look(hook.run)
         if isinstance(found, Unknown) and found.still_running:
@@ -145,13 +148,13 @@ class Steps:
             return f"the processes {processes} of the hook of {hook.checkpoint} to end"
         return self.look(hook.checkpoint, hook.run)
 
-    def _told_to_hook(self, stop: Stop, run: str) -> dict[str, str]:
+    def _hook_environment(self, instance: CheckpointInstance, run: str) -> dict[str, str]:
         """Return the hook's environment, apart from the variables that its file passes."""
         return {
             **self._environment,
-            "KRAFTGATE_CHECKPOINT": stop.id,
+            "KRAFTGATE_CHECKPOINT": instance.id,
             "KRAFTGATE_RUN": run,
-            **{f"KRAFTGATE_{name.upper()}": value for name, value in stop.bind.items()},
+            **{f"KRAFTGATE_{name.upper()}": value for name, value in instance.bind.items()},
         }
 
     def _hook(
@@ -161,16 +164,16 @@ class Steps:
             return None
         return self._commands.hook(step.name, fields, environment)
 
-    def _start(self, stop: Stop, run: str, hook: Hook) -> None:
+    def _start(self, instance: CheckpointInstance, run: str, hook: Hook) -> None:
         try:
             self._runs.start(run, hook)
         except HookError as error:
             # An operator must check the outcome: the step is neither repeated nor taken as done.
             why = f"it could not be handed to its supervisor: {error}"
-            self._tell(entries.StepUnknown(checkpoint=stop.id, run=run, why=why))
+            self._record(entries.StepUnknown(checkpoint=instance.id, run=run, why=why))
 
 
-def _stands(view: View) -> bool:
+def _has_zookeeper(view: View) -> bool:
     return view.summary.phase not in WITHOUT_ZOOKEEPER
 
 
@@ -190,7 +193,7 @@ def _ended(id_: str, run: str, found: Ended) -> entries.StepEnded:
         exit_code=outcome.exit_code,
         signal=outcome.signal,
         took_ms=outcome.ended_ms - outcome.started_ms,
-        output=output[-OUTPUT_TOLD:].decode("utf-8", "replace"),
+        output=output[-OUTPUT_RECORDED_MAX:].decode("utf-8", "replace"),
         output_bytes=outcome.output_bytes,
         output_sha256=hashlib.sha256(output).hexdigest(),
         still_running=outcome.still_running,

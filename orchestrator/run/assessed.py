@@ -13,7 +13,7 @@ from migration.metadata.events import Event
 from migration.observed.source_status import SourceStatus, behind
 from orchestrator.config.models import ClusterEntry
 from orchestrator.run.cluster_read import ClusterRead, Tally
-from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.execution_status import ExecutionStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +67,9 @@ class Assessed:
         return self.summary.leader_epoch if answered is None else answered
 
     @property
-    def walk(self) -> WalkTold | None:
+    def execution(self) -> ExecutionStatus | None:
         """The execution of the runbook; None: there is none."""
-        return self.read.walk
+        return self.read.execution
 
     @property
     def currency(self) -> Currency:

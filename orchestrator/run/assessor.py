@@ -16,7 +16,7 @@ from orchestrator.config.models import ClusterEntry
 from orchestrator.run import alert_file
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.run.cluster_read import ClusterRead, Tally, read_status
-from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.run.reader import Reader
 
 _STATUS_FILES: Final = {
@@ -50,7 +50,7 @@ class Assessor:
         }
         self._reported_before: Mapping[str, Mapping[DataSource, int]] = {}
         self.polled: Callable[[str], Polled] = lambda _: NOT_POLLED
-        self.execution: Callable[[str], WalkTold | None] | None = None
+        self.execution: Callable[[str], ExecutionStatus | None] | None = None
         self.not_followed: Callable[[], str | None] = lambda: None
 
     def follow_from_here(self) -> None:
@@ -90,7 +90,7 @@ class Assessor:
     ) -> Assessed:
         name = entry.name
         if self.execution is not None:
-            one = replace(one, walk=self.execution(name))
+            one = replace(one, execution=self.execution(name))
         before = self._reported_before.get(name, {})
         snapshot = snapshot_of(
             entry,
@@ -136,7 +136,7 @@ def snapshot_of(
         resuming=resuming,
         polled=polled,
         phase_began_ms=None if tally is None else tally.phase_began_ms(one.summary.phase),
-        execution=None if one.walk is None else _execution(one.walk),
+        execution=None if one.execution is None else _execution(one.execution),
         alerts=alerts,
     )
 
@@ -161,17 +161,17 @@ def last_reports(config: Config, cluster: str) -> Mapping[DataSource, int]:
     return {source: at_ms for source, at_ms in found.items() if at_ms}
 
 
-def _execution(walk: WalkTold) -> Execution:
+def _execution(execution: ExecutionStatus) -> Execution:
     return Execution(
-        at_ms=walk.at_ms,
-        checkpoint=walk.checkpoint,
-        outcome=walk.outcome,
-        path=walk.path,
-        asks=walk.asks,
+        at_ms=execution.at_ms,
+        checkpoint=execution.checkpoint,
+        outcome=execution.outcome,
+        path=execution.path,
+        asks=execution.asks,
         violated=tuple(
             f"{each.condition}: {each.reason}"
-            for each in walk.findings
+            for each in execution.findings
             if each.verdict is Verdict.VIOLATED
         ),
-        finalize_is_near=walk.finalize_is_near,
+        finalize_is_near=execution.finalize_is_near,
     )

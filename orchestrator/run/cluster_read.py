@@ -25,7 +25,7 @@ from migration.observed.source_status import (
 )
 from migration.values.foreign import load
 from orchestrator.run import execution_status
-from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.execution_status import ExecutionStatus
 
 PHASE_CHANGED: Final = "phase_changed"
 _LOG = logging.getLogger(__name__)
@@ -121,7 +121,7 @@ class ClusterRead:
     log_dirs: SourceStatus = NO_STATUS
     jmx: SourceStatus = NO_STATUS
     journals: Mapping[str, Journal] = field(default_factory=dict, compare=False)
-    walk: WalkTold | None = None
+    execution: ExecutionStatus | None = None
 
     @property
     def sources(self) -> Mapping[DataSource, SourceStatus]:
@@ -184,7 +184,9 @@ def read_cluster(
         log_dirs=read_status(state_dir, cluster, "log_dirs.json"),
         jmx=read_status(state_dir, cluster, "jmx.json"),
         journals=dict(_journals(store, state_dir, cluster)),
-        walk=execution_status.read(state_dir / "clusters" / cluster / execution_status.WALK_FILE),
+        execution=execution_status.read(
+            state_dir / "clusters" / cluster / execution_status.EXECUTION_FILE
+        ),
     )
 
 

@@ -12,14 +12,14 @@ from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
 from streams.state.files import replace_file
 
-WALK_FILE: Final = "walk.json"
+EXECUTION_FILE: Final = "walk.json"
 
 
 class _Told(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class PlaceTold(_Told):
+class CheckpointStatus(_Told):
     """One entered checkpoint, by its name in the audit trail."""
 
     id: str
@@ -29,7 +29,7 @@ class PlaceTold(_Told):
     ended_ms: int | None
 
 
-class WalkTold(_Told):
+class ExecutionStatus(_Told):
     """The status of a cluster's execution at one tick.
 
     Attributes:
@@ -58,20 +58,20 @@ class WalkTold(_Told):
     outcome: str | None
     execute: bool
     asks: str | None
-    places: tuple[PlaceTold, ...]
+    places: tuple[CheckpointStatus, ...]
     unexpected: tuple[tuple[int, str], ...]
     people: int = 0
     approved_by: tuple[str, ...] = ()
     finalize_is_near: bool | None = None
 
-    def says_the_same(self, later: "WalkTold", within_ms: int) -> bool:
+    def says_the_same(self, later: "ExecutionStatus", within_ms: int) -> bool:
         """Return whether `later` differs only in its time, by less than `within_ms`."""
         as_old = later.model_copy(update={"at_ms": self.at_ms})
         return later.at_ms - self.at_ms < within_ms and as_old == self
 
 
 def told(
-    walk: ExecutionState,
+    execution: ExecutionState,
     now_ms: int,
     *,
     checkpoint: str | None,
@@ -80,56 +80,58 @@ def told(
     findings: tuple[RecordedFinding, ...],
     people: int = 0,
     finalize_is_near: bool | None = None,
-) -> WalkTold:
+) -> ExecutionStatus:
     """Return the status of an execution."""
-    place = None if checkpoint is None else walk.checkpoint(checkpoint)
-    return WalkTold(
+    place = None if checkpoint is None else execution.checkpoint(checkpoint)
+    return ExecutionStatus(
         at_ms=now_ms,
-        runbook=walk.runbook,
+        runbook=execution.runbook,
         checkpoint=checkpoint,
         title=title,
         stage=None if place is None else place.stage,
         holds=holds,
         findings=findings,
         shown=None if place is None or place.stage is not Stage.SHOWN else place.shown,
-        path=walk.path,
-        paused=None if walk.paused is None else f"{walk.paused.by.who}: {walk.paused.reason}",
-        outcome=walk.outcome,
-        execute=walk.execute,
-        asks=_asks(walk, place),
+        path=execution.path,
+        paused=None
+        if execution.paused is None
+        else f"{execution.paused.by.who}: {execution.paused.reason}",
+        outcome=execution.outcome,
+        execute=execution.execute,
+        asks=_asks(execution, place),
         places=tuple(
-            PlaceTold(
+            CheckpointStatus(
                 id=each.id,
                 stage=each.stage,
                 how=each.how,
                 entered_ms=each.entered_ms,
                 ended_ms=each.ended_ms,
             )
-            for each in walk.checkpoints.values()
+            for each in execution.checkpoints.values()
         ),
-        unexpected=walk.unexpected,
+        unexpected=execution.unexpected,
         people=people,
         approved_by=tuple(sorted(e.by.words() for e in place.approvals) if place else ()),
         finalize_is_near=finalize_is_near,
     )
 
 
-def _asks(walk: ExecutionState, place: CheckpointState | None) -> str | None:
+def _asks(execution: ExecutionState, place: CheckpointState | None) -> str | None:
     """Return why an operator must decide; None: no decision is needed."""
     if place is not None and place.asks is not None:
         return place.asks
-    return None if walk.elsewhere is None else walk.elsewhere.words()
+    return None if execution.elsewhere is None else execution.elsewhere.words()
 
 
-def write(file: Path, said: WalkTold) -> None:
+def write(file: Path, said: ExecutionStatus) -> None:
     """Replace the file with this status, atomically."""
     file.parent.mkdir(parents=True, exist_ok=True)
     replace_file(file, said.model_dump_json(), durable=False)
 
 
-def read(file: Path) -> WalkTold | None:
+def read(file: Path) -> ExecutionStatus | None:
     """Read the last status; None: there is none, or none that this version can read."""
     try:
-        return WalkTold.model_validate_json(file.read_bytes())
+        return ExecutionStatus.model_validate_json(file.read_bytes())
     except (FileNotFoundError, ValidationError):
         return None

@@ -107,7 +107,7 @@ class Reader:
     def _look_at(self, store: Store | None, entry: ClusterEntry, now_ms: int) -> ClusterRead:
         one = self._read(store, entry.name)
         if entry.runbook is None:  # a status that an earlier run left
-            one = replace(one, walk=None)
+            one = replace(one, execution=None)
         if entry.controllers is None and one.status == NO_STATUS:
             waiting = f"{self._config.path.name} names no `controllers` for {entry.name}"
             one = replace(one, status=SourceStatus(observed_ms=now_ms, waiting=waiting))

@@ -27,7 +27,7 @@ SETTLE_MS: Final = 60_000
 was current then is current again, or after this time."""
 
 
-class Chronicle:
+class AuditRecorder:
     """Records the changes of every configured cluster.
 
     Create it before the clusters are followed, so that it can read when the sources last reported

@@ -12,7 +12,7 @@ from migration.assessment.conditions import Condition, Finding, Verdict, View, j
 SOAK: Final = "soak"
 
 
-class Together:
+class JointConditions:
     """Evaluates the same conditions on one view of a cluster after another."""
 
     def __init__(self, conditions: Sequence[Condition]) -> None:

@@ -19,7 +19,7 @@ from orchestrator.run.absent_nodes import refuse_absent
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.run.cluster_read import ClusterRead
 from orchestrator.run.probes.probes import needs_of
-from orchestrator.run.soak import Together
+from orchestrator.run.soak import JointConditions
 
 EVERY_S: Final = 0.5
 LOOK_S: Final = 15.0
@@ -72,7 +72,7 @@ class _Cluster:
     """A cluster, with the number of its metadata log and its sources' ends at the beginning."""
 
     entry: ClusterEntry
-    together: Together
+    joint: JointConditions
     log: int | None = None
     ends: Mapping[DataSource, int] = field(default_factory=dict)
 
@@ -100,7 +100,9 @@ class Waiting:
     ) -> None:
         self._conditions = tuple(conditions)
         self._world = world
-        self._clusters = {each.name: _Cluster(each, Together(conditions)) for each in entries}
+        self._clusters = {
+            each.name: _Cluster(each, JointConditions(conditions)) for each in entries
+        }
         self._said: object = None
 
     def wait(self, timeout_s: float, *, fail_fast: bool) -> Outcome:
@@ -138,7 +140,7 @@ class Waiting:
         view = one.assessment.view
         refuse_absent(self._conditions, view)
         not_current = {**cluster.unread(one.read), **view.not_current}
-        return cluster.together.judge(replace(view, not_current=not_current))
+        return cluster.joint.judge(replace(view, not_current=not_current))
 
     def _confirmed(self, timeout_s: float) -> Found:
         """Poll again and evaluate; conditions on a source that did not answer are unknown."""

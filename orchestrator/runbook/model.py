@@ -184,7 +184,7 @@ class Runbook(Strict):
         default=(), description="The user's own conditions."
     )
 
-    def way_back(self, id_: str) -> tuple[Checkpoint, ...]:
+    def rollback_path(self, id_: str) -> tuple[Checkpoint, ...]:
         """Return the checkpoints of a rollback path, and those of the paths that continue it.
 
         Raises:

@@ -14,13 +14,13 @@ class Place:
     Attributes:
         path: its path in the file.
         before: ids of the checkpoints that it directly follows.
-        way_back: its rollback path; None: it is a forward checkpoint.
+        rollback: its rollback path; None: it is a forward checkpoint.
     """
 
     checkpoint: Checkpoint
     path: YamlPath
     before: tuple[str, ...]
-    way_back: Rollback | None = None
+    rollback: Rollback | None = None
 
 
 def forward(runbook: Runbook) -> tuple[Place, ...]:
@@ -47,7 +47,7 @@ def _places(
             checkpoint=checkpoint,
             path=(*path, position),
             before=default if checkpoint.after is None else checkpoint.after,
-            way_back=way,
+            rollback=way,
         )
         above = checkpoint.id
 

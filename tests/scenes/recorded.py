@@ -12,7 +12,7 @@ from migration.observed.log_dirs import STORAGE_ERROR, BrokerDisks, CutOff, Disk
 from migration.observed.source_status import SourceStatus
 from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import Stage
-from orchestrator.run.execution_status import PlaceTold, WalkTold
+from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
 from tests.migration.assessment.conditions.views import (
     COMPARED,
     ZOOKEEPER_TIME,
@@ -133,9 +133,9 @@ def _found(
     return RecordedFinding(condition=condition, verdict=verdict, reason=reason, broker=broker)
 
 
-def _at(checkpoint: str, stage: Stage, title: str, **changes: object) -> WalkTold:
+def _at(checkpoint: str, stage: Stage, title: str, **changes: object) -> ExecutionStatus:
     """An execution at a checkpoint of the bundled runbook, with one pending condition."""
-    passed = PlaceTold(
+    passed = CheckpointStatus(
         id="copied",
         stage=Stage.PASSED,
         how="opened",
@@ -280,7 +280,7 @@ _SCENES: Final[Mapping[str, Callable[[], Scene]]] = {
     "rollback_hybrid": lambda: one(REVERTED),
     "rollback_executed": lambda: one(
         REVERTED,
-        walk=_at(
+        execution=_at(
             "back-to-migration[1]",
             Stage.SHOWN,
             "Brokers back to migration mode",
@@ -306,16 +306,16 @@ _SCENES: Final[Mapping[str, Callable[[], Scene]]] = {
     ),
     "two_clusters": _two_clusters,
     "execution_waiting": lambda: one(
-        HELD, walk=_at("brokers-kraft[3]", Stage.ENTERED, "Brokers into KRaft mode")
+        HELD, execution=_at("brokers-kraft[3]", Stage.ENTERED, "Brokers into KRaft mode")
     ),
     "execution_hook_running": lambda: one(
         HELD,
-        walk=_at("brokers-kraft[3]", Stage.RUNNING, "Brokers into KRaft mode", execute=True),
+        execution=_at("brokers-kraft[3]", Stage.RUNNING, "Brokers into KRaft mode", execute=True),
     ),
     "execution_needs_a_person": lambda: one(
         HELD,
         watched_ms=5 * MINUTE_MS,
-        walk=_at(
+        execution=_at(
             "brokers-kraft[3]",
             Stage.ASKS,
             "Brokers into KRaft mode",
@@ -325,10 +325,10 @@ _SCENES: Final[Mapping[str, Callable[[], Scene]]] = {
             holds=("a decision, since the hook ended with 1: look at the host, then decide",),
         ),
     ),
-    "execution_soak": lambda: one(DUAL_WRITE, walk=_SOAK),
+    "execution_soak": lambda: one(DUAL_WRITE, execution=_SOAK),
     "execution_finalize_near": lambda: one(
         replace(DUAL_WRITE, content=replace(COMPARED, at_ms=NOW_MS - 10 * MINUTE_MS)),
-        walk=_at(
+        execution=_at(
             "finalize[3001]",
             Stage.ENTERED,
             "Finalize",

@@ -1,4 +1,4 @@
-"""Writes a scene as the state directory that `kraftgate run` keeps: store, status files, walk."""
+"""Writes a scene as the state directory of `kraftgate run`: store, status files, execution."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -12,7 +12,7 @@ from migration.metadata.events import Event
 from migration.observed.facts import ZooKeeperBlind
 from migration.observed.source_status import SourceStatus
 from orchestrator.run import execution_status
-from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.execution_status import ExecutionStatus
 from streams.state.journal import Journal
 from streams.state.source_status import write_status
 from streams.state.store import BatchResult, Store
@@ -29,7 +29,7 @@ class ClusterScene:
         configured: the other keys of the cluster's entry in the configuration, in YAML.
         summary: None: no batch was committed.
         statuses: by the name of the status file; a source without one has never reported.
-        walk: None: no runbook is executed.
+        execution: None: no runbook is executed.
         unread_ms: by source, when the first fact of its journal that the store lacks was observed.
     """
 
@@ -38,7 +38,7 @@ class ClusterScene:
     summary: ClusterSummary | None
     events: tuple[Event, ...] = ()
     statuses: Mapping[str, SourceStatus] = field(default_factory=dict)
-    walk: WalkTold | None = None
+    execution: ExecutionStatus | None = None
     unread_ms: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -124,8 +124,8 @@ def _outcome(one: ClusterScene) -> BatchResult:
 
 def _write_beside(one: ClusterScene, home: Path) -> None:
     home.mkdir(parents=True)
-    if one.walk is not None:
-        execution_status.write(home / execution_status.WALK_FILE, one.walk)
+    if one.execution is not None:
+        execution_status.write(home / execution_status.EXECUTION_FILE, one.execution)
     for source, at_ms in one.unread_ms.items():
         with closing(Journal(home / f"{source}.db")) as journal:
             journal.append([ZooKeeperBlind(at_ms, "the connection to zk1:2181 was lost")])

@@ -41,10 +41,10 @@ class ClusterLock:
             self._zookeeper.acquire(wait_s=_SESSION_S_MAX)
         return fence
 
-    def check(self, *, zookeeper_stands: bool) -> Held | NotHeld:
+    def check(self, *, has_zookeeper: bool) -> Held | NotHeld:
         """Check the locks right before a step; retake the shared one if it was lost and is free."""
         here = self._store.check()
-        if isinstance(here, NotHeld) or self._zookeeper is None or not zookeeper_stands:
+        if isinstance(here, NotHeld) or self._zookeeper is None or not has_zookeeper:
             return here
         found = self._zookeeper.check()
         if isinstance(found, Held):
@@ -55,16 +55,16 @@ class ClusterLock:
             return NotHeld(why=f"{found.why}; {error}")
         return self._zookeeper.check()
 
-    def begin(self, step: RunningStep, *, zookeeper_stands: bool) -> Held | NotHeld:
+    def begin(self, step: RunningStep, *, has_zookeeper: bool) -> Held | NotHeld:
         """Check the locks, and record for every host that a step runs."""
-        found = self.check(zookeeper_stands=zookeeper_stands)
-        if isinstance(found, NotHeld) or self._zookeeper is None or not zookeeper_stands:
+        found = self.check(has_zookeeper=has_zookeeper)
+        if isinstance(found, NotHeld) or self._zookeeper is None or not has_zookeeper:
             return found
         return self._zookeeper.begin(step)
 
-    def running(self, *, zookeeper_stands: bool) -> RunningStep | None:
+    def running(self, *, has_zookeeper: bool) -> RunningStep | None:
         """Return the recorded step; None also if nothing could have recorded one."""
-        if self._zookeeper is None or not (zookeeper_stands or self._zookeeper.connected):
+        if self._zookeeper is None or not (has_zookeeper or self._zookeeper.connected):
             return None
         return self._zookeeper.running()
 

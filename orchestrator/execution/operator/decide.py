@@ -6,29 +6,34 @@ from typing import Final
 from orchestrator.audit.execution import entries
 from orchestrator.audit.execution.entries import Decision
 from orchestrator.audit.execution.state import CheckpointState, ExecutionState, Stage
-from orchestrator.errors import WalkError
-from orchestrator.execution.operator.request import Opened, Said, opened, runbook_of
+from orchestrator.errors import ExecutionError
+from orchestrator.execution.operator.request import (
+    OperatorRequest,
+    RequestContext,
+    open_request,
+    runbook_of,
+)
 from orchestrator.execution.route import checkpoint_of
 from orchestrator.runbook.hooks_file import load_hooks
 
 
-def decide(said: Said, checkpoint: str, decision: Decision) -> None:
+def decide(request: OperatorRequest, checkpoint: str, decision: Decision) -> None:
     """Record an operator's decision about a step.
 
     Raises:
-        WalkError: the step does not ask for this decision, or cannot be executed.
+        ExecutionError: the step does not ask for this decision, or cannot be executed.
         RunbookError: the runbook or the file of hooks cannot be used.
     """
-    with opened(said) as at:
-        walk, place = at.current(checkpoint)
-        if decision not in _DECISIONS.get(place.stage, ()):
-            raise WalkError(f"{place.id} asks for no decision {_asks_for(place)}")
+    with open_request(request) as at:
+        execution, state = at.current(checkpoint)
+        if decision not in _DECISIONS.get(state.stage, ()):
+            raise ExecutionError(f"{state.id} asks for no decision {_asks_for(state)}")
         if decision == "execute":
-            _must_have_hook(at, walk, place)
+            _must_have_hook(at, execution, state)
         body = entries.StepDecided(
-            checkpoint=place.id, decision=decision, by=at.by, reason=said.reason
+            checkpoint=state.id, decision=decision, by=at.by, reason=request.reason
         )
-        at.tell(body, f"the step of {place.id}: {decision}; {_AFTER[decision]}")
+        at.record(body, f"the step of {state.id}: {decision}; {_AFTER[decision]}")
 
 
 _DECISIONS: Final[Mapping[Stage, tuple[Decision, ...]]] = {
@@ -42,40 +47,42 @@ _AFTER: Final[Mapping[Decision, str]] = {
 }
 
 
-def _asks_for(place: CheckpointState) -> str:
-    able = _DECISIONS.get(place.stage, ())
+def _asks_for(state: CheckpointState) -> str:
+    able = _DECISIONS.get(state.stage, ())
     others = f"; it takes {' or '.join(f'--{each}' for each in able)}" if able else ""
-    return f"of this kind: it is {place.stage}{others}"
+    return f"of this kind: it is {state.stage}{others}"
 
 
-def _must_have_hook(at: Opened, walk: ExecutionState, place: CheckpointState) -> None:
+def _must_have_hook(at: RequestContext, execution: ExecutionState, state: CheckpointState) -> None:
     """Raise an error unless the orchestrator runs hooks and the step has one."""
-    if not walk.execute:
-        raise WalkError(
+    if not execution.execute:
+        raise ExecutionError(
             "kraftgate run was started without --execute, so every step is done by hand: end it and"
             " start kraftgate run --execute first"
         )
-    loaded = runbook_of(at.entry, walk)
-    step = checkpoint_of(loaded.runbook, walk.path, place.id).step
+    loaded = runbook_of(at.entry, execution)
+    step = checkpoint_of(loaded.runbook, execution.path, state.id).step
     file = None if at.entry.runbook is None else at.entry.runbook.hooks
     if step is None or file is None or load_hooks(file, loaded.runbook).command(step.name) is None:
-        name = place.id if step is None else step.name
-        raise WalkError(f"{file or 'the configuration'} has no hook for {name}: do it by hand")
+        name = state.id if step is None else step.name
+        raise ExecutionError(f"{file or 'the configuration'} has no hook for {name}: do it by hand")
 
 
-def ended(said: Said, checkpoint: str) -> None:
+def ended(request: OperatorRequest, checkpoint: str) -> None:
     """Record that the hook of a step that another orchestrator began has ended.
 
     Raises:
-        WalkError: no such step is pending.
+        ExecutionError: no such step is pending.
     """
-    with opened(said) as at:
-        step = at.walk().elsewhere
+    with open_request(request) as at:
+        step = at.execution().elsewhere
         if step is None:
-            raise WalkError("no step of another orchestrator is waited for: see kraftgate status")
+            raise ExecutionError(
+                "no step of another orchestrator is waited for: see kraftgate status"
+            )
         if step.checkpoint != checkpoint:
-            raise WalkError(f"the pending step is {step.words()}, not {checkpoint}")
-        at.tell(
-            entries.StepElsewhereEnded(step=step, by=at.by, reason=said.reason),
+            raise ExecutionError(f"the pending step is {step.words()}, not {checkpoint}")
+        at.record(
+            entries.StepElsewhereEnded(step=step, by=at.by, reason=request.reason),
             f"the step of {checkpoint} that began on {step.host} has ended; steps begin again",
         )

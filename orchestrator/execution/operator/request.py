@@ -13,7 +13,7 @@ from orchestrator.audit.opening import open_for_entry
 from orchestrator.config.identifiers import clusters_named
 from orchestrator.config.load import Config, load_config
 from orchestrator.config.models import ClusterEntry
-from orchestrator.errors import WalkError
+from orchestrator.errors import ExecutionError
 from orchestrator.execution.approvals import this_person
 from orchestrator.output.printing import echo
 from orchestrator.runbook.load import load
@@ -21,7 +21,7 @@ from orchestrator.runbook.loaded import Loaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class OperatorRequest:
     """An operator's request: who makes it, for which cluster's execution, and why.
 
     Attributes:
@@ -37,11 +37,11 @@ class Said:
     reason: str
     by: Person | None = None
     confirm: Callable[[str], str | None] = lambda _: None
-    say: Callable[[str], None] = echo
+    output: Callable[[str], None] = echo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class RequestContext:
     """A cluster's audit trail, opened for one operator's request."""
 
     config: Config
@@ -49,64 +49,68 @@ class Opened:
     trail: ExecutionTrail
     by: Person
     now_ms: int
-    say: Callable[[str], None]
+    output: Callable[[str], None]
 
-    def walk(self) -> ExecutionState:
+    def execution(self) -> ExecutionState:
         """Return the execution, which has not ended.
 
         Raises:
-            WalkError: none has begun, or it has ended.
+            ExecutionError: none has begun, or it has ended.
         """
-        walk = self.trail.state()
-        if walk is None:
-            raise WalkError(f"no walk has begun for {self.entry.name}: start kraftgate run")
-        if walk.outcome is not None:
-            raise WalkError(
-                f"the walk of {self.entry.name} has ended ({walk.outcome}): kraftgate begin"
+        execution = self.trail.state()
+        if execution is None:
+            raise ExecutionError(f"no walk has begun for {self.entry.name}: start kraftgate run")
+        if execution.outcome is not None:
+            raise ExecutionError(
+                f"the walk of {self.entry.name} has ended ({execution.outcome}): kraftgate begin"
                 " begins a new one"
             )
-        return walk
+        return execution
 
     def current(self, checkpoint: str | None) -> tuple[ExecutionState, CheckpointState]:
         """Return the execution and its current checkpoint, which must be `checkpoint` if given.
 
         Raises:
-            WalkError: there is no current checkpoint, or it is another one.
+            ExecutionError: there is no current checkpoint, or it is another one.
         """
-        walk = self.walk()
-        place = walk.current
-        if place is None:
-            raise WalkError(f"the walk of {self.entry.name} is between two checkpoints: once more")
-        if checkpoint is not None and place.id != checkpoint:
-            raise WalkError(f"the walk of {self.entry.name} stands at {place.id}, not {checkpoint}")
-        return walk, place
+        execution = self.execution()
+        state = execution.current
+        if state is None:
+            raise ExecutionError(
+                f"the walk of {self.entry.name} is between two checkpoints: once more"
+            )
+        if checkpoint is not None and state.id != checkpoint:
+            raise ExecutionError(
+                f"the walk of {self.entry.name} stands at {state.id}, not {checkpoint}"
+            )
+        return execution, state
 
-    def tell(self, body: Body, words: str) -> None:
+    def record(self, body: Body, words: str) -> None:
         """Append the entry, and print what was done."""
         self.trail.append(body, self.now_ms)
-        self.say(f"{self.entry.name}: {words}")
+        self.output(f"{self.entry.name}: {words}")
 
 
 @contextmanager
-def opened(said: Said) -> Iterator[Opened]:
+def open_request(request: OperatorRequest) -> Iterator[RequestContext]:
     """Open the audit trail of the requested cluster.
 
     Raises:
-        WalkError: the cluster is ambiguous, or the reason is missing.
+        ExecutionError: the cluster is ambiguous, or the reason is missing.
         AuditError: the audit trail cannot be opened.
     """
-    config = load_config(said.config_path)
-    entry = _entry(config, said.cluster)
-    if not said.reason.strip():
-        raise WalkError("a reason is needed: --reason '...', it stands in the audit trail")
+    config = load_config(request.config_path)
+    entry = _entry(config, request.cluster)
+    if not request.reason.strip():
+        raise ExecutionError("a reason is needed: --reason '...', it stands in the audit trail")
     with open_for_entry(config) as log:
-        yield Opened(
+        yield RequestContext(
             config=config,
             entry=entry,
             trail=ExecutionTrail(log, entry.name),
-            by=said.by or this_person(said.who),
+            by=request.by or this_person(request.who),
             now_ms=time.time_ns() // 1_000_000,
-            say=said.say,
+            output=request.output,
         )
 
 
@@ -114,22 +118,22 @@ def _entry(config: Config, name: str | None) -> ClusterEntry:
     found = clusters_named(config, name)
     if len(found) != 1:
         names = ", ".join(each.name for each in config.clusters)
-        raise WalkError(f"say of which cluster with --cluster: {names}")
+        raise ExecutionError(f"say of which cluster with --cluster: {names}")
     return found[0]
 
 
-def runbook_of(entry: ClusterEntry, walk: ExecutionState | None) -> Loaded:
+def runbook_of(entry: ClusterEntry, execution: ExecutionState | None) -> Loaded:
     """Return the cluster's runbook, which must be the one of the execution.
 
     Raises:
-        WalkError: none is configured, or it was changed since the execution began.
+        ExecutionError: none is configured, or it was changed since the execution began.
         RunbookError: it cannot be used.
     """
     if entry.runbook is None:
-        raise WalkError(f"no `runbook` is configured for {entry.name}")
+        raise ExecutionError(f"no `runbook` is configured for {entry.name}")
     loaded = load(entry.runbook.file)
-    if walk is not None and loaded.sha256 != walk.sha256:
-        raise WalkError(
+    if execution is not None and loaded.sha256 != execution.sha256:
+        raise ExecutionError(
             f"{loaded.path} was changed since this walk began with it: put it back, or end the walk"
             " (kraftgate abort) and begin anew (kraftgate begin); gates that hold open again"
         )

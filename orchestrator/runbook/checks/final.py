@@ -30,7 +30,7 @@ def final(loaded: "Loaded") -> Iterator[Problem]:
     """Yield steps that cannot be undone and lack the mark, the approval or a soak before them."""
     ways: dict[str | None, list[Place]] = {}
     for place in (*forward(loaded.runbook), *backward(loaded.runbook)):
-        ways.setdefault(None if place.way_back is None else place.way_back.id, []).append(place)
+        ways.setdefault(None if place.rollback is None else place.rollback.id, []).append(place)
     for places in ways.values():
         by_id = {place.checkpoint.id: place for place in places}
         turns = in_turn(places)

@@ -16,8 +16,8 @@ def order(loaded: "Loaded") -> Iterator[Problem]:
     yield from _one_way(loaded, forward(loaded.runbook))
     ways: dict[str, list[Place]] = {}
     for place in backward(loaded.runbook):
-        if place.way_back is not None:
-            ways.setdefault(place.way_back.id, []).append(place)
+        if place.rollback is not None:
+            ways.setdefault(place.rollback.id, []).append(place)
     for places in ways.values():
         yield from _one_way(loaded, places)
 

@@ -47,8 +47,8 @@ def phases(loaded: "Loaded") -> Iterator[Problem]:
     yield from _one_way(loaded, forward(loaded.runbook), _ALL, back=False)
     ways: dict[str, list[Place]] = {}
     for place in backward(loaded.runbook):
-        if place.way_back is not None:
-            ways.setdefault(place.way_back.id, []).append(place)
+        if place.rollback is not None:
+            ways.setdefault(place.rollback.id, []).append(place)
     undoable = _ALL - {Phase.FINALIZED, Phase.KRAFT}
     for places in ways.values():
         yield from _one_way(loaded, places, undoable, back=True)

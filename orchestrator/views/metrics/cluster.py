@@ -17,7 +17,7 @@ from migration.observed.source_status import NO_STATUS
 from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.notify.sender import SenderStats
 from orchestrator.run.assessed import Assessed
-from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.views.metrics.exposition import Exposition, Subject
 
 CLUSTER: Final = Subject("kraftgate", "cluster")
@@ -141,7 +141,11 @@ def add_identity(into: Exposition, one: Assessed) -> None:
     """Add the identity, once at least one of its labels is known."""
     level = one.summary.metadata_version
     version = None if level is None else name_of(level)
-    labels = (one.status.cluster_id, version, None if one.walk is None else one.walk.runbook)
+    labels = (
+        one.status.cluster_id,
+        version,
+        None if one.execution is None else one.execution.runbook,
+    )
     if any(label is not None for label in labels):
         into.value(_CLUSTER_INFO, 1, one.name, *(label or "" for label in labels))
 
@@ -243,7 +247,7 @@ _REPORTED: Final = CLUSTER.gauge(
 )
 
 
-def add_execution(into: Exposition, cluster: str, walk: WalkTold) -> None:
+def add_execution(into: Exposition, cluster: str, walk: ExecutionStatus) -> None:
     """Add the state of the execution; the checkpoint's only while it is at a checkpoint."""
     into.value(_PAUSED, walk.paused is not None, cluster)
     into.value(_EXECUTES, walk.execute, cluster)

@@ -81,6 +81,6 @@ def _add_one(into: Exposition, one: Assessed) -> None:
         brokers.add_log_dirs(into, name, disks)
     if summary.jmx is not None:
         brokers.add_jmx(into, name, summary.jmx)
-    if one.walk is not None:
-        cluster.add_execution(into, name, one.walk)
+    if one.execution is not None:
+        cluster.add_execution(into, name, one.execution)
     cluster.add_alerts(into, name, assessment.alerts)

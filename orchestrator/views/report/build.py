@@ -67,7 +67,7 @@ def _cluster(found: ClusterFacts, audit: AuditAccount | None) -> ClusterReport:
     walked = executions.walks(found.entries)
     accounts = [
         executions.account(
-            each, found.runbooks, kept.runs, one.walk if each is walked[-1] else None, until_ms
+            each, found.runbooks, kept.runs, one.execution if each is walked[-1] else None, until_ms
         )
         for each in walked
     ]
@@ -151,7 +151,7 @@ def _as_of(one: ClusterRead, entries: Sequence[Entry]) -> int | None:
         *(event.seen_ms or event.timestamp_ms for _, event in one.events),
         *(each.at_ms for each in entries),
         one.summary.observed_ms,
-        None if one.walk is None else one.walk.at_ms,
+        None if one.execution is None else one.execution.at_ms,
     ]
     return max((within(each) for each in known if each is not None), default=None)
 

@@ -21,7 +21,7 @@ from migration.metadata.replica_state import ReplicaState
 from migration.values.timestamps import iso
 from orchestrator.output.formatting import event_fields, pairs
 from orchestrator.run.assessed import Assessed
-from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.execution_status import ExecutionStatus
 
 
 def changes(before: Assessed | None, after: Assessed) -> list[str]:
@@ -34,7 +34,7 @@ def changes(before: Assessed | None, after: Assessed) -> list[str]:
     lines += _broker_changes(was, summary, after.assessment.etas)
     was_found = () if before is None else before.hazards
     lines += _hazard_changes(was_found, after.hazards, after.currency)
-    lines += _execution_changes(None if before is None else before.walk, after.walk)
+    lines += _execution_changes(None if before is None else before.execution, after.execution)
     if before is None or _names(before.waits) != _names(waits):
         first = waits[0] if waits else None
         fields = {
@@ -105,13 +105,15 @@ def _hazard_changes(
         yield f"change=hazard {pairs({'hazard': str(kind), 'broker': broker, **end})}"
 
 
-def _execution_changes(before: WalkTold | None, after: WalkTold | None) -> Iterator[str]:
+def _execution_changes(
+    before: ExecutionStatus | None, after: ExecutionStatus | None
+) -> Iterator[str]:
     if after is None or (before is not None and _execution_key(before) == _execution_key(after)):
         return
     yield f"change=checkpoint {pairs(_execution_fields(after))}"
 
 
-def _execution_fields(walk: WalkTold) -> dict[str, object]:
+def _execution_fields(walk: ExecutionStatus) -> dict[str, object]:
     """Return the state of the execution as the fields of a line."""
     return {
         "checkpoint": walk.checkpoint,
@@ -124,7 +126,7 @@ def _execution_fields(walk: WalkTold) -> dict[str, object]:
     }
 
 
-def _execution_key(walk: WalkTold) -> object:
+def _execution_key(walk: ExecutionStatus) -> object:
     """Return the part whose change makes a new line; hold texts are left out: they have ages."""
     names = tuple(each.partition(":")[0] for each in walk.holds)
     return walk.checkpoint, walk.stage, walk.path, walk.outcome, walk.paused, names

@@ -73,8 +73,8 @@ def _blocks(one: Assessed, width: int) -> Iterator[Block]:
     yield from hazard_blocks(one.hazards, width)
     for limit in one.read.limits:
         yield lines_of([text(f"LIMIT {limit}", "yellow")], width, rank=16, least=1)
-    if one.walk is not None:
-        yield from execution_blocks(one.walk, width)
+    if one.execution is not None:
+        yield from execution_blocks(one.execution, width)
     yield from waiting_blocks(one, width)
 
 

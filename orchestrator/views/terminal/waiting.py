@@ -18,7 +18,7 @@ from migration.values.timestamps import time_text
 from orchestrator.audit.execution.state import STAGE_WORDS, Stage
 from orchestrator.output.formatting import short_age
 from orchestrator.run.assessed import Assessed
-from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.views.terminal.blocks import Block, Want, lines_of, text, wrapped
 
 _HAZARDS_MAX: Final = 3
@@ -46,7 +46,7 @@ def hazard_blocks(found: Sequence[Hazard], width: int) -> Iterator[Block]:
 
 def waiting_blocks(one: Assessed, width: int) -> Iterator[Block]:
     """Yield the sentence that is always shown, and the other waits."""
-    walk, reasons = one.walk, one.waits
+    walk, reasons = one.execution, one.waits
     walked = walk if walk is not None and walk.outcome is None else None
     migration = one.assessment.headline + _eta(reasons, one.assessment.eta)
     style = _style(reasons)
@@ -68,7 +68,7 @@ def _sentence(words: str, style: str, width: int) -> Block:
     return lines_of([text(words, style)], width, rank=1, least=_ALL, floor=1)
 
 
-def _is_violated(walk: WalkTold, hold: str) -> bool:
+def _is_violated(walk: ExecutionStatus, hold: str) -> bool:
     """Whether the hold lasts until an operator acts, who must read the reason."""
     return any(
         each.verdict is Verdict.VIOLATED and hold.startswith(each.condition)
@@ -91,7 +91,7 @@ def _eta(reasons: tuple[Wait, ...], eta: Eta | None) -> str:
     return f"; nothing held in about {about} ({eta.how})"
 
 
-def execution_blocks(walk: WalkTold, width: int) -> list[Block]:
+def execution_blocks(walk: ExecutionStatus, width: int) -> list[Block]:
     """Return the checkpoint of the execution and the instructions for a step by hand."""
     head = text(f"runbook {walk.runbook}", "bold")
     if walk.path is not None:

@@ -23,7 +23,7 @@ from orchestrator.errors import ExitCode
 from orchestrator.execution.approvals import this_person
 from orchestrator.run import reader
 from orchestrator.runbook.load import parse
-from tests.orchestrator.execution.test_walker import ANNA, RUNBOOK
+from tests.orchestrator.execution.test_executor import ANNA, RUNBOOK
 from tests.scenes.night import FRESH, NOW_MS, cluster, kraft
 from tests.support.fake_store import FakeStore
 

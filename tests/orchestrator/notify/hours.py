@@ -24,7 +24,7 @@ from migration.values.severity import Severity
 from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.config.load import parse_config
 from orchestrator.run.cluster_read import PHASE_CHANGED, ClusterRead, Tally
-from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.execution_status import ExecutionStatus
 from tests.migration.assessment.conditions.views import migration, zookeeper
 from tests.orchestrator.views.metrics.test_walk import WALK_TOLD
 from tests.scenes.night import cluster, held, kraft
@@ -178,7 +178,7 @@ class Hours:
             status=self._status("log", error="refused" if self._error else None),
             zookeeper=self._status("zookeeper"),
             log_dirs=self._status("log_dirs"),
-            walk=self._walk(),
+            execution=self._walk(),
         )
         return one, Tally(phase=changed)
 
@@ -210,7 +210,7 @@ class Hours:
             **more,  # type: ignore[arg-type]
         )
 
-    def _walk(self) -> WalkTold:
+    def _walk(self) -> ExecutionStatus:
         broken = RecordedFinding(
             condition="nothing_held", verdict=Verdict.VIOLATED, reason="broker 3 is"
         )

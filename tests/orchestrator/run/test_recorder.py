@@ -17,7 +17,7 @@ from orchestrator.audit.run_spans import NOT_RUNNING, Periods, periods
 from orchestrator.config.load import Config, parse_config
 from orchestrator.run.assessor import Assessor
 from orchestrator.run.reader import Reader
-from orchestrator.run.recorder import SETTLE_MS, Chronicle
+from orchestrator.run.recorder import SETTLE_MS, AuditRecorder
 from tests.scenes.night import FRESH, NOW_MS, cluster, held, kraft, replicas
 from tests.support.fake_store import FakeStore, write_status
 
@@ -39,7 +39,7 @@ class Following:
         reader = Reader(self.config, newest=1, opener=lambda _: self._store)
         self._assessor = Assessor(self.config, reader)
         self._assessor.follow_from_here()
-        self.chronicle = Chronicle(self.config, self.log, self._assessor.reported_before_ms)
+        self.recorder = AuditRecorder(self.config, self.log, self._assessor.reported_before_ms)
 
     def look(
         self,
@@ -60,7 +60,7 @@ class Following:
         tick = self._assessor.tick(at_ms)
         (one,) = tick.clusters
         one = replace(one, assessment=replace(one.assessment, alerts=alerts))
-        self.chronicle.tick(replace(tick, clusters=(one,)))
+        self.recorder.tick(replace(tick, clusters=(one,)))
 
     def kinds(self) -> list[str]:
         return [each.kind for each in self.log.entries("prod")]
@@ -127,7 +127,7 @@ def test_a_hazard_that_outlives_its_process_is_told_once(
     following: Following, tmp_path: Path
 ) -> None:
     following.look(EARLY, NOW_MS)
-    following.chronicle.close()
+    following.recorder.close()
     again = Following(tmp_path)
     again.look(EARLY, NOW_MS + 60_000)
     again.look(EARLY, NOW_MS + 60_250)
@@ -157,7 +157,7 @@ def test_what_the_process_before_left_is_not_judged_before_its_sources_are_curre
 ) -> None:
     """It would be judged by old facts and a new clock."""
     following.look(WELL, NOW_MS)
-    following.chronicle.close()
+    following.recorder.close()
     again = Following(tmp_path)
     again.look(EARLY, NOW_MS + 60_000, current=False)
     again.look(EARLY, NOW_MS + 70_000, current=False)
@@ -170,7 +170,7 @@ def test_a_source_that_stays_away_does_not_keep_hazards_from_being_kept(
     following: Following, tmp_path: Path
 ) -> None:
     following.look(WELL, NOW_MS)
-    following.chronicle.close()
+    following.recorder.close()
     again = Following(tmp_path)
     for at_ms in (0, SETTLE_MS - 1, SETTLE_MS):
         assert "hazard_began" not in again.kinds()
@@ -207,7 +207,7 @@ def test_between_two_processes_nothing_was_seen(
 ) -> None:
     following.look(WELL, NOW_MS)
     if not killed:
-        following.chronicle.close()
+        following.recorder.close()
     ended_ms = following.periods().runs[0].ended_ms
     again = Following(tmp_path)
     again.look(WELL, NOW_MS + 50_000)
@@ -231,7 +231,7 @@ def test_what_the_process_before_said_of_a_source_does_not_make_it_current(
 
 
 def test_who_is_refused_before_the_first_look_leaves_nothing(following: Following) -> None:
-    following.chronicle.close()
+    following.recorder.close()
     assert following.kinds() == []
 
 
@@ -290,7 +290,7 @@ def test_an_alert_that_outlives_its_process_is_told_once(
     following: Following, tmp_path: Path
 ) -> None:
     following.look(WELL, NOW_MS, alerts=standings(NOW_MS, 2))
-    following.chronicle.close()
+    following.recorder.close()
     again = Following(tmp_path)
     again.look(WELL, NOW_MS + 60_000, alerts=standings(NOW_MS + 60_000, 2))
     assert again.kinds().count("alert_began") == 1

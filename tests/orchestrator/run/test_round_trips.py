@@ -128,7 +128,7 @@ def test_what_a_receiver_was_told(data: st.DataObject) -> None:
 @_few
 @given(st.data())
 def test_where_a_runbook_is(data: st.DataObject) -> None:
-    walk = data.draw(st.from_type(execution_status.WalkTold))
+    walk = data.draw(st.from_type(execution_status.ExecutionStatus))
     with TemporaryDirectory() as folder:
         execution_status.write(Path(folder, "walk.json"), walk)
         assert execution_status.read(Path(folder, "walk.json")) == walk

@@ -21,7 +21,7 @@ from orchestrator.config.load import Config, parse_config
 from orchestrator.run.assessed import Assessed, Tick
 from orchestrator.run.assessor import Assessor
 from orchestrator.run.reader import Reader
-from orchestrator.run.recorder import SETTLE_MS, Chronicle
+from orchestrator.run.recorder import SETTLE_MS, AuditRecorder
 from orchestrator.views.terminal.lines import changes
 from orchestrator.views.terminal.live import picture
 from tests.migration.assessment.conditions.views import disks, migration, zookeeper
@@ -57,7 +57,7 @@ class Restarted:
         self.log = AuditLog.open(self.config.state_dir / "audit.db")
         reader = Reader(self.config, newest=1, opener=lambda _: self._store)
         self._assessor = Assessor(self.config, reader)
-        self.chronicle = Chronicle(self.config, self.log, self._assessor.reported_before_ms)
+        self.recorder = AuditRecorder(self.config, self.log, self._assessor.reported_before_ms)
 
     def look(self, zookeeper: SourceStatus, at_ms: int = NOW_MS) -> Assessed:
         """Assess everything as each command does."""
@@ -104,7 +104,7 @@ class Restarted:
             one.assessment, snapshot=replace(one.assessment.snapshot, now_ms=at_ms)
         )
         tick = Tick(at_ms=at_ms, clusters=(replace(one, assessment=assessment),))
-        self.chronicle.tick(tick)
+        self.recorder.tick(tick)
 
 
 @pytest.fixture

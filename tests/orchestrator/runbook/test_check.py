@@ -478,7 +478,7 @@ def test_the_steps_that_are_known_to_be_final_are_those_of_the_bundled_runbooks(
 
 
 def test_the_right_one_is_right() -> None:
-    assert [checkpoint.id for checkpoint in parse(RIGHT, PATH).runbook.way_back("back")] == [
+    assert [checkpoint.id for checkpoint in parse(RIGHT, PATH).runbook.rollback_path("back")] == [
         "back-brokers"
     ]
 
@@ -508,4 +508,7 @@ conditions:
 """
     text = changed("conditions:\n", more).replace("rollback: back", "rollback: far")
     book = parse(text, PATH).runbook
-    assert [checkpoint.id for checkpoint in book.way_back("far")] == ["far-one", "back-brokers"]
+    assert [checkpoint.id for checkpoint in book.rollback_path("far")] == [
+        "far-one",
+        "back-brokers",
+    ]

@@ -55,11 +55,11 @@ class Orchestrator:
         return walk
 
     def waits(self) -> str | None:
-        self.fence.settle(self.walk, zookeeper_stands=True)
-        return self.fence.waits(self.walk, zookeeper_stands=True)
+        self.fence.settle(self.walk, has_zookeeper=True)
+        return self.fence.waits(self.walk, has_zookeeper=True)
 
     def begins(self, run: str, hook: Hook) -> bool:
-        found = self.fence.begin("brokers-kraft[1]", run, hook, zookeeper_stands=True)
+        found = self.fence.begin("brokers-kraft[1]", run, hook, has_zookeeper=True)
         if isinstance(found, Held):
             self.runs.start(run, hook)
         return isinstance(found, Held)

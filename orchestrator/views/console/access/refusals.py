@@ -13,10 +13,10 @@ from starlette.responses import Response
 from orchestrator.api.console.answers import Failure, Problem
 from orchestrator.errors import (
     ConfigError,
+    ExecutionError,
     KraftgateError,
     NoDataError,
     RunbookError,
-    WalkError,
 )
 from orchestrator.views.console.access.redaction import RedactedJson
 
@@ -72,7 +72,7 @@ class Refusals:
         """Return the response for a command that fails, or state that cannot be read."""
         message = str(error)
         match error:
-            case WalkError() | RunbookError() | ConfigError():
+            case ExecutionError() | RunbookError() | ConfigError():
                 return self.answer(409, Problem(code="refused", message=message))
             case NoDataError():
                 return self.answer(503, Problem(code="not_known", message=message))

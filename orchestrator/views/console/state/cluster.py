@@ -16,7 +16,7 @@ from migration.image.summary import BrokerSummary, ClusterSummary
 from migration.observed.log_dirs import BrokerDisks, DisksImage
 from orchestrator.api.rows import broker_row
 from orchestrator.run.assessed import Assessed
-from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.state.disks import disks_row
@@ -137,10 +137,10 @@ class StateBuilder:
         yield "sources", self._list(sources(one))
         yield "waits", self._list(waits(one.waits))
         yield "hazards", self._list(hazards(one.hazards))
-        yield "walk", NULL if one.walk is None else self._json(execution_state(one.walk))
-        yield "checkpoints", self._checkpoints(one.walk)
+        yield "walk", NULL if one.execution is None else self._json(execution_state(one.execution))
+        yield "checkpoints", self._checkpoints(one.execution)
 
-    def _checkpoints(self, walk: WalkTold | None) -> bytes:
+    def _checkpoints(self, walk: ExecutionStatus | None) -> bytes:
         facts = None if walk is None else (walk.places, walk.path)
         if walk is None or self._loaded is None:
             return b"[]"

@@ -10,7 +10,7 @@ from migration.observed.source_status import behind
 from orchestrator.api.console.state import Currency, Head, PhaseStep, Waiting
 from orchestrator.audit.execution.state import Stage
 from orchestrator.run.assessed import Assessed
-from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.views.console.state.rows import Estimated, eta_state, to_the_second
 
 
@@ -41,7 +41,7 @@ def head(one: Assessed, eta: Estimated | None) -> Head:
 
 def waiting(one: Assessed) -> Waiting:
     """Return the most important wait; the runbook's closed checkpoint precedes the migration's."""
-    walk, waits = one.walk, one.waits
+    walk, waits = one.execution, one.waits
     holds = walk.holds if walk is not None and walk.outcome is None else ()
     more = len(holds) + len(waits) - 1
     if walk is not None and holds:
@@ -86,7 +86,7 @@ def _replicas(summary: ClusterSummary) -> dict[ReplicaState, int]:
     return {state: sum(each.replicas[state] for each in summary.brokers) for state in ReplicaState}
 
 
-def _asks(walk: WalkTold) -> bool:
+def _asks(walk: ExecutionStatus) -> bool:
     """Whether the checkpoint needs an operator: a decision, a manual step, an approval or a fix."""
     return (
         walk.asks is not None

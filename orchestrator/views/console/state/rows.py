@@ -26,7 +26,7 @@ from orchestrator.api.rows import BrokerRow, HazardRow, eta_row, hazard_row, une
 from orchestrator.audit.execution.state import BEHIND, STAGE_WORDS, Stage
 from orchestrator.execution.route import checkpoints
 from orchestrator.run.assessed import Assessed
-from orchestrator.run.execution_status import PlaceTold, WalkTold
+from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
 from orchestrator.run.urgency import urgency
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Checkpoint
@@ -141,7 +141,7 @@ def hazards(found: Sequence[Hazard]) -> Iterator[HazardRow]:
     return map(hazard_row, found[:ROWS_MAX])
 
 
-def execution_state(walk: WalkTold) -> ExecutionState:
+def execution_state(walk: ExecutionStatus) -> ExecutionState:
     """Return the state of the execution."""
     return ExecutionState.from_facts(
         walk,
@@ -152,7 +152,7 @@ def execution_state(walk: WalkTold) -> ExecutionState:
     )
 
 
-def _can(walk: WalkTold) -> Iterator[Action]:
+def _can(walk: ExecutionStatus) -> Iterator[Action]:
     if walk.outcome is not None:
         return
     if walk.checkpoint is not None and walk.people > len(walk.approved_by):
@@ -161,7 +161,7 @@ def _can(walk: WalkTold) -> Iterator[Action]:
     yield "abort"
 
 
-def checkpoint_states(walk: WalkTold, loaded: Loaded) -> Iterator[CheckpointState]:
+def checkpoint_states(walk: ExecutionStatus, loaded: Loaded) -> Iterator[CheckpointState]:
     """Yield the checkpoints of the path as in the runbook, with the entered instances."""
     path: list[Checkpoint] = list(checkpoints(loaded.runbook, None))
     if walk.path is not None:  # the entered checkpoints of the forward path, then the rollback's
@@ -172,7 +172,9 @@ def checkpoint_states(walk: WalkTold, loaded: Loaded) -> Iterator[CheckpointStat
         yield _checkpoint_state(each, walk.places)
 
 
-def _checkpoint_state(checkpoint: Checkpoint, places: Sequence[PlaceTold]) -> CheckpointState:
+def _checkpoint_state(
+    checkpoint: Checkpoint, places: Sequence[CheckpointStatus]
+) -> CheckpointState:
     place = next((each for each in places if each.id == checkpoint.id), None)
     approval = checkpoint.approval
     instances = tuple(_instances(checkpoint, places))
@@ -188,7 +190,7 @@ def _checkpoint_state(checkpoint: Checkpoint, places: Sequence[PlaceTold]) -> Ch
     )
 
 
-def _instances(checkpoint: Checkpoint, places: Sequence[PlaceTold]) -> Iterator[Instance]:
+def _instances(checkpoint: Checkpoint, places: Sequence[CheckpointStatus]) -> Iterator[Instance]:
     prefix = f"{checkpoint.id}["
     for each in places:
         if each.id.startswith(prefix):

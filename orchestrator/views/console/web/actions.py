@@ -13,14 +13,14 @@ from orchestrator.config.load import Config
 from orchestrator.errors import KraftgateError
 from orchestrator.execution.operator import control
 from orchestrator.execution.operator.approve import approve
-from orchestrator.execution.operator.request import Said
+from orchestrator.execution.operator.request import OperatorRequest
 from orchestrator.views.console.access.refusals import Refused
 from streams.state.source_status import now_ms
 
 Action = Literal["approve", "pause", "resume", "abort"]
 
 _LOG = logging.getLogger(__name__)
-_PLAIN: Final[Mapping[str, Callable[[Said], None]]] = {
+_PLAIN: Final[Mapping[str, Callable[[OperatorRequest], None]]] = {
     "pause": control.pause,
     "resume": control.resume,
     "abort": control.abort,
@@ -34,19 +34,19 @@ def act(
 
     Raises:
         Refused: `checkpoint` is missing, or is not allowed for this action.
-        WalkError: the execution does not allow the action now.
+        ExecutionError: the execution does not allow the action now.
         NoDataError: the state that would be approved is stale or unknown.
         AuditError: the audit trail cannot be written.
     """
     words: list[str] = []
-    said = Said(
+    said = OperatorRequest(
         config_path=config_path,
         cluster=cluster,
         who=asked.who,
         reason=asked.reason,
         by=Person(who=asked.who, login=CONSOLE_LOGIN, host=host),
         confirm=lambda _: asked.confirm,
-        say=words.append,
+        output=words.append,
     )
     if action != "approve":
         if asked.checkpoint is not None:

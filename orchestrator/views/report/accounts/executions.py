@@ -11,7 +11,7 @@ from orchestrator.audit.execution.entries import KINDS, Body, body_of
 from orchestrator.audit.execution.state import fold
 from orchestrator.audit.run_spans import RunSpan
 from orchestrator.execution.route import checkpoints
-from orchestrator.run.execution_status import WalkTold
+from orchestrator.run.execution_status import ExecutionStatus
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.runbook.model import Checkpoint
 from orchestrator.views.report.accounts.checkpoint_holds import Holding
@@ -59,7 +59,7 @@ def account(
     walked: Walked,
     runbooks: Mapping[str, Loaded],
     runs: Sequence[RunSpan],
-    now: WalkTold | None,
+    now: ExecutionStatus | None,
     as_of_ms: int,
 ) -> WalkAccount:
     """Return the account of one execution; `now`: the last one's reported state, else None."""
@@ -145,7 +145,7 @@ class _Course:
             return {}
         return {each.id: each for each in found}
 
-    def account(self, now: WalkTold | None, as_of_ms: int) -> WalkAccount:
+    def account(self, now: ExecutionStatus | None, as_of_ms: int) -> WalkAccount:
         self._pass_marks(as_of_ms)
         state, began = self._state, self._walked.began
         until_ms = as_of_ms if state.ended_ms is None else state.ended_ms

@@ -19,7 +19,7 @@ from migration.image.summary import ClusterSummary, Mode, Phase
 from orchestrator.audit.execution.state import Stage
 from orchestrator.lab import Lab, LabSpec
 from orchestrator.lab.machine.ports import LOOPBACK, Ports
-from orchestrator.run.execution_status import WALK_FILE, read
+from orchestrator.run.execution_status import EXECUTION_FILE, read
 from orchestrator.runbook.load import load
 from tests.support.approving import by_login, by_token
 from tests.support.held_requests import ASSIGN_REPLICAS_TO_DIRS, HeldRequests
@@ -123,7 +123,7 @@ class Night:
         found: list[str] = []
 
         def there(_: ClusterSummary) -> bool:
-            told = read(self.run.state / "clusters" / CLUSTER / WALK_FILE)
+            told = read(self.run.state / "clusters" / CLUSTER / EXECUTION_FILE)
             if told is None or told.checkpoint is None or told.stage is not stage:
                 return False
             if told.checkpoint in self.done:

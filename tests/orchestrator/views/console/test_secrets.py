@@ -46,7 +46,7 @@ def test_nothing_secret_is_in_any_answer(
     walk = world.trail.state()
     assert walk is not None
     home = world.config.state_dir / "clusters" / "prod"
-    said = execution_status.read(home / execution_status.WALK_FILE)
+    said = execution_status.read(home / execution_status.EXECUTION_FILE)
     assert said is not None
     leaking = said.model_copy(update={"asks": leak, "holds": (leak,), "shown": leak})
     event = Event(offset=9, timestamp_ms=world.at.now_ms, kind="leak", fields={"said": leak})
@@ -54,7 +54,7 @@ def test_nothing_secret_is_in_any_answer(
     world._say(world.at.now_ms, entries.Paused(by=ANNA, reason=leak))
     status = json.loads((home / "zookeeper.json").read_text())
     (home / "zookeeper.json").write_text(json.dumps(status | {"waiting": leak}))
-    execution_status.write(home / execution_status.WALK_FILE, leaking)
+    execution_status.write(home / execution_status.EXECUTION_FILE, leaking)
     world.at = replace(world.at, now_ms=world.at.now_ms + 20)
     with watching(served) as page:
         answers = [json.dumps(page.next().data)]

@@ -20,7 +20,7 @@ from orchestrator.errors import AuditError
 from orchestrator.redaction.redactor import Redactor
 from orchestrator.run.assessed import Tick
 from orchestrator.run.cluster_read import ClusterRead
-from orchestrator.run.execution_status import PlaceTold, WalkTold
+from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
 from orchestrator.runbook.load import load
 from orchestrator.views.console.access.redaction import RedactedJson
 from orchestrator.views.console.feed import publisher
@@ -150,8 +150,8 @@ def test_the_one_thing_is_in_the_terminals_words() -> None:
     assert (waiting["text"], waiting["by"]) == ("nothing: the migration is finalized", "nothing")
 
 
-def walk(**changes: Any) -> WalkTold:
-    place = PlaceTold(
+def walk(**changes: Any) -> ExecutionStatus:
+    place = CheckpointStatus(
         id="brokers-kraft[3]", stage=Stage.STEP_DONE, how=None, entered_ms=NOW_MS, ended_ms=None
     )
     found = RecordedFinding(
@@ -174,7 +174,7 @@ def walk(**changes: Any) -> WalkTold:
         "places": (place,),
         "unexpected": (),
     }
-    return WalkTold.model_validate(well | changes)
+    return ExecutionStatus.model_validate(well | changes)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def walk(**changes: Any) -> WalkTold:
     ],
 )
 def test_the_runbooks_checkpoint_comes_first(changes: Any, needs_person: bool) -> None:
-    found = state_of(replace(WATCHED, walk=walk(**changes)))
+    found = state_of(replace(WATCHED, execution=walk(**changes)))
     waiting = found["head"]["waiting"]
     assert waiting["text"] == "assignments_complete(3): 12 of 64"
     assert (waiting["by"], waiting["more"], waiting["needs_person"]) == (
@@ -217,14 +217,14 @@ def test_the_runbooks_checkpoint_comes_first(changes: Any, needs_person: bool) -
     ],
 )
 def test_what_may_be_said_now(changes: Any, can: list[str]) -> None:
-    assert state_of(replace(WATCHED, walk=walk(**changes)))["walk"]["can"] == can
+    assert state_of(replace(WATCHED, execution=walk(**changes)))["walk"]["can"] == can
 
 
 def test_what_cannot_be_undone_is_marked_with_how_many_approve_it() -> None:
     def marked(path: str | None) -> dict[str, Any]:
         return {
             each["id"]: (each["irreversible"], each["destructive"], each["people"])
-            for each in state_of(replace(HYBRID, walk=walk(path=path)))["checkpoints"]
+            for each in state_of(replace(HYBRID, execution=walk(path=path)))["checkpoints"]
         }
 
     ahead, back = marked(None), marked("from-hybrid")

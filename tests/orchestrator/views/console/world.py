@@ -265,7 +265,7 @@ class World:
             findings=findings,
             people=people,
         )
-        execution_status.write(self._home / execution_status.WALK_FILE, said)
+        execution_status.write(self._home / execution_status.EXECUTION_FILE, said)
 
     def _transitions(self) -> list[TransitionFile]:
         """Every replica of the broker that is held, as the job writes them."""

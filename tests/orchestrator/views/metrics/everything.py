@@ -94,7 +94,7 @@ def everything(events: int = 1) -> Assessed:
         journals={"zookeeper": Journal(last=12, read=10)},
         jmx=LIVE,
         status=replace(FRESH, cluster_id="4L6g3nShT-eMCtK--X86sw"),
-        walk=WALK_TOLD,
+        execution=WALK_TOLD,
     )
     changed = Event(offset=1, timestamp_ms=NOW_MS, kind="phase_changed", fields={"now": "hybrid"})
     tally = Tally(last=events, counts={"phase_changed": events}, phase=changed)

@@ -9,7 +9,7 @@ from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import Stage
 from orchestrator.config.load import parse_config
 from orchestrator.run import execution_status as walk_file
-from orchestrator.run.execution_status import PlaceTold, WalkTold
+from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
 from orchestrator.run.reader import Reader
 from orchestrator.views.metrics.cluster import CLUSTER
 from tests.orchestrator.views.metrics.scraping import CONFIG, Samples, scraped
@@ -23,11 +23,13 @@ def found(verdict: Verdict) -> RecordedFinding:
     return RecordedFinding(condition="nothing_held", verdict=verdict, reason="broker 3 is held")
 
 
-def place(id_: str, entered_ms: int) -> PlaceTold:
-    return PlaceTold(id=id_, stage=Stage.ENTERED, how=None, entered_ms=entered_ms, ended_ms=None)
+def place(id_: str, entered_ms: int) -> CheckpointStatus:
+    return CheckpointStatus(
+        id=id_, stage=Stage.ENTERED, how=None, entered_ms=entered_ms, ended_ms=None
+    )
 
 
-WALK_TOLD: Final = WalkTold(
+WALK_TOLD: Final = ExecutionStatus(
     at_ms=NOW_MS,
     runbook="zk-to-kraft-jbod",
     checkpoint=AT,
@@ -48,7 +50,7 @@ WALK_TOLD: Final = WalkTold(
 
 def told(config: str = WITH_RUNBOOK, **changes: object) -> Samples:
     walk = WALK_TOLD.model_copy(update=changes)
-    return scraped(replace(HYBRID, walk=walk), config)
+    return scraped(replace(HYBRID, execution=walk), config)
 
 
 def test_the_checkpoint_is_told_with_its_conditions() -> None:
@@ -92,11 +94,11 @@ def test_what_an_earlier_run_left_is_not_read_where_no_runbook_is_configured(
     tmp_path: Path,
 ) -> None:
     config = parse_config(f"{CONFIG}state_dir: state\n", tmp_path / "kraftgate.yaml")
-    file = config.state_dir / "clusters" / "prod" / walk_file.WALK_FILE
+    file = config.state_dir / "clusters" / "prod" / walk_file.EXECUTION_FILE
     file.parent.mkdir(parents=True)
     walk_file.write(file, WALK_TOLD)
     (one,) = Reader(config, newest=1).look(NOW_MS)
-    assert one.walk is None
+    assert one.execution is None
     with_runbook = parse_config(f"{WITH_RUNBOOK}state_dir: state\n", tmp_path / "kraftgate.yaml")
     (one,) = Reader(with_runbook, newest=1).look(NOW_MS)
-    assert one.walk == WALK_TOLD
+    assert one.execution == WALK_TOLD

@@ -121,12 +121,12 @@ def test_in_its_middle_it_says_where_it_stands_and_why(made: Made) -> None:
     made.summary = cluster(Phase.HYBRID, migrating(1), held(2, registered_offset=None))
     made.store()
     made.status("source.json", 30_000)
-    said = execution_status.WalkTold(
+    said = execution_status.ExecutionStatus(
         at_ms=T + 30_000, runbook="small", checkpoint="brokers-kraft[1]", title=None,
         stage=Stage.ENTERED, holds=("nothing_held: held: 2",), findings=(), shown=None, path=None,
         paused=None, outcome=None, execute=True, asks=None, places=(), unexpected=(),
     )  # fmt: skip
-    execution_status.write(made.state / "clusters" / "prod" / execution_status.WALK_FILE, said)
+    execution_status.write(made.state / "clusters" / "prod" / execution_status.EXECUTION_FILE, said)
     report = report_of(made).clusters[0]
     (walk,) = report.walks
     assert (walk.outcome, walk.stands_at) == (None, "brokers-kraft[1]")

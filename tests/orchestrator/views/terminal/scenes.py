@@ -13,7 +13,7 @@ from migration.observed.zookeeper import ZooKeeperImage
 from orchestrator.audit.execution.entries import RecordedFinding
 from orchestrator.audit.execution.state import Stage
 from orchestrator.run.cluster_read import ClusterRead
-from orchestrator.run.execution_status import PlaceTold, WalkTold
+from orchestrator.run.execution_status import CheckpointStatus, ExecutionStatus
 from orchestrator.views.terminal.live import LineView, Stop, TableView, View, drive, is_terminal
 from tests.scenes.night import (
     EVENTS,
@@ -41,7 +41,7 @@ BY_HAND = """On kafka-3.example.com:
 zookeeper.connect and zookeeper.metadata.migration.enable, keep log.dirs as it is
 3. systemctl start kafka
 """
-WALK = WalkTold(
+WALK = ExecutionStatus(
     at_ms=NOW_MS,
     runbook="zk-to-kraft-jbod",
     checkpoint="brokers-kraft[3]",
@@ -62,7 +62,11 @@ WALK = WalkTold(
     outcome=None,
     execute=True,
     asks=None,
-    places=(PlaceTold(id="preflight", stage=Stage.PASSED, how="opened", entered_ms=1, ended_ms=2),),
+    places=(
+        CheckpointStatus(
+            id="preflight", stage=Stage.PASSED, how="opened", entered_ms=1, ended_ms=2
+        ),
+    ),
     unexpected=((NOW_MS - 30_000, "broker 2 registered anew, while the walk stands at soak"),),
 )
 SHOWN = WALK.model_copy(
@@ -84,7 +88,7 @@ MANY = ClusterRead(
     status=FRESH,
     zookeeper=FRESH,
     log_dirs=replace(FRESH, last_reply_ms=NOW_MS - 42_000),
-    walk=WALK,
+    execution=WALK,
 )
 SCENES: dict[str, Sequence[ClusterRead]] = {
     "night": [HYBRID],
@@ -92,14 +96,14 @@ SCENES: dict[str, Sequence[ClusterRead]] = {
         replace(
             HYBRID,
             summary=replace(HYBRID.summary, zookeeper=_SEEN),
-            walk=WALK,
+            execution=WALK,
             zookeeper=FRESH,
             log_dirs=FRESH,
         )
     ],
-    "by-hand": [replace(HYBRID, walk=SHOWN)],
+    "by-hand": [replace(HYBRID, execution=SHOWN)],
     "many": [MANY],
-    "two": [_named("prod", replace(HYBRID, walk=WALK)), _named("other")],
+    "two": [_named("prod", replace(HYBRID, execution=WALK)), _named("other")],
     "five": [_named(f"cluster-{number}") for number in range(5)],
     "twenty": [_named(f"cluster-{number}") for number in range(20)],
 }

@@ -24,7 +24,7 @@ from orchestrator.audit.execution.state import CheckpointState, Stage
 from orchestrator.audit.execution.trail import ExecutionTrail
 from orchestrator.config.models import ClusterEntry
 from orchestrator.errors import FencedOff
-from orchestrator.execution.executor import Standing, Walker
+from orchestrator.execution.executor import Executor, TickResult
 from orchestrator.execution.judge import Judge
 from orchestrator.execution.locks.store_lock import Held, NotHeld
 from orchestrator.execution.step_fields import Fields
@@ -123,16 +123,16 @@ class Outside:
         assert self.now == NotStarted() or run_id == self.started[-1][0]
         return self.now
 
-    def begin(self, step: RunningStep, *, zookeeper_stands: bool) -> Held | NotHeld:
-        assert zookeeper_stands
+    def begin(self, step: RunningStep, *, has_zookeeper: bool) -> Held | NotHeld:
+        assert has_zookeeper
         assert self.recorded is None
         if self.lost is not None:
             return NotHeld(why=self.lost)
         self.recorded = step
         return Held(token=1, until_s=math.inf)
 
-    def running(self, *, zookeeper_stands: bool) -> RunningStep | None:
-        del zookeeper_stands
+    def running(self, *, has_zookeeper: bool) -> RunningStep | None:
+        del has_zookeeper
         return self.recorded
 
     def end(self, step: RunningStep) -> bool:
@@ -168,7 +168,7 @@ class Night:
         self.brokers: tuple[BrokerSummary, ...] = (migrating(1), migrating(2))
         self.phase = Phase.HYBRID
         self.begin()
-        self.walker = self.take_up()
+        self.executor = self.take_up()
 
     def begin(self) -> None:
         """Begin a walk through the runbook."""
@@ -182,10 +182,10 @@ class Night:
         self.say(entries.Aborted(by=ANNA, reason="enough"))
         self.begin()
 
-    def take_up(self) -> Walker:
+    def take_up(self) -> Executor:
         """What a new orchestrator does."""
         fence = self.trail.take_fence("test", self.now_ms)
-        self.walker = Walker(
+        self.executor = Executor(
             loaded=self.loaded,
             trail=self.trail,
             fence=fence,
@@ -197,10 +197,10 @@ class Night:
                 lock=self.outside,
                 home=HOME,
                 environment={"KRAFTGATE_CLUSTER": "prod"},
-                tell=tell,
+                record=tell,
             ),
         )
-        return self.walker
+        return self.executor
 
     def view(self) -> View:
         controller = ZkController(id=3000, kraft_epoch=1, claimed_ms=NOW_MS)
@@ -214,21 +214,21 @@ class Night:
             hazards=hazards(summary, self.now_ms, CURRENT),
         )
 
-    def look(self, times: int = 1) -> Standing:
+    def look(self, times: int = 1) -> TickResult:
         found = None
         for _ in range(times):
             self.now_ms += 250
-            found = self.walker.tick(self.view(), {"metadata_log": {"offset": 7}})
+            found = self.executor.tick(self.view(), {"metadata_log": {"offset": 7}})
         assert found is not None
         return found
 
-    def settle(self) -> Standing:
+    def settle(self) -> TickResult:
         """Look until nothing changes any more."""
         for _ in range(30):
             before = self.log.entries("prod")[-1].sequence
-            standing = self.look(2)
+            result = self.look(2)
             if self.log.entries("prod")[-1].sequence == before:
-                return standing
+                return result
         raise AssertionError("it does not come to rest")
 
     def say(self, body: Body) -> None:
@@ -260,17 +260,17 @@ def into_kraft(night: Night, broker: int) -> None:
 
 
 def test_one_broker_at_a_time_until_the_gate_of_each_holds(night: Night) -> None:
-    standing = night.settle()
-    assert standing.stop == "brokers-kraft[1]"
+    result = night.settle()
+    assert result.checkpoint == "brokers-kraft[1]"
     assert [argv[:3] for _, argv, _ in night.outside.started] == [("do", "enter-kraft", "1")]
     environment = night.outside.started[0][2]
     assert environment["KRAFTGATE_BROKER"] == "1"
     assert environment["KRAFTGATE_CHECKPOINT"] == "brokers-kraft[1]"
     night.outside.ends(0)
     night.brokers = (held(1), migrating(2))
-    standing = night.settle()
-    assert standing.stop == "brokers-kraft[1]"
-    assert "replicas without a directory" in standing.holds[0]
+    result = night.settle()
+    assert result.checkpoint == "brokers-kraft[1]"
+    assert "replicas without a directory" in result.holds[0]
     assert len(night.outside.started) == 1
     into_kraft(night, 1)
     assert night.outside.started[-1][1][:3] == ("do", "enter-kraft", "2")
@@ -296,8 +296,8 @@ def test_the_trail_says_what_is_done_before_it_is_done(night: Night) -> None:
 def test_a_failed_hook_is_not_repeated_unasked(night: Night) -> None:
     night.settle()
     night.outside.ends(1)
-    standing = night.settle()
-    assert "the hook ended with exit code 1" in standing.holds[0]
+    result = night.settle()
+    assert "the hook ended with exit code 1" in result.holds[0]
     into_kraft(night, 1)  # the cluster even looks as if it were done: the hook said it failed
     assert night.place("brokers-kraft[1]").stage is Stage.ASKS
     assert len(night.outside.started) == 1
@@ -355,8 +355,8 @@ def test_a_new_orchestrator_waits_for_the_hook_that_runs(night: Night) -> None:
 def test_a_new_walk_waits_for_the_hook_that_the_aborted_one_left_running(night: Night) -> None:
     night.settle()
     night.begin_again()
-    standing = night.settle()
-    assert standing.holds == ("the hook of brokers-kraft[1] to end: an earlier walk started it",)
+    result = night.settle()
+    assert result.holds == ("the hook of brokers-kraft[1] to end: an earlier walk started it",)
     assert len(night.outside.started) == 1
     gone = Unknown(started_ms=NOW_MS, still_running=(4711,), output=Path("none"))
     night.outside.now = gone
@@ -367,7 +367,7 @@ def test_a_new_walk_waits_for_the_hook_that_the_aborted_one_left_running(night: 
 
 
 def test_the_one_that_came_later_is_the_only_one_that_acts(night: Night) -> None:
-    first = night.walker
+    first = night.executor
     night.take_up()
     with pytest.raises(FencedOff):
         first.tick(night.view(), {})
@@ -376,8 +376,8 @@ def test_the_one_that_came_later_is_the_only_one_that_acts(night: Night) -> None
 
 def test_without_the_lock_no_step_is_begun(night: Night) -> None:
     night.outside.lost = "its ZooKeeper session is lost"
-    standing = night.settle()
-    assert standing.holds == ("the lock of the orchestrator: its ZooKeeper session is lost",)
+    result = night.settle()
+    assert result.holds == ("the lock of the orchestrator: its ZooKeeper session is lost",)
     assert night.outside.started == []
     assert night.kinds().count("lock_lost") == 1
     night.outside.lost = None
@@ -411,13 +411,13 @@ def test_a_step_is_recorded_while_its_hook_may_run(night: Night) -> None:
 def test_while_a_hook_of_another_orchestrator_may_run_nothing_is_begun(night: Night) -> None:
     """It is asked for, once, until its record is removed where it began."""
     night.outside.recorded = ELSEWHERE
-    standing = night.settle()
-    assert standing.stop == "brokers-kraft[1]"
-    assert standing.holds[0].startswith(
+    result = night.settle()
+    assert result.checkpoint == "brokers-kraft[1]"
+    assert result.holds[0].startswith(
         "a decision: the step of brokers-kraft[1], begun on ops2 at 2026-09-21T14:13:20.000Z"
     )
-    assert "kraftgate decide 'brokers-kraft[1]' --ended --reason ..." in standing.holds[0]
-    assert standing.walk.elsewhere == ELSEWHERE
+    assert "kraftgate decide 'brokers-kraft[1]' --ended --reason ..." in result.holds[0]
+    assert result.execution.elsewhere == ELSEWHERE
     assert night.kinds().count("step_elsewhere") == 1
     assert night.outside.started == []
     night.outside.recorded = None
@@ -473,9 +473,9 @@ def test_paused_no_step_is_begun_and_the_one_under_way_ends(night: Night) -> Non
     night.settle()
     night.say(entries.Paused(by=BORIS, reason="a call"))
     into_kraft(night, 1)
-    standing = night.settle()
-    assert standing.stop == "brokers-kraft[2]"
-    assert standing.holds[0] == "paused by boris: a call"
+    result = night.settle()
+    assert result.checkpoint == "brokers-kraft[2]"
+    assert result.holds[0] == "paused by boris: a call"
     assert len(night.outside.started) == 1
     night.say(entries.Resumed(by=BORIS, reason="on"))
     night.settle()
@@ -502,9 +502,9 @@ def test_by_hand_with_a_gate_that_holds_already_the_person_says_when_it_is_done(
     at_finalize(night)
     approve(night, ANNA)
     approve(night, BORIS)
-    standing = night.settle()
+    result = night.settle()
     assert night.place("finalize").stage is Stage.SHOWN
-    assert "your word that the step is done" in standing.holds[0]
+    assert "your word that the step is done" in result.holds[0]
     night.say(
         entries.StepDecided(checkpoint="finalize", decision="done", by=ANNA, reason="I did it")
     )
@@ -539,7 +539,7 @@ def test_who_was_restarted_out_of_turn_is_told_and_waited_for(night: Night) -> N
 
 def at_finalize(night: Night) -> None:
     night.brokers, night.phase = (kraft(1), kraft(2)), Phase.DUAL_WRITE
-    assert night.settle().stop == "finalize"
+    assert night.settle().checkpoint == "finalize"
 
 
 def approve(night: Night, by: Person, checkpoint: str = "finalize") -> None:
@@ -634,8 +634,8 @@ def test_an_approval_ends_with_the_state_it_was_given_for(night: Night) -> None:
     night.brokers = (kraft(1), kraft(2, epoch=4711))
     night.look()
     approve(night, BORIS)
-    standing = night.settle()
-    assert "approval by 2 people (boris did)" in standing.holds[-1]
+    result = night.settle()
+    assert "approval by 2 people (boris did)" in result.holds[-1]
     (expired,) = [e for e in night.log.entries("prod") if e.kind == "approvals_expired"]
     assert "broker 2" in str(expired.body["changed"])
 
@@ -646,8 +646,8 @@ def test_the_way_back_has_its_own_checkpoints(night: Night) -> None:
     night.outside.ends(1)
     night.settle()
     night.say(entries.RollbackBegan(path="back", at="brokers-kraft[2]", by=ANNA, reason="lag"))
-    standing = night.settle()
-    assert standing.stop == "brokers-back[1]"
+    result = night.settle()
+    assert result.checkpoint == "brokers-back[1]"
     assert night.outside.started[-1][1][:3] == ("do", "leave-kraft", "1")
     night.outside.ends(0)
     night.brokers = (replace(migrating(1), epoch=990), migrating(2))
@@ -708,9 +708,9 @@ def steps_of(night: Night) -> list[str]:
 def test_what_destroys_data_waits_for_its_soak_and_for_a_person(final: Night) -> None:
     assert any(each.startswith("soak(10s)") for each in final.settle().holds)
     final.look(50)
-    standing = final.settle()
-    assert standing.holds == ("approval by a person: kraftgate approve 'stop' --reason ...",)
-    assert standing.people == 1
+    result = final.settle()
+    assert result.holds == ("approval by a person: kraftgate approve 'stop' --reason ...",)
+    assert result.people == 1
     assert steps_of(final) == []
     approve(final, ANNA, "stop")
     final.settle()
@@ -747,7 +747,7 @@ def test_what_held_before_a_step_does_not_count_for_the_soak_after_it(final: Nig
     stopped(final)
     final.look(100)  # the second hook runs: its gate holds all the while, and nobody looks
     final.outside.ends(0)
-    assert final.look(4).stop == "remove"
+    assert final.look(4).checkpoint == "remove"
     assert final.place("remove").stage is Stage.STEP_DONE
     final.look(50)
     assert final.place("remove").stage is Stage.PASSED
@@ -772,9 +772,9 @@ def test_one_approval_covers_two_steps_that_nothing_may_come_between(final: Nigh
 def test_an_approval_that_was_not_given_there_is_asked_for_here(final: Night) -> None:
     final.settle()
     final.say(entries.CheckpointSkipped(checkpoint="stop", by=ANNA, reason="done by hand"))
-    standing = final.settle()
-    assert (standing.stop, standing.people) == ("remove", 1)
-    assert "approval by a person: kraftgate approve 'remove'" in standing.holds[-1]
+    result = final.settle()
+    assert (result.checkpoint, result.people) == ("remove", 1)
+    assert "approval by a person: kraftgate approve 'remove'" in result.holds[-1]
     approve(final, ANNA, "remove")
     final.settle()
     assert steps_of(final) == ["enter-kraft"]
@@ -787,8 +787,8 @@ def test_an_approval_of_an_earlier_checkpoint_expires_before_a_step_was_begun(
     approve(final, ANNA, "stop")
     final.say(entries.CheckpointSkipped(checkpoint="stop", by=ANNA, reason="done by hand"))
     final.brokers = (kraft(1), kraft(2, epoch=4711))
-    standing = final.settle()
-    assert (standing.stop, standing.people) == ("remove", 1)
+    result = final.settle()
+    assert (result.checkpoint, result.people) == ("remove", 1)
     assert steps_of(final) == []
     (expired,) = [e for e in final.log.entries("prod") if e.kind == "approvals_expired"]
     assert expired.body["checkpoint"] == "stop"
@@ -796,6 +796,6 @@ def test_an_approval_of_an_earlier_checkpoint_expires_before_a_step_was_begun(
 
 def test_which_brokers_there_are_must_be_known(night: Night) -> None:
     view = replace(night.view(), not_current={DataSource.METADATA_LOG: "it is stale"})
-    standing = night.walker.tick(view, {})
-    assert standing is not None
-    assert "which brokers there are is not known" in standing.holds[0]
+    result = night.executor.tick(view, {})
+    assert result is not None
+    assert "which brokers there are is not known" in result.holds[0]
