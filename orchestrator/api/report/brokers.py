@@ -2,7 +2,8 @@
 
 from pydantic import Field
 
-from orchestrator.api.report.shape import Moment, Shape, Span
+from orchestrator.api.report.shape import Span
+from orchestrator.api.shape import Moment, Shape
 
 
 class Exposure(Span):

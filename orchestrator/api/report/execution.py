@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from orchestrator.api.report.shape import Moment, Shape
+from orchestrator.api.shape import Moment, Shape
 
 
 class Decision(Shape):
@@ -30,7 +30,8 @@ class Hold(Shape):
     kind: Literal[
         "guard", "gate", "look", "step", "decision", "approval", "pause", "lock", "not_running"
     ] = Field(
-        description="look: it held by the last data, and nothing but its confirmation was missing."
+        description="look: satisfied by the last data; only the confirmation by newer data was"
+        " missing."
     )
     what: str = Field(description="The condition, or words.")
     verdict: str | None = Field(description="Of a condition: the gravest.")
@@ -47,7 +48,7 @@ class StepRun(Shape):
 
     attempt: int | None = Field(description="null: by hand.")
     argv: tuple[str, ...] = Field(description="The command, without secrets; none: by hand.")
-    text: str | None = Field(description="What a person was told to do.")
+    text: str | None = Field(description="The instructions for a step by hand.")
     began_at: Moment
     ended_at: Moment | None
     took_ms: int | None
@@ -60,11 +61,11 @@ class StepRun(Shape):
 
 
 class CheckpointAccount(Shape):
-    """One checkpoint of a walk, for one broker or controller where there is one for each."""
+    """One checkpoint of an execution; with `for_each`, for one broker or controller."""
 
     id: str
     title: str | None = Field(description="null: the runbook's text is not there any more.")
-    way: str | None = Field(description="The way back that it is on; null: the way ahead.")
+    way: str | None = Field(description="The rollback path that it is on; null: the forward path.")
     entered_at: Moment
     ended_at: Moment | None
     duration_ms: int
@@ -86,7 +87,7 @@ class Orchestrator(Shape):
 
 
 class Noticed(Shape):
-    """What the cluster showed that no step of the walk did."""
+    """A change in the cluster that no step of the execution made."""
 
     at: Moment
     text: str
@@ -108,7 +109,7 @@ class WalkAccount(Shape):
     outcome: Literal["completed", "rolled-back", "aborted"] | None = Field(
         description="null: it goes on."
     )
-    way_back: str | None = Field(description="The way back that was taken.")
+    way_back: str | None = Field(description="The rollback path that was taken.")
     turned_at: str | None = Field(description="The checkpoint from which.")
     stands_at: str | None = Field(description="The checkpoint before which it stands.")
     waiting_for: tuple[str, ...] = Field(description="Why it does not go on, as last said.")

@@ -1,4 +1,4 @@
-"""The whole report, as its JSON has it; `runbooks/report.schema.json` is made of these models."""
+"""The whole report as JSON; `runbooks/report.schema.json` is generated from these models."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -7,11 +7,12 @@ from pydantic import Field
 
 from orchestrator.api.report.brokers import BrokerAccount, Series
 from orchestrator.api.report.execution import Decision, WalkAccount
-from orchestrator.api.report.shape import Moment, Shape, Span
+from orchestrator.api.report.shape import Span
+from orchestrator.api.shape import Moment, Shape
 
 
 class AuditAccount(Shape):
-    """The audit trail, as `kraftgate audit verify` judges it."""
+    """The audit trail, as `kraftgate audit verify` verifies it."""
 
     file: str
     intact: bool
@@ -76,7 +77,7 @@ class HazardAccount(Span):
         description="When it was last seen to stand; it ended between this and `ended_at`."
     )
     known_by: Literal["looks", "records", "store"] = Field(
-        description="`looks`: judged while it was followed, and kept in the audit trail;"
+        description="`looks`: assessed while the cluster was followed, and kept in the audit trail;"
         " `records`: of the metadata log; `store`: it stands at the end, its beginning was not"
         " kept."
     )
@@ -84,13 +85,13 @@ class HazardAccount(Span):
 
 
 class AlertAccount(Span):
-    """An alert that stood."""
+    """An alert that was active."""
 
     name: str
     severity: str
     labels: Mapping[str, str] = Field(description="What it was about, as Prometheus has it.")
     text: str = Field(description="What it said when it began.")
-    since_at: Moment | None = Field(description="Since when what it told of was so.")
+    since_at: Moment | None = Field(description="When its condition began.")
     entries: tuple[int, ...] = Field(description="The audit entries about it.")
 
 
@@ -100,7 +101,7 @@ class LossAccount(Shape):
     at: Moment = Field(description="When it was noticed.")
     topic: str
     partition: int
-    broker: int | None = Field(description="The leader that told so.")
+    broker: int | None = Field(description="The leader that reported it.")
     first_offset: int
     last_offset: int
     records: int
@@ -145,7 +146,7 @@ class ClusterReport(Shape):
     as_of: Moment | None = Field(description="The last moment of which anything is known.")
     phase: str
     metadata_version: str | None
-    attention: tuple[str, ...] = Field(description="What whoever reads this must know first.")
+    attention: tuple[str, ...] = Field(description="What a reader must know first.")
     summary: tuple[str, ...] = Field(description="The whole in plain sentences.")
     window: Window
     phases: tuple[PhaseSpan, ...]

@@ -1,23 +1,8 @@
-"""What every object of the report has in common, and its times."""
+"""The times of the report."""
 
-from typing import Annotated, TypeAlias
+from pydantic import Field
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
-
-from migration.values.timestamps import iso
-
-Moment: TypeAlias = Annotated[
-    int,
-    PlainSerializer(iso, return_type=str, when_used="json"),
-    WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization"),
-]
-"""ms since the epoch here; ISO 8601 in UTC with milliseconds in JSON."""
-
-
-class Shape(BaseModel):
-    """A JSON object; every key is there."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from orchestrator.api.shape import Moment, Shape
 
 
 class Span(Shape):
@@ -30,7 +15,7 @@ class Span(Shape):
     )
     exact: bool = Field(
         default=True,
-        description="false: what began or ended it was not seen, only that it had.",
+        description="false: when it began or ended was not observed.",
     )
 
 
