@@ -19,7 +19,7 @@ from orchestrator.run.cluster_read import Following
 
 if TYPE_CHECKING:
     from streams.spark.query import ReplayOutcome
-    from streams.spark.settings import JobSettings, Listener
+    from streams.spark.settings import JobSettings, ListenerSettings
 
 _LOG = logging.getLogger(__name__)
 
@@ -73,13 +73,13 @@ def job_settings(config: Config) -> "JobSettings":
     )
 
 
-def _listener(given: models.Listener | None, key: str) -> "Listener | None":
-    from streams.spark.settings import Listener
+def _listener(given: models.Listener | None, key: str) -> "ListenerSettings | None":
+    from streams.spark.settings import ListenerSettings
 
     if given is None:
         return None
     bootstrap = ",".join(map(str, given.bootstrap))
-    return Listener(bootstrap=bootstrap, security=_security(given.security, key))
+    return ListenerSettings(bootstrap=bootstrap, security=_security(given.security, key))
 
 
 def _ensemble(given: models.ZookeeperEnsemble | None) -> dict[str, object] | None:

@@ -321,8 +321,8 @@ def _sasl_words(error: BaseException) -> str:
     """Return the error text of the listener, without the class names of kafka-python."""
     if isinstance(error, kafka_errors.UnsupportedSaslMechanismError):
         return "the listener does not offer this mechanism"
-    said = str(error.args[0] if error.args else error)
-    return said.removeprefix("SaslAuthenticationFailedError: ") or type(error).__name__
+    text = str(error.args[0] if error.args else error)
+    return text.removeprefix("SaslAuthenticationFailedError: ") or type(error).__name__
 
 
 def _closed(opening: Security | None) -> str:

@@ -253,7 +253,7 @@ def read_cluster(reply: Any) -> ClusterReply:  # noqa: ANN401
 
 def _only(parts: list[Any]) -> Any:  # noqa: ANN401
     if len(parts) != 1:
-        raise ReplyDamaged(f"a reply for {len(parts)} partitions, 1 was asked for")
+        raise ReplyDamaged(f"a reply for {len(parts)} partitions, 1 was requested")
     return parts[0]
 
 

@@ -122,7 +122,7 @@ def committed(records: bytes, position: int, high_watermark: int) -> Cut:
         if batch.last_offset >= high_watermark:
             break
         if first is None and batch.base_offset > position:
-            reason = f"offset {batch.base_offset} follows where {position} was asked for"
+            reason = f"offset {batch.base_offset} follows, but {position} was requested"
             raise DamagedBatch(reason, file="the reply", position=batch.position)
         if batch.base_offset <= HEAD_OFFSET <= batch.last_offset:
             head = mark_of(batch)

@@ -326,12 +326,12 @@ class Cursor:
             )
             self._reject(now, text, leader.epoch)
             return
-        news = leader.epoch > self.epoch
+        is_newer = leader.epoch > self.epoch
         self._snapshot = None
         self.epoch, self.leader = leader.epoch, leader.node
         leads = self._rounds.endpoint_of(leader.node)
         self._rounds.prefer(leads)
-        if news and code == Code.FENCED_LEADER_EPOCH and leads in {None, self.connected_to}:
+        if is_newer and code == Code.FENCED_LEADER_EPOCH and leads in {None, self.connected_to}:
             # Perhaps only the follower's epoch was stale: retry with the same controller.
             self._end_round(self._rounds.spend(now))
             return

@@ -280,7 +280,7 @@ class Follower(BackgroundThreads):
                 self._progressed()
 
     def _fetch(self, connection: Connection, action: do.Fetch) -> do.Effect:
-        asked = time.monotonic()
+        sent = time.monotonic()
         request = messages.fetch_request(
             connection.version(messages.FETCH),
             cluster_id=self._cluster_id,
@@ -294,7 +294,7 @@ class Follower(BackgroundThreads):
         if reply.error == Code.INCONSISTENT_CLUSTER_ID:
             raise self._wrong_cluster(connection)
         now = time.monotonic()
-        effect = self._cursor.fetched(reply, now, now - asked)
+        effect = self._cursor.fetched(reply, now, now - sent)
         if not reply.error:
             if self._cluster_id is not None:
                 # Before the first append, but after a controller accepted the id.

@@ -161,7 +161,7 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if latest == at and reach is not None and reach.log > at.log and index.damage is None:
                 latest = beginning(at.log + 1)
             left = deadline - time.monotonic()
-            if latest != at or left <= 0 or not self._wait(partial(_news, feed), left):
+            if latest != at or left <= 0 or not self._wait(partial(_has_data, feed), left):
                 return latest.to_json()
 
     def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[SlicePartition]:
@@ -198,7 +198,7 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._feed is not None:
             self._feed.stop()
 
-    def _wait(self, news: Callable[[float], bool], timeout_s: float) -> bool:
+    def _wait(self, has_data: Callable[[float], bool], timeout_s: float) -> bool:
         """Return whether this log has new records; the bell of another source ends the wait."""
         if not self._options.waits or self._options.bell is None:
             return False
@@ -206,7 +206,7 @@ class KraftMetadataReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             from streams.state.doorbell import Doorbell
 
             self._bell = Doorbell(self._options.bell)
-        return self._bell.wait(news, timeout_s)
+        return self._bell.wait(has_data, timeout_s)
 
     def _open(self, start: StreamOffset) -> "tuple[Feed, LogIndex, Planner]":
         from streams.metadata.index import LogIndex
@@ -243,5 +243,5 @@ def _below(reach: "Reach | None", log: int) -> int | None:
     return reach.offset if reach is not None and reach.log == log else None
 
 
-def _news(feed: "Feed", timeout_s: float) -> bool:
+def _has_data(feed: "Feed", timeout_s: float) -> bool:
     return feed.wait_beyond(feed.available(), timeout_s)

@@ -145,9 +145,9 @@ class _Router:
         elif key != _NO_OP_KEY:
             what = Admission.NOW if target is self._now else Admission.HELD
             self._about_cluster.append((offset, timestamp, value, what.name))
-            told = barrier(record)
-            if told is not None:
-                self._tell_shards((offset, timestamp, (told.broker_id, told.log_dirs)), target)
+            found = barrier(record)
+            if found is not None:
+                self._add_barrier((offset, timestamp, (found.broker_id, found.log_dirs)), target)
         return target
 
     def _topic(
@@ -165,14 +165,14 @@ class _Router:
         for shard in shards:
             target.setdefault(shard, []).append((offset, timestamp, named))
 
-    def _tell_shards(self, told: RawRecord, target: dict[int, list[RawRecord]]) -> None:
+    def _add_barrier(self, raw: RawRecord, target: dict[int, list[RawRecord]]) -> None:
         if target is self._held:
             # Rare enough to be sent to every shard.
             for shard in self._shards:
-                self._held.setdefault(shard, []).append(told)
+                self._held.setdefault(shard, []).append(raw)
             return
-        self._barriers.append(told)
-        _, log_dirs = cast("RawBarrier", told[2])
+        self._barriers.append(raw)
+        _, log_dirs = cast("RawBarrier", raw[2])
         self._everywhere = self._everywhere or log_dirs is not None
 
     def _mark(self, offset: int, timestamp: int, value: bytes) -> dict[int, list[RawRecord]]:

@@ -14,7 +14,7 @@ another number of them.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
+class ListenerSettings:
     """The listener of controllers or brokers.
 
     Attributes:
@@ -39,9 +39,9 @@ class ClusterSources:
 
     cluster: str
     cluster_id: str | None = None
-    controllers: Listener | None = None
+    controllers: ListenerSettings | None = None
     zookeeper: Mapping[str, object] | None = None
-    brokers: Listener | None = None
+    brokers: ListenerSettings | None = None
     jmx: Mapping[str, object] | None = None
 
     def options(self, state_dir: Path) -> Iterator[tuple[str, dict[str, str]]]:
@@ -53,14 +53,14 @@ class ClusterSources:
             "bell": str((state_dir / "bell").absolute()),
         }
         log = {"path": str(state / "__cluster_metadata-0")}
-        yield "kraft_metadata", common | log | {"controllers": self._told(self.controllers)}
+        yield "kraft_metadata", common | log | {"controllers": self._option(self.controllers)}
         ensemble = NOT_CONFIGURED if self.zookeeper is None else json.dumps(self.zookeeper)
         yield "zookeeper", common | {"ensemble": ensemble}
-        yield "log_dirs", common | {"brokers": self._told(self.brokers)}
-        asked = NOT_CONFIGURED if self.jmx is None else json.dumps(self.jmx)
-        yield "jmx", common | {"asked": asked}
+        yield "log_dirs", common | {"brokers": self._option(self.brokers)}
+        jmx = NOT_CONFIGURED if self.jmx is None else json.dumps(self.jmx)
+        yield "jmx", common | {"asked": jmx}
 
-    def _told(self, listener: Listener | None) -> str:
+    def _option(self, listener: ListenerSettings | None) -> str:
         if listener is None:
             return NOT_CONFIGURED
         return json.dumps(

@@ -43,7 +43,7 @@ class TransitionsUnreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transitions:
+class TransitionColumns:
     """Changes of replicas' directory states as columns, in the order of the metadata logs.
 
     Attributes:
@@ -62,7 +62,7 @@ class Transitions:
     now: Numbers
 
 
-def read_transitions(directory: Path, paths: Sequence[str]) -> Transitions:
+def read_transitions(directory: Path, paths: Sequence[str]) -> TransitionColumns:
     """Read the transitions in these files, without topics and directories.
 
     `paths`: below `directory`, as the store names those of committed batches.
@@ -80,7 +80,7 @@ def read_transitions(directory: Path, paths: Sequence[str]) -> Transitions:
     # Each file is of one shard and batch; their records interleave.
     table = table[np.lexsort((table[:, 1], table[:, 0]))]
     logs, offsets, at_ms, brokers, was, now = table.T
-    return Transitions(
+    return TransitionColumns(
         logs=logs,
         offsets=offsets,
         at_ms=np.maximum.accumulate(np.clip(at_ms, EARLIEST_MS, LATEST_MS)),

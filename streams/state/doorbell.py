@@ -28,19 +28,20 @@ class Doorbell:
         now = time.time_ns()  # finer than the kernel's own timestamp, so that each ring differs
         os.utime(self._path, ns=(now, now))
 
-    def wait(self, news: Callable[[float], bool], timeout_s: float) -> bool:
-        """Wait for new data of this source or for the bell; return whether `news` was true.
+    def wait(self, has_data: Callable[[float], bool], timeout_s: float) -> bool:
+        """Wait for new data of this source or for the bell; return whether `has_data` was true.
 
         A ring since the last call ends the wait.
 
         Args:
-            news: returns whether this source has new data; waits at most the given seconds for it.
+            has_data: returns whether this source has new data; waits for it at most the given
+                seconds.
             timeout_s: the longest wait.
         """
         deadline = time.monotonic() + timeout_s
         while True:
             left = deadline - time.monotonic()
-            if news(max(0.0, min(left, _POLL_S))):
+            if has_data(max(0.0, min(left, _POLL_S))):
                 return True
             rung = self._rung()
             if rung != self._last_ring or left <= 0:

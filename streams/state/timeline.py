@@ -89,12 +89,12 @@ class EventTimeline:
         self, window: EventFilter, stretch_ms: int, sources: set[Source]
     ) -> Iterator[EventCount]:
         """Yield the number of events by interval of `stretch_ms`, source and kind."""
-        asked = window.parameters() | {"stretch": stretch_ms}
+        parameters = window.parameters() | {"stretch": stretch_ms}
         query = (
             f"SELECT ({_MOMENT} - :from_ms) / :stretch, source, kind, count(*) FROM events"  # noqa: S608
             f" WHERE {_WITHIN} AND {_of(sources)} GROUP BY 1, 2, 3 ORDER BY 1"
         )
-        yield from map(EventCount._make, self._rows(query, asked))
+        yield from map(EventCount._make, self._rows(query, parameters))
 
     def page(
         self,
@@ -106,22 +106,23 @@ class EventTimeline:
         behind: EventPosition | None = None,
     ) -> list[tuple[EventPosition, Event]]:
         """Return at most `limit` events in order, after the place `behind` if it is given."""
-        asked = window.parameters() | {"limit": limit}
+        parameters = window.parameters() | {"limit": limit}
         beyond = ""
         if behind is not None:
-            asked |= {"moment": behind.moment_ms, "origin": behind.origin, "seq": behind.sequence}
+            parameters |= behind._asdict()
             sign = "<" if newest else ">"
-            beyond = f" AND ({_MOMENT}, {STORE_ORIGIN}, sequence) {sign} (:moment, :origin, :seq)"
+            place = ":moment_ms, :origin, :sequence"
+            beyond = f" AND ({_MOMENT}, {STORE_ORIGIN}, sequence) {sign} ({place})"
         order = "DESC" if newest else "ASC"
         query = (
             f"SELECT {EVENT} FROM events WHERE {_WITHIN} AND {_of(sources)}{beyond}"  # noqa: S608
             f" ORDER BY {_MOMENT} {order}, sequence {order} LIMIT :limit"
         )
-        return [_placed(row[0], read_event(row)) for row in self._rows(query, asked)]
+        return [_placed(row[0], read_event(row)) for row in self._rows(query, parameters)]
 
-    def _rows(self, query: str, asked: dict[str, object]) -> list[Any]:
+    def _rows(self, query: str, parameters: dict[str, object]) -> list[Any]:
         with errors_as(StoreError, f"{self._path} cannot be read"):
-            return self._db.execute(query, asked).fetchall()
+            return self._db.execute(query, parameters).fetchall()
 
 
 def _placed(sequence: int, event: Event) -> tuple[EventPosition, Event]:

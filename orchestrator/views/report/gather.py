@@ -17,7 +17,11 @@ from orchestrator.run.reader import STORE_FILE, open_store
 from orchestrator.runbook.load import load_kept
 from orchestrator.runbook.loaded import Loaded
 from orchestrator.views.report.accounts.assignments import Assigned
-from streams.spark.transition_files import Transitions, TransitionsUnreadable, read_transitions
+from streams.spark.transition_files import (
+    TransitionColumns,
+    TransitionsUnreadable,
+    read_transitions,
+)
 from streams.state.store import StoreError
 
 TRANSITIONS: Final = "transitions"
@@ -40,7 +44,7 @@ class ClusterFacts:
     entry: ClusterEntry
     snapshot: ClusterRead
     entries: tuple[Entry, ...]
-    transitions: Transitions | None
+    transitions: TransitionColumns | None
     assigned: Assigned | None
     unreadable: tuple[str, ...]
     runbooks: dict[str, Loaded]
@@ -135,7 +139,7 @@ def _gathered(
 
 def _transitions(
     state_dir: Path, store: Store | None, name: str
-) -> tuple[Transitions | None, str | None]:
+) -> tuple[TransitionColumns | None, str | None]:
     files = [] if store is None else store.transition_files(name)
     if not files:
         return None, None

@@ -12,7 +12,7 @@ from migration.assessment.eta import rate
 from migration.metadata.replica_state import ReplicaState
 from migration.shard.transitions import ABSENT, ASSIGNED_STATE, STATES, UNASSIGNED_STATE, Numbers
 from orchestrator.api.report.brokers import Assignments, BrokerSeries, Series
-from streams.spark.transition_files import Transitions
+from streams.spark.transition_files import TransitionColumns
 
 MOMENTS_MAX: Final = 160
 """The most moments of a series: half of them evenly spaced, half at changes."""
@@ -24,7 +24,7 @@ _OFFSET_BITS: Final = 40
 class Assigned:
     """The transitions by which a pending replica got a directory."""
 
-    def __init__(self, found: Transitions) -> None:
+    def __init__(self, found: TransitionColumns) -> None:
         pending = (found.was != ABSENT) & (found.was <= UNASSIGNED_STATE)
         there = (found.now != ABSENT) & (found.now > UNASSIGNED_STATE)
         rows = np.flatnonzero(pending & there)
@@ -64,7 +64,7 @@ def _measured(at_ms: Numbers) -> Assignments:
     )
 
 
-def series(found: Transitions, began_ms: int, until_ms: int) -> Series | None:
+def series(found: TransitionColumns, began_ms: int, until_ms: int) -> Series | None:
     """Return the replica counts from `began_ms` to `until_ms`; None: there are no transitions."""
     if not len(found.at_ms) or until_ms <= began_ms:
         return None
@@ -107,7 +107,7 @@ def _moments(at_ms: Numbers, began_ms: int, until_ms: int) -> Numbers:
 
 
 def _sums(
-    found: Transitions, states: Sequence[int], places: Numbers, shape: tuple[int, int]
+    found: TransitionColumns, states: Sequence[int], places: Numbers, shape: tuple[int, int]
 ) -> Numbers:
     """Return the number of replicas in these states, by broker and moment."""
     change = np.isin(found.now, states).astype(np.int64) - np.isin(found.was, states)

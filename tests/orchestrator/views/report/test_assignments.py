@@ -13,7 +13,7 @@ from migration.metadata.replica_state import ReplicaState
 from migration.shard.transitions import ABSENT, STATES, Numbers
 from orchestrator.views.report.accounts.assignments import MOMENTS_MAX, Assigned, series
 from streams.spark.transition_files import (
-    Transitions,
+    TransitionColumns,
     TransitionsUnreadable,
     read_transitions,
     write_transitions,
@@ -27,9 +27,9 @@ Row = tuple[int, int, int, int, int]
 """Offset, ms, broker, state before and after by their numbers."""
 
 
-def made(rows: Sequence[Row], log: int = 1) -> Transitions:
+def made(rows: Sequence[Row], log: int = 1) -> TransitionColumns:
     table = np.array(rows, dtype=np.int64).reshape(-1, 5)
-    return Transitions(
+    return TransitionColumns(
         logs=np.full(len(table), log),
         offsets=table[:, 0],
         at_ms=np.maximum.accumulate(table[:, 1]) if len(table) else table[:, 1],
@@ -106,7 +106,9 @@ def test_counts_over_time_are_those_of_a_slow_count(drawn: list[Row]) -> None:
             assert each.pending[number] == _slow(found, moment, {M, U}, each.id)
 
 
-def _slow(found: Transitions, moment: int, states: set[int], broker: int | None = None) -> int:
+def _slow(
+    found: TransitionColumns, moment: int, states: set[int], broker: int | None = None
+) -> int:
     columns = zip(found.at_ms, found.brokers, found.was, found.now, strict=True)
     return sum(
         (int(now) in states) - (int(was) in states)

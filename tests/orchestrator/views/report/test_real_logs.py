@@ -12,7 +12,7 @@ from migration.metadata.replica_state import ReplicaState
 from migration.shard.transitions import ABSENT, STATES
 from orchestrator.views.report.accounts.assignments import Assigned
 from orchestrator.views.report.accounts.incarnations import Registration, registrations
-from streams.spark.transition_files import Transitions
+from streams.spark.transition_files import TransitionColumns
 from tests.oracle.fixtures import DATA, dump_of, unpack
 from tests.orchestrator.views.report.witness import Span, Witnessed, witnessed
 from tests.support.pipeline import Run
@@ -42,7 +42,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     )
 
 
-def _columns(run: Run) -> Transitions:
+def _columns(run: Run) -> TransitionColumns:
     def number(place: object) -> int:
         return ABSENT if place is None else STATES.index(place[1])  # type: ignore[index]
 
@@ -51,7 +51,7 @@ def _columns(run: Run) -> Transitions:
         for offset, at_ms, _, _, broker, was, now in run.transitions
     ]
     table = np.array(sorted(rows), dtype=np.int64).reshape(-1, 5)
-    return Transitions(
+    return TransitionColumns(
         logs=np.ones(len(table), dtype=np.int64),
         offsets=table[:, 0],
         at_ms=table[:, 1],
