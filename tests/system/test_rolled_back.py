@@ -43,11 +43,7 @@ def following(lab: Lab, folder: Path) -> Killed:
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
-    # A quorum that is begun on what was left wipes ZooKeeper when its log is as long as the first
-    # one: records that only pass the time are seldom, so that there is time to stop it.
-    slow = {"metadata.max.idle.interval.ms": "2500"}
-    spec = LabSpec(brokers=2, directories=2, controllers=1, controller_properties=slow)
-    with Lab(spec) as lab:
+    with Lab(LabSpec(brokers=2, directories=2, controllers=1)) as lab:
         lab.start_zookeeper()
         lab.start_brokers()
         lab.create_topic("old", assignments=PLACED)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from migration.image.cluster import ClusterImage
-from migration.image.summary import BrokerSummary, ClusterSummary, Mode, Phase
+from migration.image.summary import BrokerSummary, ClusterSummary, Phase
 from migration.metadata.directory_ids import MIGRATING, UNASSIGNED, DirectoryId
 from migration.metadata.events import Event, Source
 from migration.metadata.replica_state import ReplicaState
@@ -139,11 +139,6 @@ def finalized(*brokers: BrokerSummary) -> ClusterSummary:
 def now(broker: int, epoch: int, **changes: object) -> BrokerSummary:
     """A broker at the end whose registration events tell."""
     return kraft(broker, epoch=epoch, registered_offset=epoch, **changes)
-
-
-def held_at(broker: int, **changes: object) -> BrokerSummary:
-    """One that is held still."""
-    return kraft(broker, held=True, mode=Mode.KRAFT, **changes)
 
 
 def _place(state: ReplicaState | None) -> int:
